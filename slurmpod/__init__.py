@@ -1,0 +1,1 @@
+"""slurmpod: a whole SageMaker HyperPod cluster with Slurm, from one page of YAML."""

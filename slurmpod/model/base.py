@@ -1,0 +1,14 @@
+"""What all sections of an environment share."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """A mapping in an environment's YAML: unknown keys refused, values never coerced, immutable.
+
+    Fields declare type and limits, and a docstring below each says what it means; from these come
+    the checks, the texts of the error messages and the JSON Schema for editors. What relates
+    several fields is a rule. Validators are built when first used: that halves the start-up time.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)

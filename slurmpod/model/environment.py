@@ -1,0 +1,49 @@
+"""An environment: one page of YAML that says everything about one cluster and its surroundings."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from slurmpod.model.base import Section
+from slurmpod.model.cluster import Cluster
+from slurmpod.model.lifecycle import Lifecycle
+from slurmpod.model.network import Network
+from slurmpod.model.slurm import Slurm
+from slurmpod.model.storage import Storage
+
+TagKey = Annotated[str, Field(min_length=1, max_length=128)]
+TagValue = Annotated[str, Field(max_length=256)]
+
+
+class Environment(Section):
+    """The top of an environment file, defaults filled in."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z](-*[a-z0-9])*$", max_length=63)]
+    """Name of the cluster and first part of every stack's name."""
+
+    account: Annotated[str, Field(pattern=r"^\d{12}$")]
+    """AWS account id: 12 digits, quoted."""
+
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", examples=["us-west-2"])]
+    """AWS Region."""
+
+    protected: bool = False
+    """Ask for the environment's name before anything is changed or removed."""
+
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=40)] = Field(default_factory=dict)
+    """Tags on every resource that can carry them."""
+
+    network: Network
+    """Where the cluster lives."""
+
+    storage: Storage = Field(default_factory=Storage)
+    """What its nodes share."""
+
+    cluster: Cluster
+    """Its instance groups."""
+
+    slurm: Slurm = Field(default_factory=Slurm)
+    """Its scheduler."""
+
+    lifecycle: Lifecycle = Field(default_factory=Lifecycle)
+    """How its nodes are set up."""

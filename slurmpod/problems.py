@@ -1,0 +1,96 @@
+"""What is wrong, where, and what to do about it: the one shape in which every part reports.
+
+A problem names a place in the user's file, so that an editor can jump to it, and a fix, so that
+nobody has to search. Parts never raise for bad input; they return problems, all of them at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+YamlPath = tuple[str | int, ...]
+"""Keys and list indexes from the top of a document: `("cluster", "groups", 2, "count")`."""
+
+
+class Severity(StrEnum):
+    """How bad a problem is: an error stops everything, a warning is shown and passed."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class ExitCode(IntEnum):
+    """The exit codes of `slurmpod`, as documented in the README."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    INVALID = 3
+    UNPREPARED = 4
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, order=True)
+class Where:
+    """A place in a user's file; lines and columns count from 1, as editors show them."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+    path: str = ""
+
+    def __str__(self) -> str:
+        """Return `file:line:column`, the form that terminals and editors make clickable."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake: what is wrong at which place, and what to do.
+
+    `rule` is the id that `slurmpod explain` knows.
+    """
+
+    rule: str
+    severity: Severity
+    where: Where
+    message: str
+    fix: str
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the problem as plain data for `--json`."""
+        return asdict(self)
+
+
+class InvalidEnvironment(Exception):
+    """Raised by what needs a sound environment and was given one with errors; holds them all."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"{len(self.problems)} problem(s)")
+
+
+def has_errors(problems: Iterable[Problem]) -> bool:
+    """Tell whether anything in `problems` must stop the work."""
+    return any(problem.severity is Severity.ERROR for problem in problems)
+
+
+def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems as a person reads the file: top to bottom, then by rule id."""
+    return tuple(sorted(problems, key=lambda problem: (problem.where, problem.rule)))
+
+
+def format_path(path: YamlPath) -> str:
+    """Write a YAML path the way people say it: `cluster.groups[2].count`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text

@@ -1,0 +1,1 @@
+"""Resolved -> the bundle of lifecycle scripts, in memory."""
