@@ -22,21 +22,23 @@ class Role(StrEnum):
 class Group(Section):
     """One instance group: `count` equal nodes with one role."""
 
-    name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
-    """Name of the instance group."""
+    name: Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, examples=["workers"])]
+    """Name of the instance group: letters, digits and inner hyphens."""
 
     role: Annotated[Role, Field(strict=False)]
     """What the nodes do: exactly one group is the controller, at most one is for logins."""
 
-    instance_type: Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$")]
+    instance_type: Annotated[
+        str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$", examples=["ml.m5.xlarge"])
+    ]
     """Instance type with its `ml.` prefix."""
 
     count: Annotated[int, Field(ge=0, le=6758)] = 1
     """Number of nodes."""
 
-    partition: Annotated[str | None, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=63)] = (
-        None
-    )
+    partition: Annotated[
+        str | None, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*$", max_length=63, examples=["cpu"])
+    ] = None
     """Slurm partition of these nodes; worker groups have one, others have none."""
 
     threads_per_core: Literal[1, 2] | None = None

@@ -1,7 +1,8 @@
-"""What each field of an environment means, read from the docstring below it.
+"""What each field of an environment means and which field stands at a place in the file.
 
-Read from the source text and only when asked for (the JSON Schema, an error message): pydantic's
-own `use_attribute_docstrings` reads it at every start, which costs a third of the start-up time.
+Descriptions are the docstrings below the fields, read from the source text and only when asked for
+(the JSON Schema, an error message): pydantic's own `use_attribute_docstrings` reads them at every
+start, which costs a third of the start-up time.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ import ast
 import inspect
 import textwrap
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from slurmpod.model.environment import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from slurmpod.problems import YamlPath
+
+KEY = "[key]"
+"""The part of a path with which pydantic means a key of a mapping, not its value."""
 
 
 @cache
@@ -29,7 +34,7 @@ def descriptions(section: type[BaseModel]) -> Mapping[str, str]:
     definition = ast.parse(textwrap.dedent(inspect.getsource(section))).body[0]
     assert isinstance(definition, ast.ClassDef)  # noqa: S101  # the source of a class is a class
     found = {
-        field.target.id: " ".join(doc.value.value.split())
+        field.target.id: " ".join(str(doc.value.value).split())
         for field, doc in zip(definition.body, definition.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
@@ -39,27 +44,62 @@ def descriptions(section: type[BaseModel]) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
+def description_of(path: YamlPath) -> str:
+    """Return what the field at `path` means; empty where no field is, as for an entry of a list."""
+    section = section_at(path[:-1]) if path else None
+    return descriptions(section).get(str(path[-1]), "") if section else ""
+
+
 def section_at(path: YamlPath) -> type[BaseModel] | None:
     """Return the model of the mapping at `path`, or None where there is none."""
-    section: type[BaseModel] | None = Environment
+    field = field_at(path)
+    return section_in(field) if field else None
+
+
+def field_at(path: YamlPath) -> FieldInfo | None:
+    """Return the type and limits of what stands at `path`, entries of lists and mappings too."""
+    field: FieldInfo | None = FieldInfo.from_annotation(Environment)
     for part in path:
-        if isinstance(part, int):
-            continue
-        if section is None or part not in section.model_fields:
-            return None
-        section = _model_in(section.model_fields[part].annotation)
-    return section
+        field = _inside(field, part) if field else None
+    return field
 
 
-def description_of(path: YamlPath) -> str:
-    """Return what the field at `path` means; empty where no field is."""
-    names = tuple(part for part in path if isinstance(part, str))
-    section = section_at(names[:-1]) if names else None
-    return descriptions(section).get(names[-1], "") if section else ""
+def type_of(field: FieldInfo) -> Any:
+    """Return a field's type without its `None`."""
+    types = [inner for inner in get_args(field.annotation) if inner is not NoneType]
+    return types[0] if NoneType in get_args(field.annotation) else field.annotation
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    found = (_model_in(inner) for inner in get_args(annotation))
-    return next((model for model in found if model), None)
+def section_in(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a field that is a mapping with known keys, or None."""
+    kind = type_of(field)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def all_sections() -> Iterator[type[BaseModel]]:
+    """Return every section of an environment, from the top, each before those inside it."""
+    sections: list[type[BaseModel]] = [Environment]
+    for section in sections:
+        yield section
+        for field in section.model_fields.values():
+            inner = section_in(field) or _entry_section(field)
+            if inner and inner not in sections:
+                sections.append(inner)
+
+
+def _entry_section(field: FieldInfo) -> type[BaseModel] | None:
+    entry = _inside(field, 0)
+    return section_in(entry) if entry else None
+
+
+def _inside(field: FieldInfo, part: str | int) -> FieldInfo | None:
+    kind = type_of(field)
+    section = section_in(field)
+    if section:
+        return section.model_fields.get(str(part))
+    if get_origin(kind) is tuple and isinstance(part, int):
+        return FieldInfo.from_annotation(get_args(kind)[0])
+    if get_origin(kind) is dict and isinstance(part, str):
+        key, value = get_args(kind)
+        return FieldInfo.from_annotation(key if part == KEY else value)
+    return None

@@ -18,13 +18,13 @@ TagValue = Annotated[str, Field(max_length=256)]
 class Environment(Section):
     """The top of an environment file, defaults filled in."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z](-*[a-z0-9])*$", max_length=63)]
-    """Name of the cluster and first part of every stack's name."""
+    name: Annotated[str, Field(pattern=r"^[a-z](-*[a-z0-9])*$", max_length=63, examples=["dev"])]
+    """Name of the cluster and of its stacks: lower-case letters, digits, inner hyphens."""
 
-    account: Annotated[str, Field(pattern=r"^\d{12}$")]
+    account: Annotated[str, Field(pattern=r"^[0-9]{12}$", examples=["123456789012"])]
     """AWS account id: 12 digits, quoted."""
 
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", examples=["us-west-2"])]
+    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$", examples=["us-west-2"])]
     """AWS Region."""
 
     protected: bool = False

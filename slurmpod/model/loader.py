@@ -5,18 +5,21 @@ Pydantic finds the mistakes; `phrases` says them in words of this project, with 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from slurmpod.model.environment import Environment
 from slurmpod.model.yaml_source import YamlSource, read_yaml
-from slurmpod.problems import Problem, Severity, Where, in_file_order
+from slurmpod.problems import Problem, Where, in_file_order
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+BYTES_LIMIT = 1_000_000
+"""Size of the largest file that is read; an environment is a page."""
 
 
 @dataclass(frozen=True)
@@ -31,35 +34,49 @@ class Loaded:
 def load(path: Path) -> Loaded:
     """Read and check one environment file; never raises for what a file can hold."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            content = file.read(BYTES_LIMIT + 1)
+        text = content.decode("utf-8-sig")
     except OSError as error:
         return _unreadable(
             path,
             f"cannot read the file: {error.strerror}",
             "give the path of an environment file, e.g. environments/dev.yaml",
         )
-    except UnicodeDecodeError:
+    except ValueError:  # UnicodeDecodeError, or a NUL in the path
         return _unreadable(path, "the file is not UTF-8 text", "save it as UTF-8")
+    if len(content) > BYTES_LIMIT:
+        return _unreadable(
+            path, "the file is larger than 1 MB", "give an environment file: a page of YAML"
+        )
     return load_text(str(path), text)
 
 
 def load_text(file: str, text: str) -> Loaded:
     """Check the text of an environment file; `file` is the name that problems show."""
     source = read_yaml(file, text)
-    problems = list(source.problems)
     environment = None
-    if source.data is not None or not problems:
+    problems = list(source.problems)
+    if source.data is not None:
         try:
-            environment = Environment.model_validate_json(json.dumps(source.data))
+            environment = Environment.model_validate_json(to_json(source.data))
         except ValidationError as error:
-            from slurmpod.model.phrases import phrase  # only needed on mistakes
-
-            problems += [phrase(detail, source) for detail in error.errors(include_url=False)]
+            problems += _in_words(error, source)
     if problems:
         return Loaded(source, None, in_file_order(problems))
     return Loaded(source, environment, ())
 
 
+def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
+    """Say the findings of pydantic, but for what follows from a problem in the same line."""
+    from slurmpod.model.phrases import phrase  # only needed on mistakes: a tenth of the start-up
+
+    said = {problem.where.line for problem in source.problems}
+    found = [phrase(detail, source) for detail in error.errors(include_url=False)]
+    return [problem for problem in found if problem.where.line not in said]
+
+
 def _unreadable(path: Path, message: str, fix: str) -> Loaded:
-    problem = Problem("ENV-001", Severity.ERROR, Where(str(path)), message, fix)
-    return Loaded(YamlSource(str(path), ""), None, (problem,))
+    source = YamlSource(str(path))
+    source.refuse(Where(str(path)), message, fix)
+    return Loaded(source, None, tuple(source.problems))

@@ -1,107 +1,144 @@
 """Pydantic's findings in words of this project: what is wrong, what is allowed, what to do.
 
-The texts of pydantic speak of Python; a user wrote YAML. Each kind of finding has one phrase here,
-and a test holds that every kind that our models can cause has one.
+The texts of pydantic speak of Python; a user wrote YAML. What is wrong depends on the kind of
+finding and has one phrase here; what to write depends on the field and comes from `expectations`.
+A test holds that every kind that our models can cause has a phrase.
 """
 
 from __future__ import annotations
 
-import difflib
+import re
+from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.model.descriptions import description_of, section_at
+from slurmpod.model.descriptions import KEY, description_of, field_at, section_at, type_of
+from slurmpod.model.expectations import choices_of, example_of, expectation, limit
+from slurmpod.model.network import LARGEST_VPC_PREFIX, SMALLEST_VPC_PREFIX
+from slurmpod.model.suggestion import did_you_mean
+from slurmpod.model.yaml_source import LONGEST_NUMBER
 from slurmpod.problems import Problem, Severity
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from slurmpod.model.yaml_source import YamlSource
     from slurmpod.problems import YamlPath
 
-_EXPECTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "dict_type": "a mapping (key: value)",
-    "model_type": "a mapping (key: value)",
-    "model_attributes_type": "a mapping (key: value)",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "ip_v4_network": "an IPv4 range such as 10.0.0.0/16, with no bits set after the prefix",
+WRONG = {
+    "bool_type": "is neither true nor false",
+    "dict_type": "is not a mapping (key: value)",
+    "enum": "is not one of the choices",
+    "greater_than_equal": "is too small",
+    "int_parsing_size": "is too large",
+    "int_type": "is not a whole number",
+    "less_than_equal": "is too large",
+    "literal_error": "is not one of the choices",
+    "model_type": "is not a mapping (key: value)",
+    "string_pattern_mismatch": "does not have the right form",
+    "string_too_long": "is too long",
+    "string_too_short": "is too short",
+    "string_type": "is not text",
+    "too_long": "has too many entries",
+    "too_short": "has too few entries",
+    "tuple_type": "is not a list",
+    "value_error": "is not an IPv4 range",
+    "vpc_size": f"is not of a size from /{LARGEST_VPC_PREFIX} to /{SMALLEST_VPC_PREFIX}",
 }
+"""What is wrong with a value, by pydantic's kind of finding (only IPv4 causes value errors)."""
 
 
 def phrase(detail: ErrorDetails, source: YamlSource) -> Problem:
     """Return the problem for one finding of pydantic in `source`."""
-    path = tuple(part for part in detail["loc"] if part != "[key]")
-    kind = detail["type"]
-    if kind == "missing":
+    path = detail["loc"]
+    if detail["type"] == "missing":
         return _missing(path, source)
-    if kind == "extra_forbidden":
+    if detail["type"] == "extra_forbidden":
         return _unknown_key(path, source)
-    message, fix = _wrong_value(detail)
-    about = description_of(path)
-    return _error("ENV-004", path, source, message, f"{fix}; {_in_words(about)}" if about else fix)
+    return _wrong_value(path, detail, source)
 
 
 def _missing(path: YamlPath, source: YamlSource) -> Problem:
-    about = description_of(path)
-    fix = f"add '{path[-1]}: ...'" + (f"; {_in_words(about)}" if about else "")
-    return _error("ENV-002", path, source, f"'{path[-1]}' is missing", fix)
+    key = path[-1]
+    field = field_at(path)
+    example = example_of(field) if field else ""
+    fix = f"add '{key}: {example}'" if example else f"add '{key}:' and what belongs below it"
+    where = source.where(path)
+    return Problem("ENV-002", Severity.ERROR, where, f"'{key}' is missing here", fix + _about(path))
 
 
 def _unknown_key(path: YamlPath, source: YamlSource) -> Problem:
     key = str(path[-1])
     section = section_at(path[:-1])
-    allowed = sorted(section.model_fields) if section else []
-    near = difflib.get_close_matches(key, allowed, n=1)
-    fix = f"did you mean '{near[0]}'?" if near else f"allowed here: {', '.join(allowed)}"
+    allowed = list(section.model_fields) if section else []
+    fix = did_you_mean(key, allowed) or f"allowed here: {', '.join(allowed)}"
     where = source.where(path, key=True)
-    return Problem("ENV-003", Severity.ERROR, where, f"unknown key '{key}'", fix)
+    return Problem("ENV-003", Severity.ERROR, where, f"unknown key {_show(key)}", fix)
 
 
-def _wrong_value(detail: ErrorDetails) -> tuple[str, str]:
-    """Return what is wrong with a value and what to write instead."""
-    kind, value = detail["type"], detail["input"]
-    limits: dict[str, Any] = detail.get("ctx", {})
-    if kind in _EXPECTED:
-        hint = " (quote it)" if kind == "string_type" and not isinstance(value, dict | list) else ""
-        return f"{_show(value)} is not {_EXPECTED[kind]}", f"write {_EXPECTED[kind]}{hint}"
-    if kind in ("literal_error", "enum"):
-        allowed = str(limits["expected"]).replace(" or ", ", ")
-        near = difflib.get_close_matches(str(value), allowed.replace("'", "").split(", "), n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        return f"{_show(value)} is not allowed", f"{hint}allowed: {allowed}"
-    if kind in ("greater_than_equal", "less_than_equal"):
-        bound = f"at least {limits['ge']}" if "ge" in limits else f"at most {limits['le']}"
-        return f"{_show(value)} is out of range", f"write {bound}"
-    if kind == "string_pattern_mismatch":
-        return f"{_show(value)} does not have the right form", f"match {limits['pattern']}"
-    if kind in ("string_too_long", "too_long"):
-        actual = limits.get("actual_length") or len(str(value))
-        return f"{_show(value)} is too long ({actual})", f"at most {limits['max_length']}"
-    if kind in ("string_too_short", "too_short"):
-        return f"{_show(value)} is too short", f"at least {limits['min_length']}"
-    return f"{_show(value)} is not valid here: {detail['msg']}", "change the value"
+def _wrong_value(path: YamlPath, detail: ErrorDetails, source: YamlSource) -> Problem:
+    is_key = path[-1:] == (KEY,)
+    field = field_at((*path[:-2], KEY) if is_key else path)
+    place = path[:-1] if is_key else path
+    value = detail["input"]
+    wrong = WRONG.get(detail["type"], "is not valid here")
+    message = "the value is missing" if value is None else f"{_show(value)} {wrong}"
+    fix = (_what_to_write(detail["type"], value, field) if field else "change it") + _about(place)
+    return Problem("ENV-004", Severity.ERROR, source.where(place, key=is_key), message, fix)
 
 
-def _error(rule: str, path: YamlPath, source: YamlSource, message: str, fix: str) -> Problem:
-    return Problem(rule, Severity.ERROR, source.where(path), message, fix)
+def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
+    if value is None and not field.is_required():
+        return f"write {expectation(field)}, or remove the key"
+    if kind == "string_type" and _fits_in_quotes(value, field):
+        return f'write it in quotes: "{_bare(value)}"'
+    if kind in ("int_type", "literal_error") and _fits_without_quotes(value, field):
+        return f"write it without quotes: {value}"
+    if kind == "value_error" and (range_around := _range_around(value)):
+        return f"write the range from its first address: {range_around}"
+    if kind == "vpc_size":
+        return f"write a range of that size, such as {example_of(field)}"
+    guess = did_you_mean(str(value), map(str, choices_of(field)))
+    return " ".join(filter(None, (guess, f"write {expectation(field)}")))
 
 
-def _in_words(description: str) -> str:
-    return description[0].lower() + description[1:].rstrip(".")
+def _fits_in_quotes(value: Any, field: FieldInfo) -> bool:
+    if not isinstance(value, bool | int) or type_of(field) is not str:
+        return False
+    return bool(re.search(limit(field, "pattern") or "", _bare(value)))
+
+
+def _fits_without_quotes(value: Any, field: FieldInfo) -> bool:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+        return False
+    choices = choices_of(field)
+    least, most = limit(field, "ge") or 0, limit(field, "le") or 10**LONGEST_NUMBER
+    return int(value) in choices if choices else least <= int(value) <= most
+
+
+def _range_around(value: Any) -> str:
+    """Return the range that 10.0.0.1/16 lies in; empty for what is no address at all."""
+    try:
+        return str(IPv4Interface(value).network)
+    except ValueError:
+        return ""
+
+
+def _about(path: YamlPath) -> str:
+    about = description_of(path)
+    return f" ({about.rstrip('.')})" if about else ""
 
 
 def _show(value: Any) -> str:
-    if value is None:
-        return "nothing (null)"
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    text = str(value)
+    if not isinstance(value, str):
+        return _bare(value)
+    text = value if value.isprintable() else ascii(value)[1:-1]
     return f"'{text[:60]}...'" if len(text) > 63 else f"'{text}'"
+
+
+def _bare(value: bool | int) -> str:
+    return str(value).lower()

@@ -19,7 +19,7 @@ class Lustre(Section):
     compression: Literal["LZ4", "NONE"] = "LZ4"
     """Compression of new data on the servers."""
 
-    mount_path: Annotated[str, Field(pattern=r"^/[a-z0-9][a-z0-9_-]*$")] = "/fsx"
+    mount_path: Annotated[str, Field(pattern=r"^/[a-z0-9][a-z0-9_-]*$", examples=["/fsx"])] = "/fsx"
     """Folder on every node: a top-level one."""
 
 

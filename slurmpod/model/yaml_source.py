@@ -1,12 +1,12 @@
 """YAML text -> plain data, with the line and column of every key and value.
 
-A stricter YAML than the library's default: duplicate keys are refused, and only what YAML 1.2
-calls core values is converted, so `no`, `on` or `2024-01-01` stay the text that the user wrote.
+A stricter YAML than the library's default: duplicate keys, tags and deep nesting are refused, and
+only what a setting can be is converted (null, true, false, whole numbers). Everything else stays
+the text that the user wrote: `no`, `on`, `2024-01-01` and `1.10` mean themselves.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,69 +17,81 @@ from slurmpod.problems import Problem, Severity, Where, YamlPath, format_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NODE_LIMIT = 20_000
+VALUE_LIMIT = 20_000
 """Values in one file, aliases expanded: ends a document that would unfold without end."""
 
-_CORE_VALUES = (
-    (re.compile(r"~|null|Null|NULL|"), lambda _: None),
-    (re.compile(r"true|True|TRUE"), lambda _: True),
-    (re.compile(r"false|False|FALSE"), lambda _: False),
-    (re.compile(r"[-+]?(0|[1-9][0-9]*)"), int),
-    (
-        re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"),
-        float,
-    ),
+DEPTH_LIMIT = 50
+"""Levels of nesting; an environment has five. PyYAML's C composer crashes at some ten thousand."""
+
+_CONSTANTS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+LONGEST_NUMBER = 18
+"""Digits of a whole number; longer ones stay text, which no numeric setting accepts."""
+
+_CORE_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
 )
 
 
 @dataclass
 class YamlSource:
-    """One YAML file: its text, its plain data, and where each part of the data stands."""
+    """One YAML file: its plain data, and where each part of the data stands."""
 
     file: str
-    text: str
     data: Any = None
     problems: list[Problem] = field(default_factory=list)
-    _values: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
-    _keys: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
+    values: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
 
     def where(self, path: YamlPath, *, key: bool = False) -> Where:
         """Return the place of a value (or of its key), or of the nearest thing around it.
 
         A missing key is reported at the mapping that lacks it.
         """
-        positions = self._keys if key else self._values
+        positions = self.keys if key else self.values
         for length in range(len(path), -1, -1):
-            position = positions.get(path[:length]) or self._values.get(path[:length])
+            position = positions.get(path[:length]) or self.values.get(path[:length])
             if position:
                 return Where(self.file, *position, format_path(path))
         return Where(self.file, path=format_path(path))
 
-    def line_of_text(self, line: int) -> str:
-        """Return one line of the file, for showing it above a caret; empty when there is none."""
-        lines = self.text.splitlines()
-        return lines[line - 1] if 0 < line <= len(lines) else ""
+    def refuse(self, where: Where, message: str, fix: str) -> None:
+        """Note a problem of the file as YAML."""
+        self.problems.append(Problem("ENV-001", Severity.ERROR, where, message, fix))
 
 
 def read_yaml(file: str, text: str) -> YamlSource:
     """Parse `text`, the content of `file`; what is wrong with it as YAML is in `.problems`."""
-    source = YamlSource(file, text)
+    source = YamlSource(file)
     try:
+        if not _is_flat_and_untagged(source, text):
+            return source
         top = yaml.compose(text, Loader=_loader())
+        source.data = _Reader(source).value(top, ()) if top else None
     except yaml.MarkedYAMLError as error:
-        source.problems.append(_syntax_problem(file, error))
-        return source
-    except yaml.reader.ReaderError as error:
-        message = f"the file has a character that YAML does not allow: {error.reason}"
-        source.problems.append(_problem(Where(file), message, "remove that character"))
-        return source
-    if top is None:
-        source.problems.append(
-            _problem(Where(file), "the file is empty", "copy environments/dev.yaml and change it")
+        _refuse_syntax(source, text, error)
+    except (yaml.reader.ReaderError, UnicodeEncodeError):
+        _refuse_character(source, text)
+    except _Unfolds as unfolds:
+        source.refuse(
+            Where(file, *_position(unfolds.node)),
+            "the aliases (*name) of this file unfold without end",
+            "write the values out",
         )
-        return source
-    source.data = _Reader(source).value(top, ())
+    if source.data is None and not source.problems:
+        source.refuse(Where(file), "the file is empty", "copy environments/dev.yaml and change it")
     return source
+
+
+class _Unfolds(Exception):
+    """Raised where aliases lead back to themselves, too deep, or to too many values."""
+
+    def __init__(self, node: yaml.Node) -> None:
+        self.node = node
+        super().__init__()
 
 
 class _Reader:
@@ -87,54 +99,72 @@ class _Reader:
 
     def __init__(self, source: YamlSource) -> None:
         self._source = source
-        self._open: list[yaml.Node] = []
         self._count = 0
 
     def value(self, node: yaml.Node, path: YamlPath) -> Any:
         self._count += 1
-        self._source._values[path] = _position(node)
-        if node in self._open or self._count > NODE_LIMIT:
-            self._refuse(
-                node,
-                path,
-                "the aliases (*name) of this file unfold without end",
-                "write the values out",
-            )
-            return None
-        self._open.append(node)
-        try:
-            if isinstance(node, yaml.MappingNode):
-                return dict(self._entries(node, path))
-            if isinstance(node, yaml.SequenceNode):
-                return [self.value(child, (*path, i)) for i, child in enumerate(node.value)]
-            assert isinstance(node, yaml.ScalarNode)  # noqa: S101  # YAML has no fourth kind
-            return _scalar(node)
-        finally:
-            self._open.pop()
+        if self._count > VALUE_LIMIT or len(path) > DEPTH_LIMIT:
+            raise _Unfolds(node)
+        self._source.values[path] = _position(node)
+        if isinstance(node, yaml.MappingNode):
+            return dict(self._entries(node, path))
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(child, (*path, index)) for index, child in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)  # noqa: S101  # YAML has no fourth kind
+        is_text = node.style or node.tag.endswith(":str")
+        return node.value if is_text else _plain_scalar(node.value)
 
     def _entries(self, node: yaml.MappingNode, path: YamlPath) -> Iterator[tuple[str, Any]]:
         seen: dict[str, int] = {}
         for key_node, value_node in node.value:
+            line, column = _position(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
-                self._refuse(key_node, path, "a key must be plain text", "write it as one word")
+                where = Where(self._source.file, line, column, format_path(path))
+                self._source.refuse(where, "a key must be plain text", "write it as one word")
                 continue
             key = key_node.value
-            line, _ = _position(key_node)
             if key in seen:
-                self._refuse(
-                    key_node,
-                    (*path, key),
+                self._source.refuse(
+                    Where(self._source.file, line, column, format_path((*path, key))),
                     f"the key '{key}' stands twice, first in line {seen[key]}",
                     "keep one of the two",
                 )
                 continue
             seen[key] = line
-            self._source._keys[(*path, key)] = _position(key_node)
+            self._source.keys[(*path, key)] = line, column
             yield key, self.value(value_node, (*path, key))
 
-    def _refuse(self, node: yaml.Node, path: YamlPath, message: str, fix: str) -> None:
-        where = Where(self._source.file, *_position(node), format_path(path))
-        self._source.problems.append(_problem(where, message, fix))
+
+def _is_flat_and_untagged(source: YamlSource, text: str) -> bool:
+    """Look through the file without recursion; note tags, and tell whether it may be composed."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_loader()):
+        if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
+            _refuse_unknown_tag(source, event)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEPTH_LIMIT:
+            source.refuse(
+                Where(source.file, *_position(event)),
+                f"more than {DEPTH_LIMIT} levels lie inside each other",
+                "look for brackets or indentation that were not meant",
+            )
+            return False
+    return True
+
+
+def _refuse_unknown_tag(
+    source: YamlSource, event: yaml.ScalarEvent | yaml.CollectionStartEvent
+) -> None:
+    if event.tag not in _CORE_TAGS:
+        tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+        source.refuse(
+            Where(source.file, *_position(event)),
+            f"the YAML tag {tag} means nothing here",
+            "remove the tag; write plain text, numbers, lists and mappings",
+        )
 
 
 def _loader() -> type[yaml.SafeLoader]:
@@ -142,29 +172,67 @@ def _loader() -> type[yaml.SafeLoader]:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
-    plain = not node.style and not node.tag.endswith(":str")
-    if plain:
-        for pattern, convert in _CORE_VALUES:
-            if pattern.fullmatch(node.value):
-                return convert(node.value)
-    return node.value
+def _plain_scalar(text: str) -> Any:
+    """Convert what stands without quotes, after YAML 1.2's core schema, but for fractions."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    digits = text[1:] if text[0] in "+-" else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > LONGEST_NUMBER:
+        return text
+    return text if digits[0] == "0" and digits != "0" else int(text)
 
 
-def _position(node: yaml.Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
+def _position(node: yaml.Node | yaml.Event) -> tuple[int, int]:
+    mark = node.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def _syntax_problem(file: str, error: yaml.MarkedYAMLError) -> Problem:
+def _refuse_syntax(source: YamlSource, text: str, error: yaml.MarkedYAMLError) -> None:
     mark = error.problem_mark or error.context_mark
-    where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file)
-    what = ", ".join(part for part in (error.context, error.problem) if part)
-    return _problem(
-        where,
-        f"this is not valid YAML: {what}",
-        "check the indentation, the quotes and the colons around this place",
+    where = Where(source.file, mark.line + 1, mark.column + 1) if mark else Where(source.file)
+    if _character_at(text, where) == "\t":
+        source.refuse(where, "a tab stands where YAML wants spaces", "indent with spaces")
+    elif error.problem and "another document" in error.problem:
+        source.refuse(
+            where,
+            "a second document begins here",
+            "keep one environment in a file; remove the line with ---",
+        )
+    else:
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        source.refuse(
+            where,
+            f"this is not valid YAML: {what}",
+            "check the indentation, quotes, brackets and colons at this place",
+        )
+
+
+def _character_at(text: str, where: Where) -> str:
+    lines = text.splitlines()
+    line = lines[where.line - 1] if where.line <= len(lines) else ""
+    return line[where.column - 1 : where.column]
+
+
+def _refuse_character(source: YamlSource, text: str) -> None:
+    """Point at the first character that YAML does not allow."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        column = next((i for i, character in enumerate(line, start=1) if _is_refused(character)), 0)
+        if column:
+            source.refuse(
+                Where(source.file, number, column),
+                f"the character U+{ord(line[column - 1]):04X} is not allowed in YAML",
+                "remove it",
+            )
+            return
+    source.refuse(Where(source.file), "the file holds a character that YAML refuses", "remove it")
+
+
+def _is_refused(character: str) -> bool:
+    """Tell what lies outside the printable characters of YAML 1.1 (section 4.1.1)."""
+    code = ord(character)
+    return (
+        (code < 0x20 and character not in "\t\n\r")
+        or (0x7F <= code < 0xA0 and code != 0x85)
+        or 0xD800 <= code < 0xE000
+        or code in (0xFFFE, 0xFFFF)
     )
-
-
-def _problem(where: Where, message: str, fix: str) -> Problem:
-    return Problem("ENV-001", Severity.ERROR, where, message, fix)

@@ -1,0 +1,51 @@
+# slurmpod: the commands of this project. `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+ENV ?= dev
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
+
+.PHONY: help setup machine rehearse test check golden bench lock clean
+
+help: ## List the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+	@printf '\n  ENV=name chooses environments/name.yaml (default: dev)\n'
+
+setup: ## Install what is missing into this folder: virtual environment, Node, the CDK command line
+	@PYTHON=$(PYTHON) scripts/setup.sh
+
+machine: setup ## Prepare this machine for rehearsals: Debian packages, node image
+	@slurmpod prepare
+
+rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and run a job (KEEP=1: leave it up)
+	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
+
+test: machine check ## Run all checks and all tests
+	@pytest
+
+check: setup ## Check format, style, types, import rules and shell scripts
+	@ruff format --check .
+	@ruff check .
+	@mypy
+	@lint-imports
+	@git ls-files '*.sh' | xargs shellcheck
+	@slurmpod schema --check
+
+golden: setup ## Refresh the golden files; review the diff before committing
+	@pytest -q --update-golden tests
+	@slurmpod schema --write
+	@git status --short tests/golden environments docs
+
+bench: machine ## Measure start-up, synthesis and rehearsal, and print a table
+	@python -m benchmarks
+
+lock: setup ## Pin again everything that pyproject.toml names
+	@scripts/lock.sh
+
+clean: ## Remove what `make setup` and the CDK made in this folder
+	rm -rf $(VENV) node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info

@@ -1,0 +1,111 @@
+"""`python -m benchmarks`: measure, and print one table with targets."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import Command, Row, medians
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PROJECT = Path(__file__).parents[1]
+DEV = "environments/dev.yaml"
+BIN = Path(sys.executable).parent
+CDK = str(PROJECT / "node_modules/.bin/cdk")
+SLURMPOD = str(BIN / "slurmpod")
+VALIDATE_RUNS, SYNTH_RUNS, REHEARSAL_RUNS = 25, 5, 3
+
+
+def main() -> None:
+    """Run every benchmark and print the table."""
+    rows = [*validate_rows(), *synth_rows(), *rehearsal_rows()]
+    table = Table("what", "median", "floor", "ratio", "target", box=box.SIMPLE_HEAD)
+    for row in rows:
+        ratio = f"{row.ratio:.2f}" if row.ratio else ""
+        floor = f"{row.floor} {row.floor_seconds:.3f} s" if row.floor_seconds else ""
+        table.add_row(row.what, f"{row.seconds:.3f} s", floor, ratio, row.target)
+    Console(width=140).print(table)
+
+
+def validate_rows() -> Iterable[Row]:
+    """Measure a cold `slurmpod validate` beside importing what it cannot do without."""
+    times = medians(
+        {
+            "floor": _command(str(BIN / "python"), "-c", "import pydantic, yaml"),
+            "validate": _command(SLURMPOD, "validate", DEV),
+        },
+        runs=VALIDATE_RUNS,
+    )
+    yield Row(
+        "slurmpod validate dev.yaml", times["validate"], "imports", times["floor"], "ratio <= 2.0"
+    )
+
+
+def synth_rows() -> Iterable[Row]:
+    """Measure `cdk synth` with and without the nag pack beside an app that has nothing."""
+    python = str(BIN / "python")
+    with tempfile.TemporaryDirectory() as folder:
+
+        def synth(name: str, *arguments: str) -> Command:
+            return _command(CDK, "synth", "--quiet", "--output", f"{folder}/{name}", *arguments)
+
+        times = medians(
+            {
+                "floor": synth("empty", "--app", f"{python} benchmarks/empty_app.py"),
+                "without nag": synth("plain", "--app", f"{python} -m benchmarks.dev_without_nag"),
+                "with nag": synth("nag", "--context", "env=dev"),
+            },
+            runs=SYNTH_RUNS,
+        )
+    floor = times["floor"]
+    yield Row(
+        "cdk synth dev, without nag", times["without nag"], "empty app", floor, "ratio <= 1.6"
+    )
+    yield Row("cdk synth dev, with nag", times["with nag"], "empty app", floor, "ratio <= 2.2")
+
+
+def rehearsal_rows() -> Iterable[Row]:
+    """Measure whole rehearsals of dev.yaml, and the share of each stage."""
+    runs = [_rehearse() for _ in range(REHEARSAL_RUNS)]
+    stages = {
+        stage: statistics.median(run["seconds"][stage] for run in runs)
+        for stage in runs[0]["seconds"]
+    }
+    total = statistics.median(sum(run["seconds"].values()) for run in runs)
+    nodes = statistics.median(run["boot_seconds"] for run in runs)
+    for stage, seconds in stages.items():
+        yield Row(f"rehearse dev: {stage}", seconds, "whole rehearsal", total)
+    yield Row("rehearse dev: cluster resource to all nodes idle", nodes, target="<= 10 s")
+    yield Row("rehearse dev: everything", total, target="<= 45 s on two cores")
+
+
+def _rehearse() -> dict[str, Any]:
+    printed = subprocess.run(
+        [SLURMPOD, "rehearse", DEV, "--json"],
+        cwd=PROJECT,
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+    document: dict[str, Any] = json.loads(printed)
+    return document
+
+
+def _command(*arguments: str) -> Command:
+    search_path = f"{BIN}:{os.environ['PATH']}"
+    return Command(arguments, PROJECT, {**os.environ, "PATH": search_path})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""What steps may do to the node: run commands, read and write files, ask for an open port.
+
+Steps get a `Machine` and touch nothing by other means, so that tests can give them another one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+from slurmpod_lifecycle.failures import CommandFailed, StepFailed
+
+COMMAND_TIMEOUT_SECONDS = 120
+CONNECT_TIMEOUT_SECONDS = 3
+LINES_SHOWN = 3
+
+RUN_BY_HAND = "run it by hand on the node"
+OTHER_IMAGE = "use an image of HyperPod for Slurm"
+
+
+class Machine:
+    """The node that this program runs on."""
+
+    def run(self, *command: str, text: str = "", fix: str = RUN_BY_HAND) -> str:
+        """Run a command with `text` as its input and return what it printed.
+
+        Raises CommandFailed, with the last words of the command, for any end but success.
+        """
+        shown = " ".join(command)
+        try:
+            ended = subprocess.run(
+                command,
+                input=text,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=COMMAND_TIMEOUT_SECONDS,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise StepFailed(f"this node has no command {command[0]}", OTHER_IMAGE) from None
+        except subprocess.TimeoutExpired:
+            reason = f"'{shown}' did not end within {COMMAND_TIMEOUT_SECONDS} s"
+            raise CommandFailed(reason, fix) from None
+        if ended.returncode != 0:
+            said = _last_lines(ended.stderr) or _last_lines(ended.stdout) or "it said nothing"
+            reason = f"'{shown}' failed with status {ended.returncode}: {said}"
+            raise CommandFailed(reason, fix)
+        return ended.stdout
+
+    def succeeds(self, *command: str) -> bool:
+        """Run a command that only asks something, and tell whether it ended with success."""
+        try:
+            self.run(*command)
+        except CommandFailed:
+            return False
+        return True
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file, or None where there is none."""
+        try:
+            return Path(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, text: str, *, mode: int = 0o644, owner: str = "") -> bool:
+        """Make the file say `text`, all at once, and tell whether its text had to change.
+
+        `owner` is a user with a group of the same name; without one it is whoever runs this, root.
+        """
+        target = Path(path)
+        if self.read(path) == text:
+            _set_access(target, mode, owner)
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            _set_access(Path(temporary), mode, owner)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return True
+
+    def append(self, path: str, line: str) -> None:
+        """Add a line to a file that belongs to somebody else, keeping its owner and mode."""
+        with Path(path).open("r+", encoding="utf-8", newline="\n") as file:
+            text = file.read()
+            file.write("" if text.endswith("\n") or not text else "\n")
+            file.write(f"{line}\n")
+
+    def answers(self, address: str, port: int) -> bool:
+        """Tell whether something listens on a TCP port."""
+        try:
+            socket.create_connection((address, port), CONNECT_TIMEOUT_SECONDS).close()
+        except OSError:
+            return False
+        return True
+
+
+def _set_access(path: Path, mode: int, owner: str) -> None:
+    path.chmod(mode)
+    if not owner:
+        return
+    try:
+        shutil.chown(path, owner, owner)
+    except LookupError:
+        reason = f"this node has no user or group '{owner}', who must own {path}"
+        raise StepFailed(reason, OTHER_IMAGE) from None
+
+
+def _last_lines(text: str) -> str:
+    return "; ".join(line.strip() for line in text.strip().splitlines()[-LINES_SHOWN:])

@@ -1,0 +1,89 @@
+"""The last step: does this node do what its role asks of it, as seen from outside the other steps?
+
+It never finds itself done already, so that running the scripts again is a check of a live node.
+"""
+
+from __future__ import annotations
+
+import re
+
+from slurmpod_lifecycle import slurm, units
+from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.mount_fsx import check_writable
+from slurmpod_lifecycle.steps.slurmd import not_listed
+
+EARLIER_REASONS = ("Action:", "Not responding", "Node unexpectedly rebooted")
+"""Why a node may be DOWN that this one replaces: HyperPod, or an operator, resumes it later."""
+
+
+FIX = (
+    "remove the reason, then run 'scontrol update nodename=... state=resume'; 'slurmd -C' on the"
+    " node shows what its NodeName line in slurm.conf should say"
+)
+
+
+class SelfCheck(NodeStep):
+    """The file system can be written, and Slurm works as far as this node is concerned."""
+
+    name = "self_check"
+    roles = frozenset(Role)
+    needs = ("mount_fsx", "bar_daemons", "accounting", "slurmctld", "slurmd")
+
+    def apply(self) -> str:
+        """Check what the role needs; raises NotYet for anything that is not so."""
+        check_writable(self.node)
+        if self.node.role is Role.CONTROLLER:
+            return self._check_controller()
+        if not units.is_running(self.node.machine, "slurmd"):
+            return self._explain_stopped_slurmd()
+        if self.node.role is Role.LOGIN:
+            slurm.command(self.node.machine, "sinfo", "--noheader")
+            return "the cluster's state can be seen from here"
+        return self._check_registration()
+
+    def _check_controller(self) -> str:
+        slurm.check_slurmctld(self.node.machine)
+        if not self.node.settings.accounting:
+            return "slurmctld is up"
+        arguments = ("--noheader", "--parsable2", "show", "cluster", "format=cluster")
+        if not slurm.command(self.node.machine, "sacctmgr", *arguments).strip():
+            reason = "slurmctld has not registered the cluster in the accounting database"
+            raise NotYet(reason, "look at /var/log/slurm/slurmdbd.log on the controller")
+        return "slurmctld is up and keeps job records"
+
+    def _check_registration(self) -> str:
+        arguments = ("--oneliner", "show", "node", self.node.name)
+        return judge_node(slurm.command(self.node.machine, "scontrol", *arguments))
+
+    def _explain_stopped_slurmd(self) -> str:
+        """Pass a node that waits for its line in slurm.conf; raise NotYet for any other reason."""
+        if not_listed(self.node.machine):
+            return f"warning: {self.node.name} joins when slurm.conf lists it"
+        reason = f"slurmd does not run: {units.last_error(self.node.machine, 'slurmd')}"
+        raise NotYet(reason, "run 'journalctl -u slurmd' on the node")
+
+
+def judge_node(description: str) -> str:
+    """Judge a worker by what `scontrol --oneliner show node` says of it.
+
+    Raises NotYet for a node that slurmctld has not heard of since it started, and for one that it
+    refuses; returns a warning for one that is held down for what happened before.
+    """
+    state = _field(r"\bState=(\S+)", description)
+    reason = _field(r"\bReason=(.*?)(?: \[\S+\])?$", description) or "none given"
+    words = set(re.split(r"[+*]", state))
+    if "*" in state or words & {"UNKNOWN", "NOT_RESPONDING"}:
+        raise NotYet(f"slurmctld has not heard of this node yet ({state})", FIX)
+    held_down = "DOWN" in words and reason.startswith(EARLIER_REASONS)
+    if "INVALID_REG" in words or ("DOWN" in words and not held_down):
+        raise NotYet(f"slurmctld does not take this node ({state}), reason: {reason}", FIX)
+    if held_down:
+        return f"warning: Slurm holds this node down, reason: {reason}"
+    return f"registered with Slurm as {state}"
+
+
+def _field(pattern: str, text: str) -> str:
+    match = re.search(pattern, text.strip())
+    return match.group(1) if match else ""

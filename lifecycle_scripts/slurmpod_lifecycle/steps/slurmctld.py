@@ -1,0 +1,72 @@
+"""The controller daemon: started when HyperPod has written slurm.conf, which it does late.
+
+slurm.conf belongs to HyperPod. The scripts add one line to it, `include accounting.conf`, before
+the daemon's first start; Slurm hands files that are included by a bare name to configless nodes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from slurmpod_lifecycle import slurm, units
+from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Role
+
+INCLUDE = "include accounting.conf"
+AGENT_LOG = "/var/log/aws/clusters/sagemaker-cluster-agent.log"
+
+
+class Slurmctld(NodeStep):
+    """slurmctld runs and answers."""
+
+    name = "slurmctld"
+    roles = frozenset({Role.CONTROLLER})
+    needs = ("bar_daemons", "accounting")
+
+    def is_done(self) -> bool:
+        """Tell whether it runs with the whole configuration; NotYet if it runs but is not up."""
+        text = self.node.machine.read(slurm.SLURM_CONF) or ""
+        if self._lacks_accounting(text) or not units.is_running(self.node.machine, "slurmctld"):
+            return False
+        slurm.check_slurmctld(self.node.machine)
+        return True
+
+    def apply(self) -> str:
+        """Wait for slurm.conf, complete it, start the daemon and wait for its answer."""
+        machine = self.node.machine
+        text = complete_slurm_conf(machine.read(slurm.SLURM_CONF), self.node)
+        incomplete = self._lacks_accounting(text)
+        if incomplete:
+            machine.append(slurm.SLURM_CONF, INCLUDE)
+        units.start(machine, "slurmctld", anew=incomplete)
+        slurm.check_slurmctld(machine)
+        return f"slurmctld is up on {self.node.name}"
+
+    def _lacks_accounting(self, slurm_conf: str) -> bool:
+        return self.node.settings.accounting and not includes_accounting(slurm_conf)
+
+
+def complete_slurm_conf(text: str | None, node: Node) -> str:
+    """Return the text of slurm.conf; raises NotYet until it is whole and names this controller.
+
+    The file is taken as whole when it has a partition: those lines come last.
+    """
+    fix = f"HyperPod's cluster agent writes it: look at {AGENT_LOG} on the controller"
+    if text is None:
+        raise NotYet(f"there is no {slurm.SLURM_CONF}", fix)
+    hosts = slurm.values(text, "SlurmctldHost")
+    known_as = {node.instance.address, node.name}
+    if not any(known_as & set(re.split(r"[()]", host)) for host in hosts):
+        named = ", ".join(hosts) or "no controller"
+        reason = f"{slurm.SLURM_CONF} names {named}, not this node ({node.instance.address})"
+        raise NotYet(reason, fix)
+    if not slurm.values(text, "PartitionName"):
+        raise NotYet(f"{slurm.SLURM_CONF} has no partition yet", fix)
+    return text
+
+
+def includes_accounting(slurm_conf: str) -> bool:
+    """Tell whether slurm.conf includes accounting.conf, however it is written."""
+    pattern = r"^\s*include\s+(\S*/)?accounting\.conf\s*$"
+    return re.search(pattern, slurm_conf, re.IGNORECASE | re.MULTILINE) is not None

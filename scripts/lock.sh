@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Pins everything that pyproject.toml names, with all that it brings, for every platform.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+compile() {
+    uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
+        --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
+}
+
+compile --output-file requirements.txt
+compile --extra dev --constraint requirements.txt --output-file requirements-dev.txt

@@ -1,0 +1,1 @@
+"""AWS, as this project calls it: the only folder that knows boto3."""

@@ -1,0 +1,29 @@
+"""The commands of `slurmpod`, in the order in which an environment goes through them.
+
+Each module has `add_arguments(parser)` and `run(arguments) -> ExitCode`.
+"""
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """Where a command is implemented and what it does.
+
+    `brief` commands hold nothing but memory and end within a second; see `startup`.
+    """
+
+    module: str
+    summary: str
+    brief: bool = False
+
+
+COMMANDS = {
+    "validate": Command("slurmpod.cli.validate", "Show every problem of environment files", True),
+    "expand": Command("slurmpod.cli.expand", "Show an environment with all it implies", True),
+    "render": Command("slurmpod.cli.render", "Write the scripts that nodes will run", True),
+    "rehearse": Command("slurmpod.cli.rehearse", "Deploy into an embedded AWS with real Slurm"),
+    "rehearsal": Command("slurmpod.cli.rehearsal", "Look around in rehearsals that were left up"),
+    "prepare": Command("slurmpod.cli.prepare", "Make this machine ready for rehearsals"),
+    "explain": Command("slurmpod.cli.explain", "Explain a rule, or list all rules", True),
+    "schema": Command("slurmpod.cli.schema", "Make the JSON Schema for editors", True),
+}

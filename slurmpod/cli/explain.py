@@ -1,0 +1,66 @@
+"""`slurmpod explain`: what a rule demands, why, what to do, and where that is written."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.output import BOLD, paint, print_json, say
+from slurmpod.model.suggestion import did_you_mean
+from slurmpod.problems import ExitCode
+from slurmpod.rules.areas import all_rules, rule_by_id
+from slurmpod.rules.documentation import rules_page
+
+if TYPE_CHECKING:
+    import argparse
+
+    from slurmpod.rules.registry import Rule
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("rule", nargs="?", metavar="RULE-ID", help="such as NET-003; default: all")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print the facts as JSON")
+    form.add_argument("--markdown", action="store_true", help="print docs/rules.md: all rules")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print one rule, or a line for each."""
+    if options.markdown:
+        sys.stdout.write(rules_page())
+        return ExitCode.OK
+    if not options.rule:
+        _print_all(as_json=options.json)
+        return ExitCode.OK
+    rule = rule_by_id(options.rule)
+    if rule is None:
+        guess = did_you_mean(options.rule, (known.id for known in all_rules()))
+        say(f"there is no rule '{options.rule}'; {guess or 'slurmpod explain lists all rules'}")
+        return ExitCode.USAGE
+    if options.json:
+        print_json(_as_data(rule))
+    else:
+        _print_one(rule)
+    return ExitCode.OK
+
+
+def _print_all(*, as_json: bool) -> None:
+    if as_json:
+        print_json([_as_data(rule) for rule in all_rules()])
+        return
+    for rule in all_rules():
+        sys.stdout.write(f"{rule.id}  {rule.severity:<7}  {rule.title}\n")
+
+
+def _print_one(rule: Rule) -> None:
+    sys.stdout.write(paint(f"{rule.id} ({rule.severity}): {rule.title}\n", BOLD, sys.stdout))
+    for label, text in (("Why", rule.why), ("Fix", rule.fix), ("Source", rule.source)):
+        lines = textwrap.wrap(text, width=90, break_long_words=False, break_on_hyphens=False)
+        sys.stdout.write(f"\n{label}:\n" + "".join(f"  {line}\n" for line in lines))
+
+
+def _as_data(rule: Rule) -> dict[str, str]:
+    names = ("id", "severity", "title", "why", "fix", "source")
+    return {name: str(getattr(rule, name)) for name in names}

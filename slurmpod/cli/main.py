@@ -1,0 +1,131 @@
+"""Find the command, run it, and end with one line and a documented exit code, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, HelpFormatter
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from slurmpod.cli import startup
+from slurmpod.cli.commands import COMMANDS
+from slurmpod.cli.output import say
+from slurmpod.problems import ExitCode, InvalidEnvironment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_CODES = {
+    ExitCode.OK: "done; warnings may have been shown",
+    ExitCode.FAILED: "the work failed; the last lines say why",
+    ExitCode.USAGE: "the command was not understood",
+    ExitCode.INVALID: "the environment file has errors",
+    ExitCode.UNPREPARED: "this machine lacks something that the command needs",
+    ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
+}
+
+
+def main() -> NoReturn:
+    """Run what `sys.argv` says and end the process: the entry point of the console script."""
+    arguments = sys.argv[1:]
+    is_brief = bool(arguments) and arguments[0] in COMMANDS and COMMANDS[arguments[0]].brief
+    if is_brief:
+        startup.prepare()
+    _make_streams_writable()
+    code = run(arguments)
+    if is_brief:
+        startup.leave(code)
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return the exit code; with `--debug`, unexpected errors are raised."""
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()  # a closed pipe shows here at the latest
+    except KeyboardInterrupt:
+        say("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads the rest
+        return ExitCode.OK
+    except InvalidEnvironment as invalid:
+        from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
+
+        say(problems_text(invalid.problems, sys.stderr))
+        return ExitCode.INVALID
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        _say_unexpected(error)
+        return ExitCode.FAILED
+    return code
+
+
+def _make_streams_writable() -> None:
+    """Let no closed stream and no unknown character end a command with a traceback."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name) or Path(os.devnull).open("w")  # noqa: SIM115  # to the end
+        stream.reconfigure(errors="backslashreplace")
+        setattr(sys, name, stream)
+
+
+def _say_unexpected(error: Exception) -> None:
+    if isinstance(error, OSError):
+        say(
+            f"slurmpod: {error.strerror or error}"
+            + (f": {error.filename}" if error.filename else "")
+        )
+        return
+    say(f"slurmpod: unexpected error: {type(error).__name__}: {error}")
+    say("This is a mistake in slurmpod; the same command with --debug shows where.")
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(help_text())
+        return ExitCode.OK if arguments else ExitCode.USAGE
+    name, *rest = arguments
+    if name not in COMMANDS:
+        from slurmpod.model.suggestion import did_you_mean  # only needed on mistakes
+
+        guess = did_you_mean(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
+        say(f"slurmpod: there is no command '{name}'; {guess}")
+        return ExitCode.USAGE
+    return _run_command(name, rest)
+
+
+def _run_command(name: str, rest: Sequence[str]) -> int:
+    command = COMMANDS[name]
+    module = import_module(command.module)
+    parser = ArgumentParser(
+        prog=f"slurmpod {name}",
+        description=f"{command.summary}.",
+        allow_abbrev=False,
+        # A fixed width: looking at the terminal for it imports the compression libraries, 2 ms.
+        formatter_class=partial(HelpFormatter, width=90),
+    )
+    module.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show where an unexpected error arose")
+    try:
+        options = parser.parse_args(rest)
+    except SystemExit as wanted:  # after --help, or a usage error that argparse has shown
+        return int(wanted.code or 0)
+    return int(module.run(options))
+
+
+def help_text() -> str:
+    """Return what `slurmpod --help` prints."""
+    width = max(map(len, COMMANDS)) + 2
+    commands = "".join(
+        f"  {name:<{width}}{command.summary}\n" for name, command in COMMANDS.items()
+    )
+    codes = "".join(f"  {code:<{width}d}{meaning}\n" for code, meaning in EXIT_CODES.items())
+    return (
+        "usage: slurmpod COMMAND [--help] ...\n\n"
+        "A SageMaker HyperPod cluster with Slurm, from one page of YAML.\n\n"
+        f"commands:\n{commands}\nexit codes:\n{codes}"
+    )

@@ -1,0 +1,64 @@
+"""`slurmpod prepare`: make this machine ready for rehearsals with nodes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.lacks import lacks_text
+from slurmpod.cli.output import say
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.nodes.errors import BakeFailed
+from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
+from slurmpod.rehearsal.nodes.image import bake, image_path
+from slurmpod.rehearsal.progress import Progress
+
+if TYPE_CHECKING:
+    import argparse
+
+SMALL_CLUSTER = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes: nothing."""
+
+
+def run(_: argparse.Namespace) -> ExitCode:
+    """Install Debian packages where we may and bake the node image, or say what is to be done."""
+    packages = missing_packages()
+    if packages and _may_install():
+        say(f"installing Debian packages: {' '.join(packages)}")
+        _install(packages)
+    lacks = missing(SMALL_CLUSTER)
+    if lacks:
+        say(lacks_text(lacks))
+        return ExitCode.UNPREPARED
+    if image_path().exists():
+        return ExitCode.OK
+    progress = Progress()
+    try:
+        with progress.stage("node image baked"):
+            bake(progress.now)
+    except BakeFailed as failure:
+        say(str(failure))
+        return ExitCode.FAILED
+    return ExitCode.OK
+
+
+def _may_install() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def _install(packages: list[str]) -> None:
+    """Install packages; what is still missing afterwards is reported by the caller."""
+    variables = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        subprocess.run(
+            ["apt-get", "-qq", *arguments],
+            env=variables,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )

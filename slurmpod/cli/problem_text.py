@@ -1,0 +1,67 @@
+"""Problems as a person reads them: place, what is wrong, the line with a caret, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from slurmpod.cli.output import BOLD, DIM, RED, YELLOW, paint
+from slurmpod.problems import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod.problems import Problem, Where
+
+WIDTH = 100
+"""Longest piece of a line that is shown above a caret."""
+
+
+def problems_text(problems: Sequence[Problem], stream: TextIO) -> str:
+    """Return all problems as text, in colour where `stream` shows it."""
+    lines = {file: _lines(file) for file in {problem.where.file for problem in problems}}
+    return "\n\n".join(
+        _problem_text(problem, lines[problem.where.file], stream) for problem in problems
+    )
+
+
+def _problem_text(problem: Problem, lines: Sequence[str], stream: TextIO) -> str:
+    where = problem.where
+    colour = RED if problem.severity is Severity.ERROR else YELLOW
+    place = paint(_printable(str(where)), BOLD, stream)
+    severity = paint(problem.severity, colour, stream)
+    about = f"{where.path}: " if where.path else ""
+    message = _printable(f"{about}{problem.message} [{problem.rule}]")
+    fix = _printable(f"  fix: {problem.fix}")
+    return "\n".join((f"{place}: {severity}: {message}", *_excerpt(where, lines, stream), fix))
+
+
+def _excerpt(where: Where, lines: Sequence[str], stream: TextIO) -> list[str]:
+    """Return the line of the file and a caret below the column; nothing for an empty line."""
+    line = lines[where.line - 1] if where.line <= len(lines) else ""
+    if not line.strip():
+        return []
+    start = max(0, where.column - WIDTH // 2) if len(line) > WIDTH else 0
+    shown = line[start : start + WIDTH].rstrip()
+    gutter = f"{where.line:>5} | "
+    caret = " " * (len(gutter) + where.column - 1 - start) + "^"
+    return [paint(gutter, DIM, stream) + _one_column_each(shown), paint(caret, BOLD, stream)]
+
+
+def _printable(text: str) -> str:
+    """Show what a terminal would obey, such as an escape character, as its code."""
+    if text.isprintable():
+        return text
+    return "".join(part if part.isprintable() else ascii(part)[1:-1] for part in text)
+
+
+def _one_column_each(text: str) -> str:
+    """Replace tabs and control characters by one space, so that the caret stands right."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,134 @@
+"""`slurmpod rehearsal`: look around in rehearsals that were left up, and take them down."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from slurmpod.cli.output import print_json, say
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.launch import clear_dead, end, running
+from slurmpod.rehearsal.nodes.enter import enter_command
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+
+if TYPE_CHECKING:
+    import argparse
+
+    from slurmpod.rehearsal.launch import Rehearsal
+
+
+class NotThere(Exception):
+    """There is no rehearsal, no single one, or no node of it, as the user asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="show the rehearsals that run")
+    listing.add_argument("--json", action="store_true", help="print them as JSON")
+    variables = actions.add_parser("env", help='lead AWS tools there: eval "$(... env)"')
+    shell = actions.add_parser("shell", help="open a shell on a node, or run a command there")
+    shell.add_argument("node", help="host name, instance id, or group (its first node)")
+    shell.add_argument("command", nargs="*", help="a command in place of a login shell")
+    shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
+    down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
+    for action in (variables, shell, down):
+        action.add_argument("--id", help="which rehearsal (default: the only one that runs)")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Do what the action says."""
+    if options.action == "list":
+        return _list(as_json=options.json)
+    if options.action == "down":
+        for name in clear_dead():
+            say(f"cleared what the dead rehearsal {name} had left")
+    try:
+        return _act(_chosen(options.id), options)
+    except NotThere as error:
+        say(str(error))
+        return ExitCode.FAILED
+
+
+def _act(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
+    if options.action == "env":
+        sys.stdout.writelines(
+            f"export {name}={shlex.quote(value)}\n" for name, value in rehearsal.variables.items()
+        )
+        return ExitCode.OK
+    if options.action == "shell":
+        _become(_shell_command(rehearsal, options.node, options.command, options.user))
+    end(rehearsal)
+    say(f"{rehearsal.identifier} is gone")
+    return ExitCode.OK
+
+
+def _list(*, as_json: bool) -> ExitCode:
+    rehearsals = running()
+    if as_json:
+        print_json([_as_data(rehearsal) for rehearsal in rehearsals])
+        return ExitCode.OK
+    for rehearsal in rehearsals:
+        request = rehearsal.request
+        sys.stdout.write(
+            f"{rehearsal.identifier}  {rehearsal.state.endpoint}  {request.environment_file}\n"
+        )
+    if not rehearsals:
+        say("no rehearsal runs")
+    return ExitCode.OK
+
+
+def _as_data(rehearsal: Rehearsal) -> dict[str, object]:
+    return {
+        "id": rehearsal.identifier,
+        "endpoint": rehearsal.state.endpoint,
+        "environment_file": rehearsal.request.environment_file,
+        "cloud_only": rehearsal.request.cloud_only,
+        "kept": rehearsal.state.kept,
+    }
+
+
+def _chosen(identifier: str | None) -> Rehearsal:
+    rehearsals = running()
+    names = ", ".join(rehearsal.identifier for rehearsal in rehearsals)
+    if identifier:
+        for rehearsal in rehearsals:
+            if rehearsal.identifier == identifier:
+                return rehearsal
+        raise NotThere(f"no rehearsal '{identifier}' runs; running: {names or 'none'}")
+    if len(rehearsals) == 1:
+        return rehearsals[0]
+    if not rehearsals:
+        raise NotThere("no rehearsal runs; start one: slurmpod rehearse FILE --keep")
+    raise NotThere(f"several rehearsals run; choose one with --id: {names}")
+
+
+def _become(argv: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    os.execvp(argv[0], argv)  # noqa: S606  # no shell, by intent
+
+
+def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: str) -> list[str]:
+    """Return the argv of a login shell, or of `command`, on a node; raises NotThere."""
+    hostname = _hostname(rehearsal, node)
+    try:
+        return enter_command(rehearsal.folder, hostname, command or ["bash", "--login"], user=user)
+    except MachineFailed as failure:
+        raise NotThere(str(failure)) from failure
+
+
+def _hostname(rehearsal: Rehearsal, node: str) -> str:
+    """Return the host name of a node given by host name, instance id or group."""
+    request = rehearsal.request
+    gateway = embedded_gateway(
+        rehearsal.state.endpoint, account=request.account, region=request.region
+    )
+    nodes = gateway.cluster_nodes(request.name)
+    for found in nodes:
+        if node in (found.hostname, found.instance_id, found.group):
+            return found.hostname
+    names = ", ".join(f"{found.hostname} ({found.group})" for found in nodes)
+    raise NotThere(f"there is no node '{node}'; nodes: {names}")

@@ -1,0 +1,54 @@
+"""`slurmpod rehearse`: deploy an environment into an embedded AWS with real Slurm nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.lacks import lacks_text
+from slurmpod.cli.output import print_json, say
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.launch import RehearsalFailed
+from slurmpod.rehearsal.nodes.errors import BakeFailed
+from slurmpod.rehearsal.nodes.host_check import missing
+from slurmpod.rehearsal.progress import Progress
+from slurmpod.rehearsal.rehearse import Options, rehearse
+from slurmpod.rehearsal.report import as_data, print_outcome
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--keep", action="store_true", help="leave it up; say how to look around")
+    parser.add_argument(
+        "--cloud-only", action="store_true", help="deploy without nodes: no Linux, no root needed"
+    )
+    parser.add_argument("--port", type=int, help="port of the embedded AWS (default: a free one)")
+    parser.add_argument("--json", action="store_true", help="print what was seen as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Rehearse the environment and show what happened."""
+    _, resolved = sound_environment(options.file)
+    if not options.cloud_only:
+        lacks = missing(sum(group.count for group in resolved.groups))
+        if lacks:
+            say(lacks_text(lacks))
+            say(f"or rehearse without nodes: slurmpod rehearse --cloud-only {options.file}")
+            return ExitCode.UNPREPARED
+    progress = Progress()
+    wanted = Options(cloud_only=options.cloud_only, keep=options.keep, port=options.port)
+    try:
+        outcome = rehearse(options.file, resolved, wanted, progress)
+    except (RehearsalFailed, BakeFailed) as failure:
+        say(f"\nthe rehearsal failed:\n{failure}")
+        return ExitCode.FAILED
+    if options.json:
+        print_json(as_data(outcome, progress.seconds))
+    else:
+        print_outcome(outcome)
+    return ExitCode.OK

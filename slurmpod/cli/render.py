@@ -1,0 +1,70 @@
+"""`slurmpod render`: the bundle of scripts that HyperPod will run on every new node."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.problems import ExitCode
+from slurmpod.rendering import Bundle, render_bundle
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
+    parser.add_argument("--json", action="store_true", help="print the list of files as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """List the files of the bundle, and write them where `--out` says."""
+    _, resolved = sound_environment(options.file)
+    bundle = render_bundle(resolved)
+    if options.out:
+        strangers = _strangers(options.out, bundle)
+        if strangers:
+            say(f"{options.out} holds what is not of the bundle: {', '.join(strangers[:5])}")
+            say("  fix: choose an empty folder, or one that was rendered before")
+            return ExitCode.USAGE
+        _write(options.out, bundle)
+    if options.json:
+        print_json(_as_data(bundle))
+        return ExitCode.OK
+    _print_list(bundle)
+    say_next("rehearse", options.file)
+    return ExitCode.OK
+
+
+def _strangers(folder: Path, bundle: Bundle) -> list[str]:
+    """Return the files in `folder` that the bundle lacks: they would seem to belong to it."""
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if path not in bundle.files)
+
+
+def _write(folder: Path, bundle: Bundle) -> None:
+    for path, content in bundle.files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+def _as_data(bundle: Bundle) -> dict[str, object]:
+    return {
+        "prefix": bundle.prefix,
+        "digest": bundle.digest,
+        "files": {path: len(content) for path, content in bundle.files.items()},
+        "deploy_time_files": list(bundle.deploy_time_files),
+    }
+
+
+def _print_list(bundle: Bundle) -> None:
+    sys.stdout.write(f"{bundle.prefix}/\n")
+    for path, content in bundle.files.items():
+        note = "  (completed when deployed)" if path in bundle.deploy_time_files else ""
+        sys.stdout.write(f"{len(content):>8}  {path}{note}\n")

@@ -1,0 +1,51 @@
+"""`slurmpod schema`: the JSON Schema with which editors complete and check environment files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.output import say
+from slurmpod.model.schema import environment_schema
+from slurmpod.problems import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+
+DEFAULT = Path("environments/schema.json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.description = "Print the JSON Schema of environment files, or keep it in a file."
+    action = parser.add_mutually_exclusive_group()
+    for option, text in (("--write", "write it into FILE"), ("--check", "fail if FILE is stale")):
+        action.add_argument(
+            option,
+            type=Path,
+            nargs="?",
+            const=DEFAULT,
+            metavar="FILE",
+            help=f"{text} (default: {DEFAULT})",
+        )
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print, write or check the schema."""
+    text = json.dumps(environment_schema(), indent=2) + "\n"
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+        return ExitCode.OK
+    if options.check:
+        return _check(options.check, text)
+    sys.stdout.write(text)
+    return ExitCode.OK
+
+
+def _check(file: Path, text: str) -> ExitCode:
+    if file.is_file() and file.read_text(encoding="utf-8") == text:
+        return ExitCode.OK
+    say(f"{file} is not what the models say; run: slurmpod schema --write {file}")
+    return ExitCode.FAILED

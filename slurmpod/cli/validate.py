@@ -1,0 +1,73 @@
+"""`slurmpod validate`: every problem of every file at once; nothing is deployed or changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.model.loader import load
+from slurmpod.problems import ExitCode, Severity, has_errors
+from slurmpod.rules.check import check, check_together
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from slurmpod.problems import Problem
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "paths",
+        type=Path,
+        nargs="*",
+        default=[Path("environments")],
+        metavar="FILE_OR_FOLDER",
+        help="environment files, or folders of them (default: environments)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the problems as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Check the files and print what is wrong with them."""
+    files = [file for path in options.paths for file in _environment_files(path)]
+    if not files:
+        say(f"there are no environment files (*.yaml) in {', '.join(map(str, options.paths))}")
+        return ExitCode.USAGE
+    all_loaded = [load(file) for file in files]
+    problems = [problem for loaded in all_loaded for problem in check(loaded)]
+    problems += check_together(all_loaded)
+    if options.json:
+        print_json({"files": list(map(str, files)), "problems": [p.as_dict() for p in problems]})
+    else:
+        _print_text(problems, files)
+    return ExitCode.INVALID if has_errors(problems) else ExitCode.OK
+
+
+def _environment_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.suffix in {".yaml", ".yml"})
+
+
+def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
+    if problems:
+        from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
+
+        sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
+    sys.stdout.write(f"{_counted(len(files), 'file')}: {_summary(problems)}\n")
+    if not has_errors(problems):
+        say_next("rehearse", files[0])
+
+
+def _summary(problems: Sequence[Problem]) -> str:
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    counts = ((errors, "error"), (len(problems) - errors, "warning"))
+    return ", ".join(_counted(count, noun) for count, noun in counts if count) or "no problems"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

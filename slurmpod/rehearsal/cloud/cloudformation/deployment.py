@@ -1,0 +1,211 @@
+"""Bringing a stack to what a submission asks for, and back again when that fails.
+
+Every step leaves an undo behind; a rollback runs them newest first. What the deployment makes
+superfluous is deleted only after everything else has succeeded, so that an update that fails
+still has its old resources.
+
+Deletion policies: `Retain` keeps a resource also when the operation that created it is rolled
+back, `RetainExceptOnCreate` does not (AWS announcement of RetainExceptOnCreate, 2023-07-31:
+"Retain also preserves resources that are deleted from stacks before serving traffic, such as the
+resources that are deleted immediately after creation during rollbacks").
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.rehearsal.cloud.cloudformation.changes import active_resources
+from slurmpod.rehearsal.cloud.cloudformation.dependencies import creation_order
+from slurmpod.rehearsal.cloud.cloudformation.intrinsics import Resolver
+from slurmpod.rehearsal.cloud.cloudformation.properties import resolve_properties
+from slurmpod.rehearsal.cloud.cloudformation.provisioner import ResourceFailed
+from slurmpod.rehearsal.cloud.cloudformation.template import TemplateError
+from slurmpod.rehearsal.cloud.resources.schemas import changed_properties, replaces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from threading import RLock
+
+    from slurmpod.rehearsal.cloud.cloudformation.provisioner import Provisioner
+    from slurmpod.rehearsal.cloud.cloudformation.scope import StackScope
+    from slurmpod.rehearsal.cloud.cloudformation.stack import Stack, StackResource, Submission
+    from slurmpod.rehearsal.cloud.cloudformation.template import ResourceDefinition
+
+_RETAINING = ("Retain", "RetainExceptOnCreate")
+
+
+class Deployment:
+    """One creation or update of a stack that is already `..._IN_PROGRESS`.
+
+    `scope` must see the stack's live resources.
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        submission: Submission,
+        scope: StackScope,
+        provisioner: Provisioner,
+        lock: RLock,
+    ) -> None:
+        self._stack = stack
+        self._submission = submission
+        self._scope = scope
+        self._provisioner = provisioner
+        self._lock = lock
+        self._undo: list[Callable[[], None]] = []
+        self._superseded: list[tuple[StackResource, str]] = []
+
+    def create(self) -> None:
+        """Create all resources, or none but the retained."""
+        self._stack.submission = self._submission
+        try:
+            self._apply()
+        except (ResourceFailed, TemplateError) as error:
+            self._roll_back("ROLLBACK", _reason("create", error))
+            return
+        self._set_status("CREATE_COMPLETE")
+
+    def update(self) -> None:
+        """Create, change and delete what differs, or leave everything as it was."""
+        try:
+            self._apply()
+        except (ResourceFailed, TemplateError) as error:
+            self._roll_back("UPDATE_ROLLBACK", _reason("update", error))
+            return
+        with self._lock:
+            old = self._stack.submission
+            self._stack.submission = self._submission
+        self._set_status("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+        self._delete_superseded(old)
+        self._set_status("UPDATE_COMPLETE")
+
+    def _apply(self) -> None:
+        for definition in active_resources(self._submission.template, self._scope).values():
+            self._deploy(definition)
+        outputs, exports = self._outputs()
+        with self._lock:
+            self._stack.outputs, self._stack.exports = outputs, exports
+            self._stack.resolved_parameters = self._scope.parameters
+
+    def _deploy(self, definition: ResourceDefinition) -> None:
+        name = definition.logical_id
+        resource = self._stack.resources.get(name)
+        try:
+            properties = resolve_properties(
+                definition, Resolver(self._scope), self._submission.tags
+            )
+        except TemplateError as error:
+            self._provisioner.refuse(definition, str(error))
+            raise
+        if resource is None:
+            self._undo.append(partial(self._discard, name))
+            self._provisioner.create(definition, properties)
+        elif replaces(definition.type, resource.properties, properties):
+            self._undo.append(partial(self._take_back, resource))
+            self._superseded.append((resource, definition.update_replace_policy))
+            self._provisioner.create(definition, properties)
+        else:
+            self._update(resource, definition, properties)
+
+    def _update(
+        self,
+        resource: StackResource,
+        definition: ResourceDefinition,
+        properties: Mapping[str, Any],
+    ) -> None:
+        if changed_properties(resource.properties, properties):
+            self._undo.append(partial(self._provisioner.update, resource, resource.properties))
+            self._provisioner.update(resource, properties)
+        resource.deletion_policy = definition.deletion_policy
+        resource.update_replace_policy = definition.update_replace_policy
+
+    def _outputs(self) -> tuple[dict[str, str], dict[str, str]]:
+        resolver = Resolver(self._scope)
+        outputs, exports = {}, {}
+        for name, output in self._submission.template.section("Outputs").items():
+            if "Condition" in output and not self._scope.condition(output["Condition"]):
+                continue
+            outputs[name] = str(resolver.resolve(output["Value"]))
+            if "Export" in output:
+                exports[resolver.resolve(output["Export"]["Name"])] = outputs[name]
+        return outputs, exports
+
+    def _roll_back(self, prefix: str, reason: str) -> None:
+        self._set_status(f"{prefix}_IN_PROGRESS", reason)
+        try:
+            for undo in reversed(self._undo):
+                undo()
+        except ResourceFailed as error:
+            self._set_status(f"{prefix}_FAILED", f"{error.logical_id}: {error}")
+            return
+        self._set_status(f"{prefix}_COMPLETE")
+
+    def _discard(self, logical_id: str) -> None:
+        resource = self._stack.resources[logical_id]
+        if resource.deletion_policy == "Retain" and resource.physical_id:
+            self._provisioner.skip(resource)
+        else:
+            self._provisioner.delete(resource)
+
+    def _take_back(self, replaced: StackResource) -> None:
+        self._discard(replaced.logical_id)
+        self._provisioner.restore(replaced)
+
+    def _delete_superseded(self, old: Submission) -> None:
+        wanted = active_resources(self._submission.template, self._scope)
+        for resource in deletion_order(self._stack, old):
+            if resource.logical_id not in wanted:
+                self._superseded.append((resource, resource.deletion_policy))
+        for resource, policy in self._superseded:
+            try:
+                remove(self._provisioner, resource, policy)
+            except ResourceFailed:
+                self._provisioner.abandon(resource)
+
+    def _set_status(self, status: str, reason: str = "") -> None:
+        with self._lock:
+            self._stack.set_status(status, reason)
+
+
+def delete_stack(stack: Stack, provisioner: Provisioner, lock: RLock) -> None:
+    """Delete a stack's resources, newest first, except the retained ones.
+
+    The first failure ends the deletion, with everything older still in place.
+    """
+    try:
+        for resource in deletion_order(stack, stack.submission):
+            remove(provisioner, resource, resource.deletion_policy)
+    except ResourceFailed as error:
+        with lock:
+            stack.set_status(
+                "DELETE_FAILED",
+                f"The following resource(s) failed to delete: [{error.logical_id}]. ",
+            )
+        return
+    with lock:
+        stack.set_status("DELETE_COMPLETE")
+
+
+def deletion_order(stack: Stack, submission: Submission) -> list[StackResource]:
+    """Return the stack's resources, dependents first."""
+    order = creation_order(submission.template.resources)
+    return [stack.resources[name] for name in reversed(order) if name in stack.resources]
+
+
+def remove(provisioner: Provisioner, resource: StackResource, policy: str) -> None:
+    """Delete a resource unless its policy says that it outlives the stack."""
+    if policy in _RETAINING:
+        provisioner.skip(resource)
+    else:
+        provisioner.delete(resource)
+
+
+def _reason(verb: str, error: Exception) -> str:
+    if isinstance(error, ResourceFailed):
+        return (
+            f"The following resource(s) failed to {verb}: [{error.logical_id}]. "
+            "Rollback requested by user."
+        )
+    return str(error)

@@ -1,0 +1,167 @@
+"""Works on single resources of one stack, and reports every step as a stack event."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from slurmpod.rehearsal.cloud.cloudformation.stack import StackResource
+from slurmpod.rehearsal.cloud.resources.provider import ProviderError, ResourceRequest
+from slurmpod.rehearsal.cloud.resources.registry import provider_for
+from slurmpod.rehearsal.cloud.resources.schemas import changed_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from threading import RLock
+
+    from slurmpod.rehearsal.cloud.clients import Clients
+    from slurmpod.rehearsal.cloud.cloudformation.stack import Stack
+    from slurmpod.rehearsal.cloud.cloudformation.template import ResourceDefinition
+    from slurmpod.rehearsal.cloud.resources.provider import Provider
+
+_log = logging.getLogger(__name__)
+
+
+class ResourceFailed(Exception):
+    """A resource could not be brought to its new state; its reason is in the stack's events."""
+
+    def __init__(self, logical_id: str, reason: str) -> None:
+        super().__init__(reason)
+        self.logical_id = logical_id
+
+
+class Provisioner:
+    """Creates, updates and deletes resources of one stack during one operation.
+
+    Providers run without the lock: they take as long as they take, and call the services.
+    """
+
+    def __init__(self, stack: Stack, aws: Clients, lock: RLock) -> None:
+        self._stack = stack
+        self._aws = aws
+        self._lock = lock
+
+    def create(self, definition: ResourceDefinition, properties: Mapping[str, Any]) -> None:
+        """Create a resource and enter it into the stack, also when its creation fails."""
+        resource = _new_resource(definition, properties)
+        with self._lock:
+            self._stack.resources[definition.logical_id] = resource
+        self._set(resource, "CREATE_IN_PROGRESS")
+        request, provider = self._request(resource), _provider(resource)
+
+        def steps() -> None:
+            resource.physical_id = provider.create(request)
+            self._set(resource, "CREATE_IN_PROGRESS", "Resource creation Initiated")
+            provider.complete(request, resource.physical_id)
+            resource.attributes = provider.attributes(request, resource.physical_id)
+
+        self._attempt(resource, "CREATE_FAILED", steps)
+        self._set(resource, "CREATE_COMPLETE")
+
+    def refuse(self, definition: ResourceDefinition, reason: str) -> None:
+        """Report that a resource cannot even be begun, because its properties make no sense."""
+        known = self._stack.resources.get(definition.logical_id)
+        status = "CREATE_FAILED" if known is None else "UPDATE_FAILED"
+        self._set(known or _new_resource(definition, {}), status, reason)
+
+    def update(self, resource: StackResource, properties: Mapping[str, Any]) -> None:
+        """Change a resource in place to have `properties`."""
+        self._set(resource, "UPDATE_IN_PROGRESS")
+        previous, resource.properties = resource.properties, properties
+        request, provider = self._request(resource), _provider(resource)
+
+        def steps() -> None:
+            fixed = set(changed_properties(previous, properties)) - provider.in_place
+            if fixed:
+                raise ProviderError(
+                    f"{', '.join(sorted(fixed))} of {resource.type} cannot be changed in place "
+                    f"in the embedded AWS"
+                )
+            provider.update(request, resource.physical_id, previous)
+            resource.attributes = provider.attributes(request, resource.physical_id)
+
+        self._attempt(resource, "UPDATE_FAILED", steps)
+        self._set(resource, "UPDATE_COMPLETE")
+
+    def delete(self, resource: StackResource) -> None:
+        """Delete a resource; one that never came into being has nothing to delete."""
+        self._set(resource, "DELETE_IN_PROGRESS")
+        request, provider = self._request(resource), _provider(resource)
+
+        def steps() -> None:
+            if resource.physical_id:
+                provider.delete(request, resource.physical_id)
+
+        self._attempt(resource, "DELETE_FAILED", steps)
+        self._set(resource, "DELETE_COMPLETE")
+        self._forget(resource)
+
+    def skip(self, resource: StackResource) -> None:
+        """Leave a resource where it is and take it out of the stack."""
+        self._set(resource, "DELETE_SKIPPED")
+        self._forget(resource)
+
+    def restore(self, resource: StackResource) -> None:
+        """Put a replaced resource back into the stack in place of its replacement."""
+        with self._lock:
+            self._stack.resources[resource.logical_id] = resource
+        self._set(resource, "UPDATE_COMPLETE")
+
+    def abandon(self, resource: StackResource) -> None:
+        """Take a resource that could not be deleted out of the stack, as CloudFormation does."""
+        self._forget(resource)
+
+    def _forget(self, resource: StackResource) -> None:
+        with self._lock:
+            if self._stack.resources.get(resource.logical_id) is resource:
+                del self._stack.resources[resource.logical_id]
+
+    def _attempt(self, resource: StackResource, failure: str, steps: Callable[[], None]) -> None:
+        try:
+            steps()
+        except (BotoCoreError, ClientError, ProviderError) as error:
+            reason = _reason(error)
+            self._set(resource, failure, reason)
+            raise ResourceFailed(resource.logical_id, reason) from error
+        except Exception as error:
+            _log.exception("internal error at %s (%s)", resource.logical_id, resource.type)
+            reason = f"Internal error of the embedded AWS: {error!r}"
+            self._set(resource, failure, reason)
+            raise ResourceFailed(resource.logical_id, reason) from error
+
+    def _set(self, resource: StackResource, status: str, reason: str = "") -> None:
+        with self._lock:
+            self._stack.set_resource_status(resource, status, reason)
+
+    def _request(self, resource: StackResource) -> ResourceRequest:
+        return ResourceRequest(
+            logical_id=resource.logical_id,
+            type=resource.type,
+            properties=resource.properties,
+            stack_name=self._stack.name,
+            aws=self._aws,
+        )
+
+
+def _provider(resource: StackResource) -> Provider:
+    return provider_for(resource.logical_id, resource.type)
+
+
+def _reason(error: Exception) -> str:
+    """Say what a service answered: its message, and by which call it came to that."""
+    if not isinstance(error, ClientError):
+        return str(error)
+    details = error.response["Error"]
+    return f"{details['Message']} ({error.operation_name}: {details['Code']})"
+
+
+def _new_resource(definition: ResourceDefinition, properties: Mapping[str, Any]) -> StackResource:
+    return StackResource(
+        logical_id=definition.logical_id,
+        type=definition.type,
+        properties=properties,
+        deletion_policy=definition.deletion_policy,
+        update_replace_policy=definition.update_replace_policy,
+    )

@@ -1,0 +1,1 @@
+"""Amazon FSx for Lustre: file systems as the API shows them. Other kinds are refused."""

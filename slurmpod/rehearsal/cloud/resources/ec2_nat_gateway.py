@@ -1,0 +1,78 @@
+"""AWS::EC2::EIP and AWS::EC2::NatGateway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.rehearsal.cloud.resources.ec2_tags import retag, tag_specifications
+from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ElasticIp(Provider):
+    """A public address; Ref gives the address, not the allocation."""
+
+    type = "AWS::EC2::EIP"
+    supported = frozenset({"Domain", "Tags"})
+    in_place = frozenset({"Tags"})
+
+    def create(self, request: ResourceRequest) -> str:
+        """Allocate the address."""
+        answer = request.aws.ec2.allocate_address(
+            Domain="vpc", TagSpecifications=tag_specifications("elastic-ip", request)
+        )
+        return answer["PublicIp"]
+
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
+        """Look up the allocation."""
+        return {
+            "PublicIp": physical_id,
+            "AllocationId": _allocation_id(request, physical_id),
+        }
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Set the tags anew."""
+        retag(request, _allocation_id(request, physical_id), previous)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Release the address."""
+        request.aws.ec2.release_address(AllocationId=_allocation_id(request, physical_id))
+
+
+class NatGateway(Provider):
+    """A NAT gateway in a public subnet."""
+
+    type = "AWS::EC2::NatGateway"
+    supported = frozenset({"AllocationId", "ConnectivityType", "SubnetId", "Tags"})
+    in_place = frozenset({"Tags"})
+
+    def create(self, request: ResourceRequest) -> str:
+        """Create the gateway."""
+        gateway = request.aws.ec2.create_nat_gateway(
+            TagSpecifications=tag_specifications("natgateway", request),
+            **request.given("AllocationId", "ConnectivityType", "SubnetId"),
+        )["NatGateway"]
+        return gateway["NatGatewayId"]
+
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the id under its own name."""
+        return {"NatGatewayId": physical_id}
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Set the tags anew."""
+        retag(request, physical_id, previous)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Delete the gateway."""
+        request.aws.ec2.delete_nat_gateway(NatGatewayId=physical_id)
+
+
+def _allocation_id(request: ResourceRequest, public_ip: str) -> str:
+    addresses = request.aws.ec2.describe_addresses(PublicIps=[public_ip])["Addresses"]
+    return addresses[0]["AllocationId"]

@@ -1,0 +1,76 @@
+"""Network interfaces of cluster nodes, made in the cluster's subnets through the EC2 API."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from slurmpod.rehearsal.cloud.platform import ClusterFailed, NetworkInterface
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod.rehearsal.cloud.clients import Clients
+    from slurmpod.rehearsal.cloud.platform import InstanceGroup
+
+
+class SubnetInterfaces:
+    """Creates interfaces for one cluster and knows those that still exist."""
+
+    def __init__(self, aws: Clients, cluster_name: str) -> None:
+        self._aws = aws
+        self._cluster_name = cluster_name
+        self._existing: list[str] = []
+        self._lock = threading.Lock()
+
+    def create_interface(self, group: InstanceGroup) -> NetworkInterface:
+        """Create an interface in the first of the group's subnets that has a free address."""
+        with self._lock:
+            for subnet_id in group.vpc_config.subnet_ids:
+                subnet = self._aws.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]
+                if subnet["AvailableIpAddressCount"] > 0:
+                    return self._create(subnet, group)
+        subnets = ", ".join(group.vpc_config.subnet_ids)
+        raise ClusterFailed(
+            f"No free IP address for instance group {group.name} in {subnets}. "
+            "Use a larger subnet or fewer instances."
+        )
+
+    def delete_interface(self, interface_id: str) -> None:
+        """Delete an interface that was created here."""
+        with self._lock:
+            self._existing.remove(interface_id)
+        self._aws.ec2.delete_network_interface(NetworkInterfaceId=interface_id)
+
+    def delete_all(self) -> None:
+        """Delete every interface that still exists, so that the subnet can be deleted."""
+        for interface_id in list(self._existing):
+            self.delete_interface(interface_id)
+
+    def _create(self, subnet: Any, group: InstanceGroup) -> NetworkInterface:
+        try:
+            interface = self._aws.ec2.create_network_interface(
+                SubnetId=subnet["SubnetId"],
+                Groups=list(group.vpc_config.security_group_ids),
+                Description=f"HyperPod cluster {self._cluster_name}, group {group.name}",
+            )["NetworkInterface"]
+        except ClientError as error:
+            raise ClusterFailed(str(error)) from error
+        self._existing.append(interface["NetworkInterfaceId"])
+        return _described(interface, subnet, self._aws.region)
+
+
+def _described(interface: Any, subnet: Mapping[str, Any], region: str) -> NetworkInterface:
+    address = str(interface["PrivateIpAddress"])
+    domain = "ec2.internal" if region == "us-east-1" else f"{region}.compute.internal"
+    return NetworkInterface(
+        interface_id=interface["NetworkInterfaceId"],
+        private_ip=address,
+        private_dns_hostname=f"ip-{address.replace('.', '-')}.{domain}",
+        subnet_id=subnet["SubnetId"],
+        subnet_cidr=subnet["CidrBlock"],
+        availability_zone=subnet["AvailabilityZone"],
+        availability_zone_id=subnet["AvailabilityZoneId"],
+    )

@@ -1,0 +1,188 @@
+"""Starting, finding and ending rehearsals, from any command.
+
+The lock on a rehearsal's folder is taken by who starts it and inherited by its host process, so
+that at no moment a live rehearsal looks dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from slurmpod.rehearsal.cloud.isolation import variables
+from slurmpod.rehearsal.home import home, rehearsals
+from slurmpod.rehearsal.nodes.folder import clear_if_dead
+from slurmpod.rehearsal.state import KEEP, read_request, read_state, write_request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.rehearsal.state import Request, State
+
+LOCK_FILE = "lock"
+LOG_FILE = "host.log"
+START_TIMEOUT_SECONDS = 60
+END_TIMEOUT_SECONDS = 30
+LINES_SHOWN = 15
+
+
+class RehearsalFailed(Exception):
+    """The rehearsal could not go on; the text says what happened and where to look."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A running rehearsal: its folder, what it was asked for, and what it offers."""
+
+    folder: Path
+    request: Request
+    state: State
+
+    @property
+    def identifier(self) -> str:
+        """The rehearsal's name for people: its folder's."""
+        return self.folder.name
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables that lead AWS tools to this rehearsal."""
+        return variables(
+            endpoint=self.state.endpoint,
+            account=self.request.account,
+            region=self.request.region,
+        )
+
+
+class Host:
+    """A host process that this process has started, and that ends with it unless kept."""
+
+    def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
+        self.folder = folder
+        self._process = process
+
+    @classmethod
+    def start(cls, request: Request) -> Self:
+        """Start a host process in a new folder; returns at once, `wait_until_ready` waits."""
+        folder = rehearsals() / f"{request.name}-{secrets.token_hex(3)}"
+        folder.mkdir(parents=True)
+        with (folder / LOCK_FILE).open("w") as lock, (folder / LOG_FILE).open("wb") as log:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            write_request(folder, request)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "slurmpod.rehearsal.host", str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=[lock.fileno()],
+                start_new_session=True,
+            )
+        return cls(folder, process)
+
+    def wait_until_ready(self) -> Rehearsal:
+        """Return the running rehearsal; raises RehearsalFailed when it does not come up."""
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
+        while time.monotonic() < deadline:
+            state = read_state(self.folder)
+            if state:
+                return Rehearsal(self.folder, read_request(self.folder), state)
+            if self._process.poll() is not None:
+                break
+            time.sleep(0.02)
+        printed = (self.folder / LOG_FILE).read_text(errors="replace").splitlines()
+        raise RehearsalFailed("\n".join(printed[-LINES_SHOWN:]))
+
+    def keep(self) -> None:
+        """Let the rehearsal outlive this process."""
+        assert self._process.stdin  # noqa: S101  # opened as a pipe
+        self._process.stdin.write(KEEP)
+        self._process.stdin.close()
+
+    def end(self) -> None:
+        """End the host process, all that it owns, and remove the folder; may be repeated."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        remove_if_dead(self.folder)
+
+
+def running() -> tuple[Rehearsal, ...]:
+    """Return every rehearsal that runs now, in the order of their names."""
+    return tuple(_running())
+
+
+def end(rehearsal: Rehearsal) -> None:
+    """End a rehearsal that another command left up; returns when nothing of it is left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(rehearsal.state.pid, signal.SIGTERM)
+    deadline = time.monotonic() + END_TIMEOUT_SECONDS
+    while not remove_if_dead(rehearsal.folder):
+        if time.monotonic() > deadline:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rehearsal.state.pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def keep_logs(folder: Path) -> Path:
+    """Copy a failed rehearsal's logs to where the next failure's replace them."""
+    logs = home() / "last-failure"
+    shutil.rmtree(logs, ignore_errors=True)
+    for log in sorted(folder.rglob("*.log")):
+        copy = logs / log.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, copy)
+    return logs
+
+
+def clear_dead() -> tuple[str, ...]:
+    """Remove what dead rehearsals left, and only that; return their names."""
+    return tuple(folder.name for folder in _folders() if remove_if_dead(folder))
+
+
+def remove_if_dead(folder: Path) -> bool:
+    """Remove a rehearsal's folder and leftovers if no process holds its lock; True when gone."""
+    try:
+        lock = (folder / LOCK_FILE).open("r+")
+    except FileNotFoundError:
+        return not folder.exists()
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        clear_if_dead(folder)
+        shutil.rmtree(folder)
+    return True
+
+
+def _running() -> Iterator[Rehearsal]:
+    for folder in _folders():
+        state = read_state(folder)
+        if state and _is_locked(folder):
+            yield Rehearsal(folder, read_request(folder), state)
+
+
+def _folders() -> list[Path]:
+    return sorted(rehearsals().iterdir()) if rehearsals().is_dir() else []
+
+
+def _is_locked(folder: Path) -> bool:
+    with contextlib.suppress(FileNotFoundError), (folder / LOCK_FILE).open("r+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

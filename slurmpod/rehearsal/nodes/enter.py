@@ -1,0 +1,102 @@
+"""Running a command inside a machine, from outside: join its cgroup, then its namespaces.
+
+What starts a command here may be the process that owns the machines or any other one of root's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.folder import machines_cgroup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+BOUNDING_SET = ",".join(
+    f"-{capability}"
+    for capability in (
+        "sys_module",
+        "sys_time",
+        "sys_rawio",
+        "syslog",
+        "wake_alarm",
+        "block_suspend",
+        "mac_admin",
+        "mac_override",
+        "audit_control",
+        "bpf",
+        "perfmon",
+    )
+)
+"""What root in a machine must not be able to do, because the kernel is the host's."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "LANG": "C.UTF-8",
+    "PATH": "/opt/slurm/bin:/opt/slurm/sbin"
+    ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+}
+"""What a command gets unless told otherwise; there is no HOME, as under HyperPod's agent."""
+
+_AS_USER = """
+user=$1 bounding_set=$2
+shift 2
+exec setpriv --bounding-set="$bounding_set" --reuid="$user" --regid="$(id -g "$user")" \\
+    --init-groups --reset-env -- env "$@"
+"""
+
+
+def enter_command(
+    directory: Path, hostname: str, command: Sequence[str], *, user: str = "root"
+) -> list[str]:
+    """Return the argv with which root runs `command` in a machine of a running rehearsal.
+
+    The command has what a login of `user` gives it: home, groups, TERM. `directory` is that of
+    the rehearsal. Raises MachineFailed when there is no such machine, or it does not run.
+    """
+    machines = machines_cgroup(directory)
+    if machines is None:
+        raise MachineFailed(f"there are no machines in {directory}")
+    machine = machines / hostname
+    return machine_command(machine, machine / "shell", command, user=user)
+
+
+def machine_command(
+    machine: Path,
+    cgroup: Path,
+    command: Sequence[str],
+    *,
+    user: str | None,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    cwd: str = "/",
+) -> list[str]:
+    """Return the argv that runs `command` in the machine whose cgroup is `machine`.
+
+    It joins `cgroup`, one below it. Without a user it is root with nothing but `environment`;
+    with one, `environment` is added to what a login gives. Raises MachineFailed when the machine
+    does not run.
+    """
+    pid = cgroups.init_pid(machine)
+    if pid is None:
+        raise MachineFailed(f"{machine.name} is not running")
+    inside = [f"--chdir={cwd}", *(f"{name}={value}" for name, value in environment.items())]
+    namespaces = ["mount", "uts", "ipc", "net", "pid", "cgroup", "time"]
+    return cgroups.joined(
+        cgroup,
+        [
+            "nsenter",
+            f"--target={pid}",
+            *(f"--{namespace}" for namespace in namespaces),
+            "--",
+            *_with_rights(user, [*inside, *command]),
+        ],
+    )
+
+
+def _with_rights(user: str | None, arguments: list[str]) -> list[str]:
+    """Return the argv, inside a machine, of `env` with these arguments and the user's rights."""
+    if user is None:
+        return ["setpriv", f"--bounding-set={BOUNDING_SET}", "--", "env", "-i", *arguments]
+    return ["sh", "-c", _AS_USER, "sh", user, BOUNDING_SET, *arguments]

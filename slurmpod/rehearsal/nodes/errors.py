@@ -1,0 +1,11 @@
+"""What the making and running of machines raises; each message says what to do or where to look."""
+
+from __future__ import annotations
+
+
+class MachineFailed(Exception):
+    """Raised when a machine, or what holds the machines together, cannot be started or reached."""
+
+
+class BakeFailed(Exception):
+    """Raised when the node image cannot be made."""

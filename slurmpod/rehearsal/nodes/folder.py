@@ -1,0 +1,92 @@
+"""What a rehearsal keeps on disk about its machines: who owns them, and which cgroup they are in.
+
+The owner holds a lock on a file for as long as it lives, so that a lock that nobody holds means
+that the owner is dead, even if it could not clean up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+
+if TYPE_CHECKING:
+    from typing import IO
+
+_LOCK = "lock"
+_CGROUP = "cgroup"
+
+
+class MachinesFolder:
+    """The folder `machines` of a rehearsal's directory, claimed by this process."""
+
+    def __init__(self, path: Path, lock: IO[str], cgroup: Path) -> None:
+        self.path = path
+        self.cgroup = cgroup
+        self._lock = lock
+
+    @classmethod
+    def claim(cls, directory: Path) -> MachinesFolder:
+        """Make the folder and a cgroup for all processes of the machines.
+
+        Raises MachineFailed when the folder exists, or there is no cgroup v2 hierarchy.
+        """
+        hierarchy = cgroups.hierarchy()
+        if hierarchy is None:
+            raise MachineFailed("no cgroup v2 hierarchy is mounted on this computer")
+        path = machines_folder(directory)
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            raise MachineFailed(
+                f"{directory} has been used: each rehearsal needs its own"
+            ) from None
+        lock = (path / _LOCK).open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a look for dead rehearsals may hold it for a moment
+        cgroup = hierarchy / f"{cgroups.PREFIX}{uuid.uuid4().hex[:12]}"
+        (path / _CGROUP).write_text(str(cgroup))  # first, so that a crash leaves no unknown cgroup
+        cgroup.mkdir()
+        return cls(path, lock, cgroup)
+
+    def release(self) -> None:
+        """End every process of the machines, then give up the claim; may be repeated."""
+        cgroups.kill(self.cgroup)
+        self._lock.close()
+
+
+def machines_folder(directory: Path) -> Path:
+    """Return where a rehearsal's directory has all that concerns its machines."""
+    return directory.absolute() / "machines"
+
+
+def machines_cgroup(directory: Path) -> Path | None:
+    """Return the cgroup of a rehearsal's machines, or None when it never had any."""
+    try:
+        return Path((machines_folder(directory) / _CGROUP).read_text())
+    except FileNotFoundError:
+        return None
+
+
+def clear_if_dead(directory: Path) -> bool:
+    """End what a rehearsal's dead owner left running; True when there was something to clear.
+
+    Does nothing while the owner lives, and nothing to files.
+    """
+    try:
+        lock = (machines_folder(directory) / _LOCK).open("r+")
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        cgroup = machines_cgroup(directory)
+        if cgroup is None or not cgroup.name.startswith(cgroups.PREFIX) or not cgroup.exists():
+            return False
+        cgroups.kill(cgroup)
+        return True

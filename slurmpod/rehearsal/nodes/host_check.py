@@ -1,0 +1,181 @@
+"""What this computer lacks for the rehearsal, and what brings it.
+
+`python3 -m slurmpod.rehearsal.nodes.host_check` prints the missing Debian packages, for setup.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.nodes import cgroups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OLDEST_KERNEL = (5, 14)
+"""Has cgroup.kill (5.14) and time namespaces (5.6): Debian 12 and Ubuntu 22.04 are newer."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """One thing that this computer lacks: what, why it is needed, and how to get it."""
+
+    what: str
+    why: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class HostPackage:
+    """A Debian or Ubuntu package, and what tells that it is there: commands, or else a file."""
+
+    name: str
+    why: str
+    commands: tuple[str, ...] = ()
+    file: Path | None = None
+
+    def is_present(self) -> bool:
+        """Tell whether what it brings is there, from wherever it came."""
+        search = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+        has_commands = all(shutil.which(command, path=search) for command in self.commands)
+        return has_commands and (self.file is None or self.file.exists())
+
+
+HOST_PACKAGES = (
+    HostPackage(
+        "mmdebstrap", "bakes the node image; Slurm's packages come from Debian", ("mmdebstrap",)
+    ),
+    HostPackage(
+        "debian-archive-keyring",
+        "proves that the packages in the node image are Debian's",
+        file=Path("/usr/share/keyrings/debian-archive-keyring.gpg"),
+    ),
+    HostPackage(
+        "util-linux",
+        "makes and enters the namespaces that machines are",
+        ("unshare", "nsenter", "setpriv", "pivot_root", "mount"),
+    ),
+    HostPackage("iproute2", "makes the network between the machines", ("ip",)),
+    HostPackage("tar", "puts files on a machine before it boots", ("tar",)),
+)
+"""All that the rehearsal needs from the computer's distribution, in this one place."""
+
+
+@dataclass(frozen=True)
+class KernelLimit:
+    """A limit of the whole kernel that many machines reach; `per_machine` is what was measured."""
+
+    setting: str
+    per_machine: float
+    why: str
+    enough: int
+
+
+KERNEL_LIMITS = (
+    KernelLimit(
+        "fs.inotify.max_user_instances",
+        3.5,
+        "every machine's systemd watches files; without it, machines do not boot",
+        8192,
+    ),
+    KernelLimit(
+        "net.ipv4.neigh.default.gc_thresh3",
+        8,
+        "machines that talk to each other fill one table of neighbours; without it, jobs fail",
+        16384,
+    ),
+)
+
+
+def missing(machine_count: int) -> list[Lack]:
+    """Return all that this computer lacks to run so many machines; nothing means: go ahead."""
+    if platform.system() != "Linux":
+        return [
+            Lack(
+                what="Linux",
+                why="machines are made of Linux namespaces",
+                fix="run the rehearsal on a Debian or Ubuntu computer, or in a virtual machine",
+            )
+        ]
+    return [*_missing_rights(), *_missing_kernel(), *_missing_tools(), *_low_limits(machine_count)]
+
+
+def missing_packages() -> list[str]:
+    """Return the Debian packages that must be installed, in the order of HOST_PACKAGES."""
+    return [package.name for package in HOST_PACKAGES if not package.is_present()]
+
+
+def _missing_rights() -> Iterator[Lack]:
+    if os.geteuid() != 0:
+        yield Lack(
+            what="root",
+            why="only root can make machines with a systemd of their own",
+            fix="run the command with sudo",
+        )
+
+
+def _missing_kernel() -> Iterator[Lack]:
+    release = platform.release()
+    version = tuple(int(part) for part in release.split("-")[0].split(".")[:2])
+    if version < _OLDEST_KERNEL or not Path("/proc/self/ns/time").exists():
+        yield Lack(
+            what="a newer Linux kernel",
+            why=f"this is {release}; cgroup.kill and time namespaces are needed",
+            fix="use Linux 5.14 or newer, such as that of Debian 12 or Ubuntu 22.04",
+        )
+    if not _has_overlayfs():
+        yield Lack(
+            what="overlayfs",
+            why="all machines share one image, each with its own changes on top",
+            fix="load it with: modprobe overlay",
+        )
+    hierarchy = cgroups.hierarchy()
+    if hierarchy is None or not os.access(hierarchy, os.W_OK):
+        yield Lack(
+            what="a writable cgroup v2 hierarchy",
+            why="each machine's systemd keeps its services in control groups",
+            fix="mount one with: mkdir -p /sys/fs/cgroup/unified && "
+            "mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified"
+            if hierarchy is None
+            else f"in a container, run it privileged; otherwise remount {hierarchy} writable",
+        )
+
+
+def _missing_tools() -> Iterator[Lack]:
+    for package in HOST_PACKAGES:
+        if not package.is_present():
+            yield Lack(
+                what=package.name, why=package.why, fix=f"apt-get install --yes {package.name}"
+            )
+
+
+def _low_limits(machine_count: int) -> Iterator[Lack]:
+    for limit in KERNEL_LIMITS:
+        path = Path("/proc/sys", *limit.setting.split("."))
+        needed = limit.per_machine * machine_count
+        if path.exists() and int(path.read_text()) < needed:
+            yield Lack(
+                what=f"{limit.setting} of {needed:.0f} or more, for {machine_count} machines",
+                why=limit.why,
+                fix=f"sysctl -w {limit.setting}={limit.enough}",
+            )
+
+
+def _has_overlayfs() -> bool:
+    if "\toverlay\n" in Path("/proc/filesystems").read_text():
+        return True
+    if shutil.which("modprobe") is None:
+        return False
+    probe = subprocess.run(["modprobe", "--dry-run", "--quiet", "overlay"], check=False)
+    return probe.returncode == 0
+
+
+if __name__ == "__main__":
+    for package_name in missing_packages():
+        print(package_name)  # noqa: T201

@@ -1,0 +1,177 @@
+"""The node image: a Debian root directory that has what the HyperPod AMI has at first boot.
+
+It is baked once and named after the digest of all that determines it, so that a change bakes a
+new one. Debian trixie brings Slurm 24.11, which HyperPod ships too; HyperPod's own image is Ubuntu.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shlex
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.home import images
+from slurmpod.rehearsal.nodes.apt_sources import debian_mirror
+from slurmpod.rehearsal.nodes.errors import BakeFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SUITE = "trixie"
+PACKAGES = (
+    "systemd",
+    "systemd-sysv",
+    "dbus",
+    "munge",
+    "slurmctld",
+    "slurmd",
+    "slurmdbd",
+    "slurm-client",
+    "slurm-wlm-basic-plugins",
+    "slurm-wlm-mysql-plugin",
+    "sackd",
+    "mariadb-server",
+    "openssh-server",
+    "sudo",
+    "iproute2",
+    "iputils-ping",
+    "netcat-openbsd",
+    "procps",
+    "python3",
+    "python3-venv",
+    "ca-certificates",
+    "curl",
+    "gettext-base",
+    "jq",
+    "less",
+    "logrotate",
+)
+FILES = Path(__file__).with_name("image_files")
+
+_UNNEEDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
+_ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_LOG_TAIL_LINES = 15
+
+
+def image_path() -> Path:
+    """Return where the image is, or will be once `bake` has made it."""
+    return images() / digest()
+
+
+def digest() -> str:
+    """Return the name of the image: a hash of everything in this project that determines it."""
+    content = hashlib.sha256()
+    for text in (SUITE, *PACKAGES, *_UNNEEDED):
+        content.update(f"{text}\n".encode())
+    for path in sorted(FILES.rglob("*")):
+        if path.is_file():
+            content.update(f"{path.relative_to(FILES)}\n".encode())
+            content.update(path.read_bytes())
+    return content.hexdigest()[:16]
+
+
+def bake(progress: Callable[[str], None]) -> Path:
+    """Make the image unless it is there, and return its root directory.
+
+    Takes about half a minute, most of it for unpacking; needs root and the network. `progress`
+    gets a line for each stage. May be called by several processes at once: one bakes, the others
+    wait for it. Raises BakeFailed with the end of mmdebstrap's log.
+    """
+    image = image_path()
+    if image.exists():
+        return image
+    images().mkdir(parents=True, exist_ok=True)
+    with _lock(progress):
+        for remains in images().glob("*.partial"):  # of bakes that were killed
+            shutil.rmtree(remains)
+        if not image.exists():
+            _bake(image, progress)
+    return image
+
+
+@contextmanager
+def _lock(progress: Callable[[str], None]) -> Iterator[None]:
+    with (images() / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("waiting for another process that bakes the node image")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _bake(image: Path, progress: Callable[[str], None]) -> None:
+    partial = image.with_suffix(".partial")
+    log_path = image.with_suffix(".log")
+    try:
+        with (
+            log_path.open("w") as log,
+            subprocess.Popen(
+                _contained(_mmdebstrap(partial)),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            ) as process,
+        ):
+            try:
+                for line in process.stderr or ():
+                    log.write(line)
+                    if line.startswith("I: "):
+                        progress(line.removeprefix("I: ").strip())
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            raise BakeFailed(_failure(log_path))
+        partial.rename(image)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _mmdebstrap(root: Path) -> list[str]:
+    mirror = debian_mirror()
+    keyring = [f"--keyring={_ARCHIVE_KEYRING}"] if _ARCHIVE_KEYRING.exists() else []
+    return [
+        "mmdebstrap",
+        "--mode=root",
+        "--format=directory",
+        "--variant=minbase",
+        f"--include={','.join(PACKAGES)}",
+        '--aptopt=Acquire::Languages "none"',
+        '--aptopt=Acquire::Retries "3"',
+        *(f"--dpkgopt=path-exclude={pattern}" for pattern in _UNNEEDED),
+        *keyring,
+        f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
+        SUITE,
+        str(root),
+        *([mirror] if mirror else []),
+    ]
+
+
+def _contained(command: list[str]) -> list[str]:
+    """Return `command` such that it, and its mounts, end with the thread that started it."""
+    return [
+        "setpriv",
+        "--pdeathsig=KILL",
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "--",
+        *command,
+    ]
+
+
+def _failure(log_path: Path) -> str:
+    tail = log_path.read_text().splitlines()[-_LOG_TAIL_LINES:]
+    return "\n".join([f"cannot bake the node image; {log_path} ends with:", *tail])

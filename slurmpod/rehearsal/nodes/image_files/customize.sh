@@ -1,0 +1,76 @@
+#!/bin/sh
+# Turns a freshly installed Debian into what the HyperPod AMI is before any lifecycle script ran.
+# Argument: the root directory. Its host's tools are used, and those inside it by chroot.
+set -eu
+root=$1
+files=$(dirname "$0")/root
+units=$root/etc/systemd/system
+
+copy_files() {
+    cp -R --no-preserve=mode,ownership "$files/." "$root/"
+    chmod 755 "$root/usr/sbin/mount.lustre" "$root/usr/local/sbin/wait-until-serving"
+    chmod 440 "$root/etc/sudoers.d/90-ubuntu"
+}
+
+# HyperPod starts nothing of Slurm and no database: lifecycle scripts do.
+disable_services() {
+    for service in sackd slurmctld slurmd slurmdbd mariadb; do
+        rm -f "$units/multi-user.target.wants/$service.service"
+    done
+    rm -f "$units"/timers.target.wants/*
+}
+
+# Units that find nothing to do, or must not do it, in a machine without hardware of its own.
+mask_units() {
+    for unit in \
+        getty.target console-getty.service systemd-logind.service systemd-networkd.service \
+        systemd-udevd.service systemd-modules-load.service modprobe@.service \
+        systemd-pstore.service systemd-random-seed.service systemd-remount-fs.service \
+        systemd-hwdb-update.service systemd-sysusers.service systemd-update-utmp.service \
+        systemd-update-done.service systemd-journal-catalog-update.service ldconfig.service \
+        systemd-tmpfiles-clean.timer dev-hugepages.mount sys-fs-fuse-connections.mount; do
+        ln -sf /dev/null "$units/$unit"
+    done
+}
+
+# /opt/slurm -> /opt/slurm-24.11, with etc as the one place of the configuration.
+arrange_slurm() {
+    slurm=$root/opt/slurm-24.11
+    mkdir -p "$slurm/bin" "$slurm/sbin"
+    ln -s slurm-24.11 "$root/opt/slurm"
+    for package in slurm-client slurmd slurmctld slurmdbd sackd; do
+        chroot "$root" dpkg-query --listfiles "$package"
+    done | sed -n 's,^/usr/\(s\?bin\)/\(.*\),\1 \2,p' | while read -r folder name; do
+        ln -s "/usr/$folder/$name" "$slurm/$folder/${name%-wlm}"
+    done
+    plugins=$(echo "$root"/usr/lib/*/slurm-wlm)
+    ln -s "${plugins#"$root"}" "$slurm/lib"
+    rm -r "$root/etc/slurm"
+    mkdir "$slurm/etc"
+    ln -s /opt/slurm/etc "$root/etc/slurm"
+    for folder in var/spool/slurmctld var/spool/slurmd var/log/slurm; do
+        mkdir -p "$root/$folder"
+        chroot "$root" chown slurm: "/$folder"
+    done
+}
+
+make_users_and_folders() {
+    chroot "$root" useradd --create-home --uid 1000 --shell /bin/bash ubuntu
+    for folder in opt/ml/config opt/sagemaker opt/sagemaker_cluster opt/dlami/nvme \
+        var/log/provision var/log/aws/clusters; do
+        mkdir -p "$root/$folder"
+    done
+}
+
+# What must differ from machine to machine, or from cluster to cluster.
+remove_identity() {
+    rm -f "$root/etc/hostname" "$root"/etc/ssh/ssh_host_* "$root/etc/munge/munge.key"
+    : >"$root/etc/machine-id"
+}
+
+copy_files
+disable_services
+mask_units
+arrange_slurm
+make_users_and_folders
+remove_identity

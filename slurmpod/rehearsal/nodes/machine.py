@@ -1,0 +1,207 @@
+"""One machine from power on to power off."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import socket
+import subprocess
+import tarfile
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.nodes.enclosure import BRIDGE, PATH
+from slurmpod.rehearsal.nodes.enter import BOUNDING_SET
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.spec import File
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from slurmpod.rehearsal.nodes.enclosure import Enclosure
+    from slurmpod.rehearsal.nodes.spec import MachineSpec
+
+CONSOLE_LOG = "console.log"
+"""What a machine says while it boots; later boots of the same name are appended."""
+
+_BOOT_SECONDS = 180.0
+_LOG_TAIL_LINES = 20
+_SCRIPT = Path(__file__).with_name("machine_init.sh")
+
+
+class Machine:
+    """A machine of an enclosure. `directory` (log, readiness) outlives it, `cgroup` does not."""
+
+    def __init__(
+        self,
+        spec: MachineSpec,
+        *,
+        hosts: Sequence[str],
+        directory: Path,
+        cgroup: Path,
+        enclosure: Enclosure,
+        port: str,
+    ) -> None:
+        self.cgroup = cgroup
+        self._spec = spec
+        self._hosts = tuple(hosts)
+        self._directory = directory
+        self._enclosure = enclosure
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = False
+        self._is_off = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its power was cut, it shut down, or its boot failed."""
+        ended = self._process is not None and self._process.poll() is not None
+        return self._is_off or ended
+
+    def boot(self, *, image: Path, address: str, gateway: str) -> None:
+        """Boot from `image`; returns when systemd has started everything that it wants to start.
+
+        `address` has a prefix length. Raises MachineFailed with the end of the console log.
+        """
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with _readiness_socket(self._directory) as readiness:
+            with (
+                (self._directory / CONSOLE_LOG).open("ab") as log,
+                _archive(self._files()) as archive,
+            ):
+                self._process = subprocess.Popen(
+                    cgroups.joined(self.cgroup, self._enclosure.command(_unshare())),
+                    env=self._settings(image=image, address=address, gateway=gateway),
+                    stdin=archive,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            self._wait_until_ready(readiness, self._process)
+        self._is_ready = True
+
+    def power_off(self) -> None:
+        """Cut the power: first the wire, so that no peer is told; then every process, at once.
+
+        What was on its disk is gone. May be repeated, and called at any point of a boot.
+        """
+        with contextlib.suppress(MachineFailed):  # no such interface: never made, or gone with it
+            self._enclosure.run(["ip", "link", "delete", self._port])
+        self.end()
+
+    def end(self) -> None:
+        """End all processes of the machine, and wait until they are gone."""
+        self._is_off = True
+        cgroups.kill(self.cgroup)
+        if self._process is not None:
+            self._process.wait()
+
+    def update_hosts(self, lines: Sequence[str]) -> None:
+        """Add to /etc/hosts of a running machine the lines that came after those it has.
+
+        The file is the machine's own, like any other: its scripts may edit it.
+        """
+        new = lines[len(self._hosts) :]
+        if not self._is_ready or self.is_over or not new:
+            return
+        path = f"/proc/{cgroups.init_pid(self.cgroup)}/root/etc/hosts"
+        with contextlib.suppress(OSError):  # the machine has just ended
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
+            try:
+                os.write(descriptor, "".join(new).encode())
+            finally:
+                os.close(descriptor)
+        self._hosts = tuple(lines)
+
+    def _files(self) -> Mapping[str, File]:
+        hosts = File("".join(self._hosts).encode(), mode=0o644)
+        return {"/etc/hosts": hosts, **self._spec.files}
+
+    def _settings(self, *, image: Path, address: str, gateway: str) -> Mapping[str, str]:
+        return {
+            "PATH": PATH,
+            "DIRECTORY": str(self._directory),
+            "IMAGE": str(image),
+            "MACHINE": self._spec.hostname,
+            "ADDRESS": address,
+            "GATEWAY": gateway,
+            "BRIDGE": BRIDGE,
+            "PORT": self._port,
+            "FILE_SYSTEMS": str(self._enclosure.file_systems),
+            "BOUNDING_SET": BOUNDING_SET,
+            "ACCELERATORS": str(self._spec.accelerators),
+            "ACCELERATOR_KIND": self._spec.accelerator_kind,
+        }
+
+    def _wait_until_ready(self, readiness: socket.socket, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + _BOOT_SECONDS
+        while process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(TimeoutError):
+                if b"READY=1" in readiness.recv(4096).splitlines():
+                    return
+        reason = "did not get ready" if process.poll() is None else "stopped while it booted"
+        log = self._directory / CONSOLE_LOG
+        tail = log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
+        raise MachineFailed("\n".join([f"{self._spec.hostname} {reason}; {log} ends with:", *tail]))
+
+
+def _unshare() -> list[str]:
+    """Return the argv of the machine's first process; its clock starts at 0, like that of a boot.
+
+    Slurm compares boot times to tell a replaced node from one that only lost its connection.
+    """
+    uptime = int(time.clock_gettime(time.CLOCK_BOOTTIME))
+    namespaces = ["mount", "uts", "ipc", "net", "pid", "cgroup", "time"]
+    return [
+        "unshare",
+        *(f"--{namespace}" for namespace in namespaces),
+        f"--boottime=-{uptime}",
+        "--propagation=slave",
+        "--fork",
+        "--kill-child",
+        "--",
+        "sh",
+        str(_SCRIPT),
+    ]
+
+
+@contextmanager
+def _readiness_socket(directory: Path) -> Iterator[socket.socket]:
+    """Listen on `directory`/ready, where systemd reports as a service does: "READY=1".
+
+    The path goes through a descriptor because a socket's address has at most 107 bytes.
+    """
+    path = directory / "ready"
+    path.unlink(missing_ok=True)
+    folder = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as readiness:
+        try:
+            readiness.bind(f"/proc/self/fd/{folder}/ready")
+        finally:
+            os.close(folder)
+        readiness.settimeout(0.1)
+        try:
+            yield readiness
+        finally:
+            path.unlink()
+
+
+@contextmanager
+def _archive(files: Mapping[str, File]) -> Iterator[IO[bytes]]:
+    """Write the files as a tar archive that a child process can read from its start."""
+    with tempfile.TemporaryFile() as archive:
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            for path, file in sorted(files.items()):
+                member = tarfile.TarInfo(path.lstrip("/"))
+                member.size = len(file.content)
+                member.mode = file.mode
+                member.mtime = time.time()
+                member.uname = member.gname = file.owner
+                tar.addfile(member, io.BytesIO(file.content))
+        archive.seek(0)
+        yield archive

@@ -1,0 +1,112 @@
+#!/bin/sh
+# Pid 1 of a machine's new namespaces: makes its file systems, devices and network, then becomes
+# its systemd. Runs in the enclosure, whose /proc it still sees (pid 1 there is the enclosure).
+# Environment:
+#   DIRECTORY     this machine's folder on the host: its console log and readiness socket
+#   IMAGE         the baked root directory, shared by all machines and never written
+#   MACHINE       host name
+#   ADDRESS       address/prefix of eth0;  GATEWAY, BRIDGE, PORT: the network that it joins
+#   FILE_SYSTEMS  what `mount -t lustre` finds, kept up to date by mount propagation
+#   BOUNDING_SET  capabilities that nothing in the machine may have, as setpriv writes them
+#   ACCELERATORS  how many /dev/$ACCELERATOR_KIND<N> there are
+# Standard input: a tar archive of the files that this machine starts with.
+set -eu
+
+DISK_SIZE=4g
+
+make_root() {
+    mkdir -p "$DIRECTORY/disk"
+    mount -t tmpfs -o "mode=755,size=$DISK_SIZE" disk "$DIRECTORY/disk"
+    cd "$DIRECTORY/disk"
+    mkdir image upper work root
+    mount --bind "$IMAGE" image
+    mount -t overlay -o lowerdir=image,upperdir=upper,workdir=work overlay root
+    mount -t tmpfs -o mode=755,nosuid,nodev tmpfs root/run
+    mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs root/tmp
+}
+
+# The kernel's settings are the host's, except those of the network, which is this machine's own.
+make_kernel_views() {
+    mount -t proc -o nosuid,nodev,noexec proc root/proc
+    mount --bind root/proc/sys root/proc/sys
+    mount --bind root/proc/sys/net root/proc/sys/net
+    mount -o remount,bind,ro root/proc/sys
+    for path in sysrq-trigger swaps; do
+        if [ -e "root/proc/$path" ]; then mount --bind /dev/null "root/proc/$path"; fi
+    done
+    mount -t sysfs -o ro,nosuid,nodev,noexec sysfs root/sys
+    mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 root/sys/fs/cgroup
+}
+
+make_devices() {
+    mount -t tmpfs -o mode=755,size=64k tmpfs root/dev
+    for device in null zero full random urandom tty; do
+        : >"root/dev/$device"
+        mount --bind "/dev/$device" "root/dev/$device"
+    done
+    mkdir root/dev/pts root/dev/shm root/dev/mqueue
+    mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=5 devpts root/dev/pts
+    mount -t tmpfs -o mode=1777 tmpfs root/dev/shm
+    mount -t mqueue mqueue root/dev/mqueue
+    ln -s pts/ptmx root/dev/ptmx
+    ln -s /proc/self/fd root/dev/fd
+    ln -s /proc/self/fd/0 root/dev/stdin
+    ln -s /proc/self/fd/1 root/dev/stdout
+    ln -s /proc/self/fd/2 root/dev/stderr
+    : >root/dev/console
+    mount --bind ../console.log root/dev/console
+
+    number=0
+    while [ "$number" -lt "$ACCELERATORS" ]; do
+        mknod -m 666 "root/dev/$ACCELERATOR_KIND$number" c 1 3 # what /dev/null is: Slurm only asks
+        number=$((number + 1))                                 # whether the file is there
+    done
+}
+
+# /run/machine is the rehearsal's own corner in the machine.
+make_rehearsal_folder() {
+    mkdir -p root/run/machine/file-systems
+    : >root/run/machine/ready
+    mount --bind ../ready root/run/machine/ready
+    mount --rbind "$FILE_SYSTEMS" root/run/machine/file-systems
+}
+
+make_files() {
+    echo "$MACHINE" >root/etc/hostname
+    tr -d - </proc/sys/kernel/random/uuid >root/etc/machine-id
+    # Nobody listens there, so a name that is not in /etc/hosts is refused at once.
+    rm -f root/etc/resolv.conf
+    printf 'nameserver %s\noptions timeout:1 attempts:1\n' "$GATEWAY" >root/etc/resolv.conf
+    chroot root tar --extract --file - # in the machine, where its links and its users are known
+}
+
+make_network() {
+    echo "$MACHINE" >/proc/sys/kernel/hostname
+    ip link set lo up
+    ip link add eth0 type veth peer name "$PORT" netns /proc/1/ns/net
+    nsenter --net=/proc/1/ns/net ip link set "$PORT" master "$BRIDGE" up
+    ip address add "$ADDRESS" dev eth0
+    ip link set eth0 up
+    ip route add default via "$GATEWAY"
+}
+
+enter_root() {
+    cd root
+    mkdir run/host
+    pivot_root . run/host
+    umount -l /run/host
+    rmdir /run/host
+    mount --make-rshared / # as systemd has it: what is mounted later, its services see too
+}
+
+make_root
+make_kernel_views
+make_devices
+make_rehearsal_folder
+make_files
+make_network
+enter_root
+exec env -i container=slurmpod NOTIFY_SOCKET=/run/machine/ready \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    setpriv --bounding-set="$BOUNDING_SET" -- /sbin/init --log-level=notice --show-status=0 \
+    </dev/null >/dev/console 2>&1

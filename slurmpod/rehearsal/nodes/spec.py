@@ -1,0 +1,45 @@
+"""What a machine is, before it boots."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from ipaddress import IPv4Address
+
+_HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a machine starts with; owner and group are names that the image knows."""
+
+    content: bytes
+    mode: int = 0o600
+    owner: str = "root"
+
+
+@dataclass(frozen=True)
+class MachineSpec:
+    """One machine: its host name, its address in the subnet, and what lies on its disk at boot.
+
+    `files` are by absolute path. `accelerators` is how many device files `/dev/<kind>0`... there
+    are; nothing stands behind them, but Slurm counts them. Raises ValueError for a host name that
+    could not be one, or a relative path.
+    """
+
+    hostname: str
+    address: IPv4Address
+    files: Mapping[str, File] = field(default_factory=dict)
+    accelerators: int = 0
+    accelerator_kind: str = "nvidia"
+
+    def __post_init__(self) -> None:
+        if not _HOSTNAME.fullmatch(self.hostname):
+            raise ValueError(f"{self.hostname!r} is not a host name")
+        relative = sorted(path for path in self.files if not path.startswith("/"))
+        if relative:
+            raise ValueError(f"paths in a machine must be absolute: {', '.join(relative)}")

@@ -1,0 +1,97 @@
+"""slurm.conf and its companions, as HyperPod's cluster agent writes them on the controller.
+
+HyperPod owns the cluster name, the controller, node and partition lines. What the rehearsal adds
+so that Slurm runs in namespaces is marked below and listed in docs/fidelity.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+SLURM_ETC = "/opt/slurm/etc"
+SLURM_CONF = f"{SLURM_ETC}/slurm.conf"
+ALL_NODES_PARTITION = "dev"
+
+
+@dataclass(frozen=True)
+class SlurmNode:
+    """One node line: `ip-a-b-c-d`, its address, what it has, and its group's partition."""
+
+    name: str
+    address: str
+    cpus: int
+    gpus: int
+    partition: str | None
+
+
+def slurm_files(
+    *, cluster_name: str, controller: str, controller_address: str, nodes: Sequence[SlurmNode]
+) -> Mapping[str, bytes]:
+    """Return every configuration file of the controller by its path; slurm.conf is the last."""
+    lines = [
+        f"ClusterName={cluster_name}",
+        f"SlurmctldHost={controller}({controller_address})",
+        *_SETTINGS,
+        *(_node_line(node) for node in nodes),
+        *_partition_lines(nodes),
+    ]
+    return {
+        f"{SLURM_ETC}/gres.conf": _text(_gres_lines(nodes)),
+        f"{SLURM_ETC}/cgroup.conf": _text(["CgroupPlugin=disabled"]),  # rehearsal only
+        SLURM_CONF: _text(lines),
+    }
+
+
+_SETTINGS = (
+    "SlurmUser=slurm",
+    "AuthType=auth/munge",
+    "SlurmctldParameters=enable_configless",
+    "SchedulerParameters=permit_job_expansion",
+    "TaskPlugin=task/none",
+    "SelectType=select/cons_tres",
+    "SelectTypeParameters=CR_Core",
+    "GresTypes=gpu",
+    "MpiDefault=none",
+    "ReturnToService=2",
+    "StateSaveLocation=/var/spool/slurmctld",
+    "SlurmdSpoolDir=/var/spool/slurmd",
+    "SlurmctldLogFile=/var/log/slurm/slurmctld.log",
+    "SlurmdLogFile=/var/log/slurm/slurmd.log",
+    "MailProg=/bin/true",
+    # Rehearsal only: the machine has fewer cores than the nodes say, and no cgroup of its own.
+    "SlurmdParameters=config_overrides",
+    "ProctrackType=proctrack/linuxproc",
+)
+
+
+def _node_line(node: SlurmNode) -> str:
+    gres = f" Gres=gpu:{node.gpus}" if node.gpus else ""
+    return (
+        f"NodeName={node.name} NodeHostname={node.name} NodeAddr={node.address}"
+        f" CPUs={node.cpus}{gres} State=UNKNOWN"
+    )
+
+
+def _partition_lines(nodes: Sequence[SlurmNode]) -> Iterable[str]:
+    """Return HyperPod's partition of all nodes, then one per partition that a group names."""
+    members: dict[str, list[str]] = {}
+    for node in nodes:
+        if node.partition:
+            members.setdefault(node.partition, []).append(node.name)
+    yield f"PartitionName={ALL_NODES_PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+    for partition, names in members.items():
+        yield f"PartitionName={partition} Nodes={','.join(names)} MaxTime=INFINITE State=UP"
+
+
+def _gres_lines(nodes: Sequence[SlurmNode]) -> Iterable[str]:
+    for node in nodes:
+        if node.gpus:
+            yield f"NodeName={node.name} Name=gpu File=/dev/nvidia[0-{node.gpus - 1}]"
+
+
+def _text(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()

@@ -1,0 +1,176 @@
+"""A whole rehearsal: embedded AWS, real deployment, real cluster, first job, and all gone again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slurmpod.model.cluster import Role
+from slurmpod.rehearsal.cdk import Cdk, CdkFailed
+from slurmpod.rehearsal.cloud.isolation import isolated_environment
+from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.journal import JournalReader
+from slurmpod.rehearsal.launch import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.image import bake
+from slurmpod.rehearsal.platform.creation import CREATION_STARTS, IN_SERVICE
+from slurmpod.rehearsal.scenarios.first_job import FirstJob, run_first_job
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+from slurmpod.rehearsal.state import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.aws.gateway import ClusterNode, Gateway, Stack
+    from slurmpod.rehearsal.progress import Progress
+    from slurmpod.resolve import Resolved
+
+KEPT_LIFETIME_SECONDS = 24 * 3600
+"""A rehearsal that was left up ends by itself after a day."""
+
+LIFETIME_SECONDS = 2 * 3600
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chose: with or without nodes, the port, and whether to leave it up."""
+
+    cloud_only: bool = False
+    keep: bool = False
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rehearsal showed; without nodes there is no first job.
+
+    `boot_seconds` is the time from the cluster's creation until all its nodes were in service.
+    """
+
+    endpoint: str
+    stacks: tuple[Stack, ...]
+    nodes: tuple[ClusterNode, ...]
+    first_job: FirstJob | None
+    boot_seconds: float | None
+    kept: Rehearsal | None
+
+
+def rehearse(
+    environment_file: Path, resolved: Resolved, options: Options, progress: Progress
+) -> Outcome:
+    """Deploy an environment into an embedded AWS, use it, and take it down unless it is kept.
+
+    Raises RehearsalFailed or BakeFailed with what a person needs to know. However it ends, nothing
+    is left running that was not asked to be kept.
+    """
+    for name in clear_dead():
+        progress.note(f"cleared what the dead rehearsal {name} had left")
+    image = "" if options.cloud_only else str(bake(progress.now))
+    with _running_host(_request(environment_file, resolved, options, image)) as host:
+        outcome = _run(host, environment_file, resolved, options, progress)
+        if options.keep:
+            host.keep()
+        else:
+            with progress.stage("taken down"):
+                host.end()
+    return outcome
+
+
+def _request(environment_file: Path, resolved: Resolved, options: Options, image: str) -> Request:
+    return Request(
+        name=resolved.name,
+        environment_file=str(environment_file.absolute()),
+        account=resolved.account,
+        region=resolved.region,
+        subnet_cidr=str(resolved.network.private.cidr),
+        cloud_only=options.cloud_only,
+        image=image,
+        port=options.port,
+        lifetime_seconds=KEPT_LIFETIME_SECONDS if options.keep else LIFETIME_SECONDS,
+    )
+
+
+@contextlib.contextmanager
+def _running_host(request: Request) -> Iterator[Host]:
+    """Start a host process; a failure or Ctrl-C ends it, a failure's logs are kept."""
+    host = Host.start(request)
+    try:
+        yield host
+    except (CdkFailed, CommandFailed, MachineFailed, RehearsalFailed) as failure:
+        logs = keep_logs(host.folder)
+        host.end()
+        raise RehearsalFailed(f"{failure}\nlogs: {logs}") from failure
+    except BaseException:
+        host.end()
+        raise
+
+
+def _run(
+    host: Host, environment_file: Path, resolved: Resolved, options: Options, progress: Progress
+) -> Outcome:
+    with progress.stage("embedded AWS started"):
+        rehearsal = host.wait_until_ready()
+    environment = isolated_environment(os.environ, rehearsal.variables)
+    cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
+    with (
+        progress.stage("account bootstrapped, templates synthesized"),
+        cdk.bootstrap(account=resolved.account, region=resolved.region) as bootstrap,
+        cdk.synthesize(environment_file) as synthesis,
+    ):
+        bootstrap.wait()
+        synthesis.wait()
+    gateway = embedded_gateway(
+        rehearsal.state.endpoint, account=resolved.account, region=resolved.region
+    )
+    _deploy(rehearsal, cdk, gateway, resolved, progress)
+    nodes = gateway.cluster_nodes(resolved.name)
+    first_job = None
+    if not options.cloud_only:
+        with progress.stage("first job run"):
+            first_job = run_first_job(Shell(host.folder, _entrance(nodes, resolved)), resolved)
+    return Outcome(
+        endpoint=rehearsal.state.endpoint,
+        stacks=gateway.stacks(resolved.stacks.in_order()),
+        nodes=nodes,
+        first_job=first_job,
+        boot_seconds=_boot_seconds(host.folder),
+        kept=rehearsal if options.keep else None,
+    )
+
+
+def _deploy(
+    rehearsal: Rehearsal, cdk: Cdk, gateway: Gateway, resolved: Resolved, progress: Progress
+) -> None:
+    journal = JournalReader(rehearsal.folder)
+
+    def watch() -> None:
+        for event in journal.new_events():
+            progress.now(f"{event.subject}: {event.what}")
+
+    try:
+        with progress.stage("stacks deployed"), cdk.deploy() as run:
+            run.wait(watch)
+    except CdkFailed as error:
+        stacks = gateway.stacks(resolved.stacks.in_order())
+        reasons = [f"{stack.name}: {stack.failure}" for stack in stacks if stack.failure]
+        raise RehearsalFailed("\n".join(reasons) or str(error)) from error
+
+
+def _entrance(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:
+    """Return the host name of the node that users enter: a login node, else the controller."""
+    for role in (Role.LOGIN, Role.CONTROLLER):
+        groups = {group.name for group in resolved.groups_with(role)}
+        for node in nodes:
+            if node.group in groups:
+                return node.hostname
+    raise RehearsalFailed("the cluster has neither a login node nor a controller")
+
+
+def _boot_seconds(folder: Path) -> float | None:
+    at = {event.what: event.at_seconds for event in JournalReader(folder).new_events()}
+    if CREATION_STARTS in at and IN_SERVICE in at:
+        return round(at[IN_SERVICE] - at[CREATION_STARTS], 2)
+    return None

@@ -1,0 +1,84 @@
+"""What a rehearsal showed, for people and as data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from slurmpod.rehearsal.launch import Rehearsal
+    from slurmpod.rehearsal.rehearse import Outcome
+
+
+def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]:
+    """Return the outcome for `--json`; `seconds` is how long each stage took."""
+    return {
+        "endpoint": outcome.endpoint,
+        "stacks": [asdict(stack) for stack in outcome.stacks],
+        "nodes": [asdict(node) for node in outcome.nodes],
+        "first_job": asdict(outcome.first_job) if outcome.first_job else None,
+        "boot_seconds": outcome.boot_seconds,
+        "kept": outcome.kept.identifier if outcome.kept else None,
+        "seconds": dict(seconds),
+    }
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """Print what was deployed, what Slurm says, what the job wrote, and what to do next."""
+    console = Console(highlight=False)
+    _print_table(
+        console,
+        "Stacks",
+        ("stack", "status"),
+        ((stack.name, stack.status) for stack in outcome.stacks),
+    )
+    _print_table(
+        console,
+        "Nodes as SageMaker sees them",
+        ("group", "type", "instance", "address", "status"),
+        (
+            (node.group, node.instance_type, node.instance_id, node.private_ip, node.status)
+            for node in outcome.nodes
+        ),
+    )
+    if outcome.first_job:
+        _print_text(console, "Nodes as Slurm sees them (sinfo)", outcome.first_job.sinfo)
+        _print_text(console, "Output of the first job", outcome.first_job.output)
+        if outcome.first_job.sacct:
+            _print_text(console, "Its record (sacct)", outcome.first_job.sacct)
+    if outcome.kept:
+        print_kept(outcome.kept, console)
+
+
+def print_kept(rehearsal: Rehearsal, console: Console) -> None:
+    """Print how to look around in a rehearsal that is left up, and how to take it down."""
+    identifier = rehearsal.identifier
+    commands = [
+        f'eval "$(.venv/bin/slurmpod rehearsal env --id {identifier})"',
+        f".venv/bin/aws sagemaker list-cluster-nodes --cluster-name {rehearsal.request.name}",
+    ]
+    if not rehearsal.request.cloud_only:
+        commands.append(f".venv/bin/slurmpod rehearsal shell login --id {identifier}")
+    commands.append(f".venv/bin/slurmpod rehearsal down --id {identifier}")
+    _print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))
+
+
+def _print_table(
+    console: Console, title: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]
+) -> None:
+    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    console.print(f"\n[bold]{title}[/bold]")
+    console.print(table)
+
+
+def _print_text(console: Console, title: str, text: str) -> None:
+    console.print(f"\n[bold]{title}[/bold]")
+    console.print(text, markup=False, soft_wrap=True)

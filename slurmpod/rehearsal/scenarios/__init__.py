@@ -1,0 +1,1 @@
+"""What is done with a rehearsed cluster once it is up."""

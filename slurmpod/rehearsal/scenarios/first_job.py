@@ -1,0 +1,75 @@
+"""The first thing a user does on a new cluster: look at its nodes, run a job, read the records."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from slurmpod.model.cluster import Role
+from slurmpod.rehearsal.shell import CommandFailed
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.shell import Shell
+    from slurmpod.resolve import Resolved, ResolvedGroup
+
+IDLE_TIMEOUT_SECONDS = 120
+SACCT_FIELDS = "JobID,JobName%12,Partition,NNodes,NodeList%30,State,ExitCode,Elapsed"
+
+_JOB = """#!/bin/bash
+#SBATCH --job-name=first-job
+srun bash -c 'echo "task $SLURM_PROCID of $SLURM_NTASKS runs on $(hostname) and sees $(df --output=target {mount_path} | tail -1)"'
+"""  # noqa: E501  # one line of the job's script
+
+
+@dataclass(frozen=True)
+class FirstJob:
+    """What the cluster showed; `sacct` is empty without accounting."""
+
+    sinfo: str
+    output: str
+    sacct: str
+
+
+def wait_until_idle(shell: Shell) -> str:
+    """Wait until `sinfo` shows every node idle and return what it prints then."""
+    deadline = time.monotonic() + IDLE_TIMEOUT_SECONDS
+    while True:
+        states = set(shell.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())
+        if states == {"idle"}:
+            return shell.run(["sinfo"])
+        if time.monotonic() > deadline:
+            raise CommandFailed(f"not all nodes became idle:\n{shell.run(['sinfo', '--Node'])}")
+        time.sleep(0.2)
+
+
+def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob:
+    """Submit a job of two nodes from `shell`, wait for it and collect what a user would look at."""
+    sinfo = wait_until_idle(shell)
+    group = _workers(resolved)
+    home = f"{resolved.file_system.mount_path}/{shell.user}"
+    root = replace(shell, user="root")
+    root.run(["install", "--directory", f"--owner={shell.user}", home])
+    job = shell.run(
+        [
+            "sbatch",
+            "--wait",
+            "--parsable",
+            f"--nodes={min(2, group.count)}",
+            "--ntasks-per-node=1",
+            f"--partition={group.partition}",
+            f"--output={home}/%x-%j.out",
+        ],
+        stdin=_JOB.format(mount_path=shlex.quote(resolved.file_system.mount_path)),
+    )
+    output = shell.run(["cat", f"{home}/first-job-{job}.out"])
+    sacct = ""
+    if resolved.accounting:
+        sacct = shell.run(["sacct", f"--jobs={job}", f"--format={SACCT_FIELDS}"])
+    return FirstJob(sinfo, output, sacct)
+
+
+def _workers(resolved: Resolved) -> ResolvedGroup:
+    """Return the worker group that the job runs on: the largest."""
+    return max(resolved.groups_with(Role.WORKER), key=lambda group: group.count)

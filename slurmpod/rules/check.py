@@ -1,0 +1,84 @@
+"""Apply the rules: a loaded file -> every problem in it, in the order of the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.loader import load
+from slurmpod.problems import Problem, Severity, Where, in_file_order
+from slurmpod.resolve import resolve
+from slurmpod.rules.areas import all_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.model.loader import Loaded
+    from slurmpod.model.yaml_source import YamlSource
+    from slurmpod.resolve import Resolved
+    from slurmpod.rules.registry import Finding, Rule
+
+
+def check_file(path: Path) -> tuple[Problem, ...]:
+    """Return every problem of one environment file; never raises for what a file can hold."""
+    return check(load(path))
+
+
+def check(loaded: Loaded) -> tuple[Problem, ...]:
+    """Return the problems of form, or those that the rules find in a well-formed environment."""
+    environment = loaded.environment
+    if environment is None:
+        return loaded.problems
+    try:
+        resolved = resolve(environment)
+    except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
+        return (_crashed("resolve", error, loaded.source),)
+    problems: list[Problem] = []
+    for rule in all_rules():
+        problems += _apply(rule, environment, resolved, loaded.source)
+    return in_file_order(problems)
+
+
+def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
+    """Return the problems that files have with each other: two that describe the same cluster."""
+    problems: list[Problem] = []
+    first: dict[tuple[str, str, str], str] = {}
+    for loaded in files:
+        environment = loaded.environment
+        if environment is None:
+            continue
+        identity = (environment.name, environment.account, environment.region)
+        other = first.setdefault(identity, loaded.source.file)
+        if other != loaded.source.file:
+            where = loaded.source.where(("name",))
+            message = f"'{environment.name}' in this account and Region is described by {other} too"
+            fix = "give one of the two environments another name"
+            problems.append(Problem("ENV-005", Severity.ERROR, where, message, fix))
+    return tuple(problems)
+
+
+def _apply(
+    rule: Rule, environment: Environment, resolved: Resolved, source: YamlSource
+) -> list[Problem]:
+    if rule.judge is None:
+        return []
+    try:
+        return [_problem(rule, finding, source) for finding in rule.judge(environment, resolved)]
+    except Exception as error:  # noqa: BLE001  # one rule must not take the others with it
+        return [_crashed(rule.id, error, source)]
+
+
+def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:
+    where = source.where(finding.path, key=finding.at_key)
+    return Problem(rule.id, rule.severity, where, finding.message, finding.fix or rule.fix)
+
+
+def _crashed(what: str, error: Exception, source: YamlSource) -> Problem:
+    import traceback  # only needed when something crashed
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"
+    message = f"{what} failed in {place}: {type(error).__name__}: {error}"
+    fix = "this is a mistake in slurmpod: report it with this file"
+    return Problem("RUL-001", Severity.ERROR, Where(source.file), message, fix)

@@ -1,0 +1,57 @@
+"""What the loader and the rule runner report: these have ids, but no function here."""
+
+from slurmpod.rules.registry import Area
+
+FORM = Area("ENV", "Form of the file")
+RUNNER = Area("RUL", "The rules themselves")
+
+YAML = "https://yaml.org/spec/1.2.2/"
+SCHEMA = "environments/schema.json"
+
+FORM.reported_elsewhere(
+    "ENV-001",
+    "The file can be read and is plain YAML",
+    why="A file that cannot be read says nothing. Tags, duplicate keys, endless aliases and deep "
+    "nesting are refused, because they hide mistakes or mean something else to every reader.",
+    fix="give the path of a UTF-8 file with one YAML document of mappings, lists and plain values",
+    source=YAML,
+)
+FORM.reported_elsewhere(
+    "ENV-002",
+    "Every required key is there",
+    why="Some settings have no sensible default: a name, an account, a Region, a zone, the groups.",
+    fix="add the key",
+    source=SCHEMA,
+)
+FORM.reported_elsewhere(
+    "ENV-003",
+    "Every key is known",
+    why="A mistyped key would silently leave the default in force.",
+    fix="correct or remove the key",
+    source=SCHEMA,
+)
+FORM.reported_elsewhere(
+    "ENV-004",
+    "Every value has the right type and lies within its limits",
+    why="Values are never converted: a number is no text, `yes` is not true. What AWS would refuse "
+    "after minutes of deployment is refused at once.",
+    fix="write a value of the kind that the message names",
+    source=SCHEMA,
+)
+FORM.reported_elsewhere(
+    "ENV-005",
+    "Two files never describe the same cluster",
+    why="Stacks and cluster are found by name, account and Region. With two files, each deployment "
+    "would undo the other.",
+    fix="give one of the two environments another name",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html",
+)
+
+RUNNER.reported_elsewhere(
+    "RUL-001",
+    "Every rule comes to a judgement",
+    why="A rule failed on this environment. That is a mistake in slurmpod, not in the file; the "
+    "other rules were still applied.",
+    fix="report it with the environment file",
+    source="slurmpod/rules/check.py",
+)

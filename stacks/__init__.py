@@ -1,0 +1,1 @@
+"""The AWS side of an environment: what `cdk deploy` creates, computed from `Resolved` alone."""

@@ -1,0 +1,114 @@
+"""cdk-nag's AwsSolutions pack with the table of waivers: what stands against a deployment.
+
+The pack's own suppressions are not used: they accept an empty reason, and one that matches nothing
+any more stays without a word.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from cdk_nag import AwsSolutionsChecks
+
+from stacks.waivers import WAIVERS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from aws_cdk import App
+
+    from stacks.waivers import Waiver
+
+_RULE_WITH_DETAIL = re.compile(r"(?P<rule>[^\[]+)(?:\[(?P<detail>.*)\])?")
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One thing that cdk-nag found; `detail` is what it writes in brackets behind the rule."""
+
+    path: str
+    rule: str
+    detail: str
+    description: str
+
+
+def review(app: App, waivers: Collection[Waiver] = WAIVERS) -> tuple[str, ...]:
+    """Return in words what must be changed before `app` is deployed; empty if nothing."""
+    found = findings(app)
+    paths = [construct.node.path for construct in app.node.find_all()]
+    return (
+        *(_describe_finding(finding) for finding in uncovered(found, waivers)),
+        *(_describe_waiver(waiver) for waiver in unused(waivers, found, paths)),
+    )
+
+
+def findings(app: App) -> tuple[Finding, ...]:
+    """Run the AwsSolutions pack over all stacks of `app`."""
+    report = AwsSolutionsChecks().validate_scope(app)
+    return tuple(
+        sorted(
+            _finding(violation.rule_name, resource.construct_path or "", violation.description)
+            for violation in report.violations
+            for resource in violation.violating_resources
+        )
+    )
+
+
+def uncovered(found: Iterable[Finding], waivers: Collection[Waiver]) -> tuple[Finding, ...]:
+    """Return the findings that no waiver accepts."""
+    return tuple(
+        finding for finding in found if not any(_covers(waiver, finding) for waiver in waivers)
+    )
+
+
+def unused(
+    waivers: Iterable[Waiver], found: Collection[Finding], paths: Collection[str]
+) -> tuple[Waiver, ...]:
+    """Return the waivers whose construct is there and has no such finding any more.
+
+    A waiver for a construct that this environment does not have is not unused: another one does.
+    """
+    return tuple(
+        waiver
+        for waiver in waivers
+        if any(_is_for(waiver, path) for path in paths)
+        and not any(_covers(waiver, finding) for finding in found)
+    )
+
+
+def _finding(rule_name: str, path: str, description: str) -> Finding:
+    match = _RULE_WITH_DETAIL.fullmatch(rule_name)
+    rule, detail = match.group("rule", "detail") if match else (rule_name, None)
+    return Finding(path, rule, detail or "", description)
+
+
+def _covers(waiver: Waiver, finding: Finding) -> bool:
+    return (
+        finding.rule == waiver.rule
+        and fnmatchcase(finding.detail, waiver.detail)
+        and _is_for(waiver, finding.path)
+    )
+
+
+def _is_for(waiver: Waiver, path: str) -> bool:
+    return PurePosixPath(path).match(waiver.path)
+
+
+def _describe_finding(finding: Finding) -> str:
+    detail = f" ({finding.detail})" if finding.detail else ""
+    return (
+        f"{finding.path}: {finding.rule}: {finding.description}{detail}\n"
+        "  change the construct, or add a Waiver with its reason to stacks/waivers.py"
+    )
+
+
+def _describe_waiver(waiver: Waiver) -> str:
+    detail = f" ({waiver.detail})" if waiver.detail else ""
+    return (
+        f"{waiver.path}: {waiver.rule}: waived without need{detail}\n"
+        "  remove the Waiver from stacks/waivers.py: the construct no longer has this finding"
+    )

@@ -1,0 +1,1 @@
+"""The constructs that the stacks are made of, one idea each."""

@@ -1,0 +1,67 @@
+"""Puts the bundle of lifecycle scripts into the bucket, completed with deploy-time values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_s3_deployment
+from constructs import Construct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import aws_s3
+
+    from slurmpod.rendering import Bundle, Placeholder
+
+
+class BundleDeployment(Construct):
+    """The files of a bundle under its content-hashed prefix.
+
+    Earlier bundles stay: a running cluster points to its own until its update has ended, and a
+    node that is replaced meanwhile fetches that one.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        bucket: aws_s3.Bucket,
+        bundle: Bundle,
+        values: Mapping[Placeholder, str],
+    ) -> None:
+        """Deploy `bundle`; `values` are the CloudFormation tokens in place of its placeholders."""
+        super().__init__(scope, id_)
+        with TemporaryDirectory() as directory:
+            _write_static_files(bundle, Path(directory))
+            aws_s3_deployment.BucketDeployment(
+                self,
+                "Files",
+                destination_bucket=bucket,
+                destination_key_prefix=bundle.prefix,
+                sources=[
+                    aws_s3_deployment.Source.asset(directory),
+                    *(_deploy_time_file(bundle, path, values) for path in bundle.deploy_time_files),
+                ],
+                prune=False,
+                retain_on_delete=True,
+            )
+
+
+def _write_static_files(bundle: Bundle, directory: Path) -> None:
+    for path in bundle.files.keys() - set(bundle.deploy_time_files):
+        file = directory / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bundle.files[path])
+
+
+def _deploy_time_file(
+    bundle: Bundle, path: str, values: Mapping[Placeholder, str]
+) -> aws_s3_deployment.ISource:
+    text = bundle.files[path].decode()
+    for placeholder, value in values.items():
+        text = text.replace(placeholder, value)
+    return aws_s3_deployment.Source.data(path, text, json_escape=path.endswith(".json"))

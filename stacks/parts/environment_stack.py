@@ -1,0 +1,44 @@
+"""What every stack of an environment has in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import Environment, Stack
+
+if TYPE_CHECKING:
+    from constructs import Construct
+
+    from slurmpod.resolve import Resolved
+
+
+class EnvironmentStack(Stack):
+    """A stack in the environment's account and Region, with its tags.
+
+    A stateful stack, and every stack of a protected environment, refuses to be deleted until its
+    termination protection is switched off.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        stack_name: str,
+        *,
+        resolved: Resolved,
+        description: str,
+        stateful: bool = False,
+    ) -> None:
+        super().__init__(
+            scope,
+            stack_name,
+            env=Environment(account=resolved.account, region=resolved.region),
+            description=description,
+            tags=resolved.tags,
+            termination_protection=stateful or resolved.protected,
+        )
+        self._zone = resolved.network.zone
+
+    @property
+    def availability_zones(self) -> list[str]:
+        """The environment's one zone; the CDK would look zones up in the account."""
+        return [self._zone]

@@ -1,0 +1,28 @@
+"""The bucket from which nodes fetch their lifecycle scripts, as root, at every start."""
+
+from __future__ import annotations
+
+from aws_cdk import RemovalPolicy, aws_s3
+from constructs import Construct
+
+
+class LifecycleBucket(Construct):
+    """A private, encrypted, versioned bucket that answers TLS requests only and is kept.
+
+    It is kept because nodes that are replaced fetch their scripts again. Versions show who wrote
+    what over a script that runs as root on every node.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, bucket_name: str) -> None:
+        super().__init__(scope, id_)
+        self.bucket = aws_s3.Bucket(
+            self,
+            "Bucket",
+            bucket_name=bucket_name,
+            block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=aws_s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+            versioned=True,
+        )

@@ -1,0 +1,77 @@
+"""The layers of DESIGN: what may import what, read from the source without running it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.golden_files import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIFECYCLE_SCRIPTS = ROOT / "lifecycle_scripts"
+
+PURE = ("slurmpod/model", "slurmpod/resolve.py", "slurmpod/rules", "slurmpod/rendering", "stacks")
+"""What computes: the same YAML must give the same bytes, today and tomorrow, here and there."""
+
+IMPURE_MODULES = {
+    *("datetime", "getpass", "http", "os", "platform", "random", "secrets", "socket"),
+    *("subprocess", "time", "urllib", "uuid"),
+}
+"""Modules for the clock, the environment, the network, other processes and random numbers."""
+
+
+def python_files(*places: str) -> list[Path]:
+    files: list[Path] = []
+    for place in places:
+        path = ROOT / place
+        files += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    assert files
+    return files
+
+
+def imported_modules(file: Path) -> Iterator[tuple[int, str]]:
+    """Return line and top-level name of every absolute import, inner ones too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module.partition(".")[0]
+
+
+def test_the_contracts_of_the_import_linter_are_kept() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    result = subprocess.run(
+        [linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    "file", python_files("lifecycle_scripts"), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_nodes_need_nothing_but_the_standard_library(file: Path) -> None:
+    own = {path.stem for path in LIFECYCLE_SCRIPTS.iterdir()}
+    strangers = [
+        f"line {line}: {module}"
+        for line, module in imported_modules(file)
+        if module not in sys.stdlib_module_names and module not in own
+    ]
+    assert strangers == []
+
+
+@pytest.mark.parametrize("file", python_files(*PURE), ids=lambda file: str(file.relative_to(ROOT)))
+def test_what_computes_reads_no_clock_environment_or_network(file: Path) -> None:
+    impure = [
+        f"line {line}: {module}"
+        for line, module in imported_modules(file)
+        if module in IMPURE_MODULES
+    ]
+    assert impure == []

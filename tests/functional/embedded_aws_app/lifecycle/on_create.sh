@@ -1,0 +1,2 @@
+#!/bin/bash
+echo on_create

@@ -1,0 +1,595 @@
+"""Machines made of real namespaces, booted from the real image: needs root and Linux."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.nodes.cleanup import clear_dead
+from slurmpod.rehearsal.nodes.enter import enter_command
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.folder import machines_cgroup, machines_folder
+from slurmpod.rehearsal.nodes.host_check import missing
+from slurmpod.rehearsal.nodes.image import bake
+from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+SUBNET = IPv4Network("10.1.0.0/16")
+GATEWAY = IPv4Address("10.1.0.1")
+LUSTRE = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh"
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture(scope="session")
+def image() -> Path:
+    lacks = missing(machine_count=8)
+    if lacks:
+        reason = "; ".join(f"{lack.what} is missing ({lack.fix})" for lack in lacks)
+        if os.environ.get("CI"):
+            pytest.fail(f"machines cannot be made in CI: {reason}")
+        pytest.skip(f"machines cannot be made here: {reason}")
+    return bake(print)
+
+
+@pytest.fixture(scope="module")
+def start(
+    image: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], Machines]]:
+    """Return a way to get new Machines, which end with the module."""
+    started: list[Machines] = []
+
+    def start_machines() -> Machines:
+        directory = tmp_path_factory.mktemp("rehearsal")
+        shared = directory / "lustre"
+        shared.mkdir()
+        started.append(
+            Machines.start(
+                directory,
+                image=image,
+                subnet=SUBNET,
+                gateway=GATEWAY,
+                file_systems={LUSTRE: shared},
+            )
+        )
+        return started[-1]
+
+    yield start_machines
+    for machines in started:
+        machines.close()
+
+
+@pytest.fixture(scope="module")
+def machines(start: Callable[[], Machines]) -> Machines:
+    """Two machines for the tests that leave no trace; alpha booted before beta was known."""
+    machines = start()
+    files = {
+        "/opt/ml/config/resource_config.json": File(b"{}"),
+        "/etc/munge/munge.key": File(b"k" * 128, mode=0o400, owner="munge"),
+    }
+    machines.boot(_spec("alpha", 10, files, accelerators=2, accelerator_kind="neuron"))
+    machines.boot(_spec("beta", 11, files))
+    return machines
+
+
+def _spec(
+    hostname: str,
+    host_number: int,
+    files: Mapping[str, File] | None = None,
+    accelerators: int = 0,
+    accelerator_kind: str = "nvidia",
+) -> MachineSpec:
+    return MachineSpec(
+        hostname,
+        SUBNET.network_address + host_number,
+        files or {},
+        accelerators,
+        accelerator_kind,
+    )
+
+
+def _run(
+    machines: Machines, hostname: str, command: str, *, user: str | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return machines.run(
+        hostname, ["sh", "-c", command], user=user, timeout_seconds=PATIENCE_SECONDS
+    )
+
+
+def _output(machines: Machines, hostname: str, command: str, *, user: str | None = None) -> str:
+    result = _run(machines, hostname, command, user=user)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout.decode().strip()
+
+
+def _eventually(what: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not what():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class TestBoot:
+    def test_systemd_is_running_and_no_unit_failed(self, machines: Machines) -> None:
+        assert _output(machines, "alpha", "systemctl is-system-running") == "running"
+
+    def test_its_files_were_there_before_systemd(self, machines: Machines) -> None:
+        states = _output(
+            machines,
+            "alpha",
+            "stat -c '%a %U' /opt/ml/config/resource_config.json /etc/munge/munge.key;"
+            "systemctl is-active munge",
+        )
+        assert states.splitlines() == ["600 root", "400 munge", "active"]
+
+    def test_it_has_an_identity_of_its_own(self, machines: Machines) -> None:
+        identity = "hostname; cat /etc/machine-id /etc/ssh/ssh_host_ed25519_key.pub; hostname -I"
+        alpha = _output(machines, "alpha", identity).split()
+        beta = _output(machines, "beta", identity).split()
+        assert (alpha[0], alpha[-1]) == ("alpha", "10.1.0.10")
+        assert (beta[0], beta[-1]) == ("beta", "10.1.0.11")
+        assert alpha[1] != beta[1]
+        assert alpha[3] != beta[3]
+
+    def test_its_clock_starts_at_its_boot(self, machines: Machines) -> None:
+        uptime = float(_output(machines, "alpha", "cut -d' ' -f1 /proc/uptime"))
+        assert uptime < time.clock_gettime(time.CLOCK_BOOTTIME) / 2
+
+    def test_accelerators_are_device_files(self, machines: Machines) -> None:
+        assert _output(machines, "alpha", "ls /dev/neuron*").split() == [
+            "/dev/neuron0",
+            "/dev/neuron1",
+        ]
+        assert _run(machines, "beta", "ls /dev/neuron*").returncode != 0
+
+    def test_the_same_name_cannot_boot_twice(self, machines: Machines) -> None:
+        with pytest.raises(MachineFailed, match="alpha is running already"):
+            machines.boot(_spec("alpha", 10))
+
+    def test_failure_shows_the_end_of_the_console(self, image: Path, tmp_path: Path) -> None:
+        with Machines.start(
+            tmp_path,
+            image=image / "no such image",
+            subnet=SUBNET,
+            gateway=GATEWAY,
+            file_systems={},
+        ) as machines:
+            with pytest.raises(MachineFailed, match=r"(?s)stopped while it booted.*no such image"):
+                machines.boot(_spec("alpha", 10))
+            with pytest.raises(MachineFailed, match="alpha is not running"):
+                _run(machines, "alpha", "true")
+            cgroup = machines_cgroup(tmp_path)
+            assert cgroup is not None
+            assert not (cgroup / "alpha").exists()
+
+    def test_many_at_once_from_several_threads(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        names = [f"worker-{number}" for number in range(6)]
+        with ThreadPoolExecutor(len(names)) as threads:
+            list(threads.map(machines.boot, map(_spec, names, range(20, 26))))
+        for name in names:
+            assert _run(machines, name, f"getent hosts {' '.join(names)}").returncode == 0
+
+
+class TestNetwork:
+    def test_everybody_knows_everybody(self, machines: Machines) -> None:
+        assert _output(machines, "alpha", "getent hosts beta").split()[0] == "10.1.0.11"
+        assert _output(machines, "beta", "getent hosts alpha").split()[0] == "10.1.0.10"
+        assert _run(machines, "alpha", "ping -c 1 beta").returncode == 0
+
+    def test_hosts_is_an_ordinary_file(self, machines: Machines) -> None:
+        command = "echo 10.1.0.99 friend >> /etc/hosts && sed -i s/friend/fiend/ /etc/hosts"
+        assert _run(machines, "alpha", command).returncode == 0
+        assert _run(machines, "alpha", "getent hosts fiend").returncode == 0
+        assert _run(machines, "beta", "getent hosts fiend").returncode == 2
+
+    def test_there_is_no_way_out(self, machines: Machines) -> None:
+        assert "Unreachable" in _run(machines, "alpha", "ping -c 1 192.0.2.1").stdout.decode()
+        assert _run(machines, "alpha", "getent hosts example.invalid").returncode == 2
+
+
+class TestHostIsSafe:
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "sysctl --write vm.swappiness=1",
+            "date --set now",
+            "echo s > /proc/sys/kernel/printk",
+            "dmesg --clear",
+        ],
+    )
+    def test_kernel_settings_are_out_of_reach(self, machines: Machines, command: str) -> None:
+        assert _run(machines, "alpha", command).returncode != 0
+
+    def test_network_settings_are_its_own(self, machines: Machines) -> None:
+        setting = "net.ipv4.tcp_fin_timeout"
+        assert _run(machines, "alpha", f"sysctl --write {setting}=7").returncode == 0
+        assert _output(machines, "beta", f"sysctl --values {setting}") != "7"
+
+    def test_it_does_not_see_the_host(self, machines: Machines) -> None:
+        mounts = _output(machines, "alpha", "cat /proc/self/mounts; ls /run/host 2>&1 || true")
+        assert "/work" not in mounts
+        assert "No such file" in mounts
+
+
+class TestRun:
+    def test_is_root_without_home_and_terminal(self, machines: Machines) -> None:
+        command = 'id -un; pwd; echo "HOME=$HOME"; echo > /dev/tty'
+        result = _run(machines, "alpha", command)
+        assert result.stdout.decode().splitlines() == ["root", "/", "HOME="]
+        assert b"No such device" in result.stderr
+
+    def test_is_a_user_with_a_home(self, machines: Machines) -> None:
+        command = 'id -un; echo "$HOME"; sudo --non-interactive id -un'
+        assert _output(machines, "alpha", command, user="ubuntu").split() == [
+            "ubuntu",
+            "/home/ubuntu",
+            "root",
+        ]
+
+    def test_gets_input_environment_and_folder(self, machines: Machines) -> None:
+        result = machines.run(
+            "alpha",
+            ["/bin/sh", "-c", 'cat; pwd; echo "$GREETING"'],
+            stdin=b"input\n",
+            environment={"GREETING": "two words"},
+            cwd="/opt/ml",
+            timeout_seconds=PATIENCE_SECONDS,
+        )
+        assert result.stdout.decode().splitlines() == ["input", "/opt/ml", "two words"]
+
+    def test_writes_both_outputs_to_a_file(self, machines: Machines, tmp_path: Path) -> None:
+        log = tmp_path / "log"
+        with log.open("wb") as stdout:
+            result = machines.run(
+                "alpha",
+                ["sh", "-c", "echo out; echo err >&2; exit 3"],
+                stdout=stdout,
+                timeout_seconds=PATIENCE_SECONDS,
+            )
+        assert (result.returncode, log.read_text()) == (3, "out\nerr\n")
+
+    def test_leaves_what_the_command_started(self, machines: Machines, tmp_path: Path) -> None:
+        with (tmp_path / "log").open("wb") as stdout:
+            machines.run(
+                "alpha",
+                ["sh", "-c", "setsid sleep 4321 &"],
+                stdout=stdout,
+                timeout_seconds=PATIENCE_SECONDS,
+            )
+        assert _run(machines, "alpha", "pkill --full --exact 'sleep 4321'").returncode == 0
+
+    def test_kills_all_of_it_when_time_is_up(self, machines: Machines) -> None:
+        command = ["sh", "-c", "setsid sleep 1234 & sleep 1234"]
+        with pytest.raises(subprocess.TimeoutExpired):
+            machines.run("alpha", command, timeout_seconds=0.5)
+        assert _run(machines, "alpha", "pgrep --full --exact 'sleep 1234'").returncode == 1
+
+    def test_another_process_can_enter(self, machines: Machines, tmp_path: Path) -> None:
+        directory = _directory(machines)
+        argv = enter_command(directory, "beta", ["sh", "-c", "id -un; hostname"], user="ubuntu")
+        output = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        assert output.split() == ["ubuntu", "beta"]
+        with pytest.raises(MachineFailed, match="gamma is not running"):
+            enter_command(directory, "gamma", ["true"])
+        with pytest.raises(MachineFailed, match="no machines in"):
+            enter_command(tmp_path, "beta", ["true"])
+
+
+class TestLustre:
+    OPTIONS = "-o noatime,flock,_netdev,x-systemd.automount"
+
+    def test_is_shared_by_all_machines(self, machines: Machines) -> None:
+        for name in ("alpha", "beta"):
+            command = f"mkdir -p /fsx && mount -t lustre {self.OPTIONS} {LUSTRE} /fsx"
+            assert _run(machines, name, command).returncode == 0
+            assert _output(machines, name, "findmnt --noheadings --output TARGET /fsx") == "/fsx"
+        assert _run(machines, "alpha", "echo hello > /fsx/greeting").returncode == 0
+        assert _output(machines, "beta", "cat /fsx/greeting") == "hello"
+        again = _run(machines, "beta", f"mount -t lustre {LUSTRE} /fsx")
+        assert (again.returncode, b"already mounted" in again.stderr) == (17, True)
+        assert _run(machines, "beta", "umount /fsx && ! mountpoint -q /fsx").returncode == 0
+
+    def test_wrong_mount_name(self, machines: Machines) -> None:
+        result = _run(machines, "alpha", f"mount -t lustre {LUSTRE[:-1]} /mnt")
+        assert result.returncode == 2
+        assert b"No such file or directory" in result.stderr
+
+    def test_wrong_dns_name(self, machines: Machines) -> None:
+        result = _run(machines, "alpha", f"mount -t lustre {LUSTRE.replace('west', 'east')} /mnt")
+        assert result.returncode == 22
+        assert b"Can't parse NID" in result.stderr
+
+    def test_a_later_one_appears_in_running_machines(
+        self, machines: Machines, tmp_path: Path
+    ) -> None:
+        (tmp_path / "data").touch()
+        source = "fs-0f00.fsx.us-west-2.amazonaws.com@tcp:/later"
+        machines.add_file_system(source, tmp_path)
+        command = f"mount -t lustre {source} /mnt && ls /mnt && umount /mnt"
+        assert _output(machines, "beta", command) == "data"
+
+    def test_source_must_be_lustre(self, machines: Machines, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="DNS_NAME@tcp:/MOUNT_NAME"):
+            machines.add_file_system("fs-0f00.fsx.us-west-2.amazonaws.com", tmp_path)
+
+
+class TestPowerCut:
+    def test_disk_is_lost_and_name_may_boot_again(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        machines.boot(_spec("alpha", 10))
+        machines.boot(_spec("beta", 11))
+        assert _run(machines, "beta", "touch /root/work").returncode == 0
+        machines.power_cut("beta")
+        machines.power_cut("beta")
+        with pytest.raises(MachineFailed, match="beta is not running"):
+            _run(machines, "beta", "true")
+        assert _run(machines, "alpha", "ping -c 1 -W 1 beta").returncode == 1
+        machines.boot(_spec("beta", 11))
+        assert _run(machines, "beta", "test -e /root/work").returncode == 1
+        assert _run(machines, "alpha", "ping -c 1 beta").returncode == 0
+        assert _output(machines, "alpha", "grep -c beta /etc/hosts") == "1"
+
+    def test_peers_are_not_told(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        machines.boot(_spec("alpha", 10))
+        machines.boot(_spec("beta", 11))
+        established = "ss --no-header state established dst 10.1.0.11"
+        listen = "systemd-run --unit=listen nc -l 4000"
+        connect = "systemd-run --unit=connect sh -c 'sleep 1000 | nc beta 4000'"
+        assert _run(machines, "beta", listen).returncode == 0
+        wait = "until ss --no-header --listening --tcp | grep -q 4000; do sleep 0.05; done"
+        assert _run(machines, "beta", wait).returncode == 0
+        assert _run(machines, "alpha", connect).returncode == 0
+        assert _eventually(lambda: _output(machines, "alpha", established) != "")
+        machines.power_cut("beta")
+        assert _output(machines, "alpha", established) != ""
+
+    def test_ends_a_command_that_runs(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        machines.boot(_spec("alpha", 10))
+        with ThreadPoolExecutor(1) as thread:
+            running = thread.submit(_run, machines, "alpha", "sleep 1000")
+            assert _eventually(lambda: _run(machines, "alpha", "pgrep sleep").returncode == 0)
+            machines.power_cut("alpha")
+            assert running.result().returncode == -signal.SIGKILL
+
+    def test_a_machine_may_shut_itself_down(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        machines.boot(_spec("alpha", 10))
+        _run(machines, "alpha", "systemctl poweroff")
+
+        def boots_again() -> bool:
+            with suppress(MachineFailed):
+                machines.boot(_spec("alpha", 10))
+                return True
+            return False
+
+        assert _eventually(boots_again)
+        assert _run(machines, "alpha", "true").returncode == 0
+
+    def test_unknown_machine(self, machines: Machines) -> None:
+        with pytest.raises(MachineFailed, match="no machine gamma"):
+            machines.power_cut("gamma")
+
+
+OWNER = textwrap.dedent(
+    """
+    import sys, time
+    from ipaddress import IPv4Address, IPv4Network
+    from pathlib import Path
+    from slurmpod.rehearsal.nodes.machines import Machines
+    from slurmpod.rehearsal.nodes.spec import MachineSpec
+
+    directory, image = Path(sys.argv[1]), Path(sys.argv[2])
+    machines = Machines.start(directory, image=image, subnet=IPv4Network("10.1.0.0/16"),
+                              gateway=IPv4Address("10.1.0.1"), file_systems={})
+    print("started", flush=True)
+    machines.boot(MachineSpec("alpha", IPv4Address("10.1.0.10")))
+    print("booted", flush=True)
+    time.sleep(1000)
+    """
+)
+
+
+class TestOwnerDies:
+    @pytest.mark.parametrize("moment", ["started", "booting", "booted"])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+    def test_nothing_outlives_it(
+        self, image: Path, tmp_path: Path, number: signal.Signals, moment: str
+    ) -> None:
+        rehearsals = tmp_path / "rehearsals"
+        directory = rehearsals / "dead"
+        owner = subprocess.Popen(
+            [sys.executable, "-c", OWNER, str(directory), str(image)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert owner.stdout is not None
+        with owner, owner.stdout as stdout:
+            _wait_for(moment, stdout.readline, machines_folder(directory) / "alpha/console.log")
+            cgroup = machines_cgroup(directory)
+            assert cgroup is not None
+            namespaces = _namespaces_of(_processes_in(cgroup))
+            assert clear_dead(rehearsals) == []
+            owner.send_signal(number)
+            owner.wait(PATIENCE_SECONDS)
+        assert _eventually(lambda: not _processes_in(cgroup))
+        assert _eventually(lambda: not namespaces & _namespaces_of(_all_processes()))
+        assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
+        was_left = cgroup.exists()
+        assert clear_dead(rehearsals) == (["dead"] if was_left else [])
+        assert not cgroup.exists()
+
+    def test_live_rehearsals_are_left_alone(self, machines: Machines, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        assert clear_dead(tmp_path) == []
+        assert clear_dead(tmp_path / "none") == []
+        assert clear_dead(_directory(machines).parent) == []
+        assert _run(machines, "alpha", "true").returncode == 0
+
+    def test_close_may_be_repeated(self, image: Path, tmp_path: Path) -> None:
+        machines = Machines.start(
+            tmp_path, image=image, subnet=SUBNET, gateway=GATEWAY, file_systems={}
+        )
+        machines.boot(_spec("alpha", 10))
+        cgroup = machines_cgroup(tmp_path)
+        machines.close()
+        machines.close()
+        assert cgroup is not None
+        assert not cgroup.exists()
+        with pytest.raises(MachineFailed):
+            machines.boot(_spec("alpha", 10))
+        with pytest.raises(MachineFailed, match="has been used"):
+            Machines.start(tmp_path, image=image, subnet=SUBNET, gateway=GATEWAY, file_systems={})
+
+
+def _directory(machines: Machines) -> Path:
+    return machines._folder.path.parent
+
+
+def _wait_for(moment: str, next_line: Callable[[], str], console: Path) -> None:
+    assert next_line() == "started\n"
+    if moment == "booting":
+        assert _eventually(console.exists)
+    if moment == "booted":
+        assert next_line() == "booted\n"
+
+
+def _processes_in(cgroup: Path) -> list[int]:
+    return [
+        int(pid)
+        for folder, _, _ in os.walk(cgroup)
+        for pid in Path(folder, "cgroup.procs").read_text().split()
+    ]
+
+
+def _all_processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _namespaces_of(pids: Sequence[int]) -> set[str]:
+    """Return the namespaces, other than this test's own, in which the processes are."""
+    found = set()
+    for pid in pids:
+        for kind in ("mnt", "net", "pid"):
+            with suppress(OSError):
+                found.add(str(Path(f"/proc/{pid}/ns/{kind}").readlink()))
+    own = {str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in ("mnt", "net", "pid")}
+    return found - own
+
+
+SLURM_CONF = """
+ClusterName=test
+SlurmctldHost=controller(10.1.0.10)
+SlurmUser=slurm
+SlurmctldParameters=enable_configless
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldLogFile=/var/log/slurm/slurmctld.log
+AccountingStorageType=accounting_storage/slurmdbd
+GresTypes=gpu
+MailProg=/bin/true
+NodeName=login NodeAddr=10.1.0.11 CPUs=2
+NodeName=worker-[1-2] NodeAddr=10.1.0.[21-22] CPUs=192 Gres=gpu:2
+PartitionName=dev Nodes=worker-[1-2] Default=YES
+"""
+SLURMDBD_CONF = """
+DbdHost=controller
+SlurmUser=slurm
+StorageType=accounting_storage/mysql
+StorageUser=slurm
+StoragePass=secret
+"""
+
+
+class TestSlurm:
+    """The image's Slurm under systemd, with nothing that the AMI does not have."""
+
+    def test_runs_jobs_from_a_login_node(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        key = File(os.urandom(128), mode=0o400, owner="munge")
+        slurmd = File(b"SLURMD_OPTIONS='--conf-server 10.1.0.10'\n", mode=0o644)
+        self._boot_controller(machines, key)
+        others = {"login": 11, "worker-1": 21, "worker-2": 22}
+        for name, number in others.items():
+            files = {"/etc/munge/munge.key": key, "/etc/default/slurmd": slurmd}
+            machines.boot(_spec(name, number, files, accelerators=2))
+        controller = (
+            "systemctl enable --now mariadb && mariadb --execute "
+            "\"create user slurm@localhost identified by 'secret';"
+            'grant all on slurm_acct_db.* to slurm@localhost" && '
+            "systemctl enable --now slurmdbd && systemctl enable --now slurmctld &&"
+            "sacctmgr --immediate add account research && sinfo"
+        )
+        assert _run(machines, "controller", controller).returncode == 0
+        for name in others:
+            assert _run(machines, name, "systemctl enable --now slurmd").returncode == 0
+        job = "srun --nodes=2 --gres=gpu:2 sh -c 'echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES'"
+        lines = sorted(_output(machines, "login", job, user="ubuntu").splitlines())
+        assert lines == ["worker-1 0,1", "worker-2 0,1"]
+        for name in ("controller", *others):
+            assert _output(machines, name, "systemctl is-system-running") == "running"
+
+    def test_start_tells_the_truth(self, start: Callable[[], Machines]) -> None:
+        machines = start()
+        machines.boot(_spec("alpha", 10, {"/opt/slurm/etc/slurm.conf": File(b"", mode=0o644)}))
+        for service in ("slurmctld", "slurmdbd"):
+            assert _run(machines, "alpha", f"systemctl start {service}").returncode != 0
+        bad_option = "SLURMD_OPTIONS=--no-such-option systemctl start slurmd"
+        assert _run(machines, "alpha", bad_option).returncode != 0
+
+    def test_layout_is_that_of_the_ami(self, machines: Machines) -> None:
+        output = _output(
+            machines,
+            "alpha",
+            "realpath /opt/slurm /etc/slurm; /opt/slurm/bin/sinfo --version;"
+            "systemctl is-enabled slurmctld slurmd slurmdbd mariadb | uniq || true;"
+            "stat -c '%U %n' /var/spool/slurmctld /var/log/slurm",
+        )
+        assert re.sub(r"24\.11\.\d+", "24.11.x", output).splitlines() == [
+            "/opt/slurm-24.11",
+            "/opt/slurm-24.11/etc",
+            "slurm-wlm 24.11.x",
+            "disabled",
+            "slurm /var/spool/slurmctld",
+            "slurm /var/log/slurm",
+        ]
+
+    def _boot_controller(self, machines: Machines, key: File) -> None:
+        files = {
+            "/etc/munge/munge.key": key,
+            "/opt/slurm/etc/slurm.conf": File(SLURM_CONF.encode(), mode=0o644),
+            "/opt/slurm/etc/cgroup.conf": File(b"CgroupPlugin=disabled\n", mode=0o644),
+            "/opt/slurm/etc/gres.conf": File(
+                b"NodeName=worker-[1-2] Name=gpu File=/dev/nvidia[0-1]\n", mode=0o644
+            ),
+            "/opt/slurm/etc/slurmdbd.conf": File(SLURMDBD_CONF.encode(), owner="slurm"),
+        }
+        machines.boot(_spec("controller", 10, files))
+
+
+def test_cgroups_of_a_rehearsal_are_known_by_name(machines: Machines) -> None:
+    cgroup = machines_cgroup(_directory(machines))
+    assert cgroup is not None
+    assert cgroup.name.startswith(cgroups.PREFIX)

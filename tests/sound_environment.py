@@ -1,0 +1,43 @@
+"""A small sound environment as text and as data, for tests to change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+SOUND = """\
+name: dev
+account: "123456789012"
+region: us-west-2
+tags:
+  team: ml
+network:
+  zone: us-west-2b
+  vpc_cidr: 10.0.0.0/16
+storage:
+  lustre:
+    capacity_gib: 1200
+cluster:
+  groups:
+    - name: controller
+      role: controller
+      instance_type: ml.m5.large
+    - name: workers
+      role: worker
+      instance_type: ml.m5.xlarge
+      count: 2
+      partition: cpu
+"""
+
+
+def sound_data() -> dict[str, Any]:
+    """Return the environment as plain data of one's own."""
+    data: dict[str, Any] = yaml.safe_load(SOUND)
+    return data
+
+
+def sound_with(old: str, new: str) -> str:
+    """Return the text with one part replaced, which must be there."""
+    assert SOUND.count(old) == 1, f"{old!r} is not there exactly once"
+    return SOUND.replace(old, new)

@@ -1,0 +1,79 @@
+"""What the tests of the stacks share: environments synthesized as the CDK command line does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.model.loader import load_text
+from slurmpod.rendering import render_bundle
+from slurmpod.resolve import resolve
+from stacks.build import build_app
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import App
+
+    from slurmpod.rendering import Bundle
+    from slurmpod.resolve import Resolved
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = tuple(sorted(path.stem for path in (ROOT / "environments").glob("*.yaml")))
+CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
+
+Template = dict[str, Any]
+Resource = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Synthesized:
+    """One environment's app; `templates` and `stacks` (its manifest entries) go by short name."""
+
+    resolved: Resolved
+    bundle: Bundle
+    app: App
+    templates: Mapping[str, Template]
+    stacks: Mapping[str, Any]
+
+
+def example_text(name: str) -> str:
+    return (ROOT / "environments" / f"{name}.yaml").read_text()
+
+
+def resolved_from(text: str) -> Resolved:
+    loaded = load_text("environment.yaml", text)
+    assert loaded.environment is not None, loaded.problems
+    return resolve(loaded.environment)
+
+
+def synthesize(resolved: Resolved, context: Mapping[str, Any] = CONTEXT) -> Synthesized:
+    bundle = render_bundle(resolved)
+    app = build_app(resolved, bundle, context=context)
+    stacks = {stack.stack_name: stack for stack in app.synth().stacks}
+    short = {name: name.removeprefix(f"{resolved.name}-") for name in stacks}
+    return Synthesized(
+        resolved=resolved,
+        bundle=bundle,
+        app=app,
+        templates={short[name]: stack.template for name, stack in stacks.items()},
+        stacks={short[name]: stack for name, stack in stacks.items()},
+    )
+
+
+def of_type(template: Template, resource_type: str) -> dict[str, Resource]:
+    """Return the resources of one type by their logical id."""
+    return {
+        logical_id: resource
+        for logical_id, resource in template["Resources"].items()
+        if resource["Type"] == resource_type
+    }
+
+
+def only(template: Template, resource_type: str) -> Resource:
+    """Return the properties of the one resource of a type."""
+    (resource,) = of_type(template, resource_type).values()
+    properties: Resource = resource["Properties"]
+    return properties

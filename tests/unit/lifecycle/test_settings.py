@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.settings import Role, load_settings
+
+from slurmpod.model.loader import load
+from slurmpod.rendering import render_bundle
+from slurmpod.resolve import resolve
+from tests.golden_files import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def rendered() -> bytes:
+    environment = load(ROOT / "environments" / "trn1-llama2.yaml").environment
+    assert environment is not None
+    return render_bundle(resolve(environment)).files["settings.json"]
+
+
+def test_rendered_settings_are_read(rendered: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(rendered)
+    settings = load_settings(path)
+    assert settings.cluster_name == "trn1-llama2"
+    assert settings.roles == {
+        "controller-machine": Role.CONTROLLER,
+        "login-nodes": Role.LOGIN,
+        "compute-nodes": Role.WORKER,
+    }
+    assert settings.file_system.mount_path == "/fsx"
+    assert settings.accounting
+    assert settings.step_timeout_seconds == 600
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StepFailed, match=r"settings\.json: No such file") as failure:
+        load_settings(tmp_path / "settings.json")
+    assert not isinstance(failure.value, NotYet)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"roles": {"g": "king"}}, {"file_system": {}}, {"file_system": None}, {"roles": None}],
+)
+def test_a_file_that_is_not_whole_is_refused(
+    rendered: bytes, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({**json.loads(rendered), **change}))
+    with pytest.raises(StepFailed, match="is not what it should be"):
+        load_settings(path)
+
+
+def test_half_a_file_is_refused(rendered: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_bytes(rendered[:40])
+    with pytest.raises(StepFailed, match="is not what it should be"):
+        load_settings(path)

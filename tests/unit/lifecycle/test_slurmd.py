@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import configparser
+
+import pytest
+from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.slurmd import Slurmd, drop_in
+
+from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node
+
+DROP_IN = "/etc/systemd/system/slurmd.service.d/slurmpod.conf"
+NOT_LISTED = "slurmd: fatal: Unable to determine this slurmd's NodeName\nslurmd: Failed\n"
+
+
+@pytest.fixture(params=[Role.LOGIN, Role.WORKER])
+def step(request: pytest.FixtureRequest) -> Slurmd:
+    step = Slurmd(node(request.param))
+    machine_of(step.node).open_ports.add((CONTROLLER_ADDRESS, 6817))
+    return step
+
+
+def test_it_asks_the_controller_for_its_configuration(step: Slurmd) -> None:
+    step.apply()
+    machine = machine_of(step.node)
+    assert 'SLURMD_OPTIONS=--conf-server 10.0.128.10:6817"' in machine.files[DROP_IN]
+    assert machine.ran.index("systemctl daemon-reload") < machine.ran.index(
+        "systemctl restart slurmd"
+    )
+
+
+def test_it_waits_for_the_controller(step: Slurmd) -> None:
+    machine_of(step.node).open_ports.clear()
+    with pytest.raises(NotYet, match=r"does not answer at 10\.0\.128\.10:6817"):
+        step.apply()
+    assert not machine_of(step.node).did("systemctl")
+
+
+def test_a_second_run_finds_it_done(step: Slurmd) -> None:
+    assert not step.is_done()
+    step.apply()
+    assert step.is_done()
+
+
+def test_a_controller_with_a_new_address_is_news(step: Slurmd) -> None:
+    step.apply()
+    machine = machine_of(step.node)
+    machine.files[DROP_IN] = machine.files[DROP_IN].replace(CONTROLLER_ADDRESS, "10.0.128.9")
+    assert not step.is_done()
+
+
+def test_a_node_that_slurm_conf_does_not_list_yet_is_no_failure(step: Slurmd) -> None:
+    machine_of(step.node).fail("systemctl restart slurmd")
+    machine_of(step.node).reply("journalctl", NOT_LISTED)
+    assert step.apply().startswith("warning: slurm.conf does not list ip-10-0-128-")
+
+
+def test_any_other_reason_not_to_start_is(step: Slurmd) -> None:
+    machine_of(step.node).fail("systemctl restart slurmd")
+    machine_of(step.node).reply("journalctl", f"{NOT_LISTED}slurmd: error: munge is down\n")
+    with pytest.raises(NotYet, match="slurmd does not start: slurmd: error: munge is down"):
+        step.apply()
+
+
+def test_it_starts_again_without_end_and_after_the_file_system() -> None:
+    unit = configparser.ConfigParser()
+    unit.read_string(drop_in("10.0.0.1", "fsx.mount"))
+    assert unit["Unit"]["After"] == unit["Unit"]["Wants"] == "fsx.mount"
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
+    assert unit["Service"]["Restart"] == "on-failure"
