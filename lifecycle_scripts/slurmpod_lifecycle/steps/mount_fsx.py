@@ -47,7 +47,7 @@ class MountFsx(NodeStep):
             machine.run("systemctl", "daemon-reload")
         if not is_mounted(machine.read(MOUNTS) or "", file_system):
             machine.run("mkdir", "-p", file_system.mount_path)
-            machine.run("mount", file_system.mount_path, fix='')
+            machine.run("mount", file_system.mount_path, fix=FIX)
         check_writable(self.node)
         return f"mounted {file_system.source} at {file_system.mount_path}"
 

@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmpod.model.loader import load_text
 from slurmpod.rendering import Placeholder, bundle, render_bundle
 from slurmpod.resolve import Resolved, resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 YAML = """
 name: dev
@@ -74,12 +77,20 @@ class TestRenderedFiles:
 
 
 class TestBundle:
-    def test_holds_the_scripts_and_nothing_that_running_them_leaves(self) -> None:
+    def test_holds_the_scripts_sorted(self) -> None:
         files = render_bundle(resolved()).files
-        assert "on_create.sh" in files
-        assert "slurmpod_lifecycle/__main__.py" in files
-        assert not [path for path in files if "__pycache__" in path or path.endswith(".pyc")]
+        assert {"on_create.sh", "slurmpod_lifecycle/__main__.py"} < set(files)
         assert list(files) == sorted(files)
+
+    def test_holds_nothing_that_tools_leave_beside_scripts(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setattr(bundle, "SCRIPTS", tmp_path)
+        before = render_bundle(resolved())
+        for path in ("__pycache__/x.cpython-311.pyc", ".mypy_cache/x.json", "on_create.sh~"):
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text("left over")
+        assert render_bundle(resolved()) == before
 
     def test_has_unix_line_ends_only(self) -> None:
         files = render_bundle(resolved()).files
