@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup machine rehearse test check golden bench lock clean
+.PHONY: help setup machine rehearse test check synth golden bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -32,9 +32,16 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@ruff format --check .
 	@ruff check .
 	@mypy
+	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
 	@git ls-files '*.sh' | xargs shellcheck
 	@slurmpod schema --check
+
+synth: setup ## Synthesize every environment, with all findings as errors
+	@for file in environments/*.yaml; do \
+		echo "$$file"; \
+		cdk synth --quiet --strict --no-lookups --output "cdk.out/$$(basename "$$file" .yaml)" --context "env=$$file"; \
+	done
 
 golden: setup ## Refresh the golden files; review the diff before committing
 	@pytest -q --update-golden tests

@@ -3,8 +3,7 @@
 It only composes: reads the environment file, checks it, and hands what was resolved to the stacks.
 Nothing is synthesized from an environment with errors or from stacks with findings.
 
-cdk.json starts it with the virtual environment first on PATH, so that it needs no activated shell:
-the Python with this project's packages is found there, and the node that jsii starts.
+cdk.json starts it with the virtual environment first on PATH, so that it needs no activated shell.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from pathlib import Path
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import say
 from slurmpod.cli.problem_text import problems_text
+from slurmpod.nodejs import node_executable
 from slurmpod.problems import ExitCode, InvalidEnvironment
 
 ENVIRONMENTS = Path(__file__).parent / "environments"
@@ -34,6 +34,7 @@ def main() -> ExitCode:
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
     # Only now, because this starts the jsii runtime: mistakes are reported at once.
+    os.environ.setdefault("JSII_NODE", str(node_executable()))
     from slurmpod.rendering import render_bundle
     from stacks.build import build_app
     from stacks.nag import review

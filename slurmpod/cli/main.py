@@ -31,12 +31,11 @@ EXIT_CODES = {
 def main() -> NoReturn:
     """Run what `sys.argv` says and end the process: the entry point of the console script."""
     arguments = sys.argv[1:]
-    is_brief = bool(arguments) and arguments[0] in COMMANDS and COMMANDS[arguments[0]].brief
-    if is_brief:
+    if _is_brief(arguments):
         startup.prepare()
     _make_streams_writable()
     code = run(arguments)
-    if is_brief:
+    if _is_brief(arguments):
         startup.leave(code)
     sys.exit(code)
 
@@ -49,20 +48,24 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads the rest
-        return ExitCode.OK
     except InvalidEnvironment as invalid:
         from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
 
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _is_brief(arguments):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads the rest
+            return ExitCode.OK
         if "--debug" in arguments:
             raise
         _say_unexpected(error)
         return ExitCode.FAILED
     return code
+
+
+def _is_brief(arguments: Sequence[str]) -> bool:
+    return bool(arguments) and arguments[0] in COMMANDS and COMMANDS[arguments[0]].brief
 
 
 def _make_streams_writable() -> None:
@@ -75,10 +78,8 @@ def _make_streams_writable() -> None:
 
 def _say_unexpected(error: Exception) -> None:
     if isinstance(error, OSError):
-        say(
-            f"slurmpod: {error.strerror or error}"
-            + (f": {error.filename}" if error.filename else "")
-        )
+        place = f": {error.filename}" if error.filename else ""
+        say(f"slurmpod: {error.strerror or error}{place}")
         return
     say(f"slurmpod: unexpected error: {type(error).__name__}: {error}")
     say("This is a mistake in slurmpod; the same command with --debug shows where.")

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     variables = actions.add_parser("env", help='lead AWS tools there: eval "$(... env)"')
     shell = actions.add_parser("shell", help="open a shell on a node, or run a command there")
     shell.add_argument("node", help="host name, instance id, or group (its first node)")
-    shell.add_argument("command", nargs="*", help="a command in place of a login shell")
+    shell.add_argument(
+        "command", nargs="*", metavar="-- COMMAND", help="a command in place of a login shell"
+    )
     shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
     down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
     for action in (variables, shell, down):

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from slurmpod.nodejs import node_executable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PROJECT = Path(__file__).parents[2]
+CDK = "node_modules/aws-cdk/bin/cdk"
 LINES_SHOWN = 15
 WATCH_INTERVAL_SECONDS = 0.1
 
@@ -67,7 +70,7 @@ class CdkRun:
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [*_die_with_us(), str(PROJECT / "node_modules/.bin/cdk"), *arguments],
+                [*_die_with_us(), str(node_executable()), str(PROJECT / CDK), *arguments],
                 cwd=PROJECT,
                 env=dict(variables),
                 stdin=subprocess.DEVNULL,

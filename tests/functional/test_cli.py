@@ -62,11 +62,12 @@ def _bad_file(tmp_path: Path) -> Path:
 def process(
     *arguments: str, environment: dict[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run the console script itself."""
+    """Run the console script itself, with its output buffered as in a user's shell."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return subprocess.run(
         [SLURMPOD, *arguments],
         cwd=ROOT,
-        env={**os.environ, **(environment or {})},
+        env={**inherited, **(environment or {})},
         text=True,
         timeout=60,
         **{"capture_output": True, **options},
@@ -166,6 +167,13 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert (result.returncode, result.stderr) == (ExitCode.OK, "")
 
 
+def test_a_connection_that_breaks_is_a_failure(
+    slurmpod: Callable[..., Result], failing: Callable[[BaseException], None]
+) -> None:
+    failing(BrokenPipeError(32, "Broken pipe"))
+    assert slurmpod("rehearse", "dev.yaml") == (ExitCode.FAILED, "", "slurmpod: Broken pipe\n")
+
+
 def test_a_full_disk_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         result = process("explain", stdout=full, stderr=subprocess.PIPE, capture_output=False)
@@ -185,9 +193,10 @@ def test_the_console_script_ends_with_the_exit_code_and_all_output() -> None:
 
 def test_characters_that_the_terminal_lacks_do_not_stop_a_command(tmp_path: Path) -> None:
     file = tmp_path / "équipe.yaml"
-    file.write_text(SOUND)
-    result = process("validate", str(file), "--json", environment={"PYTHONIOENCODING": "ascii"})
-    assert result.returncode == ExitCode.OK
+    file.write_text("name: équipe", encoding="utf-8")
+    result = process("validate", str(file), environment={"PYTHONIOENCODING": "ascii"})
+    assert result.returncode == ExitCode.INVALID
+    assert r"\xe9quipe.yaml:1:7: error: name: '\xe9quipe' does not" in result.stdout
 
 
 # validate
@@ -313,23 +322,33 @@ def test_a_missing_file_and_a_folder_are_problems_of_the_file(
     assert "cannot read the file: Is a directory" in folder.err
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("team: ml", r'"\e[31mteam": 5'),
+        ("name: dev", r'name: "a\e[0m"'),
+        ("name: dev", "name: dev # \x1b[31m"),
+        ("name: dev", "name: dev\u202e"),
+    ],
+)
 def test_what_a_terminal_would_obey_is_not_sent_to_it(
-    slurmpod: Callable[..., Result], tmp_path: Path
+    slurmpod: Callable[..., Result], tmp_path: Path, old: str, new: str
 ) -> None:
     file = tmp_path / "dev.yaml"
-    file.write_text(sound_with("team: ml", r'"\e[31mteam": 5') + "# \x1b[31m\n", encoding="utf-8")
-    file.with_name("other.yaml").write_text(sound_with("name: dev", r'name: "a\e[0m"'))
-    assert "\x1b" not in slurmpod("validate", tmp_path).out
+    file.write_text(sound_with(old, new), encoding="utf-8")
+    result = slurmpod("validate", file)
+    assert result.code == ExitCode.INVALID
+    assert all(line.isprintable() for line in result.out.splitlines())
 
 
 def test_a_long_line_is_cut_around_the_caret(
     slurmpod: Callable[..., Result], tmp_path: Path
 ) -> None:
     file = tmp_path / "dev.yaml"
-    file.write_text(sound_with("team: ml", f'team: {{a: "{"x" * 400}"}}'))
+    file.write_text(sound_with("team: ml", f'{{a: "{"x" * 200}", b: [], c: "{"x" * 200}"}}'))
     excerpt = slurmpod("validate", file).out.splitlines()[1:3]
     assert max(map(len, excerpt)) <= 110
-    assert excerpt[0][excerpt[1].index("^")] == "{"
+    assert excerpt[0][excerpt[1].index("^") :].startswith("[]")
 
 
 class Terminal(io.StringIO):

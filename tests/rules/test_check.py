@@ -5,7 +5,6 @@ import pytest
 from slurmpod.model.loader import load_text
 from slurmpod.problems import Severity
 from slurmpod.rules import check as check_module
-from slurmpod.rules.areas import all_rules
 from slurmpod.rules.check import check, check_together
 from slurmpod.rules.registry import Finding, Rule
 from tests.sound_environment import SOUND, sound_with
@@ -113,7 +112,3 @@ def test_another_name_account_or_region_is_another_cluster(old: str, new: str) -
 def test_the_same_file_given_twice_and_malformed_files_do_not_clash() -> None:
     sound, broken = load_text("dev.yaml", SOUND), load_text("broken.yaml", "name: dev")
     assert not check_together([sound, sound, broken, broken])
-
-
-def test_there_are_rules_of_every_area() -> None:
-    assert len(list(all_rules())) >= 35

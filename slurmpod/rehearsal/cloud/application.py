@@ -1,10 +1,12 @@
-"""The web application of the embedded AWS: moto's services and the embedded ones behind one port."""
+"""The web application of the embedded AWS: moto's services and our own behind one port."""
 
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from typing import TYPE_CHECKING, Any, cast
+from xml.sax.saxutils import escape
 
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
 
 Wsgi = Any
 """A WSGI application; its types say nothing."""
+
+_CODE = "UnsupportedOperation"
+_XML_ERROR = (
+    f"<Response><Errors><Error><Code>{_CODE}</Code><Message>{{}}</Message></Error></Errors>"
+    "</Response>"
+)
+_log = logging.getLogger(__name__)
 
 
 class QuietRequestHandler(MotoRequestHandler):
@@ -51,8 +60,10 @@ def application(account: str, services: Iterable[Service]) -> Wsgi:
         environ[ACCOUNT_HEADER] = account
         try:
             return dispatcher(environ, start_response)
-        except NotImplementedError as error:
-            return _refusal(str(error), start_response)
+        except Exception as error:  # noqa: BLE001 - a server answers whatever happens
+            if not isinstance(error, NotImplementedError):
+                _log.exception("internal error of a service of moto")
+            return _refusal(error, environ, start_response)
 
     return answer
 
@@ -65,12 +76,16 @@ def _serialized(app: Wsgi, lock: threading.Lock) -> Wsgi:
     return answer
 
 
-def _refusal(message: str, start_response: Callable[..., Any]) -> list[bytes]:
-    """Answer in a form that SDKs do not retry and from which all of them show the message."""
-    text = f"{message} in the embedded AWS"
-    body = json.dumps({"__type": "UnsupportedOperation", "message": text}).encode()
-    start_response(
-        "501 Not Implemented",
-        [("Content-Type", "application/json"), ("Content-Length", str(len(body)))],
-    )
-    return [body]
+def _refusal(
+    error: Exception, environ: dict[str, Any], start_response: Callable[..., Any]
+) -> list[bytes]:
+    """Answer what moto cannot with a status that SDKs do not retry, in the form they can read."""
+    message = f"Not supported by the embedded AWS: {error}"
+    if str(environ.get("CONTENT_TYPE")).startswith("application/x-www-form-urlencoded"):
+        kind, body = "text/xml", _XML_ERROR.format(escape(message))
+    else:
+        kind, body = "application/json", json.dumps({"__type": _CODE, "message": message})
+    content = body.encode()
+    headers = [("Content-Type", kind), ("Content-Length", str(len(content)))]
+    start_response("501 Not Implemented", headers)
+    return [content]

@@ -51,9 +51,7 @@ def isolated_environment(
     over AWS_ENDPOINT_URL.
     """
     kept = {
-        name: value
-        for name, value in inherited.items()
-        if not name.startswith(_READ_BY_AWS_TOOLS)
+        name: value for name, value in inherited.items() if not name.startswith(_READ_BY_AWS_TOOLS)
     }
     return {**kept, **variables}
 

@@ -56,7 +56,7 @@ def patch_moto() -> None:
     """Apply the patches; doing so again changes nothing."""
     from moto.s3.models import FakeBucket
 
-    FakeBucket.get_permission = _unconditional_permission  # type: ignore[method-assign]
+    FakeBucket.get_permission = _unconditional_permission  # type: ignore[assignment,method-assign]
     FakeBucket._log_permissions_enabled_policy = staticmethod(_logs_are_accepted)  # type: ignore[method-assign]  # noqa: SLF001
 
 

@@ -27,6 +27,7 @@ from slurmpod.rehearsal.cloud.moto_setup import (
 )
 from slurmpod.rehearsal.cloud.sagemaker.api import SageMakerApi
 from slurmpod.rehearsal.cloud.sagemaker.clusters import Clusters
+from slurmpod.rehearsal.cloud.warm_up import warm_up
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -86,6 +87,7 @@ class EmbeddedAws:
         forget_everything()
         self._open.callback(forget_everything)
         self._serve(platform)
+        warm_up(self.clients())
 
     def close(self) -> None:
         """Stop answering and forget everything; may be called again."""

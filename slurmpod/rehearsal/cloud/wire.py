@@ -49,7 +49,7 @@ def service_app(service: Service) -> Flask:
         response.setup_class(request, url, headers)
         return response.call_action()
 
-    app.add_url_rule("/", view_func=convert_to_flask_response(respond), methods=["GET", "POST"])
+    app.add_url_rule("/", view_func=convert_to_flask_response(respond), methods=["POST"])
     return app
 
 
@@ -67,9 +67,11 @@ class _Response(BaseResponse):
         except ClientError as error:
             details = error.response["Error"]
             result = ServiceError(details["Code"], details["Message"])
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - answered like AWS's own faults
             _log.exception("internal error of the embedded %s", self._service.name)
-            result = ServiceError("InternalFailure", f"Internal error of the embedded AWS: {error!r}")
+            result = ServiceError(
+                "InternalFailure", f"Internal error of the embedded AWS: {error!r}"
+            )
         return self.serialized(ActionResult(result))
 
     def _answer(self) -> Mapping[str, Any] | None:

@@ -85,7 +85,7 @@ def bake(progress: Callable[[str], None]) -> Path:
     image = image_path()
     if image.exists():
         return image
-    images().mkdir(parents=True, exist_ok=True)
+    images().mkdir(parents=True, exist_ok=True, mode=0o700)  # setuid programs are in there
     with _lock(progress):
         for remains in images().glob("*.partial"):  # of bakes that were killed
             shutil.rmtree(remains)

@@ -29,6 +29,7 @@ from slurmpod.rehearsal.platform.node_files import (
     RESOURCE_CONFIG,
     resource_config,
 )
+from slurmpod.rehearsal.platform.power import cut_power
 from slurmpod.rehearsal.platform.provisioning import FILE_NAME
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class Creation:
             hostname=hostname(node),
             log_stream=LogStream(log_group, f"LifecycleConfig/{node.group}/{node.instance_id}"),
             output=self.output_folder / f"{hostname(node)}.log",
+            journal=self.journal,
         )
         self.journal.note(hostname(node), "lifecycle scripts start")
         result = agent.run_lifecycle(self.bundles[node.group])
@@ -153,8 +155,7 @@ class Creation:
         self._given_up.set()
         self._controller_runs.set()
         self._slurm_configured.set()
-        for node in self.cluster.nodes:
-            self.machines.power_cut(hostname(node))
+        cut_power(self.machines, self.cluster.nodes)
 
 
 def _first_cause(failures: Sequence[BaseException]) -> ClusterFailed:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmpod.aws.gateway import Gateway
+    from slurmpod.rehearsal.journal import Journal
     from slurmpod.rehearsal.nodes.machines import Machines
     from slurmpod.rehearsal.platform.bundles import DownloadedBundle
 
@@ -52,6 +53,7 @@ class HostAgent:
     hostname: str
     log_stream: LogStream
     output: Path
+    journal: Journal
 
     def run_lifecycle(self, bundle: DownloadedBundle) -> ScriptResult:
         """Put the bundle into its folder on the node and run its entry script there."""
@@ -99,6 +101,8 @@ class HostAgent:
                     return
 
     def _log(self, *lines: str) -> None:
+        for line in filter(None, lines):
+            self.journal.note(self.hostname, line)
         self.gateway.write_log(self.log_stream.group, self.log_stream.name, lines)
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from slurmpod.rehearsal.cloud.cloud_only import new_instance_id
 from slurmpod.rehearsal.cloud.platform import ClusterNode
 from slurmpod.rehearsal.platform.bundles import download_bundles
-from slurmpod.rehearsal.platform.cluster_agent import hostname
 from slurmpod.rehearsal.platform.creation import Creation
+from slurmpod.rehearsal.platform.power import cut_power
 from slurmpod.rehearsal.platform.provisioning import read_provisioning
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class HyperPod:
 
     def delete(self, cluster: Cluster) -> None:
         """Take every machine of the cluster away; its volumes go with it."""
+        cut_power(self._machines, cluster.nodes)
         for node in cluster.nodes:
-            self._machines.power_cut(hostname(node))
             if node.interface:
                 cluster.network.delete_interface(node.interface.interface_id)
         cluster.nodes.clear()

@@ -1,11 +1,12 @@
 """A small environment with every kind of resource that a HyperPod environment has.
 
-Context chooses the variant: `-c variant=updated` changes some resources in place and replaces one,
-`-c variant=broken` adds a resource that cannot be created, `-c variant=unsupported` one whose type
-the embedded AWS does not know.
+`app.py FOLDER` synthesizes each variant into a folder of its own: `updated` changes some resources
+in place and replaces one, `broken` adds a resource that cannot be created, `unsupported` two whose
+types the embedded AWS does not know, `doomed` has a cluster that the platform lets fail.
 """
 
 import os
+import sys
 from pathlib import Path
 
 from aws_cdk import App, CfnOutput, CfnResource, Duration, Environment, RemovalPolicy, Stack, Tags
@@ -23,6 +24,7 @@ FLAGS = {
     "@aws-cdk/aws-ec2:restrictDefaultSecurityGroup": True,
     "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
 }
+VARIANTS = ("first", "updated", "broken", "unsupported", "doomed")
 LIFECYCLE_FILES = Path(__file__).parent / "lifecycle"
 
 
@@ -57,15 +59,13 @@ class Network(Stack):
             },
         )
         self.group = ec2.SecurityGroup(self, "Nodes", vpc=self.vpc, allow_all_outbound=True)
-        for rule in (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress):
-            peer = "source" if rule is ec2.CfnSecurityGroupIngress else "destination"
-            rule(
-                self,
-                f"All{peer.title()}",
-                group_id=self.group.security_group_id,
-                ip_protocol="-1",
-                **{f"{peer}_security_group_id": self.group.security_group_id},
-            )
+        group_id = self.group.security_group_id
+        ec2.CfnSecurityGroupIngress(
+            self, "In", group_id=group_id, ip_protocol="-1", source_security_group_id=group_id
+        )
+        ec2.CfnSecurityGroupEgress(
+            self, "Out", group_id=group_id, ip_protocol="-1", destination_security_group_id=group_id
+        )
 
 
 class Storage(Stack):
@@ -106,6 +106,12 @@ class Lifecycle(Stack):
             encryption=s3.BucketEncryption.S3_MANAGED,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             enforce_ssl=True,
+            removal_policy=RemovalPolicy.RETAIN,
+        )
+        logs.LogGroup(
+            self,
+            "Events",
+            log_group_name=f"/functional-test/{variant}",
             removal_policy=RemovalPolicy.DESTROY,
         )
         self.bucket = s3.Bucket(
@@ -227,11 +233,11 @@ class Cluster(Stack):
 
 
 def add_variant(network: Network, variant: str) -> None:
-    """Change the environment as the chosen variant says."""
+    """Change the network as the chosen variant says."""
     if variant == "updated":
         logs.LogGroup(network, "Added", removal_policy=RemovalPolicy.DESTROY)
     if variant == "broken":
-        group = logs.LogGroup(network, "Added", removal_policy=RemovalPolicy.DESTROY)
+        group = logs.LogGroup(network, "Temporary", removal_policy=RemovalPolicy.DESTROY)
         broken = CfnResource(
             network,
             "Broken",
@@ -241,41 +247,37 @@ def add_variant(network: Network, variant: str) -> None:
         broken.node.add_dependency(group)
     if variant == "unsupported":
         CfnResource(network, "Queue", type="AWS::SQS::Queue")
-        CfnResource(
-            network,
-            "Thing",
-            type="Custom::Thing",
-            properties={"ServiceToken": f"arn:aws:lambda:::function:{variant}"},
-        )
+        token = "arn:aws:lambda:us-west-2:111122223333:function:thing"
+        CfnResource(network, "Thing", type="Custom::Thing", properties={"ServiceToken": token})
 
 
-def main() -> None:
-    """Synthesize the environment for the account and region of the CDK CLI."""
-    app = App(context=FLAGS)
-    variant = app.node.try_get_context("variant") or "first"
+def synthesize(variant: str, folder: Path) -> None:
+    """Synthesize one variant for the account and region that the CDK CLI would choose."""
+    app = App(context=FLAGS, outdir=str(folder))
     env = Environment(
         account=os.environ["CDK_DEFAULT_ACCOUNT"], region=os.environ["CDK_DEFAULT_REGION"]
     )
-    zone = f"{env.region}a"
-    network = Network(app, "Network", zone=zone, env=env)
+    network = Network(app, "Network", zone=f"{env.region}a", env=env)
     add_variant(network, variant)
     capacity = 2400 if variant == "updated" else 1200
     storage = Storage(app, "Storage", network=network, capacity=capacity, env=env)
     lifecycle = Lifecycle(app, "Lifecycle", storage=storage, variant=variant, env=env)
     identity = Identity(app, "Identity", bucket=lifecycle.bucket, env=env)
+    name = "doomed" if variant == "doomed" else "rehearsed"
     cluster = Cluster(
         app,
-        "Cluster",
+        f"Cluster-{name}",
         network=network,
         lifecycle=lifecycle,
         role=identity.role,
-        cluster_name=app.node.try_get_context("cluster_name") or "rehearsed",
+        cluster_name=name,
         env=env,
     )
-    cluster.add_dependency(lifecycle)
+    cluster.add_stack_dependency(lifecycle)
     Tags.of(app).add("environment", "functional-test")
     app.synth()
 
 
 if __name__ == "__main__":
-    main()
+    for name in VARIANTS:
+        synthesize(name, Path(sys.argv[1]) / name)

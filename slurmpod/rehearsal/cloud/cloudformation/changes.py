@@ -117,6 +117,18 @@ def plan_changes(
     return (*changes, *_removals(existing, active))
 
 
+def update_problem(definition: ResourceDefinition, changed: tuple[str, ...]) -> str | None:
+    """Say why a resource cannot get these properties without being replaced, if it cannot."""
+    provider = provider_for(definition.logical_id, definition.type)
+    fixed = sorted(set(changed) - provider.in_place)
+    if not fixed:
+        return None
+    return (
+        f"{', '.join(fixed)} of {definition.type} ({definition.logical_id}) cannot be changed in "
+        f"the embedded AWS; what can: {', '.join(sorted(provider.in_place)) or 'nothing'}"
+    )
+
+
 def _change(
     definition: ResourceDefinition, resource: StackResource | None, properties: Mapping[str, Any]
 ) -> Change | None:
@@ -130,13 +142,17 @@ def _change(
     changed = changed_properties(resource.properties, properties)
     if not changed:
         return None
+    replacement = replaces(definition.type, resource.properties, properties)
+    problem = None if replacement else update_problem(definition, changed)
+    if problem:
+        raise TemplateError(problem)
     return Change(
         action="Modify",
         logical_id=definition.logical_id,
         type=definition.type,
         physical_id=resource.physical_id,
         properties=changed,
-        replacement=replaces(definition.type, resource.properties, properties),
+        replacement=replacement,
     )
 
 

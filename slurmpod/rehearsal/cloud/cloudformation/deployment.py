@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.rehearsal.cloud.cloudformation.changes import active_resources
+from slurmpod.rehearsal.cloud.cloudformation.changes import active_resources, update_problem
 from slurmpod.rehearsal.cloud.cloudformation.dependencies import creation_order
 from slurmpod.rehearsal.cloud.cloudformation.intrinsics import Resolver
 from slurmpod.rehearsal.cloud.cloudformation.properties import resolve_properties
@@ -63,7 +63,7 @@ class Deployment:
         try:
             self._apply()
         except (ResourceFailed, TemplateError) as error:
-            self._roll_back("ROLLBACK", _reason("create", error))
+            self._roll_back("ROLLBACK", _reason(error))
             return
         self._set_status("CREATE_COMPLETE")
 
@@ -72,7 +72,7 @@ class Deployment:
         try:
             self._apply()
         except (ResourceFailed, TemplateError) as error:
-            self._roll_back("UPDATE_ROLLBACK", _reason("update", error))
+            self._roll_back("UPDATE_ROLLBACK", _reason(error))
             return
         with self._lock:
             old = self._stack.submission
@@ -97,8 +97,7 @@ class Deployment:
                 definition, Resolver(self._scope), self._submission.tags
             )
         except TemplateError as error:
-            self._provisioner.refuse(definition, str(error))
-            raise
+            raise self._provisioner.refuse(definition, str(error)) from error
         if resource is None:
             self._undo.append(partial(self._discard, name))
             self._provisioner.create(definition, properties)
@@ -115,7 +114,11 @@ class Deployment:
         definition: ResourceDefinition,
         properties: Mapping[str, Any],
     ) -> None:
-        if changed_properties(resource.properties, properties):
+        changed = changed_properties(resource.properties, properties)
+        if changed:
+            problem = update_problem(definition, changed)
+            if problem:
+                raise self._provisioner.refuse(definition, problem)
             self._undo.append(partial(self._provisioner.update, resource, resource.properties))
             self._provisioner.update(resource, properties)
         resource.deletion_policy = definition.deletion_policy
@@ -202,10 +205,10 @@ def remove(provisioner: Provisioner, resource: StackResource, policy: str) -> No
         provisioner.delete(resource)
 
 
-def _reason(verb: str, error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, ResourceFailed):
         return (
-            f"The following resource(s) failed to {verb}: [{error.logical_id}]. "
+            f"The following resource(s) failed to {error.verb}: [{error.logical_id}]. "
             "Rollback requested by user."
         )
     return str(error)

@@ -192,7 +192,7 @@ class CloudFormation:
         def run() -> None:
             try:
                 work()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - a thread's last resort
                 _log.exception("internal error in an operation on stack %s", stack.name)
                 status = _BROKEN[stack.status.split("_")[0]]
                 with self.lock:

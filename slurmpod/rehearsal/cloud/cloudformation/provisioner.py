@@ -10,7 +10,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from slurmpod.rehearsal.cloud.cloudformation.stack import StackResource
 from slurmpod.rehearsal.cloud.resources.provider import ProviderError, ResourceRequest
 from slurmpod.rehearsal.cloud.resources.registry import provider_for
-from slurmpod.rehearsal.cloud.resources.schemas import changed_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,9 +26,11 @@ _log = logging.getLogger(__name__)
 class ResourceFailed(Exception):
     """A resource could not be brought to its new state; its reason is in the stack's events."""
 
-    def __init__(self, logical_id: str, reason: str) -> None:
-        super().__init__(reason)
-        self.logical_id = logical_id
+    def __init__(self, resource: StackResource) -> None:
+        super().__init__(resource.reason)
+        self.logical_id = resource.logical_id
+        self.verb = resource.status.split("_")[0].lower()
+        """What failed: create, update or delete."""
 
 
 class Provisioner:
@@ -60,11 +61,12 @@ class Provisioner:
         self._attempt(resource, "CREATE_FAILED", steps)
         self._set(resource, "CREATE_COMPLETE")
 
-    def refuse(self, definition: ResourceDefinition, reason: str) -> None:
-        """Report that a resource cannot even be begun, because its properties make no sense."""
+    def refuse(self, definition: ResourceDefinition, reason: str) -> ResourceFailed:
+        """Report, and return as an error, that the work on a resource cannot even begin."""
         known = self._stack.resources.get(definition.logical_id)
-        status = "CREATE_FAILED" if known is None else "UPDATE_FAILED"
-        self._set(known or _new_resource(definition, {}), status, reason)
+        resource = known or _new_resource(definition, {})
+        self._set(resource, "CREATE_FAILED" if known is None else "UPDATE_FAILED", reason)
+        return ResourceFailed(resource)
 
     def update(self, resource: StackResource, properties: Mapping[str, Any]) -> None:
         """Change a resource in place to have `properties`."""
@@ -73,12 +75,6 @@ class Provisioner:
         request, provider = self._request(resource), _provider(resource)
 
         def steps() -> None:
-            fixed = set(changed_properties(previous, properties)) - provider.in_place
-            if fixed:
-                raise ProviderError(
-                    f"{', '.join(sorted(fixed))} of {resource.type} cannot be changed in place "
-                    f"in the embedded AWS"
-                )
             provider.update(request, resource.physical_id, previous)
             resource.attributes = provider.attributes(request, resource.physical_id)
 
@@ -122,14 +118,12 @@ class Provisioner:
         try:
             steps()
         except (BotoCoreError, ClientError, ProviderError) as error:
-            reason = _reason(error)
-            self._set(resource, failure, reason)
-            raise ResourceFailed(resource.logical_id, reason) from error
+            self._set(resource, failure, _reason(error))
+            raise ResourceFailed(resource) from error
         except Exception as error:
             _log.exception("internal error at %s (%s)", resource.logical_id, resource.type)
-            reason = f"Internal error of the embedded AWS: {error!r}"
-            self._set(resource, failure, reason)
-            raise ResourceFailed(resource.logical_id, reason) from error
+            self._set(resource, failure, f"Internal error of the embedded AWS: {error!r}")
+            raise ResourceFailed(resource) from error
 
     def _set(self, resource: StackResource, status: str, reason: str = "") -> None:
         with self._lock:

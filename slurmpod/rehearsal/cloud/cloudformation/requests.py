@@ -34,9 +34,7 @@ def refuse_unsupported(given: Mapping[str, Any]) -> None:
             raise validation_error(f"{name} is not supported by the embedded AWS")
 
 
-def read_submission(
-    engine: CloudFormation, region: str, given: Mapping[str, Any]
-) -> Submission:
+def read_submission(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> Submission:
     """Return the template, parameters and tags of a request, with what it reuses filled in."""
     refuse_unsupported(given)
     current = _current(engine, region, given["StackName"])

@@ -110,6 +110,10 @@ class Stack:
     def set_status(self, status: str, reason: str = "") -> None:
         """Move the stack to `status` and record the event of it."""
         self.status, self.reason = status, reason
+        if status == "UPDATE_IN_PROGRESS":
+            self.updated_at = datetime.now(UTC)
+        if status == "DELETE_COMPLETE":
+            self.deleted_at = datetime.now(UTC)
         self._record(self.name, self.arn, STACK_TYPE, status, reason)
 
     def set_resource_status(self, resource: StackResource, status: str, reason: str = "") -> None:

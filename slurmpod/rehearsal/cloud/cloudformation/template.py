@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _SECTIONS = frozenset(
     {
@@ -87,9 +89,7 @@ def parse_template(body: str) -> Template:
         )
     resources = document.get("Resources")
     if not resources:
-        raise TemplateError(
-            "Template format error: At least one Resources member must be defined."
-        )
+        raise TemplateError("Template format error: At least one Resources member must be defined.")
     definitions = {name: _definition(name, entry) for name, entry in resources.items()}
     for definition in definitions.values():
         for missing in set(definition.depends_on) - definitions.keys():

@@ -37,11 +37,6 @@ class FileSystem:
     tags: dict[str, str]
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    @property
-    def mount_source(self) -> str:
-        """What `mount -t lustre` is given: `<dns name>@tcp:/<mount name>`."""
-        return f"{self.dns_name}@tcp:/{self.mount_name}"
-
 
 class FileSystems:
     """All file systems, by region and id. Every method locks for itself."""

@@ -43,7 +43,7 @@ class BucketDeployment(Provider):
     )
     in_place = supported - {"ServiceToken"}
 
-    def create(self, request: ResourceRequest) -> str:
+    def create(self, request: ResourceRequest) -> str:  # noqa: ARG002
         """Allocate an id, as the function does before it begins."""
         return f"aws.cdk.s3deployment.{uuid.uuid4()}"
 

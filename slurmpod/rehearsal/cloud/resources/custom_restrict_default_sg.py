@@ -1,7 +1,8 @@
 """Custom::VpcRestrictDefaultSG: the CDK's `restrictDefaultSecurityGroup` of a VPC.
 
 Does what the CDK's function does: takes away the two rules that a default security group is born
-with, and gives them back on deletion (aws-cdk-lib 2.275.0, restrict-default-security-group-handler).
+with, and gives them back on deletion (aws-cdk-lib 2.275.0,
+restrict-default-security-group-handler).
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ class Vpc(Provider):
         groups = ec2.describe_security_groups(
             Filters=[in_vpc, {"Name": "group-name", "Values": ["default"]}]
         )["SecurityGroups"]
-        acls = ec2.describe_network_acls(
-            Filters=[in_vpc, {"Name": "default", "Values": ["true"]}]
-        )["NetworkAcls"]
+        acls = ec2.describe_network_acls(Filters=[in_vpc, {"Name": "default", "Values": ["true"]}])[
+            "NetworkAcls"
+        ]
         return {
             "VpcId": physical_id,
             "CidrBlock": request.properties["CidrBlock"],

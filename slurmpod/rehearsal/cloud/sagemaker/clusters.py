@@ -87,7 +87,7 @@ class Clusters:
             self._platform.create(cluster)
         except ClusterFailed as failure:
             self._fail(cluster, str(failure))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread's last resort
             _log.exception("internal error while creating cluster %s", cluster.name)
             self._fail(cluster, f"Internal error of the rehearsal: {error!r}")
         else:
@@ -97,7 +97,7 @@ class Clusters:
         try:
             self._platform.delete(cluster)
             self._networks[cluster.arn].delete_all()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a thread's last resort
             _log.exception("internal error while deleting cluster %s", cluster.name)
             self._fail(cluster, f"Internal error of the rehearsal: {error!r}")
             return

@@ -1,1 +1,1 @@
-print("step")
+STEP = "a file in a folder"
