@@ -30,7 +30,6 @@ class LifecycleStack(EnvironmentStack):
             resolved.stacks.lifecycle,
             resolved=resolved,
             description=f"Lifecycle scripts of the HyperPod cluster {resolved.name}",
-            stateful=True,
         )
         scripts = LifecycleBucket(self, "Scripts", bucket_name=resolved.lifecycle.bucket)
         BundleDeployment(

@@ -23,7 +23,6 @@ class NetworkStack(EnvironmentStack):
             resolved.stacks.network,
             resolved=resolved,
             description=f"VPC and security group of the HyperPod cluster {resolved.name}",
-            stateful=True,
         )
         vpc = ClusterVpc(self, "Network", network=resolved.network)
         nodes = NodeSecurityGroup(self, "Nodes", vpc_id=vpc.vpc_id)

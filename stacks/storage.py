@@ -29,7 +29,6 @@ class StorageStack(EnvironmentStack):
             resolved.stacks.storage,
             resolved=resolved,
             description=f"FSx for Lustre file system of the HyperPod cluster {resolved.name}",
-            stateful=True,
         )
         self.file_system = LustreFileSystem(
             self,

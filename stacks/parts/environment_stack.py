@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class EnvironmentStack(Stack):
     """A stack in the environment's account and Region, with its tags.
 
-    A stateful stack, and every stack of a protected environment, refuses to be deleted until its
-    termination protection is switched off.
+    A stack of a protected environment refuses to be deleted until its termination protection is
+    switched off. Data needs no such care: file system and bucket outlive their stacks everywhere.
     """
 
     def __init__(
@@ -26,7 +26,6 @@ class EnvironmentStack(Stack):
         *,
         resolved: Resolved,
         description: str,
-        stateful: bool = False,
     ) -> None:
         super().__init__(
             scope,
@@ -34,7 +33,7 @@ class EnvironmentStack(Stack):
             env=Environment(account=resolved.account, region=resolved.region),
             description=description,
             tags=resolved.tags,
-            termination_protection=stateful or resolved.protected,
+            termination_protection=resolved.protected,
         )
         self._zone = resolved.network.zone
 

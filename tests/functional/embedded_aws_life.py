@@ -21,8 +21,6 @@ from slurmpod.rehearsal.cloud.isolation import isolated_environment
 from slurmpod.rehearsal.cloud.platform import ClusterFailed
 
 if TYPE_CHECKING:
-    import pytest
-
     from slurmpod.rehearsal.cloud.clients import Clients
     from slurmpod.rehearsal.cloud.platform import Cluster
     from slurmpod.rehearsal.cloud.server import EmbeddedAws
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parents[2]
 APP = Path(__file__).parent / "embedded_aws_app" / "app.py"
 BIN = Path(sys.executable).parent
+NEVER_ASK = ("--require-approval", "never")
 FAILURE = "Lifecycle scripts did not run successfully on instance i-1: no space left"
 
 
@@ -111,11 +110,9 @@ class Life:
 
     def cdk(self, step: str, *arguments: str, variant: str = "first") -> Step:
         """Run the CDK CLI on a variant's assembly and remember it as `step`."""
-        command = [PROJECT / "node_modules/.bin/cdk", *arguments]
-        if arguments[0] != "bootstrap":
-            command += ["--app", self.assemblies / variant]
+        app = [] if arguments[0] == "bootstrap" else ["--app", str(self.assemblies / variant)]
         done = subprocess.run(
-            [*command, "--ci", "--no-color"],
+            [PROJECT / "node_modules/.bin/cdk", *arguments, *app, "--ci", "--no-color"],
             env=self.environment(),
             cwd=self.assemblies,
             capture_output=True,
@@ -150,16 +147,16 @@ def synthesize_variants(folder: Path, *, account: str, region: str) -> None:
     )
 
 
-def make_dangerous(monkeypatch: pytest.MonkeyPatch, home: Path, trap: Trap) -> None:
-    """Give this process the environment of somebody who works with a real account."""
-    (home / ".aws").mkdir()
+def dangerous_variables(home: Path, trap: Trap) -> dict[str, str]:
+    """Return the environment of somebody who works with a real account; `home` gets their files."""
+    (home / ".aws").mkdir(parents=True)
     (home / ".aws" / "credentials").write_text(
         "[production]\naws_access_key_id = AKIAREALREALREALREAL\naws_secret_access_key = real\n"
     )
     (home / ".aws" / "config").write_text(
         f"[profile production]\nregion = eu-west-1\nendpoint_url = {trap.url}\n"
     )
-    for name, value in {
+    return {
         "HOME": str(home),
         "AWS_PROFILE": "production",
         "AWS_ACCESS_KEY_ID": "AKIAREALREALREALREAL",
@@ -167,38 +164,43 @@ def make_dangerous(monkeypatch: pytest.MonkeyPatch, home: Path, trap: Trap) -> N
         "AWS_SESSION_TOKEN": "real",
         "AWS_REGION": "eu-west-1",
         "AWS_ENDPOINT_URL_S3": trap.url,
-        "AWS_ENDPOINT_URL_STS": trap.url,
         "HTTP_PROXY": trap.url,
         "HTTPS_PROXY": trap.url,
         "http_proxy": trap.url,
         "https_proxy": trap.url,
         "NO_PROXY": "",
-    }.items():
-        monkeypatch.setenv(name, value)
+    }
 
 
-def live(life: Life) -> None:
-    """Bootstrap, deploy, diff, deploy again, update, fail in three ways, destroy."""
+def begin(life: Life) -> None:
+    """Bootstrap, diff, deploy, diff, deploy again."""
     account, region = life.aws.account, life.aws.region
-    never = ("--require-approval", "never")
     life.cdk("bootstrap", "bootstrap", f"aws://{account}/{region}")
     life.cdk("diff before", "diff", "Network")
-    life.cdk("deploy", "deploy", "--all", *never)
+    life.cdk("deploy", "deploy", "--all", *NEVER_ASK)
     life.cdk("diff", "diff", "--all")
-    life.cdk("deploy again", "deploy", "--all", *never)
-    life.facts["first"] = remember(life)
-    life.cdk("update", "deploy", "--all", *never, variant="updated")
+    life.cdk("deploy again", "deploy", "--all", *NEVER_ASK)
+    life.facts["deployed"] = remember(life)
+
+
+def end(life: Life) -> None:
+    """Update, fail in three ways, destroy as far as AWS lets one, and then the rest."""
+    life.cdk("update", "deploy", "--all", *NEVER_ASK, variant="updated")
     life.facts["updated"] = remember(life)
-    life.cdk("broken", "deploy", "Network", *never, variant="broken")
+    life.cdk("broken", "deploy", "Network", *NEVER_ASK, variant="broken")
     life.facts["broken"] = remember(life)
-    life.cdk("unsupported", "deploy", "Network", *never, variant="unsupported")
-    life.cdk("doomed", "deploy", "Cluster-doomed", "--exclusively", *never, variant="doomed")
+    life.cdk("unsupported", "deploy", "Network", *NEVER_ASK, variant="unsupported")
+    life.cdk("doomed", "deploy", "Cluster-doomed", "--exclusively", *NEVER_ASK, variant="doomed")
     life.facts["doomed"] = remember(life)
     life.cdk("destroy protected", "destroy", "--all", "--force", variant="updated")
-    life.facts["protected"] = remember(life)
-    life.aws.clients().service("cloudformation").update_termination_protection(
+    clients = life.aws.clients()
+    clients.service("cloudformation").update_termination_protection(
         StackName="Network", EnableTerminationProtection=False
     )
+    life.cdk("destroy blocked", "destroy", "--all", "--force", variant="updated")
+    life.facts["blocked"] = remember(life)
+    (kept,) = life.facts["blocked"]["file systems"]
+    clients.fsx.delete_file_system(FileSystemId=kept["FileSystemId"])
     life.cdk("destroy", "destroy", "--all", "--force", variant="updated")
     life.facts["destroyed"] = remember(life)
 

@@ -17,16 +17,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmpod.rehearsal.nodes import cgroups
-from slurmpod.rehearsal.nodes.cleanup import clear_dead
 from slurmpod.rehearsal.nodes.enclosure import BRIDGE
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.folder import machines_cgroup, machines_folder
-from slurmpod.rehearsal.nodes.host_check import missing
-from slurmpod.rehearsal.nodes.image import bake
+from slurmpod.rehearsal.nodes.folder import clear_if_dead, machines_cgroup, machines_folder
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+from tests.rehearsal.conftest import PATIENCE_SECONDS, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,18 +31,6 @@ if TYPE_CHECKING:
 SUBNET = IPv4Network("10.1.0.0/16")
 GATEWAY = IPv4Address("10.1.0.1")
 LUSTRE = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh"
-PATIENCE_SECONDS = 60
-
-
-@pytest.fixture(scope="session")
-def image() -> Path:
-    lacks = missing(machine_count=8)
-    if lacks:
-        reason = "; ".join(f"{lack.what} is missing ({lack.fix})" for lack in lacks)
-        if os.environ.get("CI"):
-            pytest.fail(f"machines cannot be made in CI: {reason}")
-        pytest.skip(f"machines cannot be made here: {reason}")
-    return bake(print)
 
 
 @pytest.fixture(scope="module")
@@ -118,18 +103,14 @@ def _output(machines: Machines, hostname: str, command: str, *, user: str | None
     return result.stdout.decode().strip()
 
 
-def _eventually(what: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+def _failed_units(machines: Machines, hostname: str) -> str:
+    return _output(machines, hostname, "systemctl --failed --no-legend")
 
 
 class TestBoot:
     def test_systemd_is_running_and_no_unit_failed(self, machines: Machines) -> None:
         assert _output(machines, "alpha", "systemctl is-system-running") == "running"
+        assert _failed_units(machines, "alpha") == ""
 
     def test_its_files_were_there_before_systemd(self, machines: Machines) -> None:
         states = _output(
@@ -359,7 +340,7 @@ class TestPowerCut:
         wait = "until ss --no-header --listening --tcp | grep -q 4000; do sleep 0.05; done"
         assert _run(machines, "beta", wait).returncode == 0
         assert _run(machines, "alpha", connect).returncode == 0
-        assert _eventually(lambda: _output(machines, "alpha", established) != "")
+        wait_until(lambda: _output(machines, "alpha", established) != "", "a connection")
         machines.power_cut("beta")
         assert _output(machines, "alpha", established) != ""
 
@@ -368,7 +349,7 @@ class TestPowerCut:
         machines.boot(_spec("alpha", 10))
         with ThreadPoolExecutor(1) as thread:
             running = thread.submit(_run, machines, "alpha", "sleep 1000")
-            assert _eventually(lambda: _run(machines, "alpha", "pgrep sleep").returncode == 0)
+            wait_until(lambda: _run(machines, "alpha", "pgrep sleep").returncode == 0, "sleep")
             machines.power_cut("alpha")
             assert running.result().returncode == -signal.SIGKILL
 
@@ -383,7 +364,7 @@ class TestPowerCut:
                 return True
             return False
 
-        assert _eventually(boots_again)
+        wait_until(boots_again, "a second boot")
         assert _run(machines, "alpha", "true").returncode == 0
 
     def test_unknown_machine(self, machines: Machines) -> None:
@@ -416,8 +397,7 @@ class TestOwnerDies:
     def test_nothing_outlives_it(
         self, image: Path, tmp_path: Path, number: signal.Signals, moment: str
     ) -> None:
-        rehearsals = tmp_path / "rehearsals"
-        directory = rehearsals / "dead"
+        directory = tmp_path / "rehearsal"
         owner = subprocess.Popen(
             [sys.executable, "-c", OWNER, str(directory), str(image)],
             stdout=subprocess.PIPE,
@@ -430,21 +410,20 @@ class TestOwnerDies:
             cgroup = machines_cgroup(directory)
             assert cgroup is not None
             assert _processes_in(cgroup)
-            assert clear_dead(rehearsals) == []
+            assert not clear_if_dead(directory)
             owner.send_signal(number)
             owner.wait(PATIENCE_SECONDS)
-        assert _eventually(lambda: not _processes_in(cgroup))
+        wait_until(lambda: not _processes_in(cgroup), "the end of all processes")
         assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
         assert not Path("/sys/class/net", BRIDGE).exists()
         was_left = cgroup.exists()
-        assert clear_dead(rehearsals) == (["dead"] if was_left else [])
+        assert clear_if_dead(directory) == was_left
         assert not cgroup.exists()
 
-    def test_live_rehearsals_are_left_alone(self, machines: Machines, tmp_path: Path) -> None:
-        (tmp_path / "empty").mkdir()
-        assert clear_dead(tmp_path) == []
-        assert clear_dead(tmp_path / "none") == []
-        assert clear_dead(_directory(machines).parent) == []
+    def test_nothing_to_clear(self, machines: Machines, tmp_path: Path) -> None:
+        assert not clear_if_dead(tmp_path)
+        assert not clear_if_dead(tmp_path / "none")
+        assert not clear_if_dead(_directory(machines))
         assert _run(machines, "alpha", "true").returncode == 0
 
     def test_close_may_be_repeated(self, image: Path, tmp_path: Path) -> None:
@@ -470,7 +449,7 @@ def _directory(machines: Machines) -> Path:
 def _wait_for(moment: str, next_line: Callable[[], str], console: Path) -> None:
     assert next_line() == "started\n"
     if moment == "booting":
-        assert _eventually(console.exists)
+        wait_until(console.exists, "the beginning of the boot")
     if moment == "booted":
         assert next_line() == "booted\n"
 
@@ -525,8 +504,8 @@ class TestSlurm:
             "systemctl enable --now mariadb && mariadb --execute "
             "\"create user slurm@localhost identified by 'secret';"
             'grant all on slurm_acct_db.* to slurm@localhost" && '
-            "systemctl enable --now slurmdbd && systemctl enable --now slurmctld &&"
-            "sacctmgr --immediate add account research && sinfo"
+            "systemctl enable --now slurmdbd && sacctmgr --immediate add cluster test && "
+            "sacctmgr --immediate add account research && systemctl enable --now slurmctld"
         )
         assert _run(machines, "controller", controller).returncode == 0
         for name in others:
@@ -535,7 +514,7 @@ class TestSlurm:
         lines = sorted(_output(machines, "login", job, user="ubuntu").splitlines())
         assert lines == ["worker-1 0,1", "worker-2 0,1"]
         for name in ("controller", *others):
-            assert _output(machines, name, "systemctl is-system-running") == "running"
+            assert _failed_units(machines, name) == ""
 
     def test_start_tells_the_truth(self, start: Callable[[], Machines]) -> None:
         machines = start()
@@ -577,9 +556,3 @@ class TestSlurm:
             "/opt/slurm/etc/slurmdbd.conf": File(SLURMDBD_CONF.encode(), owner="slurm"),
         }
         machines.boot(_spec("controller", 10, files))
-
-
-def test_cgroups_of_a_rehearsal_are_known_by_name(machines: Machines) -> None:
-    cgroup = machines_cgroup(_directory(machines))
-    assert cgroup is not None
-    assert cgroup.name.startswith(cgroups.PREFIX)

@@ -6,7 +6,6 @@ An operation that a service lacks is refused by its name, never half-answered.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -17,9 +16,6 @@ from moto.core.utils import convert_to_flask_response
 from moto.moto_server.werkzeug_app import BackendRequest
 
 from slurmpod.rehearsal.cloud.errors import ServiceError
-
-warnings.filterwarnings("ignore", message=r"Exception\(ServiceError\)", category=UserWarning)
-# moto warns about error codes that a service's model does not name, such as UnsupportedOperation
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +29,10 @@ class Service(Protocol):
     @property
     def name(self) -> str:
         """The service's name in botocore."""
+
+    @property
+    def refusal(self) -> str:
+        """The error code with which the service refuses requests that make no sense."""
 
     @property
     def operations(self) -> Mapping[str, Operation]:
@@ -65,8 +65,7 @@ class _Response(BaseResponse):
         except ServiceError as error:
             result = error
         except ClientError as error:
-            details = error.response["Error"]
-            result = ServiceError(details["Code"], details["Message"])
+            result = ServiceError(self._service.refusal, str(error))
         except Exception as error:  # noqa: BLE001 - answered like AWS's own faults
             _log.exception("internal error of the embedded %s", self._service.name)
             result = ServiceError(
@@ -79,7 +78,7 @@ class _Response(BaseResponse):
         operation = self._service.operations.get(name)
         if operation is None:
             raise ServiceError(
-                "UnsupportedOperation",
+                self._service.refusal,
                 f"{name} of {self._service.name} is not supported by the embedded AWS",
             )
         return operation(self.region, self.params)

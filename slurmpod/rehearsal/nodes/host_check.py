@@ -157,14 +157,17 @@ def _missing_tools() -> Iterator[Lack]:
 
 def _low_limits(machine_count: int) -> Iterator[Lack]:
     for limit in KERNEL_LIMITS:
-        path = Path("/proc/sys", *limit.setting.split("."))
         needed = limit.per_machine * machine_count
-        if path.exists() and int(path.read_text()) < needed:
+        if _limit(limit.setting) < needed:
             yield Lack(
                 what=f"{limit.setting} of {needed:.0f} or more, for {machine_count} machines",
                 why=limit.why,
                 fix=f"sysctl -w {limit.setting}={limit.enough}",
             )
+
+
+def _limit(setting: str) -> int:
+    return int(Path("/proc/sys", *setting.split(".")).read_text())
 
 
 def _has_overlayfs() -> bool:

@@ -54,6 +54,15 @@ PACKAGES = (
 FILES = Path(__file__).with_name("image_files")
 
 _UNNEEDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
+_OPTIONS = (
+    "--mode=root",
+    "--format=directory",
+    "--variant=minbase",
+    f"--include={','.join(PACKAGES)}",
+    '--aptopt=Acquire::Languages "none"',
+    '--aptopt=Acquire::Retries "3"',
+    *(f"--dpkgopt=path-exclude={pattern}" for pattern in _UNNEEDED),
+)
 _ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _LOG_TAIL_LINES = 15
 
@@ -66,7 +75,7 @@ def image_path() -> Path:
 def digest() -> str:
     """Return the name of the image: a hash of everything in this project that determines it."""
     content = hashlib.sha256()
-    for text in (SUITE, *PACKAGES, *_UNNEEDED):
+    for text in (SUITE, *_OPTIONS):
         content.update(f"{text}\n".encode())
     for path in sorted(FILES.rglob("*")):
         if path.is_file():
@@ -110,22 +119,14 @@ def _bake(image: Path, progress: Callable[[str], None]) -> None:
     log_path = image.with_suffix(".log")
     try:
         with (
-            log_path.open("w") as log,
-            subprocess.Popen(
-                _contained(_mmdebstrap(partial)),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            ) as process,
+            log_path.open("w", buffering=1) as log,
+            _start(_contained(_mmdebstrap(partial))) as process,
         ):
             try:
                 for line in process.stderr or ():
                     log.write(line)
                     if line.startswith("I: "):
-                        progress(line.removeprefix("I: ").strip())
+                        progress(_stage(line))
             except BaseException:
                 process.kill()
                 raise
@@ -136,18 +137,29 @@ def _bake(image: Path, progress: Callable[[str], None]) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def _start(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+
+
+def _stage(line: str) -> str:
+    """Return what mmdebstrap says that it does, without the details of how."""
+    return line.removeprefix("I: ").partition(" in shell:")[0].rstrip(".\n")
+
+
 def _mmdebstrap(root: Path) -> list[str]:
     mirror = debian_mirror()
     keyring = [f"--keyring={_ARCHIVE_KEYRING}"] if _ARCHIVE_KEYRING.exists() else []
     return [
         "mmdebstrap",
-        "--mode=root",
-        "--format=directory",
-        "--variant=minbase",
-        f"--include={','.join(PACKAGES)}",
-        '--aptopt=Acquire::Languages "none"',
-        '--aptopt=Acquire::Retries "3"',
-        *(f"--dpkgopt=path-exclude={pattern}" for pattern in _UNNEEDED),
+        *_OPTIONS,
         *keyring,
         f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
         SUITE,

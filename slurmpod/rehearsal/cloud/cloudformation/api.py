@@ -29,6 +29,7 @@ class CloudFormationApi:
     """The API in front of a CloudFormation engine."""
 
     name: Final = "cloudformation"
+    refusal: Final = "ValidationError"
 
     def __init__(self, engine: CloudFormation) -> None:
         self._engine = engine

@@ -21,6 +21,7 @@ class FsxApi:
     """The API in front of the file systems."""
 
     name: Final = "fsx"
+    refusal: Final = "BadRequest"
 
     def __init__(self, file_systems: FileSystems) -> None:
         self._file_systems = file_systems
@@ -84,6 +85,7 @@ def file_system_shape(file_system: FileSystem) -> Shape:
         "StorageType": request.get("StorageType", _STORAGE_TYPE),
         "VpcId": file_system.vpc_id,
         "SubnetIds": request["SubnetIds"],
+        "NetworkInterfaceIds": file_system.interface_ids,
         "DNSName": file_system.dns_name,
         "KmsKeyId": request.get("KmsKeyId"),
         "ResourceARN": file_system.arn,

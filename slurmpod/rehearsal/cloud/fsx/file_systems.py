@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
+from slurmpod.rehearsal.cloud.fsx.interfaces import add_interfaces, delete_interfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,6 +38,7 @@ class FileSystem:
     owner: str
     request: dict[str, Any]
     tags: dict[str, str]
+    interface_ids: list[str] = field(default_factory=list)
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -59,6 +63,11 @@ class FileSystems:
             )
         aws = self._clients(region)
         file_system = _new_file_system(aws, request, _vpc_of(aws, request))
+        try:
+            add_interfaces(aws, file_system.id, request, file_system.interface_ids)
+        except ClientError:
+            delete_interfaces(aws, file_system.interface_ids)
+            raise
         with self._lock:
             self._of(region)[file_system.id] = file_system
         return file_system
@@ -98,11 +107,18 @@ class FileSystems:
                 **settings,
                 **request.get("LustreConfiguration", {}),
             }
+        add_interfaces(
+            self._clients(region),
+            file_system.id,
+            file_system.request,
+            file_system.interface_ids,
+        )
         return file_system
 
     def delete(self, region: str, file_system_id: str) -> None:
         """Delete a file system and everything on it."""
-        self.find(region, file_system_id)
+        file_system = self.find(region, file_system_id)
+        delete_interfaces(self._clients(region), file_system.interface_ids)
         with self._lock:
             del self._of(region)[file_system_id]
 

@@ -69,8 +69,12 @@ class NatGateway(Provider):
         retag(request, physical_id, previous)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete the gateway."""
-        request.aws.ec2.delete_nat_gateway(NatGatewayId=physical_id)
+        """Delete the gateway, and its network interface, which moto leaves behind."""
+        ec2 = request.aws.ec2
+        (gateway,) = ec2.describe_nat_gateways(NatGatewayIds=[physical_id])["NatGateways"]
+        ec2.delete_nat_gateway(NatGatewayId=physical_id)
+        for address in gateway["NatGatewayAddresses"]:
+            ec2.delete_network_interface(NetworkInterfaceId=address["NetworkInterfaceId"])
 
 
 def _allocation_id(request: ResourceRequest, public_ip: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources.ec2_dependencies import require_unused
 from slurmpod.rehearsal.cloud.resources.ec2_tags import retag, tag_specifications
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 
@@ -83,7 +84,8 @@ class SecurityGroup(Provider):
         retag(request, physical_id, previous)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete the group."""
+        """Delete the group; EC2 refuses while a network interface has it."""
+        require_unused(request, "group-id", physical_id)
         request.aws.ec2.delete_security_group(GroupId=physical_id)
 
 

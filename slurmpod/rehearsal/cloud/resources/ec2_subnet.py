@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources.ec2_dependencies import require_unused
 from slurmpod.rehearsal.cloud.resources.ec2_tags import retag, tag_specifications
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
 
@@ -72,5 +73,6 @@ class Subnet(Provider):
         retag(request, physical_id, previous)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Delete the subnet."""
+        """Delete the subnet; EC2 refuses while there is a network interface in it."""
+        require_unused(request, "subnet-id", physical_id)
         request.aws.ec2.delete_subnet(SubnetId=physical_id)

@@ -23,6 +23,7 @@ class SageMakerApi:
     """The API in front of the clusters."""
 
     name: Final = "sagemaker"
+    refusal: Final = "ValidationException"
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters

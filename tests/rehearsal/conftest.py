@@ -1,0 +1,101 @@
+"""Whole rehearsals as a user starts them, each with a home of its own and the shared node image."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.rehearsal.home import images
+from slurmpod.rehearsal.nodes.host_check import missing
+from slurmpod.rehearsal.nodes.image import bake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PROJECT = Path(__file__).parents[2]
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture(scope="session")
+def image() -> Path:
+    lacks = missing(machine_count=8)
+    if lacks:
+        reason = "; ".join(f"{lack.what} is missing ({lack.fix})" for lack in lacks)
+        if os.environ.get("CI"):
+            pytest.fail(f"machines cannot be made in CI: {reason}")
+        pytest.skip(f"machines cannot be made here: {reason}")
+    return bake(print)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A checkout and a home for rehearsals, and the commands of a user there."""
+
+    home: Path
+    project: Path = PROJECT
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        return {
+            **os.environ,
+            "SLURMPOD_HOME": str(self.home),
+            "PYTHONPATH": str(self.project),
+            "NO_COLOR": "1",
+        }
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-c", "from slurmpod.cli.main import main; main()", *arguments],
+            cwd=self.project,
+            env=self.variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*arguments) as process:
+            stdout, stderr = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
+
+    def rehearsals(self) -> list[Path]:
+        folder = self.home / "rehearsals"
+        return sorted(folder.iterdir()) if folder.is_dir() else []
+
+    def processes(self) -> list[str]:
+        """Return the command lines of all processes that have to do with this home."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                command_line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if str(self.home) in command_line:
+                found.append(command_line)
+        return found
+
+
+@pytest.fixture
+def workplace(image: Path, tmp_path: Path) -> Workplace:
+    return make_workplace(tmp_path)
+
+
+def make_workplace(folder: Path, project: Path = PROJECT) -> Workplace:
+    home = folder / "home"
+    home.mkdir()
+    (home / "images").symlink_to(images())
+    return Workplace(home, project)
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"in vain: {what}"
+        time.sleep(0.05)

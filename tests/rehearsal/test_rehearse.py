@@ -1,0 +1,196 @@
+"""Rehearsals of environments/dev.yaml that go well."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmpod.nodejs import node_executable
+from slurmpod.rehearsal.cdk import CDK
+from slurmpod.rehearsal.nodes.folder import machines_cgroup
+from tests.rehearsal.conftest import PROJECT, make_workplace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.rehearsal.conftest import Workplace
+
+BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
+DEV = "environments/dev.yaml"
+STACKS = ["dev-network", "dev-storage", "dev-lifecycle", "dev-identity", "dev-cluster"]
+
+
+class Kept:
+    """A rehearsal that was left up, what it printed, and the tools of a user beside it."""
+
+    def __init__(self, workplace: Workplace, shown: dict[str, Any]) -> None:
+        self.workplace = workplace
+        self.shown = shown
+        lines = workplace.run("rehearsal", "env").stdout.splitlines()
+        assigned = [line.removeprefix("export ").split("=", 1) for line in lines]
+        self.variables = {name: value.strip("'") for name, value in assigned}
+
+    def aws(self, *arguments: str) -> Any:
+        printed = self._tool(f"{Path(sys.executable).parent}/aws", *arguments, "--output", "json")
+        return json.loads(printed)
+
+    def cdk(self, command: str, *arguments: str) -> str:
+        node, cdk = str(node_executable()), str(PROJECT / CDK)
+        return self._tool(node, cdk, command, "--all", "--context", "env=dev", *arguments)
+
+    def on(self, node: str, *command: str) -> str:
+        return self.workplace.run("rehearsal", "shell", node, "--", *command).stdout.strip()
+
+    def _tool(self, *command: str) -> str:
+        result = subprocess.run(
+            command,
+            cwd=PROJECT,
+            env={**self.workplace.variables, **self.variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert result.returncode == 0, result.stdout
+        return result.stdout
+
+
+@pytest.fixture(scope="module")
+def kept(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    workplace = make_workplace(tmp_path_factory.mktemp("kept"))
+    result = workplace.run("rehearse", DEV, "--keep", "--json")
+    assert result.returncode == 0, result.stderr
+    cgroup = machines_cgroup(workplace.rehearsals()[0])
+    yield Kept(workplace, json.loads(result.stdout))
+    assert workplace.run("rehearsal", "down").returncode == 0
+    assert workplace.rehearsals() == []
+    assert workplace.processes() == []
+    assert cgroup
+    assert not cgroup.exists()
+
+
+class TestWhatIsShown:
+    def test_every_stack_is_complete(self, kept: Kept) -> None:
+        stacks = {stack["name"]: stack["status"] for stack in kept.shown["stacks"]}
+        assert stacks == dict.fromkeys(STACKS, "CREATE_COMPLETE")
+
+    def test_every_node_runs_in_its_group(self, kept: Kept) -> None:
+        nodes = [(node["group"], node["status"]) for node in kept.shown["nodes"]]
+        assert nodes == [
+            ("controller", "Running"),
+            ("login", "Running"),
+            ("workers", "Running"),
+            ("workers", "Running"),
+        ]
+
+    def test_slurm_has_the_workers_idle_in_their_partition(self, kept: Kept) -> None:
+        partitions = [line.split() for line in kept.shown["first_job"]["sinfo"].splitlines()[1:]]
+        assert [(name, count, state) for name, _, _, count, state, _ in partitions] == [
+            ("dev*", "3", "idle"),
+            ("cpu", "2", "idle"),
+        ]
+
+    def test_the_job_ran_on_two_nodes_that_share_the_file_system(self, kept: Kept) -> None:
+        workers = {
+            "ip-" + node["private_ip"].replace(".", "-")
+            for node in kept.shown["nodes"]
+            if node["group"] == "workers"
+        }
+        lines = sorted(kept.shown["first_job"]["output"].splitlines())
+        assert len(lines) == 2
+        assert all(line.endswith("sees /fsx") for line in lines)
+        assert {line.split()[-4] for line in lines} == workers
+
+    def test_the_job_has_a_record(self, kept: Kept) -> None:
+        record = kept.shown["first_job"]["sacct"].splitlines()[2].split()
+        assert record[:4] == ["1", "first-job", "cpu", "2"]
+        assert "COMPLETED" in record
+
+
+class TestLookingAround:
+    def test_the_real_aws_cli_describes_the_cluster_and_its_nodes(self, kept: Kept) -> None:
+        cluster = kept.aws("sagemaker", "describe-cluster", "--cluster-name", "dev")
+        assert cluster["ClusterStatus"] == "InService"
+        node_id = kept.shown["nodes"][0]["instance_id"]
+        node = kept.aws(
+            "sagemaker", "describe-cluster-node", "--cluster-name", "dev", "--node-id", node_id
+        )["NodeDetails"]
+        assert node["InstanceStatus"]["Status"] == "Running"
+        assert node["PrivatePrimaryIp"] == kept.shown["nodes"][0]["private_ip"]
+
+    def test_nodes_ran_the_bundle_that_lies_in_the_bucket(self, kept: Kept) -> None:
+        cluster = kept.aws("sagemaker", "describe-cluster", "--cluster-name", "dev")
+        uri = cluster["InstanceGroups"][0]["LifeCycleConfig"]["SourceS3Uri"]
+        bucket, prefix = uri.removeprefix("s3://").split("/", 1)
+        listed = kept.aws("s3api", "list-objects-v2", "--bucket", bucket, "--prefix", prefix)
+        in_bucket = {item["Key"].removeprefix(f"{prefix}/") for item in listed["Contents"]}
+        on_node = kept.on(
+            "workers", "find", f"{BUNDLES}/{bucket}/{prefix}", "-type", "f", "-printf", "%P\n"
+        )
+        assert in_bucket == set(on_node.splitlines()) - {
+            path for path in on_node.splitlines() if "__pycache__" in path
+        }
+
+    def test_what_scripts_printed_is_in_cloudwatch_logs(self, kept: Kept) -> None:
+        cluster = kept.aws("sagemaker", "describe-cluster", "--cluster-name", "dev")
+        group = f"/aws/sagemaker/Clusters/dev/{cluster['ClusterArn'].rsplit('/')[-1]}"
+        node = kept.shown["nodes"][0]
+        events = kept.aws(
+            "logs",
+            "get-log-events",
+            "--log-group-name",
+            group,
+            "--log-stream-name",
+            f"LifecycleConfig/{node['group']}/{node['instance_id']}",
+        )["events"]
+        messages = [event["message"] for event in events]
+        assert messages[0] == "[SageMaker] Downloading lifecycle scripts"
+        assert messages[-1] == "[SageMaker] The lifecycle scripts succeeded."
+        assert any(message.startswith("OK: controller ") for message in messages)
+
+    def test_a_shell_opens_on_a_node_of_a_group(self, kept: Kept) -> None:
+        assert kept.on("login", "hostname").startswith("ip-10-0-")
+        assert kept.on("login", "whoami") == "ubuntu"
+
+    def test_the_controller_runs_no_slurmd_and_keeps_slurm_conf(self, kept: Kept) -> None:
+        controller = kept.shown["nodes"][0]["private_ip"]
+        refused = kept.on("controller", "sudo", "sh", "-c", "systemctl start slurmd; echo $?")
+        assert refused.splitlines()[-1] != "0"
+        slurm_conf = kept.on("controller", "cat", "/opt/slurm/etc/slurm.conf")
+        assert f"({controller})" in slurm_conf
+
+    def test_names_of_groups_that_are_none_are_refused_with_those_that_are(
+        self, kept: Kept
+    ) -> None:
+        result = kept.workplace.run("rehearsal", "shell", "nope")
+        assert result.returncode == 1
+        assert "no node 'nope'" in result.stderr
+        assert "(login)" in result.stderr
+
+
+class TestDeployingAgain:
+    def test_nothing_differs(self, kept: Kept) -> None:
+        assert "Number of stacks with differences: 0" in kept.cdk("diff")
+
+    def test_nothing_is_deployed_and_the_cluster_stays(self, kept: Kept) -> None:
+        before = kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev")
+        printed = kept.cdk("deploy", "--require-approval", "never")
+        assert printed.count("(no changes)") == len(STACKS)
+        assert kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev") == before
+
+
+def test_two_rehearsals_at_once_both_pass(
+    image: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    workplaces = [make_workplace(tmp_path_factory.mktemp("parallel")) for _ in range(2)]
+    processes = [workplace.start("rehearse", DEV, "--json") for workplace in workplaces]
+    for process, workplace in zip(processes, workplaces, strict=True):
+        stdout, stderr = process.communicate(timeout=300)
+        assert process.returncode == 0, stderr
+        assert json.loads(stdout)["first_job"]["output"].count("sees /fsx") == 2
+        assert workplace.rehearsals() == []
+        assert workplace.processes() == []

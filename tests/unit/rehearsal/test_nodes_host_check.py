@@ -1,0 +1,84 @@
+"""What a computer lacks is named together with its remedy."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+import pytest
+
+from slurmpod.rehearsal.nodes import cgroups, host_check
+from slurmpod.rehearsal.nodes.host_check import HOST_PACKAGES, missing, missing_packages
+
+DEFAULT_LIMITS = {
+    "fs.inotify.max_user_instances": 128,
+    "net.ipv4.neigh.default.gc_thresh3": 1024,
+}
+
+
+@pytest.fixture(autouse=True)
+def sound_computer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Pretend that nothing is missing; each test then takes one thing away."""
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "release", lambda: "6.1.0-13-amd64")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(shutil, "which", lambda command, path="": f"/usr/bin/{command}{path}"[:9])
+    monkeypatch.setattr(Path, "exists", lambda _: True)
+    monkeypatch.setattr(host_check, "_has_overlayfs", lambda: True)
+    monkeypatch.setattr(host_check, "_limit", DEFAULT_LIMITS.__getitem__)
+    monkeypatch.setattr(cgroups, "hierarchy", lambda: tmp_path)
+
+
+def _fixes(machine_count: int = 4) -> list[str]:
+    return [lack.fix for lack in missing(machine_count)]
+
+
+def test_nothing() -> None:
+    assert (missing(4), missing_packages()) == ([], [])
+
+
+def test_another_system_lacks_linux_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
+    assert [lack.what for lack in missing(4)] == ["Linux"]
+
+
+def test_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert _fixes() == ["run the command with sudo"]
+
+
+@pytest.mark.parametrize("release", ["5.10.0-30-amd64", "4.18.0"])
+def test_kernel(monkeypatch: pytest.MonkeyPatch, release: str) -> None:
+    monkeypatch.setattr(platform, "release", lambda: release)
+    (lack,) = missing(4)
+    assert release in lack.why
+
+
+def test_overlayfs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_check, "_has_overlayfs", lambda: False)
+    assert _fixes() == ["load it with: modprobe overlay"]
+
+
+def test_cgroups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "hierarchy", lambda: None)
+    (fix,) = _fixes()
+    assert "mount -t cgroup2" in fix
+
+
+def test_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    packages = [package.name for package in HOST_PACKAGES if package.commands]
+    assert missing_packages() == packages
+    assert _fixes() == [f"apt-get install --yes {name}" for name in packages]
+
+
+def test_limits_matter_to_many_machines_only() -> None:
+    assert _fixes(machine_count=36) == []
+    assert _fixes(machine_count=37) == ["sysctl -w fs.inotify.max_user_instances=8192"]
+
+
+def test_packages_are_listed_once() -> None:
+    names = [package.name for package in HOST_PACKAGES]
+    assert len(names) == len(set(names))
