@@ -18,17 +18,23 @@ from slurmpod.problems import Problem, Where, in_file_order
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slurmpod.model.salvage import Salvaged
+
 BYTES_LIMIT = 1_000_000
 """Size of the largest file that is read; an environment is a page."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a file held: an environment, or None and the problems of its form."""
+    """What a file held: an environment, or None and the problems of its form.
+
+    With problems of form, `salvaged` is what rules can look at all the same.
+    """
 
     source: YamlSource
     environment: Environment | None
     problems: tuple[Problem, ...]
+    salvaged: Salvaged | None = None
 
 
 def load(path: Path) -> Loaded:
@@ -55,16 +61,22 @@ def load(path: Path) -> Loaded:
 def load_text(file: str, text: str) -> Loaded:
     """Check the text of an environment file; `file` is the name that problems show."""
     source = read_yaml(file, text)
-    environment = None
-    problems = list(source.problems)
-    if source.data is not None:
-        try:
-            environment = Environment.model_validate_json(to_json(source.data))
-        except ValidationError as error:
-            problems += _in_words(error, source)
-    if problems:
-        return Loaded(source, None, in_file_order(problems))
+    if source.data is None:
+        return Loaded(source, None, in_file_order(source.problems))
+    try:
+        environment = Environment.model_validate_json(to_json(source.data))
+    except ValidationError as error:
+        return _with_mistakes(error, source)
+    if source.problems:
+        return Loaded(source, None, in_file_order(source.problems))
     return Loaded(source, environment, ())
+
+
+def _with_mistakes(error: ValidationError, source: YamlSource) -> Loaded:
+    from slurmpod.model.salvage import salvage  # only needed on mistakes
+
+    problems = [*source.problems, *_in_words(error, source)]
+    return Loaded(source, None, in_file_order(problems), salvage(source.data, error))
 
 
 def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,13 +33,13 @@ def print_outcome(outcome: Outcome) -> None:
     _print_table(
         console,
         "Stacks",
-        ("stack", "status"),
+        ("STACK", "STATUS"),
         ((stack.name, stack.status) for stack in outcome.stacks),
     )
     _print_table(
         console,
         "Nodes as SageMaker sees them",
-        ("group", "type", "instance", "address", "status"),
+        ("GROUP", "TYPE", "INSTANCE", "ADDRESS", "STATUS"),
         (
             (node.group, node.instance_type, node.instance_id, node.private_ip, node.status)
             for node in outcome.nodes
@@ -70,13 +68,15 @@ def print_kept(rehearsal: Rehearsal, console: Console) -> None:
 
 
 def _print_table(
-    console: Console, title: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]
+    console: Console, title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]
 ) -> None:
-    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    console.print(f"\n[bold]{title}[/bold]")
-    console.print(table)
+    table = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = (
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    )
+    _print_text(console, title, "\n".join(lines))
 
 
 def _print_text(console: Console, title: str, text: str) -> None:

@@ -10,12 +10,13 @@ from slurmpod.resolve import resolve
 from slurmpod.rules.areas import all_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from slurmpod.model.environment import Environment
     from slurmpod.model.loader import Loaded
     from slurmpod.model.yaml_source import YamlSource
+    from slurmpod.problems import YamlPath
     from slurmpod.resolve import Resolved
     from slurmpod.rules.registry import Finding, Rule
 
@@ -26,18 +27,14 @@ def check_file(path: Path) -> tuple[Problem, ...]:
 
 
 def check(loaded: Loaded) -> tuple[Problem, ...]:
-    """Return the problems of form, or those that the rules find in a well-formed environment."""
-    environment = loaded.environment
-    if environment is None:
-        return loaded.problems
-    try:
-        resolved = resolve(environment)
-    except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
-        return (_crashed("resolve", error, loaded.source),)
-    problems: list[Problem] = []
-    for rule in all_rules():
-        problems += _apply(rule, environment, resolved, loaded.source)
-    return in_file_order(problems)
+    """Return all problems: those of form, and those that the rules find in what is well-formed."""
+    if loaded.environment:
+        return in_file_order(_judge(loaded.environment, loaded.source, lambda _: True))
+    if loaded.salvaged:
+        may_speak_of = loaded.salvaged.may_speak_of
+        found = _judge(loaded.salvaged.environment, loaded.source, may_speak_of)
+        return in_file_order([*loaded.problems, *found])
+    return loaded.problems
 
 
 def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
@@ -58,13 +55,36 @@ def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
+def _judge(
+    environment: Environment, source: YamlSource, may_speak_of: Callable[[YamlPath], bool]
+) -> list[Problem]:
+    """Apply every rule; findings at other places than a rule may speak of are dropped."""
+    try:
+        resolved = resolve(environment)
+    except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
+        return [_crashed("resolve", error, source)]
+    problems: list[Problem] = []
+    for rule in all_rules():
+        problems += _apply(rule, environment, resolved, source, may_speak_of)
+    return problems
+
+
 def _apply(
-    rule: Rule, environment: Environment, resolved: Resolved, source: YamlSource
+    rule: Rule,
+    environment: Environment,
+    resolved: Resolved,
+    source: YamlSource,
+    may_speak_of: Callable[[YamlPath], bool],
 ) -> list[Problem]:
     if rule.judge is None:
         return []
     try:
-        return [_problem(rule, finding, source) for finding in rule.judge(environment, resolved)]
+        findings = [
+            finding
+            for finding in rule.judge(environment, resolved)
+            if may_speak_of(tuple(finding.path))
+        ]
+        return [_problem(rule, finding, source) for finding in findings]
     except Exception as error:  # noqa: BLE001  # one rule must not take the others with it
         return [_crashed(rule.id, error, source)]
 

@@ -34,43 +34,31 @@ LUSTRE = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh"
 
 
 @pytest.fixture(scope="module")
-def start(
-    image: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], Machines]]:
-    """Return a way to get new Machines, which end with the module."""
-    started: list[Machines] = []
-
-    def start_machines() -> Machines:
-        directory = tmp_path_factory.mktemp("rehearsal")
-        shared = directory / "lustre"
-        shared.mkdir()
-        started.append(
-            Machines.start(
-                directory,
-                image=image,
-                subnet=SUBNET,
-                gateway=GATEWAY,
-                file_systems={LUSTRE: shared},
-            )
-        )
-        return started[-1]
-
-    yield start_machines
-    for machines in started:
-        machines.close()
-
-
-@pytest.fixture(scope="module")
-def machines(start: Callable[[], Machines]) -> Machines:
+def machines(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Two machines for the tests that leave no trace; alpha booted before beta was known."""
-    machines = start()
     files = {
         "/opt/ml/config/resource_config.json": File(b"{}"),
         "/etc/munge/munge.key": File(b"k" * 128, mode=0o400, owner="munge"),
     }
-    machines.boot(_spec("alpha", 10, files, accelerators=2, accelerator_kind="neuron"))
-    machines.boot(_spec("beta", 11, files))
-    return machines
+    with _start(tmp_path_factory.mktemp("rehearsal"), image) as machines:
+        machines.boot(_spec("alpha", 10, files, accelerators=2, accelerator_kind="neuron"))
+        machines.boot(_spec("beta", 11, files))
+        yield machines
+
+
+@pytest.fixture
+def none_yet(image: Path, tmp_path: Path) -> Iterator[Machines]:
+    """A network without machines, for one test alone."""
+    with _start(tmp_path, image) as machines:
+        yield machines
+
+
+def _start(directory: Path, image: Path) -> Machines:
+    shared = directory / "lustre"
+    shared.mkdir()
+    return Machines.start(
+        directory, image=image, subnet=SUBNET, gateway=GATEWAY, file_systems={LUSTRE: shared}
+    )
 
 
 def _spec(
@@ -146,13 +134,7 @@ class TestBoot:
             machines.boot(_spec("alpha", 10))
 
     def test_failure_shows_the_end_of_the_console(self, image: Path, tmp_path: Path) -> None:
-        with Machines.start(
-            tmp_path,
-            image=image / "no such image",
-            subnet=SUBNET,
-            gateway=GATEWAY,
-            file_systems={},
-        ) as machines:
+        with _start(tmp_path, image / "no such image") as machines:
             with pytest.raises(MachineFailed, match=r"(?s)stopped while it booted.*no such image"):
                 machines.boot(_spec("alpha", 10))
             with pytest.raises(MachineFailed, match="alpha is not running"):
@@ -161,8 +143,8 @@ class TestBoot:
             assert cgroup is not None
             assert not (cgroup / "alpha").exists()
 
-    def test_many_at_once_from_several_threads(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_many_at_once_from_several_threads(self, none_yet: Machines) -> None:
+        machines = none_yet
         names = [f"worker-{number}" for number in range(6)]
         with ThreadPoolExecutor(len(names)) as threads:
             list(threads.map(machines.boot, map(_spec, names, range(20, 26))))
@@ -314,8 +296,8 @@ class TestLustre:
 
 
 class TestPowerCut:
-    def test_disk_is_lost_and_name_may_boot_again(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_disk_is_lost_and_name_may_boot_again(self, none_yet: Machines) -> None:
+        machines = none_yet
         machines.boot(_spec("alpha", 10))
         machines.boot(_spec("beta", 11))
         assert _run(machines, "beta", "touch /root/work").returncode == 0
@@ -329,8 +311,8 @@ class TestPowerCut:
         assert _run(machines, "alpha", "ping -c 1 beta").returncode == 0
         assert _output(machines, "alpha", "grep -c beta /etc/hosts") == "1"
 
-    def test_peers_are_not_told(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_peers_are_not_told(self, none_yet: Machines) -> None:
+        machines = none_yet
         machines.boot(_spec("alpha", 10))
         machines.boot(_spec("beta", 11))
         established = "ss --no-header state established dst 10.1.0.11"
@@ -344,8 +326,8 @@ class TestPowerCut:
         machines.power_cut("beta")
         assert _output(machines, "alpha", established) != ""
 
-    def test_ends_a_command_that_runs(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_ends_a_command_that_runs(self, none_yet: Machines) -> None:
+        machines = none_yet
         machines.boot(_spec("alpha", 10))
         with ThreadPoolExecutor(1) as thread:
             running = thread.submit(_run, machines, "alpha", "sleep 1000")
@@ -353,8 +335,8 @@ class TestPowerCut:
             machines.power_cut("alpha")
             assert running.result().returncode == -signal.SIGKILL
 
-    def test_a_machine_may_shut_itself_down(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_a_machine_may_shut_itself_down(self, none_yet: Machines) -> None:
+        machines = none_yet
         machines.boot(_spec("alpha", 10))
         _run(machines, "alpha", "systemctl poweroff")
 
@@ -427,9 +409,7 @@ class TestOwnerDies:
         assert _run(machines, "alpha", "true").returncode == 0
 
     def test_close_may_be_repeated(self, image: Path, tmp_path: Path) -> None:
-        machines = Machines.start(
-            tmp_path, image=image, subnet=SUBNET, gateway=GATEWAY, file_systems={}
-        )
+        machines = _start(tmp_path, image)
         machines.boot(_spec("alpha", 10))
         cgroup = machines_cgroup(tmp_path)
         machines.close()
@@ -438,8 +418,9 @@ class TestOwnerDies:
         assert not cgroup.exists()
         with pytest.raises(MachineFailed):
             machines.boot(_spec("alpha", 10))
+        (tmp_path / "lustre").rmdir()
         with pytest.raises(MachineFailed, match="has been used"):
-            Machines.start(tmp_path, image=image, subnet=SUBNET, gateway=GATEWAY, file_systems={})
+            _start(tmp_path, image)
 
 
 def _directory(machines: Machines) -> Path:
@@ -491,8 +472,8 @@ StoragePass=secret
 class TestSlurm:
     """The image's Slurm under systemd, with nothing that the AMI does not have."""
 
-    def test_runs_jobs_from_a_login_node(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_runs_jobs_from_a_login_node(self, none_yet: Machines) -> None:
+        machines = none_yet
         key = File(os.urandom(128), mode=0o400, owner="munge")
         slurmd = File(b"SLURMD_OPTIONS='--conf-server 10.1.0.10'\n", mode=0o644)
         self._boot_controller(machines, key)
@@ -516,8 +497,8 @@ class TestSlurm:
         for name in ("controller", *others):
             assert _failed_units(machines, name) == ""
 
-    def test_start_tells_the_truth(self, start: Callable[[], Machines]) -> None:
-        machines = start()
+    def test_start_tells_the_truth(self, none_yet: Machines) -> None:
+        machines = none_yet
         files = {
             "/opt/slurm/etc/slurm.conf": File(b"", mode=0o644),
             "/etc/default/slurmd": File(b"SLURMD_OPTIONS=--no-such-option"),

@@ -37,7 +37,8 @@ def variables(*, endpoint: str, account: str, region: str) -> dict[str, str]:
         "CDK_DISABLE_CLI_TELEMETRY": "true",
         "CDK_DISABLE_VERSION_CHECK": "true",
         "CDK_NOTICES": "false",
-
+        "NO_PROXY": _LOOPBACK,
+        "no_proxy": _LOOPBACK,
     }
 
 

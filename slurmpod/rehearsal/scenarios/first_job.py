@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurmpod.resolve import Resolved, ResolvedGroup
 
 IDLE_TIMEOUT_SECONDS = 120
-SACCT_FIELDS = "JobID,JobName%12,Partition,NNodes,NodeList%30,State,ExitCode,Elapsed"
+SACCT_FIELDS = "JobID%8,JobName%10,Partition%9,NNodes%6,NodeList%33,State%9,ExitCode%8"
 
 _JOB = """#!/bin/bash
 #SBATCH --job-name=first-job
