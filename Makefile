@@ -34,7 +34,7 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@mypy
 	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
-	@git ls-files '*.sh' | xargs shellcheck
+	@git ls-files ':!*.py' | xargs grep -lE '^#!.*/(env )?(ba)?sh$$' | xargs shellcheck
 	@slurmpod schema --check
 
 synth: setup ## Synthesize every environment, with all findings as errors

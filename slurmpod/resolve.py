@@ -116,7 +116,6 @@ class Resolved:
     account: str
     region: str
     aws_partition: str
-    dns_suffix: str
     protected: bool
     tags: Mapping[str, str]
     stacks: StackNames
@@ -138,15 +137,13 @@ class Resolved:
 
 def resolve(environment: Environment) -> Resolved:
     """Compute everything that follows from `environment`."""
-    aws_partition, dns_suffix = partition_of(environment.region)
     groups = tuple(_resolve_group(group) for group in environment.cluster.groups)
     file_system = _resolve_file_system(environment.storage.lustre)
     return Resolved(
         name=environment.name,
         account=environment.account,
         region=environment.region,
-        aws_partition=aws_partition,
-        dns_suffix=dns_suffix,
+        aws_partition=partition_of(environment.region),
         protected=environment.protected,
         tags={"slurmpod:environment": environment.name, **environment.tags},
         stacks=StackNames(
@@ -166,13 +163,13 @@ def resolve(environment: Environment) -> Resolved:
     )
 
 
-def partition_of(region: str) -> tuple[str, str]:
-    """Return the AWS partition of a Region and the DNS suffix of its endpoints."""
+def partition_of(region: str) -> str:
+    """Return the AWS partition of a Region, which ARNs begin with."""
     if region.startswith("us-gov-"):
-        return "aws-us-gov", "amazonaws.com"
+        return "aws-us-gov"
     if region.startswith("cn-"):
-        return "aws-cn", "amazonaws.com.cn"
-    return "aws", "amazonaws.com"
+        return "aws-cn"
+    return "aws"
 
 
 def bucket_name(name: str, account: str, region: str) -> str:

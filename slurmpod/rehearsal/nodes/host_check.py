@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -72,24 +73,22 @@ class KernelLimit:
     """A limit of the whole kernel that many machines reach; `per_machine` is what was measured."""
 
     setting: str
-    per_machine: float
+    per_machine: int
     why: str
     enough: int
 
 
-KERNEL_LIMITS = (
-    KernelLimit(
-        "fs.inotify.max_user_instances",
-        3.5,
-        "every machine's systemd watches files; without it, machines do not boot",
-        8192,
-    ),
-    KernelLimit(
-        "net.ipv4.neigh.default.gc_thresh3",
-        8,
-        "machines that talk to each other fill one table of neighbours; without it, jobs fail",
-        16384,
-    ),
+INOTIFY = KernelLimit(
+    "fs.inotify.max_user_instances",
+    4,
+    "every machine's systemd watches files; when it cannot, its units fail",
+    8192,
+)
+NEIGHBOURS = KernelLimit(
+    "net.ipv4.neigh.default.gc_thresh3",
+    8,
+    "all machines' neighbours are in one table; when it overflows, jobs fail",
+    16384,
 )
 
 
@@ -156,14 +155,23 @@ def _missing_tools() -> Iterator[Lack]:
 
 
 def _low_limits(machine_count: int) -> Iterator[Lack]:
-    for limit in KERNEL_LIMITS:
-        needed = limit.per_machine * machine_count
+    for limit, in_use in ((INOTIFY, _inotify_instances()), (NEIGHBOURS, 0)):
+        needed = in_use + limit.per_machine * machine_count
         if _limit(limit.setting) < needed:
             yield Lack(
-                what=f"{limit.setting} of {needed:.0f} or more, for {machine_count} machines",
+                what=f"{limit.setting} of {needed} or more, for {machine_count} machines",
                 why=limit.why,
                 fix=f"sysctl -w {limit.setting}={limit.enough}",
             )
+
+
+def _inotify_instances() -> int:
+    """Return how many are in use by all processes, among them other rehearsals' machines."""
+    count = 0
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):  # the process has just ended
+            count += str(descriptor.readlink()) == "anon_inode:inotify"
+    return count
 
 
 def _limit(setting: str) -> int:

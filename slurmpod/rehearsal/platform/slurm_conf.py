@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.resolve import ALL_NODES_PARTITION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 SLURM_ETC = "/opt/slurm/etc"
 SLURM_CONF = f"{SLURM_ETC}/slurm.conf"
-ALL_NODES_PARTITION = "dev"
 
 
 @dataclass(frozen=True)

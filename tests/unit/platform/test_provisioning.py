@@ -34,7 +34,7 @@ class TestReadProvisioning:
         assert read_provisioning(bundle(login_group=None), GROUPS).login_group is None
 
     def test_missing_file_fails_the_cluster(self) -> None:
-        with pytest.raises(ClusterFailed, match="provisioning_parameters.json is missing"):
+        with pytest.raises(ClusterFailed, match="is missing beside"):
             read_provisioning({"on_create.sh": b""}, GROUPS)
 
     @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def sound_computer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Path, "exists", lambda _: True)
     monkeypatch.setattr(host_check, "_has_overlayfs", lambda: True)
     monkeypatch.setattr(host_check, "_limit", DEFAULT_LIMITS.__getitem__)
+    monkeypatch.setattr(host_check, "_inotify_instances", lambda: 28)
     monkeypatch.setattr(cgroups, "hierarchy", lambda: tmp_path)
 
 
@@ -75,8 +76,8 @@ def test_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_limits_matter_to_many_machines_only() -> None:
-    assert _fixes(machine_count=36) == []
-    assert _fixes(machine_count=37) == ["sysctl -w fs.inotify.max_user_instances=8192"]
+    assert _fixes(machine_count=25) == []
+    assert _fixes(machine_count=26) == ["sysctl -w fs.inotify.max_user_instances=8192"]
 
 
 def test_packages_are_listed_once() -> None:

@@ -79,6 +79,7 @@ class Deployment:
             self._stack.submission = self._submission
         self._set_status("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
         self._delete_superseded(old)
+        self._adopt_policies()
         self._set_status("UPDATE_COMPLETE")
 
     def _apply(self) -> None:
@@ -121,8 +122,6 @@ class Deployment:
                 raise self._provisioner.refuse(definition, problem)
             self._undo.append(partial(self._provisioner.update, resource, resource.properties))
             self._provisioner.update(resource, properties)
-        resource.deletion_policy = definition.deletion_policy
-        resource.update_replace_policy = definition.update_replace_policy
 
     def _outputs(self) -> tuple[dict[str, str], dict[str, str]]:
         resolver = Resolver(self._scope)
@@ -158,14 +157,20 @@ class Deployment:
 
     def _delete_superseded(self, old: Submission) -> None:
         wanted = active_resources(self._submission.template, self._scope)
-        for resource in deletion_order(self._stack, old):
+        for resource in _deletion_order(self._stack, old):
             if resource.logical_id not in wanted:
                 self._superseded.append((resource, resource.deletion_policy))
         for resource, policy in self._superseded:
             try:
-                remove(self._provisioner, resource, policy)
+                _remove(self._provisioner, resource, policy)
             except ResourceFailed:
                 self._provisioner.abandon(resource)
+
+    def _adopt_policies(self) -> None:
+        """Give resources that stay the new template's deletion policies, which act later."""
+        for definition in active_resources(self._submission.template, self._scope).values():
+            resource = self._stack.resources[definition.logical_id]
+            resource.deletion_policy = definition.deletion_policy
 
     def _set_status(self, status: str, reason: str = "") -> None:
         with self._lock:
@@ -178,8 +183,8 @@ def delete_stack(stack: Stack, provisioner: Provisioner, lock: RLock) -> None:
     The first failure ends the deletion, with everything older still in place.
     """
     try:
-        for resource in deletion_order(stack, stack.submission):
-            remove(provisioner, resource, resource.deletion_policy)
+        for resource in _deletion_order(stack, stack.submission):
+            _remove(provisioner, resource, resource.deletion_policy)
     except ResourceFailed as error:
         with lock:
             stack.set_status(
@@ -191,13 +196,13 @@ def delete_stack(stack: Stack, provisioner: Provisioner, lock: RLock) -> None:
         stack.set_status("DELETE_COMPLETE")
 
 
-def deletion_order(stack: Stack, submission: Submission) -> list[StackResource]:
+def _deletion_order(stack: Stack, submission: Submission) -> list[StackResource]:
     """Return the stack's resources, dependents first."""
     order = creation_order(submission.template.resources)
     return [stack.resources[name] for name in reversed(order) if name in stack.resources]
 
 
-def remove(provisioner: Provisioner, resource: StackResource, policy: str) -> None:
+def _remove(provisioner: Provisioner, resource: StackResource, policy: str) -> None:
     """Delete a resource unless its policy says that it outlives the stack."""
     if policy in _RETAINING:
         provisioner.skip(resource)

@@ -157,5 +157,4 @@ def _new_resource(definition: ResourceDefinition, properties: Mapping[str, Any])
         type=definition.type,
         properties=properties,
         deletion_policy=definition.deletion_policy,
-        update_replace_policy=definition.update_replace_policy,
     )

@@ -27,7 +27,6 @@ class StackResource:
     properties: Mapping[str, Any]
     """The resolved properties with which it was last created or updated."""
     deletion_policy: str
-    update_replace_policy: str
     physical_id: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     status: str = "CREATE_IN_PROGRESS"

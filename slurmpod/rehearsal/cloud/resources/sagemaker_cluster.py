@@ -70,7 +70,9 @@ class Cluster(Provider):
         sagemaker.delete_cluster(ClusterName=physical_id)
         while True:
             try:
-                sagemaker.describe_cluster(ClusterName=physical_id)
+                cluster = sagemaker.describe_cluster(ClusterName=physical_id)
             except sagemaker.exceptions.ResourceNotFound:
                 return
+            if cluster["ClusterStatus"] == "Failed":
+                raise ProviderError(cluster.get("FailureMessage", "The deletion failed"))
             time.sleep(_POLL_SECONDS)

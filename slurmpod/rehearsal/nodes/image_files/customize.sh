@@ -28,6 +28,7 @@ mask_units() {
         systemd-pstore.service systemd-random-seed.service systemd-remount-fs.service \
         systemd-hwdb-update.service systemd-sysusers.service systemd-update-utmp.service \
         systemd-update-done.service systemd-journal-catalog-update.service ldconfig.service \
+        systemd-ask-password-console.path systemd-ask-password-wall.path \
         systemd-tmpfiles-clean.timer dev-hugepages.mount sys-fs-fuse-connections.mount; do
         ln -sf /dev/null "$units/$unit"
     done

@@ -1,0 +1,37 @@
+"""The node image's name says what is in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.nodes import image
+from slurmpod.rehearsal.nodes.image import digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_same_ingredients_same_name() -> None:
+    assert digest() == digest()
+
+
+def test_another_suite_or_package_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = digest()
+    monkeypatch.setattr(image, "SUITE", "forky")
+    other_suite = digest()
+    monkeypatch.setattr(image, "_OPTIONS", ("--include=systemd",))
+    assert len({before, other_suite, digest()}) == 3
+
+
+def test_another_file_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(image, "FILES", tmp_path)
+    names = {digest()}
+    (tmp_path / "a").write_text("one")
+    names.add(digest())
+    (tmp_path / "a").write_text("two")
+    names.add(digest())
+    (tmp_path / "a").rename(tmp_path / "b")
+    names.add(digest())
+    assert len(names) == 4
