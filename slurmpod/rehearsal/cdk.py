@@ -56,7 +56,12 @@ class Cdk:
         search_path = f"{Path(sys.executable).parent}:{self.variables.get('PATH', '')}"
         return CdkRun(
             arguments,
-            {**self.variables, "PATH": search_path, "CI": "true"},
+            {
+                **self.variables,
+                "PATH": search_path,
+                "CI": "true",
+                "CDK_HOME": str(self.folder / "cdk-home"),  # it caches account ids there
+            },
             log=self.folder / f"cdk-{arguments[0]}.log",
         )
 
