@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from slurmpod.cli.lacks import lacks_text
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
-from slurmpod.rehearsal.nodes.image import bake, image_path
 from slurmpod.rehearsal.progress import Progress
 
 if TYPE_CHECKING:
@@ -35,12 +35,8 @@ def run(_: argparse.Namespace) -> ExitCode:
     if lacks:
         say(lacks_text(lacks))
         return ExitCode.UNPREPARED
-    if image_path().exists():
-        return ExitCode.OK
-    progress = Progress()
     try:
-        with progress.stage("node image baked"):
-            bake(progress.now)
+        baked_image(Progress())
     except BakeFailed as failure:
         say(str(failure))
         return ExitCode.FAILED

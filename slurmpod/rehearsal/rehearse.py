@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmpod.model.cluster import Role
+from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.cloud.isolation import isolated_environment
 from slurmpod.rehearsal.embedded_gateway import embedded_gateway
 from slurmpod.rehearsal.journal import JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.platform.creation import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.scenarios.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -68,7 +68,7 @@ def rehearse(
     """
     for name in clear_dead():
         progress.note(f"cleared what the dead rehearsal {name} had left")
-    image = "" if options.cloud_only else str(bake(progress.now))
+    image = "" if options.cloud_only else str(baked_image(progress))
     with _running_host(_request(environment_file, resolved, options, image)) as host:
         outcome = _run(host, environment_file, resolved, options, progress)
         if options.keep:

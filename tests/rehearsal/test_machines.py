@@ -330,6 +330,16 @@ class TestPowerCut:
             own_machines.power_cut("alpha")
             assert running.result().returncode == -signal.SIGKILL
 
+    def test_also_ends_a_boot(self, own_machines: Machines) -> None:
+        with ThreadPoolExecutor(1) as thread:
+            boot = thread.submit(own_machines.boot, _spec("alpha", 10))
+            console = machines_folder(_directory(own_machines)) / "alpha/console.log"
+            wait_until(console.exists, "the beginning of the boot")
+            own_machines.power_cut("alpha")
+            with pytest.raises(MachineFailed, match="alpha stopped while it booted"):
+                boot.result()
+        own_machines.boot(_spec("alpha", 10))
+
     def test_a_machine_may_shut_itself_down(self, own_machines: Machines) -> None:
         own_machines.boot(_spec("alpha", 10))
         _run(own_machines, "alpha", "systemctl poweroff")
@@ -410,7 +420,7 @@ class TestOwnerDies:
         machines.close()
         assert cgroup is not None
         assert not cgroup.exists()
-        with pytest.raises(MachineFailed):
+        with pytest.raises(MachineFailed, match="is closed"):
             machines.boot(_spec("alpha", 10))
         (tmp_path / "lustre").rmdir()
         with pytest.raises(MachineFailed, match="has been used"):

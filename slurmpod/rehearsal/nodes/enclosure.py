@@ -74,7 +74,12 @@ class Enclosure:
         return self._file_systems
 
     def command(self, command: Sequence[str]) -> list[str]:
-        """Return `command` such that a process of the host runs it inside."""
+        """Return `command` such that a process of the host runs it inside.
+
+        Raises MachineFailed when the enclosure has ended: its pid may be another process's by now.
+        """
+        if self._process.poll() is not None:
+            raise MachineFailed("the network of the machines is closed")
         namespaces = f"/proc/{self._process.pid}/ns"
         return [
             "nsenter",

@@ -82,7 +82,7 @@ class Machine:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-            self._wait_until_ready(readiness, self._process)
+            self._wait_until_ready(readiness)
         self._is_ready = True
 
     def power_off(self) -> None:
@@ -138,13 +138,13 @@ class Machine:
             "ACCELERATOR_KIND": self._spec.accelerator_kind,
         }
 
-    def _wait_until_ready(self, readiness: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    def _wait_until_ready(self, readiness: socket.socket) -> None:
         deadline = time.monotonic() + _BOOT_SECONDS
-        while process.poll() is None and time.monotonic() < deadline:
+        while not self.is_over and time.monotonic() < deadline:
             with contextlib.suppress(TimeoutError):
                 if b"READY=1" in readiness.recv(4096).splitlines():
                     return
-        reason = "did not get ready" if process.poll() is None else "stopped while it booted"
+        reason = "stopped while it booted" if self.is_over else "did not get ready"
         log = self._directory / CONSOLE_LOG
         tail = log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
         raise MachineFailed("\n".join([f"{self._spec.hostname} {reason}; {log} ends with:", *tail]))
