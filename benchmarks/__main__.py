@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measure import Command, Row, medians
+from slurmpod.nodejs import node_executable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,7 +105,8 @@ def _rehearse() -> dict[str, Any]:
 
 def _command(*arguments: str) -> Command:
     search_path = f"{BIN}:{os.environ['PATH']}"
-    return Command(arguments, PROJECT, {**os.environ, "PATH": search_path})
+    variables = {**os.environ, "PATH": search_path, "JSII_NODE": str(node_executable())}
+    return Command(arguments, PROJECT, variables)
 
 
 if __name__ == "__main__":

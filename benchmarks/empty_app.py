@@ -1,7 +1,7 @@
-"""The floor of every synthesis: an app with one empty stack."""
+"""The floor of every synthesis: an app with one stack that has one resource that does nothing."""
 
-from aws_cdk import App, Stack
+from aws_cdk import App, CfnWaitConditionHandle, Stack
 
 app = App()
-Stack(app, "Empty")
+CfnWaitConditionHandle(Stack(app, "Empty"), "Nothing")
 app.synth()

@@ -51,11 +51,15 @@ def medians(commands: Mapping[str, Command], *, runs: int) -> dict[str, float]:
 
 def _time(command: Command) -> float:
     started = time.perf_counter()
-    subprocess.run(
+    result = subprocess.run(
         command.arguments,
         cwd=command.folder,
         env=dict(command.variables),
-        check=True,
-        stdout=subprocess.DEVNULL,
+        check=False,
+        capture_output=True,
+        text=True,
     )
-    return time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    if result.returncode:
+        raise SystemExit(f"{' '.join(command.arguments)} failed:\n{result.stdout}{result.stderr}")
+    return seconds

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from slurmpod.resolve import Resolved, ResolvedGroup
 
 IDLE_TIMEOUT_SECONDS = 120
+JOB_TIMEOUT_SECONDS = 120
+POLL_SECONDS = 0.2
+UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 SACCT_FIELDS = "JobID%8,JobName%10,Partition%9,NNodes%6,NodeList%33,State%9,ExitCode%8"
 
 _JOB = """#!/bin/bash
@@ -41,7 +44,7 @@ def wait_until_idle(shell: Shell) -> str:
             return shell.run(["sinfo"])
         if time.monotonic() > deadline:
             raise CommandFailed(f"not all nodes became idle:\n{shell.run(['sinfo', '--Node'])}")
-        time.sleep(0.2)
+        time.sleep(POLL_SECONDS)
 
 
 def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob:
@@ -54,7 +57,6 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob:
     job = shell.run(
         [
             "sbatch",
-            "--wait",
             "--parsable",
             f"--nodes={min(2, group.count)}",
             "--ntasks-per-node=1",
@@ -63,11 +65,25 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob:
         ],
         stdin=_JOB.format(mount_path=shlex.quote(resolved.file_system.mount_path)),
     )
+    _wait_until_ended(shell, job)
     output = shell.run(["cat", f"{home}/first-job-{job}.out"])
     sacct = ""
     if resolved.accounting:
         sacct = shell.run(["sacct", f"--jobs={job}", f"--format={SACCT_FIELDS}"])
     return FirstJob(sinfo, output, sacct)
+
+
+def _wait_until_ended(shell: Shell, job: str) -> None:
+    """Wait until a job has ended well; `sbatch --wait` would ask only every ten seconds."""
+    deadline = time.monotonic() + JOB_TIMEOUT_SECONDS
+    while True:
+        description = shell.run(["scontrol", "--oneliner", "show", "job", job])
+        if "JobState=COMPLETED" in description:
+            return
+        is_over = not any(f"JobState={state}" in description for state in UNFINISHED)
+        if is_over or time.monotonic() > deadline:
+            raise CommandFailed(f"the first job did not complete:\n{description}")
+        time.sleep(POLL_SECONDS)
 
 
 def _workers(resolved: Resolved) -> ResolvedGroup:
