@@ -42,4 +42,4 @@ class Shell:
                 f"{' '.join(command)} on {self.hostname} ended with {result.returncode}:\n"
                 f"{result.stdout}{result.stderr}"
             )
-        return result.stdout.strip()
+        return result.stdout.rstrip()
