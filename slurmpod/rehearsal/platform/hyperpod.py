@@ -5,11 +5,9 @@ What one creation does, node by node, is in `creation`.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.cloud.cloud_only import new_instance_id
-from slurmpod.rehearsal.cloud.platform import ClusterNode
+from slurmpod.rehearsal.cloud.instances import new_node
 from slurmpod.rehearsal.platform.bundles import download_bundles
 from slurmpod.rehearsal.platform.creation import Creation
 from slurmpod.rehearsal.platform.power import cut_power
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slurmpod.aws.gateway import Gateway
-    from slurmpod.rehearsal.cloud.platform import Cluster, InstanceGroup
+    from slurmpod.rehearsal.cloud.platform import Cluster
     from slurmpod.rehearsal.journal import Journal
     from slurmpod.rehearsal.nodes.machines import Machines
 
@@ -47,7 +45,7 @@ class HyperPod:
         provisioning = read_provisioning(bundles[names[0]].files, names)
         self._offer_file_systems()
         for group in cluster.groups:
-            cluster.nodes += [_new_node(cluster, group) for _ in range(group.instance_count)]
+            cluster.nodes += [new_node(cluster, group) for _ in range(group.instance_count)]
         self._journal.note(cluster.name, f"{len(cluster.nodes)} instances have addresses")
         Creation(
             cluster=cluster,
@@ -73,16 +71,3 @@ class HyperPod:
             content = self._folder / "file_systems" / file_system.file_system_id
             content.mkdir(parents=True, exist_ok=True)
             self._machines.add_file_system(file_system.source, content)
-
-
-def _new_node(cluster: Cluster, group: InstanceGroup) -> ClusterNode:
-    interface = cluster.network.create_interface(group)
-    return ClusterNode(
-        instance_id=new_instance_id(),
-        group=group.name,
-        instance_type=group.instance_type,
-        private_ip=interface.private_ip,
-        private_dns_hostname=interface.private_dns_hostname,
-        launched_at=datetime.now(UTC),
-        interface=interface,
-    )
