@@ -21,7 +21,7 @@ main() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
     .venv/bin/python -m compileall -q slurmpod stacks # where Python may not write, start-up is slow
     echo "setup: installing the CDK command line into node_modules"
-    PATH="$PWD/.venv/bin:$PATH" npm ci --no-audit --no-fund --loglevel=error
+    PATH="$PWD/.venv/bin:$PATH" npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
     echo "$wanted" >"$STAMP"
 }
 

@@ -135,7 +135,8 @@ def _missing_kernel() -> Iterator[Lack]:
             fix="load it with: modprobe overlay",
         )
     hierarchy = cgroups.hierarchy()
-    if hierarchy is None or not os.access(hierarchy, os.W_OK):
+    is_root = os.geteuid() == 0  # nobody else may write there, which is not worth a second problem
+    if hierarchy is None or (is_root and not os.access(hierarchy, os.W_OK)):
         yield Lack(
             what="a writable cgroup v2 hierarchy",
             why="each machine's systemd keeps its services in control groups",
