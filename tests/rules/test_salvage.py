@@ -39,3 +39,16 @@ def test_without_what_everything_needs_rules_are_silent(lost: str) -> None:
     rules = {rule for rule, _ in found(text)}
     assert rules <= {"ENV-002", "ENV-004"}
     assert rules
+
+
+def test_a_wrong_name_or_type_does_not_hide_what_rules_find_elsewhere() -> None:
+    text = (
+        DEV.replace("name: dev", f"name: {'a' * 64}")
+        .replace("capacity_gib: 1200", "capacity_gib: 1300")
+        .replace("instance_type: ml.m5.xlarge", "instance_type: m5.xlarge")
+    )
+    assert found(text) == [
+        ("ENV-004", line_of(text, "name: aaa")),
+        ("STO-001", line_of(text, "1300")),
+        ("ENV-004", line_of(text, "m5.xlarge")),
+    ]
