@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -42,6 +43,7 @@ def main() -> None:
         write_state(folder, state)
         threading.Thread(target=_watch_starter, args=(folder, state, ended), daemon=True).start()
         ended.wait(request.lifetime_seconds)
+    shutil.rmtree(folder, ignore_errors=True)  # our starter does it, too, if it still lives
     os._exit(0)  # threads of an unfinished deployment must not hold us
 
 

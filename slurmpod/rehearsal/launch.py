@@ -164,8 +164,8 @@ def remove_if_dead(folder: Path) -> bool:
         except BlockingIOError:
             return False
         clear_if_dead(folder)
-        shutil.rmtree(folder)
-    return True
+        shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
 
 
 def _running() -> Iterator[Rehearsal]:

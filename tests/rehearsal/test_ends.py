@@ -84,13 +84,15 @@ class TestDeath:
         assert workplace.run("rehearsal", "down").returncode == 0
         assert_nothing_left(workplace)
 
-    def test_the_host_process_ends_when_only_the_command_is_killed(
-        self, workplace: Workplace
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+    def test_nothing_is_left_when_only_the_command_is_killed(
+        self, workplace: Workplace, number: signal.Signals
     ) -> None:
         with workplace.start("rehearse", DEV) as process:
             wait_until(lambda: STAGES["booting"](workplace), "machines")
-            process.kill()
+            process.send_signal(number)
         wait_until(lambda: workplace.processes() == [], "all processes of the rehearsal end")
+        wait_until(lambda: workplace.rehearsals() == [], "the folder goes")
 
 
 class TestFailure:
