@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def check_slurmctld(machine: Machine) -> None:
     except CommandFailed as error:
         raise NotYet(error.reason, fix) from None
     if " is UP" not in answer:
-        raise NotYet(f"slurmctld does not answer: {answer}", fix)
+        why = units.last_error(machine, "slurmctld")
+        raise NotYet(f"slurmctld does not answer: {answer.strip()}; its last words: {why}", fix)
 
 
 def values(text: str, keyword: str) -> list[str]:

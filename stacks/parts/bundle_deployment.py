@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from aws_cdk import aws_s3_deployment
+from aws_cdk import RemovalPolicy, aws_logs, aws_s3_deployment
 from constructs import Construct
 
 if TYPE_CHECKING:
@@ -46,9 +46,23 @@ class BundleDeployment(Construct):
                     aws_s3_deployment.Source.asset(directory),
                     *(_deploy_time_file(bundle, path, values) for path in bundle.deploy_time_files),
                 ],
+                log_group=_log_group(self),
                 prune=False,
                 retain_on_delete=True,
             )
+
+
+def _log_group(scope: Construct) -> aws_logs.LogGroup:
+    """Return the function's log group, made before the function.
+
+    The CDK's own is made after it, and fails when the function has already written.
+    """
+    return aws_logs.LogGroup(
+        scope,
+        "Log",
+        retention=aws_logs.RetentionDays.ONE_MONTH,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
 
 
 def _write_static_files(bundle: Bundle, directory: Path) -> None:

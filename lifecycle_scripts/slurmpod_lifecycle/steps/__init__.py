@@ -10,12 +10,14 @@ from slurmpod_lifecycle.steps.mount_fsx import MountFsx
 from slurmpod_lifecycle.steps.self_check import SelfCheck
 from slurmpod_lifecycle.steps.slurmctld import Slurmctld
 from slurmpod_lifecycle.steps.slurmd import Slurmd
+from slurmpod_lifecycle.steps.user_folder import UserFolder
 
 if TYPE_CHECKING:
     from slurmpod_lifecycle.node import Node, NodeStep
 
 STEPS: tuple[type[NodeStep], ...] = (
     MountFsx,
+    UserFolder,
     BarDaemons,
     Accounting,
     Slurmctld,

@@ -22,6 +22,7 @@ DATABASE = "slurm_acct_db"
 SQL = f"""\
 CREATE DATABASE IF NOT EXISTS {DATABASE};
 CREATE USER IF NOT EXISTS {slurm.USER}@localhost IDENTIFIED VIA unix_socket;
+ALTER USER {slurm.USER}@localhost IDENTIFIED VIA unix_socket;
 GRANT ALL PRIVILEGES ON {DATABASE}.* TO {slurm.USER}@localhost;
 """
 

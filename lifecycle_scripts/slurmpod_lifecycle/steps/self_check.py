@@ -17,6 +17,7 @@ from slurmpod_lifecycle.steps.slurmd import not_listed
 EARLIER_REASONS = ("Action:", "Not responding", "Node unexpectedly rebooted")
 """Why a node may be DOWN that this one replaces: HyperPod, or an operator, resumes it later."""
 
+POWERED_OFF = {"POWERED_DOWN", "POWERING_UP", "POWERING_DOWN"}
 
 FIX = (
     "remove the reason, then run 'scontrol update nodename=... state=resume'; 'slurmd -C' on the"
@@ -60,6 +61,9 @@ class SelfCheck(NodeStep):
     def _explain_stopped_slurmd(self) -> str:
         """Pass a node that waits for its line in slurm.conf; raise NotYet for any other reason."""
         if not_listed(self.node.machine):
+            if self.node.role is Role.LOGIN:
+                slurm.command(self.node.machine, "sinfo", "--noheader")
+                return f"warning: slurm.conf does not list {self.node.name}; commands work"
             return f"warning: {self.node.name} joins when slurm.conf lists it"
         reason = f"slurmd does not run: {units.last_error(self.node.machine, 'slurmd')}"
         raise NotYet(reason, "run 'journalctl -u slurmd' on the node")
@@ -74,7 +78,9 @@ def judge_node(description: str) -> str:
     state = _field(r"\bState=(\S+)", description)
     reason = _field(r"\bReason=(.*?)(?: \[\S+\])?$", description) or "none given"
     words = set(re.split(r"[+*]", state))
-    if "*" in state or words & {"UNKNOWN", "NOT_RESPONDING"}:
+    # HyperPod's nodes are CLOUD nodes: IDLE and POWERED_DOWN before their slurmd says a word.
+    was_never_up = bool(words & POWERED_OFF) and "SlurmdStartTime=None" in description
+    if "*" in state or words & {"UNKNOWN", "NOT_RESPONDING"} or was_never_up:
         raise NotYet(f"slurmctld has not heard of this node yet ({state})", FIX)
     held_down = "DOWN" in words and reason.startswith(EARLIER_REASONS)
     if "INVALID_REG" in words or ("DOWN" in words and not held_down):

@@ -64,7 +64,8 @@ def not_listed(machine: Machine) -> bool:
 def drop_in(controller_address: str, mount_unit: str) -> str:
     """Return what slurmd's unit needs beyond the image's.
 
-    It is started again without end, and after a reboot not before the shared file system.
+    It is started again without end, and after a reboot not before the shared file system. The
+    option is one word, which systemd passes on as one however the unit refers to it.
     """
     return f"""\
 [Unit]
@@ -73,7 +74,7 @@ After={mount_unit}
 StartLimitIntervalSec=0
 
 [Service]
-Environment="SLURMD_OPTIONS=--conf-server {controller_address}:{slurm.SLURMCTLD_PORT}"
+Environment=SLURMD_OPTIONS=--conf-server={controller_address}:{slurm.SLURMCTLD_PORT}
 Restart=on-failure
 RestartSec=5
 """

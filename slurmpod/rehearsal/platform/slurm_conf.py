@@ -73,7 +73,7 @@ def _node_line(node: SlurmNode) -> str:
     gres = f" Gres=gpu:{node.gpus}" if node.gpus else ""
     return (
         f"NodeName={node.name} NodeHostname={node.name} NodeAddr={node.address}"
-        f" CPUs={node.cpus}{gres} State=UNKNOWN"
+        f" CPUs={node.cpus}{gres} State=CLOUD"
     )
 
 

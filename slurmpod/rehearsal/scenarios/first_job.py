@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmpod.model.cluster import Role
@@ -52,8 +52,6 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob:
     sinfo = wait_until_idle(shell)
     group = _workers(resolved)
     home = f"{resolved.file_system.mount_path}/{shell.user}"
-    root = replace(shell, user="root")
-    root.run(["install", "--directory", f"--owner={shell.user}", home])
     job = shell.run(
         [
             "sbatch",

@@ -37,7 +37,15 @@ def test_slurmdbd_is_let_in_by_its_user_not_by_a_password(step: Accounting) -> N
 def test_statements_may_be_repeated(step: Accounting) -> None:
     step.apply()
     statements = machine_of(step.node).inputs["mariadb"].splitlines()
-    assert all("IF NOT EXISTS" in line or line.startswith("GRANT") for line in statements)
+    assert all(
+        "IF NOT EXISTS" in line or line.startswith(("ALTER", "GRANT")) for line in statements
+    )
+
+
+def test_a_database_user_that_the_image_has_already_logs_in_the_same_way(step: Accounting) -> None:
+    step.apply()
+    statements = machine_of(step.node).inputs["mariadb"]
+    assert "ALTER USER slurm@localhost IDENTIFIED VIA unix_socket;" in statements
 
 
 def test_its_configuration_is_readable_by_slurm_alone(step: Accounting) -> None:

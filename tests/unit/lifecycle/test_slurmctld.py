@@ -67,11 +67,12 @@ class TestApply:
         with pytest.raises(NotYet, match="slurmctld does not start: fatal: CLUSTER ID MISMATCH"):
             controller.apply()
 
-    def test_a_daemon_that_does_not_answer_is_waited_for(self) -> None:
+    def test_a_daemon_that_does_not_answer_is_waited_for_with_its_last_words(self) -> None:
         controller = step()
         ping = PING.replace("UP", "DOWN")
         machine_of(controller.node).reply("/opt/slurm/bin/scontrol ping", ping)
-        with pytest.raises(NotYet, match="is DOWN"):
+        machine_of(controller.node).reply("journalctl", "fatal: No switches configured\n")
+        with pytest.raises(NotYet, match=r"is DOWN.*fatal: No switches configured"):
             controller.apply()
 
 

@@ -23,7 +23,7 @@ def step(request: pytest.FixtureRequest) -> Slurmd:
 def test_it_asks_the_controller_for_its_configuration(step: Slurmd) -> None:
     step.apply()
     machine = machine_of(step.node)
-    assert 'SLURMD_OPTIONS=--conf-server 10.0.128.10:6817"' in machine.files[DROP_IN]
+    assert "Environment=SLURMD_OPTIONS=--conf-server=10.0.128.10:6817\n" in machine.files[DROP_IN]
     assert machine.ran.index("systemctl daemon-reload") < machine.ran.index(
         "systemctl restart slurmd"
     )

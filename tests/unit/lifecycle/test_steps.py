@@ -12,7 +12,7 @@ from tests.unit.lifecycle.fakes import node
 @pytest.mark.parametrize(
     ("role", "names"),
     [
-        (Role.CONTROLLER, "mount_fsx bar_daemons accounting slurmctld self_check"),
+        (Role.CONTROLLER, "mount_fsx user_folder bar_daemons accounting slurmctld self_check"),
         (Role.LOGIN, "mount_fsx bar_daemons slurmd self_check"),
         (Role.WORKER, "mount_fsx bar_daemons slurmd self_check"),
     ],
@@ -23,7 +23,7 @@ def test_each_role_has_its_steps(role: Role, names: str) -> None:
 
 def test_without_accounting_its_step_is_left_out() -> None:
     names = [step.name for step in steps_for(node(Role.CONTROLLER, accounting=False))]
-    assert names == ["mount_fsx", "bar_daemons", "slurmctld", "self_check"]
+    assert names == ["mount_fsx", "user_folder", "bar_daemons", "slurmctld", "self_check"]
 
 
 def test_every_need_is_the_name_of_an_earlier_step() -> None:
@@ -31,10 +31,10 @@ def test_every_need_is_the_name_of_an_earlier_step() -> None:
         assert set(step.needs) <= {earlier.name for earlier in STEPS[:index]}
 
 
-def test_the_self_check_comes_after_everything_else() -> None:
+def test_the_self_check_comes_after_everything_that_must_succeed() -> None:
     *others, last = STEPS
     assert last.name == "self_check"
-    assert set(last.needs) == {step.name for step in others}
+    assert set(last.needs) == {step.name for step in others if step.required}
 
 
 def test_no_step_needs_one_that_may_fail() -> None:
