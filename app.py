@@ -50,7 +50,7 @@ def main() -> ExitCode:
 
 def _environment_file(name: str | None) -> Path | None:
     """Return the file that `-c env=` means: a path to a YAML file or a name in environments/."""
-    if name and name.endswith((".yaml", ".yml")):
+    if name and (os.sep in name or name.endswith((".yaml", ".yml"))):
         return Path(name)
     known = sorted(path.stem for path in ENVIRONMENTS.glob("*.yaml"))
     if name in known:

@@ -37,12 +37,14 @@ require_python() {
 
 # What decides about the content of .venv and node_modules.
 fingerprint() {
-    cat requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh <("$PYTHON" --version) |
+    cat requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh \
+        <("$PYTHON" --version) <(pwd) |
         sha256sum | cut -d' ' -f1
 }
 
 create_virtual_environment() {
-    if [[ -x .venv/bin/python ]] && .venv/bin/python -c 'import pip' 2>/dev/null; then
+    if [[ -f .venv/.made-at && $(<.venv/.made-at) == "$PWD" ]] &&
+        .venv/bin/python -c 'import pip' 2>/dev/null; then
         return
     fi
     rm -rf .venv
@@ -51,6 +53,7 @@ create_virtual_environment() {
     fi
     echo "setup: creating the virtual environment .venv"
     "$PYTHON" -m venv .venv
+    pwd >.venv/.made-at # its scripts name this folder: moved elsewhere, it is made again
 }
 
 # Debian and Ubuntu leave the module that makes virtual environments to a package of its own.

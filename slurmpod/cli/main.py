@@ -33,6 +33,8 @@ def main() -> NoReturn:
     arguments = sys.argv[1:]
     if _is_brief(arguments):
         startup.prepare()
+    else:
+        _end_in_good_order()
     _make_streams_writable()
     code = run(arguments)
     if _is_brief(arguments):
@@ -85,6 +87,15 @@ def _say_unexpected(error: Exception) -> None:
     say("This is a mistake in slurmpod; the same command with --debug shows where.")
 
 
+def _end_in_good_order() -> None:
+    """Let a closed terminal, or a polite kill, do what Ctrl-C does; `nohup` keeps its meaning."""
+    import signal  # only needed by commands that hold something
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
 def _dispatch(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(help_text())
@@ -111,11 +122,22 @@ def _run_command(name: str, rest: Sequence[str]) -> int:
     )
     module.add_arguments(parser)
     parser.add_argument("--debug", action="store_true", help="show where an unexpected error arose")
+    own, after_dashes = _split_at_dashes(rest)
     try:
-        options = parser.parse_args(rest)
+        # --debug is for `run`, wherever it stands; actions of a command would not know it.
+        options = parser.parse_args([word for word in own if word != "--debug"])
     except SystemExit as wanted:  # after --help, or a usage error that argparse has shown
         return int(wanted.code or 0)
+    options.after_dashes = after_dashes
     return int(module.run(options))
+
+
+def _split_at_dashes(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return our own arguments and, behind `--`, those of a command that we pass on."""
+    if "--" not in words:
+        return list(words), []
+    at = words.index("--")
+    return list(words[:at]), list(words[at + 1 :])
 
 
 def help_text() -> str:

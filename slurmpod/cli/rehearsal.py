@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from slurmpod.cli.output import print_json, say
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.cloud.isolation import (
+    is_read_by_aws_tools,
+    isolated_environment,
+    process_environment,
+)
 from slurmpod.rehearsal.embedded_gateway import embedded_gateway
 from slurmpod.rehearsal.launch import clear_dead, end, running
 from slurmpod.rehearsal.nodes.enter import enter_command
@@ -16,6 +21,7 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Mapping
 
     from slurmpod.rehearsal.launch import Rehearsal
 
@@ -30,11 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="show the rehearsals that run")
     listing.add_argument("--json", action="store_true", help="print them as JSON")
     variables = actions.add_parser("env", help='lead AWS tools there: eval "$(... env)"')
-    shell = actions.add_parser("shell", help="open a shell on a node, or run a command there")
+    shell = actions.add_parser("shell", help="open a shell on a node; with -- COMMAND, run that")
     shell.add_argument("node", help="host name, instance id, or group (its first node)")
-    shell.add_argument(
-        "command", nargs="*", metavar="-- COMMAND", help="a command in place of a login shell"
-    )
     shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
     down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
     for action in (variables, shell, down):
@@ -48,6 +51,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.action == "down":
         for name in clear_dead():
             say(f"cleared what the dead rehearsal {name} had left")
+        if not running():
+            return ExitCode.OK
     try:
         return _act(_chosen(options.id), options)
     except NotThere as error:
@@ -57,15 +62,21 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _act(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
     if options.action == "env":
-        sys.stdout.writelines(
-            f"export {name}={shlex.quote(value)}\n" for name, value in rehearsal.variables.items()
-        )
+        sys.stdout.writelines(_shell_lines(rehearsal.variables))
         return ExitCode.OK
     if options.action == "shell":
-        _become(_shell_command(rehearsal, options.node, options.command, options.user))
+        _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))
     end(rehearsal)
     say(f"{rehearsal.identifier} is gone")
     return ExitCode.OK
+
+
+def _shell_lines(variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a shell has to do so that AWS tools started from it go there and nowhere else."""
+    for name in sorted(set(filter(is_read_by_aws_tools, os.environ)) - set(variables)):
+        yield f"unset {shlex.quote(name)}\n"
+    for name, value in variables.items():
+        yield f"export {name}={shlex.quote(value)}\n"
 
 
 def _list(*, as_json: bool) -> ExitCode:
@@ -125,10 +136,11 @@ def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: st
 def _hostname(rehearsal: Rehearsal, node: str) -> str:
     """Return the host name of a node given by host name, instance id or group."""
     request = rehearsal.request
-    gateway = embedded_gateway(
-        rehearsal.state.endpoint, account=request.account, region=request.region
-    )
-    nodes = gateway.cluster_nodes(request.name)
+    with process_environment(isolated_environment(os.environ, rehearsal.variables)):
+        gateway = embedded_gateway(
+            rehearsal.state.endpoint, account=request.account, region=request.region
+        )
+        nodes = gateway.cluster_nodes(request.name)
     for found in nodes:
         if node in (found.hostname, found.instance_id, found.group):
             return found.hostname

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lacks import lacks_text
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.launch import RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cloud-only", action="store_true", help="deploy without nodes: no Linux, no root needed"
     )
-    parser.add_argument("--port", type=int, help="port of the embedded AWS (default: a free one)")
+    parser.add_argument("--port", type=_port, help="port of the embedded AWS (default: a free one)")
     parser.add_argument("--json", action="store_true", help="print what was seen as JSON")
 
 
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         lacks = missing(sum(group.count for group in resolved.groups))
         if lacks:
             say(lacks_text(lacks))
-            say(f"or rehearse without nodes: slurmpod rehearse --cloud-only {options.file}")
+            say_next("rehearse --cloud-only", options.file)
             return ExitCode.UNPREPARED
     progress = Progress()
     wanted = Options(cloud_only=options.cloud_only, keep=options.keep, port=options.port)
@@ -52,3 +53,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     else:
         print_outcome(outcome)
     return ExitCode.OK
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise ArgumentTypeError(f"'{text}' is no port: a number from 1 to 65535")
+    return int(text)

@@ -37,7 +37,7 @@ class Cdk:
     def synthesize(self, environment_file: Path) -> CdkRun:
         """Synthesize this project's app for one environment into the assembly."""
         return self._start(
-            "synth", "--all", "--quiet", "--strict", "--no-lookups",
+            "synth", "--quiet", "--strict", "--no-lookups",
             "--context", f"env={environment_file.absolute()}", "--output", str(self.assembly),
         )  # fmt: skip
 

@@ -18,9 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
+from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
+from slurmpod.rehearsal.cloud.loopback import PortInUse
+from slurmpod.rehearsal.cloud.moto_setup import WrongMotoVersion
 from slurmpod.rehearsal.cloud.server import EmbeddedAws
 from slurmpod.rehearsal.embedded_gateway import embedded_gateway
 from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.platform.hyperpod import HyperPod
 from slurmpod.rehearsal.state import KEEP, State, read_request, write_state
@@ -33,13 +37,17 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the rehearsal whose folder is the only argument, until it is told to end."""
+    os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
     folder = Path(sys.argv[1])
     request = read_request(folder)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     with contextlib.ExitStack() as stack:
-        state = _start(stack, folder, request)
+        try:
+            state = _start(stack, folder, request)
+        except (PortInUse, MachineFailed, WrongMotoVersion, OSError) as error:
+            sys.exit(str(error))  # into the log, whose end the starting command shows
         write_state(folder, state)
         threading.Thread(target=_watch_starter, args=(folder, state, ended), daemon=True).start()
         ended.wait(request.lifetime_seconds)
@@ -51,6 +59,8 @@ def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State
     aws = stack.enter_context(
         EmbeddedAws(account=request.account, region=request.region, port=request.port)
     )
+    isolated = isolated_environment(os.environ, aws.environment())
+    stack.enter_context(process_environment(isolated))  # before anything looks at AWS settings
     gateway = embedded_gateway(aws.endpoint, account=request.account, region=request.region)
     aws.start(_platform(stack, folder, request, gateway))
     return State(os.getpid(), aws.endpoint, kept=False)

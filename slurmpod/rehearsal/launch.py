@@ -68,6 +68,7 @@ class Host:
 
     def __init__(self, folder: Path, process: subprocess.Popen[bytes]) -> None:
         self.folder = folder
+        self.is_kept = False
         self._process = process
 
     @classmethod
@@ -79,7 +80,8 @@ class Host:
             fcntl.flock(lock, fcntl.LOCK_EX)
             write_request(folder, request)
             process = subprocess.Popen(
-                [sys.executable, "-m", "slurmpod.rehearsal.host", str(folder)],
+                [sys.executable, "-P", "-m", "slurmpod.rehearsal.host", str(folder)],
+                cwd="/",
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -98,14 +100,19 @@ class Host:
             if self._process.poll() is not None:
                 break
             time.sleep(0.02)
-        printed = (self.folder / LOG_FILE).read_text(errors="replace").splitlines()
-        raise RehearsalFailed("\n".join(printed[-LINES_SHOWN:]))
+        raise RehearsalFailed(self._last_words())
+
+    def require_running(self) -> None:
+        """Raise RehearsalFailed when the host process has ended by itself."""
+        if self._process.poll() is not None:
+            raise RehearsalFailed(self._last_words())
 
     def keep(self) -> None:
         """Let the rehearsal outlive this process."""
         assert self._process.stdin  # noqa: S101  # opened as a pipe
         self._process.stdin.write(KEEP)
         self._process.stdin.close()
+        self.is_kept = True
 
     def end(self) -> None:
         """End the host process, all that it owns, and remove the folder; may be repeated."""
@@ -117,6 +124,15 @@ class Host:
             self._process.kill()
             self._process.wait()
         remove_if_dead(self.folder)
+
+    def _last_words(self) -> str:
+        printed = (self.folder / LOG_FILE).read_text(errors="replace").splitlines()
+        if printed:
+            return "\n".join(printed[-LINES_SHOWN:])
+        status = self._process.poll()
+        if status is None:
+            return f"the embedded AWS did not start within {START_TIMEOUT_SECONDS} s"
+        return f"the rehearsal's own process ended with status {status}"
 
 
 def running() -> tuple[Rehearsal, ...]:
@@ -176,7 +192,7 @@ def _running() -> Iterator[Rehearsal]:
 
 
 def _folders() -> list[Path]:
-    return sorted(rehearsals().iterdir()) if rehearsals().is_dir() else []
+    return sorted(path for path in rehearsals().glob("*") if path.is_dir())
 
 
 def _is_locked(folder: Path) -> bool:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ class Progress:
     def now(self, detail: str) -> None:
         """Show what the running stage is doing; only a terminal shows it."""
         if self._status:
-            self._status.update(f"{self._title} [dim]· {detail}[/dim]")
+            self._status.update(f"{self._title} [dim]· {escape(detail)}[/dim]")
 
     def note(self, text: str) -> None:
         """Show a line that stays."""

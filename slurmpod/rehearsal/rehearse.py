@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from slurmpod.model.cluster import Role
 from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
+from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
 from slurmpod.rehearsal.embedded_gateway import embedded_gateway
 from slurmpod.rehearsal.journal import JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
@@ -45,14 +45,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rehearsal showed; without nodes there is no first job.
+    """What a rehearsal showed; without machines, or without workers, there is no first job.
 
+    `entrance` is the host name of the node that users enter.
     `boot_seconds` is the time from the cluster's creation until all its nodes were in service.
     """
 
     endpoint: str
     stacks: tuple[Stack, ...]
     nodes: tuple[ClusterNode, ...]
+    entrance: str
     first_job: FirstJob | None
     boot_seconds: float | None
     kept: Rehearsal | None
@@ -100,12 +102,17 @@ def _running_host(request: Request) -> Iterator[Host]:
     try:
         yield host
     except (CdkFailed, CommandFailed, MachineFailed, RehearsalFailed) as failure:
-        logs = keep_logs(host.folder)
-        host.end()
-        raise RehearsalFailed(f"{failure}\nlogs: {logs}") from failure
-    except BaseException:
-        host.end()
-        raise
+        raise RehearsalFailed(f"{failure}\n{_kept_logs(host.folder)}") from failure
+    finally:
+        if not host.is_kept:
+            host.end()
+
+
+def _kept_logs(folder: Path) -> str:
+    try:
+        return f"logs: {keep_logs(folder)}"
+    except OSError as error:  # a full disk, say: it must not hide the failure that comes first
+        return f"its logs could not be kept: {error.strerror}"
 
 
 def _run(
@@ -114,49 +121,63 @@ def _run(
     with progress.stage("embedded AWS started"):
         rehearsal = host.wait_until_ready()
     environment = isolated_environment(os.environ, rehearsal.variables)
-    cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
+    with process_environment(environment):  # our own calls, too, lead nowhere else
+        cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
+        _deploy(host, cdk, environment_file, resolved, progress)
+        return _use(rehearsal, resolved, options, progress)
+
+
+def _deploy(
+    host: Host, cdk: Cdk, environment_file: Path, resolved: Resolved, progress: Progress
+) -> None:
+    journal = JournalReader(host.folder)
+
+    def watch() -> None:
+        host.require_running()
+        for event in journal.new_events():
+            progress.now(f"{event.subject}: {event.what}")
+
     with (
         progress.stage("account bootstrapped, templates synthesized"),
         cdk.bootstrap(account=resolved.account, region=resolved.region) as bootstrap,
         cdk.synthesize(environment_file) as synthesis,
     ):
-        bootstrap.wait()
-        synthesis.wait()
-    gateway = embedded_gateway(
-        rehearsal.state.endpoint, account=resolved.account, region=resolved.region
-    )
-    _deploy(rehearsal, cdk, gateway, resolved, progress)
-    nodes = gateway.cluster_nodes(resolved.name)
-    first_job = None
-    if not options.cloud_only:
-        with progress.stage("first job run"):
-            first_job = run_first_job(Shell(host.folder, _entrance(nodes, resolved)), resolved)
-    return Outcome(
-        endpoint=rehearsal.state.endpoint,
-        stacks=gateway.stacks(resolved.stacks.in_order()),
-        nodes=nodes,
-        first_job=first_job,
-        boot_seconds=_boot_seconds(host.folder),
-        kept=rehearsal if options.keep else None,
-    )
-
-
-def _deploy(
-    rehearsal: Rehearsal, cdk: Cdk, gateway: Gateway, resolved: Resolved, progress: Progress
-) -> None:
-    journal = JournalReader(rehearsal.folder)
-
-    def watch() -> None:
-        for event in journal.new_events():
-            progress.now(f"{event.subject}: {event.what}")
-
+        bootstrap.wait(watch)
+        synthesis.wait(watch)
     try:
         with progress.stage("stacks deployed"), cdk.deploy() as run:
             run.wait(watch)
     except CdkFailed as error:
-        stacks = gateway.stacks(resolved.stacks.in_order())
+        host.require_running()
+        stacks = _gateway(host.wait_until_ready()).stacks(resolved.stacks.in_order())
         reasons = [f"{stack.name}: {stack.failure}" for stack in stacks if stack.failure]
         raise RehearsalFailed("\n".join(reasons) or str(error)) from error
+
+
+def _use(rehearsal: Rehearsal, resolved: Resolved, options: Options, progress: Progress) -> Outcome:
+    gateway = _gateway(rehearsal)
+    nodes = gateway.cluster_nodes(resolved.name)
+    entrance = _entrance(nodes, resolved)
+    first_job = None
+    if not options.cloud_only:
+        with progress.stage("first job run"):
+            first_job = run_first_job(Shell(rehearsal.folder, entrance), resolved)
+    return Outcome(
+        endpoint=rehearsal.state.endpoint,
+        stacks=gateway.stacks(resolved.stacks.in_order()),
+        nodes=nodes,
+        entrance=entrance,
+        first_job=first_job,
+        boot_seconds=_boot_seconds(rehearsal.folder),
+        kept=rehearsal if options.keep else None,
+    )
+
+
+def _gateway(rehearsal: Rehearsal) -> Gateway:
+    request = rehearsal.request
+    return embedded_gateway(
+        rehearsal.state.endpoint, account=request.account, region=request.region
+    )
 
 
 def _entrance(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -51,19 +55,22 @@ def print_outcome(outcome: Outcome) -> None:
         if outcome.first_job.sacct:
             _print_text(console, "Its record (sacct)", outcome.first_job.sacct)
     if outcome.kept:
-        print_kept(outcome.kept, console)
+        print_kept(outcome.kept, outcome.entrance, console)
 
 
-def print_kept(rehearsal: Rehearsal, console: Console) -> None:
+def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
     """Print how to look around in a rehearsal that is left up, and how to take it down."""
     identifier = rehearsal.identifier
+    sudo = "sudo " if "SUDO_USER" in os.environ else ""
+    ours = f"{sudo}{shlex.quote(sys.argv[0])} rehearsal"
+    aws = shlex.quote(str(Path(sys.executable).parent / "aws"))
     commands = [
-        f'eval "$(.venv/bin/slurmpod rehearsal env --id {identifier})"',
-        f".venv/bin/aws sagemaker list-cluster-nodes --cluster-name {rehearsal.request.name}",
+        f'eval "$({ours} env --id {identifier})"',
+        f"{aws} sagemaker list-cluster-nodes --cluster-name {rehearsal.request.name}",
     ]
     if not rehearsal.request.cloud_only:
-        commands.append(f".venv/bin/slurmpod rehearsal shell login --id {identifier}")
-    commands.append(f".venv/bin/slurmpod rehearsal down --id {identifier}")
+        commands.append(f"{ours} shell {entrance} --id {identifier}")
+    commands.append(f"{ours} down --id {identifier}")
     _print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))
 
 

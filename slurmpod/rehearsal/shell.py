@@ -29,14 +29,20 @@ class Shell:
 
     def run(self, command: Sequence[str], *, stdin: str = "") -> str:
         """Run a command and return what it prints; raises CommandFailed."""
-        result = subprocess.run(
-            enter_command(self.folder, self.hostname, command, user=self.user),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=COMMAND_TIMEOUT_SECONDS,
-        )
+        try:
+            result = subprocess.run(
+                enter_command(self.folder, self.hostname, command, user=self.user),
+                input=stdin,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=COMMAND_TIMEOUT_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise CommandFailed(
+                f"{' '.join(command)} on {self.hostname} did not end"
+                f" within {COMMAND_TIMEOUT_SECONDS} s"
+            ) from None
         if result.returncode:
             raise CommandFailed(
                 f"{' '.join(command)} on {self.hostname} ended with {result.returncode}:\n"

@@ -50,18 +50,18 @@ class Workplace:
             "NO_COLOR": "1",
         }
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", "from slurmpod.cli.main import main; main()", *arguments],
-            cwd=self.project,
+            [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
+            cwd=cwd or self.project,
             env=self.variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        with self.start(*arguments) as process:
+    def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        with self.start(*arguments, cwd=cwd) as process:
             stdout, stderr = process.communicate(timeout=300)
         return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
 

@@ -124,7 +124,43 @@ class TestFailure:
         assert_nothing_left(workplace)
 
 
+class TestSurroundings:
+    def test_what_the_user_has_set_up_for_other_things_does_no_harm(
+        self, workplace: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "a folder"
+        folder.mkdir()
+        (folder / "secrets.py").write_text("raise SystemExit('the wrong module')")
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("AWS_PROFILE", "there-is-none")
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER", "http://127.0.0.1:1")
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+        old_umask = os.umask(0o077)
+        try:
+            result = workplace.run("rehearse", str(PROJECT / DEV), cwd=folder)
+        finally:
+            os.umask(old_umask)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.count("sees /fsx") == 2
+        assert_nothing_left(workplace)
+
+    def test_a_cluster_without_workers_runs_no_job(
+        self, workplace: Workplace, tmp_path: Path
+    ) -> None:
+        empty = tmp_path / "empty.yaml"
+        empty.write_text((PROJECT / DEV).read_text().replace("count: 2", "count: 0"))
+        result = workplace.run("rehearse", str(empty))
+        assert result.returncode == 0, result.stderr
+        assert "Output of the first job" not in result.stdout
+
+
 class TestRefusal:
+    @pytest.mark.parametrize("port", ["0", "99999", "-1", "http"])
+    def test_a_port_that_is_none_is_refused(self, workplace: Workplace, port: str) -> None:
+        result = workplace.run("rehearse", DEV, "--cloud-only", f"--port={port}")
+        assert result.returncode == 2
+        assert f"'{port}' is no port: a number from 1 to 65535" in result.stderr
+
     def test_a_port_in_use_is_named(self, workplace: Workplace) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]

@@ -32,7 +32,7 @@ class Kept:
         self.workplace = workplace
         self.shown = shown
         lines = workplace.run("rehearsal", "env").stdout.splitlines()
-        assigned = [line.removeprefix("export ").split("=", 1) for line in lines]
+        assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
         self.variables = {name: value.strip("'") for name, value in assigned}
 
     def aws(self, *arguments: str) -> Any:
@@ -155,6 +155,20 @@ class TestLookingAround:
     def test_a_shell_opens_on_a_node_of_a_group(self, kept: Kept) -> None:
         assert kept.on("login", "hostname").startswith("ip-10-0-")
         assert kept.on("login", "whoami") == "ubuntu"
+
+    def test_options_may_stand_before_the_command(self, kept: Kept) -> None:
+        (folder,) = kept.workplace.rehearsals()
+        options = ("--id", folder.name, "--user", "root")
+        result = kept.workplace.run("rehearsal", "shell", "login", *options, "--", "id", "-u")
+        assert result.stdout == "0\n", result.stderr
+
+    def test_what_the_user_had_set_for_aws_is_unset(
+        self, kept: Kept, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_PROFILE", "prod")
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://elsewhere")
+        lines = kept.workplace.run("rehearsal", "env").stdout.splitlines()
+        assert lines[:2] == ["unset AWS_ENDPOINT_URL_S3", "unset AWS_PROFILE"]
 
     def test_the_controller_runs_no_slurmd_and_keeps_slurm_conf(self, kept: Kept) -> None:
         controller = kept.shown["nodes"][0]["private_ip"]

@@ -50,10 +50,13 @@ def isolated_environment(
     Taking out matters as much as putting in: a profile or the endpoint of a single service wins
     over AWS_ENDPOINT_URL.
     """
-    kept = {
-        name: value for name, value in inherited.items() if not name.startswith(_READ_BY_AWS_TOOLS)
-    }
+    kept = {name: value for name, value in inherited.items() if not is_read_by_aws_tools(name)}
     return {**kept, **variables}
+
+
+def is_read_by_aws_tools(name: str) -> bool:
+    """Tell whether AWS tools look at an environment variable of this name."""
+    return name.startswith(_READ_BY_AWS_TOOLS)
 
 
 @contextmanager

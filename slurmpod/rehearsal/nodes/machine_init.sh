@@ -11,6 +11,7 @@
 #   ACCELERATORS  how many /dev/$ACCELERATOR_KIND<N> there are
 # Standard input: a tar archive of the files that this machine starts with.
 set -eu
+umask 022
 
 DISK_SIZE=4g
 

@@ -163,7 +163,9 @@ class Machines:
         """End all machines and the network; may be repeated."""
         self._enclosure.close()
         self._folder.release()
-        for machine in self._machines.values():
+        with self._lock:
+            machines = list(self._machines.values())
+        for machine in machines:
             machine.end()
 
     def __enter__(self) -> Self:

@@ -47,10 +47,15 @@ def wait_until_idle(shell: Shell) -> str:
         time.sleep(POLL_SECONDS)
 
 
-def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob:
-    """Submit a job of two nodes from `shell`, wait for it and collect what a user would look at."""
-    sinfo = wait_until_idle(shell)
+def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
+    """Submit a job of two nodes from `shell`, wait for it and collect what a user would look at.
+
+    Returns None for a cluster that has no workers yet.
+    """
     group = _workers(resolved)
+    if group.count == 0:
+        return None
+    sinfo = wait_until_idle(shell)
     home = f"{resolved.file_system.mount_path}/{shell.user}"
     job = shell.run(
         [

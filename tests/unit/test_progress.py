@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from slurmpod.rehearsal.progress import Progress
+
+
+def test_what_a_script_prints_is_never_taken_for_markup() -> None:
+    progress = Progress()
+    with progress.stage("deploying"):
+        progress.now("ip-10-0-0-4: reading [/opt/slurm/etc] and [bold")
+    assert list(progress.seconds) == ["deploying"]
