@@ -50,13 +50,18 @@ class Subnet:
         }
         return {"Subnets": [subnet]}
 
-    def create_network_interface(self, **_: object) -> dict[str, Any]:
-        number = len(self.interfaces)
-        self.interfaces[f"eni-{number}"] = f"10.1.0.{number + 4}"
-        interface = {
-            "NetworkInterfaceId": f"eni-{number}",
-            "PrivateIpAddress": f"10.1.0.{number + 4}",
-        }
+    def describe_network_interfaces(self, **_: object) -> dict[str, Any]:
+        addresses = ["10.1.0.5", *self.interfaces.values()]  # one is somebody else's
+        return {"NetworkInterfaces": [{"PrivateIpAddress": address} for address in addresses]}
+
+    def create_network_interface(
+        self,
+        PrivateIpAddress: str,  # noqa: N803 - EC2's name
+        **_: object,
+    ) -> dict[str, Any]:
+        interface_id = f"eni-{len(self.interfaces)}"
+        self.interfaces[interface_id] = PrivateIpAddress
+        interface = {"NetworkInterfaceId": interface_id, "PrivateIpAddress": PrivateIpAddress}
         return {"NetworkInterface": interface}
 
     def delete_network_interface(self, NetworkInterfaceId: str) -> None:  # noqa: N803 - EC2's name
@@ -115,7 +120,10 @@ def test_a_cluster_comes_into_service_with_its_nodes(service: Service) -> None:
 
     assert cluster.status == "InService"
     assert [node.status for node in cluster.nodes] == ["Running", "Running"]
-    assert [node.private_ip for node in cluster.nodes] == ["10.1.0.4", "10.1.0.5"]
+    assert [node.private_ip for node in cluster.nodes] == [
+        "10.1.0.4",  # the lowest that AWS does not keep
+        "10.1.0.6",  # 10.1.0.5 is somebody else's
+    ]
     assert cluster.nodes[0].private_dns_hostname == "ip-10-1-0-4.us-west-2.compute.internal"
     assert len({node.instance_id for node in cluster.nodes}) == 2
     assert cluster.arn.endswith(f":cluster/{cluster.id}")

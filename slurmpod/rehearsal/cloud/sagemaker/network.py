@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from ipaddress import IPv4Network
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
     from slurmpod.rehearsal.cloud.clients import Clients
     from slurmpod.rehearsal.cloud.platform import InstanceGroup
+
+
+ADDRESSES_KEPT_AT_THE_START = 3
+"""For router, DNS and later use, after the network's own address (VPC user guide)."""
 
 
 class SubnetInterfaces:
@@ -53,6 +59,7 @@ class SubnetInterfaces:
         try:
             interface = self._aws.ec2.create_network_interface(
                 SubnetId=subnet["SubnetId"],
+                PrivateIpAddress=self._free_address(subnet),
                 Groups=list(group.vpc_config.security_group_ids),
                 Description=f"HyperPod cluster {self._cluster_name}, group {group.name}",
             )["NetworkInterface"]
@@ -60,6 +67,16 @@ class SubnetInterfaces:
             raise ClusterFailed(str(error)) from error
         self._existing.append(interface["NetworkInterfaceId"])
         return _described(interface, subnet, self._aws.region)
+
+    def _free_address(self, subnet: Any) -> str:
+        """Return the lowest free address; moto would take any, also those that AWS keeps."""
+        interfaces = self._aws.ec2.describe_network_interfaces(
+            Filters=[{"Name": "subnet-id", "Values": [subnet["SubnetId"]]}]
+        )["NetworkInterfaces"]
+        taken = {interface["PrivateIpAddress"] for interface in interfaces}
+        hosts = map(str, IPv4Network(subnet["CidrBlock"]).hosts())
+        usable = islice(hosts, ADDRESSES_KEPT_AT_THE_START, None)
+        return next(address for address in usable if address not in taken)
 
 
 def _described(interface: Any, subnet: Mapping[str, Any], region: str) -> NetworkInterface:
