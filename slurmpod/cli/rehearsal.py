@@ -135,12 +135,9 @@ def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: st
 
 def _hostname(rehearsal: Rehearsal, node: str) -> str:
     """Return the host name of a node given by host name, instance id or group."""
-    request = rehearsal.request
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
-        gateway = embedded_gateway(
-            rehearsal.state.endpoint, account=request.account, region=request.region
-        )
-        nodes = gateway.cluster_nodes(request.name)
+        gateway = embedded_gateway(rehearsal.state.endpoint, rehearsal.request)
+        nodes = gateway.cluster_nodes(rehearsal.request.name)
     for found in nodes:
         if node in (found.hostname, found.instance_id, found.group):
             return found.hostname

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import boto3
 
 from slurmpod.aws.gateway import Gateway
 from slurmpod.rehearsal.cloud.clients import SECRET_ACCESS_KEY, access_key_id
 
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.state import Request
 
-def embedded_gateway(endpoint: str, *, account: str, region: str) -> Gateway:
-    """Return a gateway to the embedded AWS at `endpoint`.
+
+def embedded_gateway(endpoint: str, request: Request) -> Gateway:
+    """Return a gateway to the embedded AWS at `endpoint`, in the account that was asked for.
 
     The process has to be isolated: AWS settings of the user would still be looked at.
     """
     session = boto3.session.Session(
-        aws_access_key_id=access_key_id(account),
+        aws_access_key_id=access_key_id(request.account),
         aws_secret_access_key=SECRET_ACCESS_KEY,
-        region_name=region,
+        region_name=request.region,
     )
     return Gateway(session, endpoint_url=endpoint)

@@ -61,7 +61,7 @@ def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State
     )
     isolated = isolated_environment(os.environ, aws.environment())
     stack.enter_context(process_environment(isolated))  # before anything looks at AWS settings
-    gateway = embedded_gateway(aws.endpoint, account=request.account, region=request.region)
+    gateway = embedded_gateway(aws.endpoint, request)
     aws.start(_platform(stack, folder, request, gateway))
     return State(os.getpid(), aws.endpoint, kept=False)
 

@@ -122,9 +122,14 @@ def _run(
         rehearsal = host.wait_until_ready()
     environment = isolated_environment(os.environ, rehearsal.variables)
     with process_environment(environment):  # our own calls, too, lead nowhere else
+        gateway = embedded_gateway(rehearsal.state.endpoint, rehearsal.request)
         cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
-        _deploy(host, cdk, environment_file, resolved, progress)
-        return _use(rehearsal, resolved, options, progress)
+        try:
+            _deploy(host, cdk, environment_file, resolved, progress)
+        except CdkFailed as error:
+            host.require_running()
+            raise RehearsalFailed(_failure(gateway, resolved) or str(error)) from error
+        return _use(rehearsal, gateway, resolved, options, progress)
 
 
 def _deploy(
@@ -144,18 +149,23 @@ def _deploy(
     ):
         bootstrap.wait(watch)
         synthesis.wait(watch)
-    try:
-        with progress.stage("stacks deployed"), cdk.deploy() as run:
-            run.wait(watch)
-    except CdkFailed as error:
-        host.require_running()
-        stacks = _gateway(host.wait_until_ready()).stacks(resolved.stacks.in_order())
-        reasons = [f"{stack.name}: {stack.failure}" for stack in stacks if stack.failure]
-        raise RehearsalFailed("\n".join(reasons) or str(error)) from error
+    with progress.stage("stacks deployed"), cdk.deploy() as run:
+        run.wait(watch)
 
 
-def _use(rehearsal: Rehearsal, resolved: Resolved, options: Options, progress: Progress) -> Outcome:
-    gateway = _gateway(rehearsal)
+def _failure(gateway: Gateway, resolved: Resolved) -> str:
+    """Return why stacks failed; empty when none did, and the CDK itself has to say."""
+    stacks = gateway.stacks(resolved.stacks.in_order())
+    return "\n".join(f"{stack.name}: {stack.failure}" for stack in stacks if stack.failure)
+
+
+def _use(
+    rehearsal: Rehearsal,
+    gateway: Gateway,
+    resolved: Resolved,
+    options: Options,
+    progress: Progress,
+) -> Outcome:
     nodes = gateway.cluster_nodes(resolved.name)
     entrance = _entrance(nodes, resolved)
     first_job = None
@@ -170,13 +180,6 @@ def _use(rehearsal: Rehearsal, resolved: Resolved, options: Options, progress: P
         first_job=first_job,
         boot_seconds=_boot_seconds(rehearsal.folder),
         kept=rehearsal if options.keep else None,
-    )
-
-
-def _gateway(rehearsal: Rehearsal) -> Gateway:
-    request = rehearsal.request
-    return embedded_gateway(
-        rehearsal.state.endpoint, account=request.account, region=request.region
     )
 
 

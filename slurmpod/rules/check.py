@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmpod.model.loader import load
 from slurmpod.problems import Problem, Severity, Where, in_file_order
 from slurmpod.resolve import resolve
 from slurmpod.rules.areas import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from slurmpod.model.environment import Environment
     from slurmpod.model.loader import Loaded
@@ -19,11 +17,6 @@ if TYPE_CHECKING:
     from slurmpod.problems import YamlPath
     from slurmpod.resolve import Resolved
     from slurmpod.rules.registry import Finding, Rule
-
-
-def check_file(path: Path) -> tuple[Problem, ...]:
-    """Return every problem of one environment file; never raises for what a file can hold."""
-    return check(load(path))
 
 
 def check(loaded: Loaded) -> tuple[Problem, ...]:

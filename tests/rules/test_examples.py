@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.model.loader import load
 from slurmpod.rules.areas import all_rules
-from slurmpod.rules.check import check_file
+from slurmpod.rules.check import check
 
 EXAMPLES = Path(__file__).parent / "examples"
 MARK = re.compile(r"# <- (\w{3}-\d{3}(?:, \w{3}-\d{3})*)$")
@@ -31,12 +32,12 @@ def marked(file: Path) -> list[tuple[str, int]]:
 
 
 def found(file: Path) -> list[tuple[str, int]]:
-    return [(problem.rule, problem.where.line) for problem in check_file(file)]
+    return [(problem.rule, problem.where.line) for problem in check(load(file))]
 
 
 @pytest.mark.parametrize("rule_id", RULE_IDS)
 def test_the_good_example_has_no_problem(rule_id: str) -> None:
-    assert check_file(EXAMPLES / rule_id / "good.yaml") == ()
+    assert check(load(EXAMPLES / rule_id / "good.yaml")) == ()
 
 
 @pytest.mark.parametrize("rule_id", RULE_IDS)

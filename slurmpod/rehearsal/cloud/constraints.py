@@ -30,12 +30,6 @@ def summary(problems: list[str]) -> str:
     return f"{len(problems)} validation {noun} detected: {'; '.join(problems)}"
 
 
-def member_names(service: str, shape: str) -> frozenset[str]:
-    """Return the names of the members of one of a service's structures."""
-    found = _model(service).shape_for(shape)
-    return frozenset(found.members) if isinstance(found, StructureShape) else frozenset()
-
-
 @cache
 def _model(service: str) -> Any:
     return botocore.session.get_session().get_service_model(service)
