@@ -25,8 +25,8 @@ machine: setup ## Prepare this machine for rehearsals: Debian packages, node ima
 rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and run a job (KEEP=1: leave it up)
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
-test: machine check ## Run all checks and all tests
-	@pytest
+test: machine check ## Run all checks and all tests, two at a time
+	@pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 check: setup ## Check format, style, types, import rules and shell scripts
 	@ruff format --check .
@@ -34,11 +34,11 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@mypy
 	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
-	@git ls-files ':!*.py' | xargs grep -lE '^#!.*/(env )?(ba)?sh$$' | xargs shellcheck
+	@git ls-files -z ':!*.py' ':!*.j2' ':!tests/jobs/examples' | xargs -0 grep -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
 	@slurmpod schema --check
 
 synth: setup ## Synthesize every environment, with all findings as errors
-	@for file in environments/*.yaml; do \
+	@for file in $$(find environments -name '*.yaml' ! -name '_*' | sort); do \
 		echo "$$file"; \
 		cdk synth --quiet --strict --no-lookups --output "cdk.out/$$(basename "$$file" .yaml)" --context "env=$$file"; \
 	done
@@ -55,4 +55,4 @@ lock: setup ## Pin again everything that pyproject.toml names
 	@scripts/lock.sh
 
 clean: ## Remove what `make setup` and the CDK made in this folder
-	rm -rf $(VENV) node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
+	rm -rf $(VENV) .venv-checkov node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info

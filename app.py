@@ -16,6 +16,7 @@ from pathlib import Path
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import say
 from slurmpod.cli.problem_text import problems_text
+from slurmpod.model.extends import environment_files
 from slurmpod.nodejs import node_executable
 from slurmpod.problems import ExitCode, InvalidEnvironment
 
@@ -29,7 +30,7 @@ def main() -> ExitCode:
     if path is None:
         return ExitCode.USAGE
     try:
-        _, resolved = sound_environment(path)
+        resolved = sound_environment(path).resolved
     except InvalidEnvironment as invalid:
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
@@ -52,12 +53,12 @@ def _environment_file(name: str | None) -> Path | None:
     """Return the file that `-c env=` means: a path to a YAML file or a name in environments/."""
     if name and (os.sep in name or name.endswith((".yaml", ".yml"))):
         return Path(name)
-    known = sorted(path.stem for path in ENVIRONMENTS.glob("*.yaml"))
+    known = {path.stem: path for path in environment_files(ENVIRONMENTS)}
     if name in known:
-        return Path(os.path.relpath(ENVIRONMENTS / f"{name}.yaml"))
+        return Path(os.path.relpath(known[name]))
     say(f"there is no environment '{name}'" if name else "which environment?")
     say(f"  environments: {', '.join(known)}, or the path of a YAML file")
-    say(f"  choose one: npx cdk synth -c env={known[0] if known else 'PATH'}")
+    say(f"  choose one: npx cdk synth -c env={next(iter(known), 'PATH')}")
     return None
 
 

@@ -15,8 +15,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.bring_up import bring_up_rows
+from benchmarks.growth import growth_rows
 from benchmarks.measure import Command, Row, medians
+from benchmarks.recovery import recovery_rows
 from slurmpod.nodejs import node_executable
+from slurmpod.rehearsal.nodes.image import bake
+from tests.rehearsal.hyperpod_lab import HyperPodLab
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,16 +32,19 @@ BIN = Path(sys.executable).parent
 CDK = str(PROJECT / "node_modules/.bin/cdk")
 SLURMPOD = str(BIN / "slurmpod")
 VALIDATE_RUNS, SYNTH_RUNS, REHEARSAL_RUNS = 25, 5, 3
+INSTANCES_FOR_64_WORKERS = "fs.inotify.max_user_instances=8192"
 
 
 def main() -> None:
     """Run every benchmark and print the table."""
-    rows = [*validate_rows(), *synth_rows(), *rehearsal_rows()]
-    table = Table("what", "median", "floor", "ratio", "target", box=box.SIMPLE_HEAD)
+    growth = growth_rows(PROJECT / DEV, SLURMPOD, _command)
+    rows = [*validate_rows(), *synth_rows(), *growth, *rehearsal_rows(), *cluster_rows()]
+    table = Table("what", "median", "floor", "ratio", "memory", "target", box=box.SIMPLE_HEAD)
     for row in rows:
         ratio = f"{row.ratio:.2f}" if row.ratio else ""
         floor = f"{row.floor} {row.floor_seconds:.3f} s" if row.floor_seconds else ""
-        table.add_row(row.what, f"{row.seconds:.3f} s", floor, ratio, row.target)
+        memory = f"{row.mebibytes:.0f} MiB" if row.mebibytes else ""
+        table.add_row(row.what, f"{row.seconds:.3f} s", floor, ratio, memory, row.target)
     Console(width=140).print(table)
 
 
@@ -49,8 +57,14 @@ def validate_rows() -> Iterable[Row]:
         },
         runs=VALIDATE_RUNS,
     )
+    validate, floor = times["validate"], times["floor"]
     yield Row(
-        "slurmpod validate dev.yaml", times["validate"], "imports", times["floor"], "ratio <= 2.0"
+        "slurmpod validate dev.yaml",
+        validate.seconds,
+        "imports",
+        floor.seconds,
+        "ratio <= 2.0",
+        validate.mebibytes,
     )
 
 
@@ -65,16 +79,14 @@ def synth_rows() -> Iterable[Row]:
         times = medians(
             {
                 "floor": synth("empty", "--app", f"{python} benchmarks/empty_app.py"),
-                "without nag": synth("plain", "--app", f"{python} -m benchmarks.dev_without_nag"),
+                "without nag": synth("plain", "--app", f"{python} -m benchmarks.without_nag {DEV}"),
                 "with nag": synth("nag", "--context", "env=dev"),
             },
             runs=SYNTH_RUNS,
         )
-    floor = times["floor"]
-    yield Row(
-        "cdk synth dev, without nag", times["without nag"], "empty app", floor, "ratio <= 1.6"
-    )
-    yield Row("cdk synth dev, with nag", times["with nag"], "empty app", floor, "ratio <= 2.2")
+    floor = times["floor"].seconds
+    for name, target in (("without nag", "ratio <= 1.6"), ("with nag", "ratio <= 2.2")):
+        yield Row(f"cdk synth dev, {name}", times[name].seconds, "empty app", floor, target)
 
 
 def rehearsal_rows() -> Iterable[Row]:
@@ -90,6 +102,14 @@ def rehearsal_rows() -> Iterable[Row]:
         yield Row(f"rehearse dev: {stage}", seconds, "whole rehearsal", total)
     yield Row("rehearse dev: cluster resource to all nodes idle", nodes, target="<= 10 s")
     yield Row("rehearse dev: everything", total, target="<= 45 s on two cores")
+
+
+def cluster_rows() -> Iterable[Row]:
+    """Measure clusters of real nodes beside Slurm alone; the largest needs many inotify watches."""
+    subprocess.run(["sysctl", "--quiet", "--write", INSTANCES_FOR_64_WORKERS], check=True)
+    with tempfile.TemporaryDirectory() as folder, HyperPodLab(Path(folder), bake(print)) as lab:
+        yield from bring_up_rows(lab)
+        yield from recovery_rows(lab)
 
 
 def _rehearse() -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""Timing of whole commands: alternating, so that both sides see the same machine."""
+"""Time and memory of whole commands: alternating, so that both sides see the same machine."""
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Command:
-    """A command to time, where it runs and with which variables."""
+    """A command to measure, where it runs and with which variables."""
 
     arguments: Sequence[str]
     folder: Path
@@ -23,14 +25,23 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What one command took: wall time, and the most memory of its largest process."""
+
+    seconds: float
+    mebibytes: float
+
+
+@dataclass(frozen=True)
 class Row:
-    """One line of the table: what, how long (median seconds), against what, and the target."""
+    """One line of the table: what, what it took (medians), against what, and the target."""
 
     what: str
     seconds: float
     floor: str = ""
     floor_seconds: float | None = None
     target: str = ""
+    mebibytes: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -38,28 +49,38 @@ class Row:
         return self.seconds / self.floor_seconds if self.floor_seconds else None
 
 
-def medians(commands: Mapping[str, Command], *, runs: int) -> dict[str, float]:
-    """Run all commands in turn, `runs` times after one for warming up; return median seconds."""
-    seconds: dict[str, list[float]] = {name: [] for name in commands}
+def medians(commands: Mapping[str, Command], *, runs: int) -> dict[str, Cost]:
+    """Run all commands in turn, `runs` times after one for warming up; return the medians."""
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for turn in range(runs + 1):
         for name, command in commands.items():
-            duration = _time(command)
+            cost = _measured(command)
             if turn:
-                seconds[name].append(duration)
-    return {name: statistics.median(durations) for name, durations in seconds.items()}
+                costs[name].append(cost)
+    return {
+        name: Cost(
+            seconds=statistics.median(cost.seconds for cost in each),
+            mebibytes=statistics.median(cost.mebibytes for cost in each),
+        )
+        for name, each in costs.items()
+    }
 
 
-def _time(command: Command) -> float:
+def _measured(command: Command) -> Cost:
     started = time.perf_counter()
-    result = subprocess.run(
-        command.arguments,
-        cwd=command.folder,
-        env=dict(command.variables),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    seconds = time.perf_counter() - started
-    if result.returncode:
-        raise SystemExit(f"{' '.join(command.arguments)} failed:\n{result.stdout}{result.stderr}")
-    return seconds
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(
+            command.arguments,
+            cwd=command.folder,
+            env=dict(command.variables),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command.arguments)} failed:\n{output.read()}")
+    return Cost(seconds, usage.ru_maxrss / 1024)

@@ -11,7 +11,7 @@ from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 YamlPath = tuple[str | int, ...]
 """Keys and list indexes from the top of a document: `("cluster", "groups", 2, "count")`."""
@@ -83,6 +83,12 @@ def has_errors(problems: Iterable[Problem]) -> bool:
 def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return problems as a person reads the file: top to bottom, then by rule id."""
     return tuple(sorted(problems, key=lambda problem: (problem.where, problem.rule)))
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return `a, b and 3 more`: at most so many names, and how many others there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def format_path(path: YamlPath) -> str:

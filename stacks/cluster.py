@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, Fn
 
+from slurmpod.cluster_request import References, cluster_request
+from stacks.parts.deployed_environment import DeployedEnvironment
 from stacks.parts.environment_stack import EnvironmentStack
+from stacks.parts.monitoring_key import CLUSTER_LOGS
 from stacks.parts.slurm_cluster import SlurmCluster
 
 if TYPE_CHECKING:
     from constructs import Construct
 
     from slurmpod.resolve import Resolved
-    from stacks.identity import IdentityStack
+    from stacks.database import DatabaseServer
+    from stacks.identity import NodeRoles
     from stacks.lifecycle import LifecycleStack
-    from stacks.network import NetworkStack
+    from stacks.network import ClusterNetwork
+    from stacks.storage import FileSystems
+
+CLUSTER_ID_OUTPUT = "ClusterId"
+LOG_GROUP_OUTPUT = "LogGroup"
 
 
 class ClusterStack(EnvironmentStack):
@@ -26,9 +34,11 @@ class ClusterStack(EnvironmentStack):
         scope: Construct,
         *,
         resolved: Resolved,
-        network: NetworkStack,
-        lifecycle: LifecycleStack,
-        identity: IdentityStack,
+        network: ClusterNetwork,
+        file_systems: FileSystems,
+        database: DatabaseServer | None,
+        lifecycle: LifecycleStack | None,
+        roles: NodeRoles,
     ) -> None:
         super().__init__(
             scope,
@@ -36,33 +46,69 @@ class ClusterStack(EnvironmentStack):
             resolved=resolved,
             description=f"SageMaker HyperPod cluster {resolved.name} with Slurm",
         )
-        cluster = SlurmCluster(
-            self,
-            "Slurm",
-            resolved=resolved,
-            execution_role_arn=identity.execution_role_arn,
-            bundle_uri=lifecycle.bundle_uri,
-            subnet_id=network.private_subnet_id,
-            security_group_id=network.security_group_id,
+        first_lustre = resolved.lustre[0].name if resolved.lustre else None
+        references = References(
+            execution_role_arns=roles.arns,
+            bundle_uri=lifecycle.bundle_uri if lifecycle else None,
+            subnet_ids=network.subnet_ids,
+            security_group_ids=network.security_group_ids,
+            lustre=file_systems.lustre[first_lustre] if first_lustre else None,
+            openzfs=file_systems.openzfs,
+            database=database,
+        )
+        cluster = SlurmCluster(self, "Slurm", request=cluster_request(resolved, references))
+        deployed = DeployedEnvironment(self, "Deployed", environment=resolved.environment)
+        deployed.node.add_dependency(cluster)
+        self.cluster_arn = cluster.cluster_arn
+        self._add_outputs(resolved.name)
+
+    def _add_outputs(self, name: str) -> None:
+        CfnOutput(self, "ClusterName", value=name, description="Name of the HyperPod cluster")
+        CfnOutput(
+            self, "ClusterArn", value=self.cluster_arn, description="ARN of the HyperPod cluster"
         )
         CfnOutput(
-            self, "ClusterName", value=resolved.name, description="Name of the HyperPod cluster"
-        )
-        CfnOutput(
             self,
-            "ClusterArn",
-            value=cluster.cluster_arn,
-            description="ARN of the HyperPod cluster",
+            CLUSTER_ID_OUTPUT,
+            value=_id(self.cluster_arn),
+            description="Id of the HyperPod cluster, with which its ARN ends",
         )
         CfnOutput(
             self,
             "SessionTarget",
-            value=_session_target(cluster.cluster_arn),
+            value=_session_target(self.cluster_arn),
             description="Target of aws ssm start-session; fill in instance group and instance id",
         )
+        CfnOutput(
+            self,
+            LOG_GROUP_OUTPUT,
+            value=_log_group(name, self.cluster_arn),
+            description="Log group in CloudWatch to which nodes write from their first start on",
+        )
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the cluster, for other stacks: they cannot take the ARN apart.
+
+        cfn-lint knows Fn::GetStackOutput inside Fn::Join, but not inside Fn::Split.
+        """
+        return Fn.get_stack_output(self.stack_name, CLUSTER_ID_OUTPUT, self.region)
+
+    @property
+    def log_group_name(self) -> str:
+        """The log group of the nodes, for other stacks."""
+        return Fn.get_stack_output(self.stack_name, LOG_GROUP_OUTPUT, self.region)
 
 
 def _session_target(cluster_arn: str) -> str:
     """Return how Session Manager names a node: by the cluster's id, which only its ARN holds."""
-    cluster_id = Fn.select(1, Fn.split("/", cluster_arn))
-    return f"sagemaker-cluster:{cluster_id}_<group>-<instance-id>"
+    return f"sagemaker-cluster:{_id(cluster_arn)}_<group>-<instance-id>"
+
+
+def _log_group(name: str, cluster_arn: str) -> str:
+    """Return where HyperPod writes what nodes log (developer guide, "cluster resiliency")."""
+    return f"{CLUSTER_LOGS}/{name}/{_id(cluster_arn)}"
+
+
+def _id(cluster_arn: str) -> str:
+    return Fn.select(1, Fn.split("/", cluster_arn))

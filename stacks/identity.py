@@ -2,32 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.permissions import Scope, node_roles
 from stacks.parts.environment_stack import EnvironmentStack
 from stacks.parts.execution_role import ExecutionRole
+from stacks.parts.generation import deploy_again_with_each
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from constructs import Construct
 
+    from slurmpod.model.cluster import Role
     from slurmpod.resolve import Resolved
-    from stacks.network import NetworkStack
+    from stacks.database import DatabaseServer
+    from stacks.monitoring import Watching
+    from stacks.network import ClusterNetwork
+
+
+@dataclass(frozen=True)
+class NodeRoles:
+    """The execution role of the groups of each role; `stack` is None when none is made."""
+
+    stack: IdentityStack | None
+    arns: Mapping[Role, str]
+
+
+def node_roles_of(
+    app: Construct,
+    resolved: Resolved,
+    network: ClusterNetwork,
+    database: DatabaseServer | None,
+    watching: Watching | None,
+) -> NodeRoles:
+    """Make the roles of the nodes, or look up those that are there already."""
+    if resolved.stacks.identity is None:
+        existing = node_roles(resolved).items()
+        return NodeRoles(None, {role: arn for arn, served in existing for role in served})
+    scopes = {
+        name: Scope(
+            resolved=resolved,
+            roles=served,
+            subnet_ids=tuple(network.subnet_ids.values()),
+            security_group_ids=tuple(network.security_group_ids),
+            database_secret_arn=database.secret_arn if database else None,
+            workspace_arn=watching.workspace_arn if watching else None,
+        )
+        for name, served in node_roles(resolved).items()
+    }
+    stack = IdentityStack(app, resolved.stacks.identity, resolved=resolved, scopes=scopes)
+    return NodeRoles(stack, stack.role_arns)
 
 
 class IdentityStack(EnvironmentStack):
-    """One execution role for all instance groups."""
+    """One execution role for all instance groups, or one for those of each role."""
 
-    def __init__(self, scope: Construct, *, resolved: Resolved, network: NetworkStack) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        stack_name: str,
+        *,
+        resolved: Resolved,
+        scopes: Mapping[str, Scope],
+    ) -> None:
+        what = "Execution role" if len(scopes) == 1 else "Execution roles"
         super().__init__(
             scope,
-            resolved.stacks.identity,
+            stack_name,
             resolved=resolved,
-            description=f"Execution role of the HyperPod cluster {resolved.name}",
+            description=f"{what} of the HyperPod cluster {resolved.name}",
         )
-        self.execution_role_arn = ExecutionRole(
-            self,
-            "Execution",
-            resolved=resolved,
-            subnet_id=network.private_subnet_id,
-            security_group_id=network.security_group_id,
-        ).role_arn
+        if any(of_nodes.workspace_arn for of_nodes in scopes.values()):
+            deploy_again_with_each(self, resolved)
+        self.role_arns: dict[Role, str] = {}
+        for name, of_nodes in scopes.items():
+            arn = ExecutionRole(self, name, scope=of_nodes).role_arn
+            self.role_arns.update(dict.fromkeys(of_nodes.roles, arn))

@@ -6,47 +6,85 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
 
-from slurmpod.rendering import Placeholder
+from slurmpod.rendering import (
+    DATABASE_ENDPOINT,
+    DATABASE_SECRET_ARN,
+    OPENZFS_DNS_NAME,
+    REMOTE_WRITE_URL,
+    lustre_placeholders,
+)
 from stacks.parts.bundle_deployment import BundleDeployment
 from stacks.parts.environment_stack import EnvironmentStack
+from stacks.parts.generation import generation
 from stacks.parts.lifecycle_bucket import LifecycleBucket
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from constructs import Construct
 
     from slurmpod.rendering import Bundle
     from slurmpod.resolve import Resolved
-    from stacks.storage import StorageStack
+    from stacks.database import DatabaseServer
+    from stacks.monitoring import Watching
+    from stacks.storage import FileSystems
+
+
+def lifecycle_of(
+    app: Construct,
+    resolved: Resolved,
+    bundle: Bundle | None,
+    file_systems: FileSystems,
+    database: DatabaseServer | None,
+    watching: Watching | None,
+) -> LifecycleStack | None:
+    """Make the bucket with `bundle`, completed with what is known when it is deployed."""
+    if bundle is None:
+        return None
+    values = _deploy_time_values(file_systems, database, watching)
+    return LifecycleStack(app, resolved=resolved, bundle=bundle, values=values)
 
 
 class LifecycleStack(EnvironmentStack):
-    """The bundle of lifecycle scripts, where HyperPod fetches it for every new node."""
+    """The bundle of lifecycle scripts, where HyperPod fetches it for every new node.
+
+    An environment in managed mode has none.
+    """
 
     def __init__(
-        self, scope: Construct, *, resolved: Resolved, bundle: Bundle, storage: StorageStack
+        self,
+        scope: Construct,
+        *,
+        resolved: Resolved,
+        bundle: Bundle,
+        values: Mapping[str, str],
     ) -> None:
+        assert resolved.stacks.lifecycle  # noqa: S101  # there is a bundle
         super().__init__(
             scope,
             resolved.stacks.lifecycle,
             resolved=resolved,
             description=f"Lifecycle scripts of the HyperPod cluster {resolved.name}",
         )
-        scripts = LifecycleBucket(self, "Scripts", bucket_name=resolved.lifecycle.bucket)
+        lifecycle = resolved.lifecycle
+        is_kept = lifecycle.bucket_on_delete == "retain"
+        scripts = LifecycleBucket(self, "Scripts", bucket_name=lifecycle.bucket, is_kept=is_kept)
         BundleDeployment(
             self,
             "Bundle",
             bucket=scripts.bucket,
             bundle=bundle,
-            values={
-                Placeholder.FILE_SYSTEM_DNS_NAME: storage.file_system.dns_name,
-                Placeholder.FILE_SYSTEM_MOUNT_NAME: storage.file_system.mount_name,
-            },
+            values=values,
+            generation=generation(resolved),
         )
-        self.bundle_uri = f"s3://{resolved.lifecycle.bucket}/{bundle.prefix}"
+        self.bundle_uri = f"s3://{lifecycle.bucket}/{bundle.prefix}"
+        self._add_outputs(lifecycle.bucket)
+
+    def _add_outputs(self, bucket: str) -> None:
         CfnOutput(
             self,
             "LifecycleBucket",
-            value=resolved.lifecycle.bucket,
+            value=bucket,
             description="Bucket with the lifecycle scripts",
         )
         CfnOutput(
@@ -55,3 +93,22 @@ class LifecycleStack(EnvironmentStack):
             value=self.bundle_uri,
             description="Where new nodes fetch their lifecycle scripts",
         )
+
+
+def _deploy_time_values(
+    file_systems: FileSystems, database: DatabaseServer | None, watching: Watching | None
+) -> dict[str, str]:
+    """Return what stands in rendered files for what is new, and the values in its place."""
+    values: dict[str, str] = {}
+    for name, target in file_systems.lustre.items():
+        placeholders = lustre_placeholders(name)
+        values[placeholders.dns_name] = target.dns_name
+        values[placeholders.mount_name] = target.mount_name
+    if file_systems.openzfs:
+        values[OPENZFS_DNS_NAME] = file_systems.openzfs.dns_name
+    if database:
+        values[DATABASE_ENDPOINT] = database.endpoint
+        values[DATABASE_SECRET_ARN] = database.secret_arn
+    if watching and watching.remote_write_url:
+        values[REMOTE_WRITE_URL] = watching.remote_write_url
+    return values

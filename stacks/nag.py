@@ -1,6 +1,6 @@
-"""cdk-nag's AwsSolutions pack with the table of waivers: what stands against a deployment.
+"""cdk-nag's packs with the tables of waivers: what stands against a deployment.
 
-The pack's own suppressions are not used: they accept an empty reason, and one that matches nothing
+The packs' own suppressions are not used: they accept an empty reason, and one that matches nothing
 any more stays without a word.
 """
 
@@ -12,8 +12,15 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from cdk_nag import AwsSolutionsChecks
+from cdk_nag import (
+    AwsSolutionsChecks,
+    HIPAASecurityChecks,
+    NIST80053R5Checks,
+    PCIDSS321Checks,
+)
 
+from stacks.node_role_waivers import NODE_ROLE_WAIVERS
+from stacks.standard_waivers import STANDARD_WAIVERS
 from stacks.waivers import WAIVERS
 
 if TYPE_CHECKING:
@@ -22,6 +29,9 @@ if TYPE_CHECKING:
     from aws_cdk import App
 
     from stacks.waivers import Waiver
+
+PACKS = (AwsSolutionsChecks, NIST80053R5Checks, HIPAASecurityChecks, PCIDSS321Checks)
+ALL_WAIVERS = (*WAIVERS, *NODE_ROLE_WAIVERS, *STANDARD_WAIVERS)
 
 _RULE_WITH_DETAIL = re.compile(r"(?P<rule>[^\[]+)(?:\[(?P<detail>.*)\])?")
 
@@ -36,7 +46,7 @@ class Finding:
     description: str
 
 
-def review(app: App, waivers: Collection[Waiver] = WAIVERS) -> tuple[str, ...]:
+def review(app: App, waivers: Collection[Waiver] = ALL_WAIVERS) -> tuple[str, ...]:
     """Return in words what must be changed before `app` is deployed; empty if nothing."""
     found = findings(app)
     paths = [construct.node.path for construct in app.node.find_all()]
@@ -47,12 +57,12 @@ def review(app: App, waivers: Collection[Waiver] = WAIVERS) -> tuple[str, ...]:
 
 
 def findings(app: App) -> tuple[Finding, ...]:
-    """Run the AwsSolutions pack over all stacks of `app`."""
-    report = AwsSolutionsChecks().validate_scope(app)
+    """Run all packs over all stacks of `app`."""
     return tuple(
         sorted(
             _finding(violation.rule_name, resource.construct_path or "", violation.description)
-            for violation in report.violations
+            for pack in PACKS
+            for violation in pack().validate_scope(app).violations
             for resource in violation.violating_resources
         )
     )
@@ -70,12 +80,14 @@ def unused(
 ) -> tuple[Waiver, ...]:
     """Return the waivers whose construct is there and has no such finding any more.
 
-    A waiver for a construct that this environment does not have is not unused: another one does.
+    A waiver for constructs that this environment does not have is not unused: another one does.
     """
     return tuple(
         waiver
         for waiver in waivers
-        if any(_is_for(waiver, path) for path in paths)
+        if _has(paths, waiver.path)
+        and _has(paths, waiver.beside)
+        and not (waiver.without and _has(paths, waiver.without))
         and not any(_covers(waiver, finding) for finding in found)
     )
 
@@ -88,7 +100,7 @@ def _finding(rule_name: str, path: str, description: str) -> Finding:
 
 def _covers(waiver: Waiver, finding: Finding) -> bool:
     return (
-        finding.rule == waiver.rule
+        fnmatchcase(finding.rule, waiver.rule)
         and fnmatchcase(finding.detail, waiver.detail)
         and _is_for(waiver, finding.path)
     )
@@ -96,6 +108,10 @@ def _covers(waiver: Waiver, finding: Finding) -> bool:
 
 def _is_for(waiver: Waiver, path: str) -> bool:
     return PurePosixPath(path).match(waiver.path)
+
+
+def _has(paths: Iterable[str], pattern: str) -> bool:
+    return any(PurePosixPath(path).match(pattern) for path in paths)
 
 
 def _describe_finding(finding: Finding) -> str:

@@ -1,30 +1,116 @@
-"""The network stack: the VPC of an environment and the security group of its nodes."""
+"""The network of an environment: a new VPC, or what is missing in an existing one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stacks.parts.cluster_vpc import ClusterVpc
 from stacks.parts.environment_stack import EnvironmentStack
+from stacks.parts.interface_endpoints import InterfaceEndpoints
 from stacks.parts.node_security_group import NodeSecurityGroup
+from stacks.parts.s3_endpoint import S3Endpoint
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import App
     from constructs import Construct
 
+    from slurmpod.model.network import ExistingNetwork
     from slurmpod.resolve import Resolved
 
 
+@dataclass(frozen=True)
+class ClusterNetwork:
+    """Where nodes and file systems go: ids that are known, or tokens of `stack`.
+
+    `stack` is None for an existing network in which nothing has to be made.
+    """
+
+    vpc_id: str
+    subnet_ids: Mapping[str, str]
+    security_group_ids: list[str]
+    nat_gateway_ids: Mapping[str, str]
+    """By zone; none in a network that is not ours."""
+    stack: NetworkStack | None
+
+    def subnet_id(self, zone: str) -> str:
+        """Return the private subnet of a zone, named as the environment names it."""
+        return self.subnet_ids[zone]
+
+
+def network_of(app: App, resolved: Resolved) -> ClusterNetwork:
+    """Return the network of an environment; what it lacks is made in a stack of `app`."""
+    stack = NetworkStack(app, resolved=resolved) if resolved.stacks.network else None
+    existing = resolved.network.existing
+    if stack:
+        return ClusterNetwork(
+            stack.vpc_id,
+            stack.subnet_ids,
+            stack.security_group_ids,
+            stack.nat_gateway_ids,
+            stack,
+        )
+    assert existing is not None, "only an existing network needs no stack"  # noqa: S101
+    return ClusterNetwork(
+        existing.vpc_id, _existing_subnet_ids(existing), list(existing.security_group_ids), {}, None
+    )
+
+
 class NetworkStack(EnvironmentStack):
-    """Where nodes and file system live. Subnets cannot be changed under a running cluster."""
+    """Where nodes and file systems live. Subnets cannot be changed under a running cluster."""
 
     def __init__(self, scope: Construct, *, resolved: Resolved) -> None:
         super().__init__(
             scope,
-            resolved.stacks.network,
+            str(resolved.stacks.network),
             resolved=resolved,
-            description=f"VPC and security group of the HyperPod cluster {resolved.name}",
+            description=_description(resolved),
         )
-        vpc = ClusterVpc(self, "Network", network=resolved.network)
-        nodes = NodeSecurityGroup(self, "Nodes", vpc_id=vpc.vpc_id)
-        self.private_subnet_id = vpc.private_subnet_id
-        self.security_group_id = nodes.security_group_id
+        network = resolved.network
+        if network.existing:
+            self._use(network.existing, resolved)
+        else:
+            self._make(resolved)
+        given = network.existing.security_group_ids if network.existing else ()
+        self.security_group_ids = list(given) or [
+            NodeSecurityGroup(self, "Nodes", vpc_id=self.vpc_id, network=network).security_group_id
+        ]
+        if network.interface_endpoints:
+            InterfaceEndpoints(
+                self,
+                "Endpoints",
+                resolved=resolved,
+                vpc_id=self.vpc_id,
+                subnet_ids=list(self.subnet_ids.values()),
+                client_group_ids=self.security_group_ids,
+            )
+
+    def _make(self, resolved: Resolved) -> None:
+        vpc = ClusterVpc(self, "Network", resolved=resolved)
+        self.vpc_id = vpc.vpc_id
+        self.subnet_ids: Mapping[str, str] = vpc.private_subnet_ids
+        self.nat_gateway_ids: Mapping[str, str] = vpc.nat_gateway_ids
+
+    def _use(self, existing: ExistingNetwork, resolved: Resolved) -> None:
+        self.vpc_id = existing.vpc_id
+        self.subnet_ids = _existing_subnet_ids(existing)
+        self.nat_gateway_ids = {}
+        if existing.route_table_ids:
+            S3Endpoint(
+                self,
+                "S3",
+                resolved=resolved,
+                vpc_id=existing.vpc_id,
+                route_table_ids=list(existing.route_table_ids),
+            )
+
+
+def _description(resolved: Resolved) -> str:
+    what = "Endpoints and security group" if resolved.network.existing else "VPC and security group"
+    return f"{what} of the HyperPod cluster {resolved.name}"
+
+
+def _existing_subnet_ids(existing: ExistingNetwork) -> Mapping[str, str]:
+    return {subnet.zone: subnet.id for subnet in existing.subnets}

@@ -1,58 +1,148 @@
-"""The storage stack: the file system that every node mounts."""
+"""The storage stack: the file systems that every node mounts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
 
+from slurmpod.resolve.storage import MAIN_LUSTRE, OPENZFS_MOUNT_NAME
 from stacks.parts.environment_stack import EnvironmentStack
 from stacks.parts.lustre_file_system import LustreFileSystem
+from stacks.parts.openzfs_file_system import OpenZfsFileSystem
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from constructs import Construct
 
-    from slurmpod.resolve import Resolved
-    from stacks.network import NetworkStack
+    from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
+    from stacks.network import ClusterNetwork
+
+
+@dataclass(frozen=True)
+class MountTarget:
+    """A file system, and what a client says to mount it: server and name there.
+
+    Tokens of new ones.
+    """
+
+    file_system_id: str
+    dns_name: str
+    mount_name: str
+
+
+@dataclass(frozen=True)
+class FileSystems:
+    """All file systems of an environment, whether new or existing; Lustre by resolved name.
+
+    `stack` is None when nothing is made.
+    """
+
+    stack: StorageStack | None
+    lustre: Mapping[str, MountTarget]
+    openzfs: MountTarget | None
+
+
+def file_systems_of(app: Construct, resolved: Resolved, network: ClusterNetwork) -> FileSystems:
+    """Make the new file systems of an environment and look up where the existing ones are."""
+    stack = None
+    if resolved.stacks.storage:
+        stack = StorageStack(app, resolved.stacks.storage, resolved=resolved, network=network)
+    made = stack.lustre if stack else {}
+    return FileSystems(
+        stack=stack,
+        lustre={each.name: made.get(each.name) or _existing(each) for each in resolved.lustre},
+        openzfs=(stack and stack.openzfs) or _existing_openzfs(resolved.openzfs),
+    )
 
 
 class StorageStack(EnvironmentStack):
-    """Users' data. Deployed after the whole network stack.
+    """Users' data. Deployed after the whole network stack (`build_app`).
 
     FSx tests port 988 when it creates a file system and fails if the security group's rule for it
     is not there yet, hence the dependency on the rules and not only on the group.
+
+    Construct ids are names that the user gave: adding or removing one file system must not move
+    the data of another.
     """
 
-    def __init__(self, scope: Construct, *, resolved: Resolved, network: NetworkStack) -> None:
+    def __init__(
+        self, scope: Construct, stack_name: str, *, resolved: Resolved, network: ClusterNetwork
+    ) -> None:
         super().__init__(
             scope,
-            resolved.stacks.storage,
+            stack_name,
             resolved=resolved,
-            description=f"FSx for Lustre file system of the HyperPod cluster {resolved.name}",
+            description=f"File systems of the HyperPod cluster {resolved.name}",
         )
-        self.file_system = LustreFileSystem(
+        self.lustre = {
+            each.name: self._make_lustre(each, resolved, network)
+            for each in resolved.lustre
+            if not each.settings.existing
+        }
+        self.openzfs = None
+        if resolved.openzfs and not resolved.openzfs.settings.existing:
+            self.openzfs = self._make_openzfs(resolved.openzfs, resolved, network)
+
+    def _make_lustre(
+        self, file_system: ResolvedLustre, resolved: Resolved, network: ClusterNetwork
+    ) -> MountTarget:
+        is_main = file_system.name == MAIN_LUSTRE
+        made = LustreFileSystem(
             self,
-            "Lustre",
-            name=resolved.name,
-            file_system=resolved.file_system,
-            subnet_id=network.private_subnet_id,
-            security_group_id=network.security_group_id,
+            "Lustre" if is_main else f"Lustre-{file_system.name}",
+            name=resolved.name if is_main else f"{resolved.name}-{file_system.name}",
+            file_system=file_system,
+            subnet_id=network.subnet_id(file_system.zone),
+            security_group_ids=network.security_group_ids,
         )
-        CfnOutput(
+        which = "" if is_main else file_system.name.title()
+        title = "FSx for Lustre file system" + ("" if is_main else f" {file_system.name}")
+        self._output(f"FileSystemId{which}", made.file_system_id, f"Id of the {title}")
+        self._output(
+            f"FileSystemDnsName{which}",
+            made.dns_name,
+            "DNS name under which nodes mount the file system",
+        )
+        self._output(
+            f"FileSystemMountName{which}",
+            made.mount_name,
+            "Mount name of the file system: mount -t lustre <DNS name>@tcp:/<this>",
+        )
+        return MountTarget(made.file_system_id, made.dns_name, made.mount_name)
+
+    def _make_openzfs(
+        self, file_system: ResolvedOpenZfs, resolved: Resolved, network: ClusterNetwork
+    ) -> MountTarget:
+        made = OpenZfsFileSystem(
             self,
-            "FileSystemId",
-            value=self.file_system.file_system_id,
-            description="Id of the FSx for Lustre file system",
+            "OpenZfs",
+            name=f"{resolved.name}-openzfs",
+            file_system=file_system,
+            subnet_id=network.subnet_id(file_system.zone),
+            security_group_ids=network.security_group_ids,
         )
-        CfnOutput(
-            self,
-            "FileSystemDnsName",
-            value=self.file_system.dns_name,
-            description="DNS name under which nodes mount the file system",
+        self._output("OpenZfsId", made.file_system_id, "Id of the FSx for OpenZFS file system")
+        self._output(
+            "OpenZfsDnsName", made.dns_name, "DNS name: mount -t nfs <this>:/fsx/ <folder>"
         )
-        CfnOutput(
-            self,
-            "FileSystemMountName",
-            value=self.file_system.mount_name,
-            description="Mount name of the file system: mount -t lustre <DNS name>@tcp:/<this>",
-        )
+        return MountTarget(made.file_system_id, made.dns_name, OPENZFS_MOUNT_NAME)
+
+    def _output(self, name: str, value: str, description: str) -> None:
+        CfnOutput(self, name, value=value, description=description)
+
+
+def _existing(file_system: ResolvedLustre) -> MountTarget:
+    existing = file_system.settings.existing
+    if existing is None or file_system.dns_name is None:
+        raise ValueError(f"{file_system.name} is neither new nor existing")
+    return MountTarget(existing.id, file_system.dns_name, existing.mount_name)
+
+
+def _existing_openzfs(file_system: ResolvedOpenZfs | None) -> MountTarget | None:
+    existing = file_system.settings.existing if file_system else None
+    if file_system is None or existing is None or file_system.dns_name is None:
+        return None
+    return MountTarget(existing.id, file_system.dns_name, OPENZFS_MOUNT_NAME)

@@ -1,7 +1,9 @@
 """The findings of cdk-nag's AwsSolutions pack that this project accepts, and why.
 
-One table, so that a security review reads one page. `stacks.nag` fails on a finding that is not
-here and on an entry that no longer has a finding.
+For a security review; `stacks.node_role_waivers` has those of the nodes' roles and
+`stacks.standard_waivers` those of the other packs. `stacks.nag` fails on a finding that is in none
+of them and on an entry that no longer has a finding. What remains open where something is accepted
+is in docs/threat-model.md.
 """
 
 from __future__ import annotations
@@ -13,85 +15,83 @@ from dataclasses import dataclass
 class Waiver:
     """One accepted finding.
 
-    `rule` is the plain id; `detail` is a glob for what cdk-nag writes in brackets behind it, such
-    as the policy or the resource, where a literal star is written [*]. `path` is a glob for the
-    construct, in which a star stays within one part of the path.
+    `rule` is the plain id, or a glob for the same rule of several packs. `detail` is a glob for
+    what cdk-nag writes in brackets behind it, such as the policy or the resource, where a literal
+    star is written [*]. `path` is a glob for the construct, in which a star stays within one part
+    of the path. `beside` is a glob for another construct, where the finding only comes up together
+    with that one; `without` is one for a construct whose absence is the finding.
     """
 
     rule: str
     path: str
     reason: str
     detail: str = ""
+    beside: str = "*"
+    without: str = ""
 
 
-_EXECUTION_ROLE = "*-identity/Execution/Role/Resource"
+NAME = "[!*]*"
+"""A name, or what stands for one: not a star itself, which would mean all."""
+
+HERE = f"{NAME}:{'[0-9]' * 12}"
+"""One Region and one account, as ARNs have them."""
+
 _DEPLOYMENT_ROLE = "*-lifecycle/Custom::CDKBucketDeployment*/ServiceRole/Resource"
 _DEPLOYMENT_POLICY = "*-lifecycle/Custom::CDKBucketDeployment*/ServiceRole/DefaultPolicy/Resource"
 
+ONE_SERVER = (
+    "The environment file decides with multi_az. While a single server is away, jobs run and "
+    "slurmctld keeps their records, as many as its MaxDBDMsgs, to send them afterwards. If its "
+    "zone is lost, the server is restored from RDS's backups, without the last minutes."
+)
 _DEPLOYMENT_READS = (
     "CDK's own bucket deployment function reads the bundle with it. The only resources of the "
     "statements are the bootstrap's asset bucket and the lifecycle bucket."
 )
 _DEPLOYMENT_WRITES = (
     "CDK's own bucket deployment function writes the bundle with it, to the lifecycle bucket "
-    "alone. That bucket is versioned: what is overwritten or deleted can be seen and restored."
+    "alone. Its code deletes nothing here (prune is off) and what it overwrites stays as a "
+    "version; who may change the function could delete versions, too."
+)
+_WRITES_LOGS = (
+    "CDK's own function, which runs during deployments. The policy allows writing logs, of any "
+    "group in the account, and nothing else."
 )
 
 WAIVERS = (
     Waiver(
+        rule="AwsSolutions-VPC7",
+        path="*-network/Network/Vpc/Resource",
+        without="*-network/Network/Vpc/FlowLog/FlowLog",
+        reason="The environment file switches flow logs off: rule FLO-001 has warned, and whoever "
+        "accepts that writes the reason beside it.",
+    ),
+    Waiver(
         rule="AwsSolutions-S1",
         path="*-lifecycle/Scripts/Bucket/Resource",
-        reason="The bucket holds generated scripts and settings, no user data. Nothing but the "
-        "deployment can write to it, every write is kept as a version, and the content hash in "
-        "the prefix ties what a node ran to a commit. Who reads such files does not matter enough "
-        "for a second retained bucket; CloudTrail data events record it where a policy asks.",
-    ),
-    Waiver(
-        rule="AwsSolutions-IAM4",
-        detail="Policy::arn:*:iam::aws:policy/AmazonSageMakerClusterInstanceRolePolicy",
-        path=_EXECUTION_ROLE,
-        reason="The policy that AWS requires on the execution role of a HyperPod cluster. AWS "
-        "extends it when node agents need more; a copy would miss that and break nodes.",
-    ),
-    Waiver(
-        rule="AwsSolutions-IAM5",
-        detail="Resource::arn:*:ec2:*:*:network-interface/[*]",
-        path=_EXECUTION_ROLE,
-        reason="HyperPod creates a node's network interfaces while it runs, so their ids are not "
-        "known before. Limited to this account and Region; new ones can only be created in the "
-        "cluster's own subnet with its own security group.",
-    ),
-    Waiver(
-        rule="AwsSolutions-IAM5",
-        detail="Resource::[*]",
-        path=_EXECUTION_ROLE,
-        reason="The describe actions of EC2 know no resource-level permissions, FSx lists file "
-        "systems under no narrower name, and detaching an interface also names the instance, "
-        "which lies in an account of the service. As documented for HyperPod in a customer's VPC.",
-    ),
-    Waiver(
-        rule="AwsSolutions-IAM5",
-        detail="Resource::arn:*:s3:::*/lifecycle/[*]",
-        path=_EXECUTION_ROLE,
-        reason="Reading, and only that, of the lifecycle scripts under their prefix. Their content "
-        "hash is part of the key and changes while nodes with the earlier one still start.",
+        reason="The bucket holds generated scripts and settings: names, ids and public keys of "
+        "people, but no data of theirs and no secrets. Of all that slurmpod makes only the "
+        "deployment can write to it, and every write is kept as a version. Who reads such files "
+        "does not matter enough for a second retained bucket; who writes them does, because nodes "
+        "run them as root: CloudTrail data events record that where a policy asks.",
     ),
     Waiver(
         rule="AwsSolutions-IAM4",
         detail="Policy::arn:*:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",
         path=_DEPLOYMENT_ROLE,
-        reason="CDK's own bucket deployment function; the policy allows writing its log only.",
+        reason=_WRITES_LOGS,
     ),
     Waiver(
         rule="AwsSolutions-IAM5",
-        detail="Resource::arn:*:s3:::cdk-*-assets-*/[*]",
+        detail=f"Resource::arn:*:s3:::cdk-{NAME}-assets-{'[0-9]' * 12}-*/[*]",
         path=_DEPLOYMENT_POLICY,
         reason="CDK's own bucket deployment function reads assets, whose keys are content hashes, "
-        "from the bootstrap's asset bucket.",
+        "from the bootstrap's asset bucket. All applications of the CDK in this account and Region "
+        "share that bucket; secrets have no place there.",
     ),
     Waiver(
         rule="AwsSolutions-IAM5",
-        detail="Resource::<ScriptsBucket*.Arn>/[*]",
+        detail="Resource::<ScriptsBucket[A-F0-9]*.Arn>/[*]",
         path=_DEPLOYMENT_POLICY,
         reason="CDK's own bucket deployment function writes the bundle under a prefix that changes "
         "with its content, in a bucket that holds nothing else.",
@@ -109,5 +109,103 @@ WAIVERS = (
         path="*-lifecycle/Custom::CDKBucketDeployment*/Resource",
         reason="CDK's own bucket deployment function runs on the Python version that the pinned "
         "aws-cdk-lib was tested with, and moves with that pin. It runs during deployments only.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM4",
+        detail="Policy::arn:*:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",
+        path="*-storage/AWS679f53fac002430cb0da5b7982bd2287/ServiceRole/Resource",
+        reason=_WRITES_LOGS,
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail="Resource::[*]",
+        path="*-access/Users/Resource",
+        reason="Amazon Message Gateway Service knows no resources. Its one action that is allowed "
+        "carries a session that has begun, which StartSession allows with one document on one "
+        "cluster only.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail="Resource::[*]",
+        path="*-access/Administrators/Resource",
+        reason="Listing sessions, reading the results of a query by its id and Amazon Message "
+        "Gateway Service know no resources. Which logs can be asked and where sessions can be "
+        "opened is bound to one cluster; that sessions on other machines exist can be seen.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:ssm:{HERE}:session/[*]",
+        path="*-access/Users/Resource",
+        reason="The ids of sessions are made when these begin. A condition on the tag that Session "
+        "Manager gives them leaves everybody their own.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:ssm:{HERE}:session/[*]",
+        path="*-access/Administrators/Resource",
+        reason="The ids of sessions are made when these begin. Conditions on the tags that Session "
+        "Manager gives them leave administrators their own and those on this cluster.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:logs:{HERE}:log-group:{NAME}:[*]",
+        path="*-access/Administrators/Resource",
+        reason="The streams of the log group of this cluster's nodes and, where there is one, of "
+        "that of its sessions; nodes and sessions to come will have streams, too. Reading only.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:s3:::{NAME}/sessions/[*]",
+        path="*-access/Administrators/Resource",
+        beside="*-access/Records/Bucket/Resource",
+        reason="Records of sessions, which are named after these. Reading only, in a bucket that "
+        "holds nothing else.",
+    ),
+    Waiver(
+        rule="AwsSolutions-S1",
+        path="*-access/Records/Bucket/Resource",
+        reason="The bucket is itself a record. Of what slurmpod makes, nodes can only add to it "
+        "and the policy for administrators only reads, both with a key of their own. CloudTrail "
+        "data events tell each access where a policy asks; uses of the key do not, because S3 "
+        "keeps a bucket key for a while.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM4",
+        detail="Policy::arn:*:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole",
+        path="*-cluster-watch/AWS679f53fac002430cb0da5b7982bd2287/ServiceRole/Resource",
+        reason=_WRITES_LOGS,
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:logs:{HERE}:log-group:{NAME}:[*]",
+        path="*-cluster-watch/Logs/*/CustomResourcePolicy/Resource",
+        reason="One log group, that of the cluster. The star is how CloudWatch Logs writes the "
+        "ARN of a log group in policies: it stands for its streams.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail="Resource::[*]",
+        path="*-cluster-watch/NodeCount/Role/Resource",
+        reason="cloudwatch:PutMetricData knows no resources. The condition limits it to the one "
+        "namespace of slurmpod's own metrics.",
+    ),
+    Waiver(
+        rule="AwsSolutions-SQS3",
+        path="*-monitoring/Events/Undelivered/Resource",
+        reason="It is itself the dead-letter queue, of the EventBridge rules; cdk-nag looks for "
+        "queues that name it, and rules are none. An alarm tells of every message in it.",
+    ),
+    Waiver(
+        rule="AwsSolutions-RDS11",
+        path="*-database/Records/Server",
+        reason="Another port would hide nothing: only the nodes' security groups reach the server, "
+        "and jobs on nodes would find it. Where several controllers share a database, HyperPod has "
+        "no place to name a port.",
+    ),
+    Waiver(
+        rule="AwsSolutions-RDS3",
+        path="*-database/Records/Server",
+        without="*-database/Records/Standby",
+        reason=ONE_SERVER,
     ),
 )

@@ -1,7 +1,7 @@
 """`python3 -m slurmpod_lifecycle REPORT`: set this node up, and leave a report in a file.
 
-Ends with status 0 when all required steps succeeded, else with 1 and a last line that names the
-step, its reason and its fix.
+With `--dry-run` in place of the file it only says what it would do. Ends with status 0 when all
+required steps succeeded, else with 1 and a last line that names the step, its reason and its fix.
 """
 
 from __future__ import annotations
@@ -10,52 +10,89 @@ import logging
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod_lifecycle.dry_run import ReadOnlyMachine, preview
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.report import report_json, summary
+from slurmpod_lifecycle.report import make_report, report_json, report_line
+from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.resource_config import path_of
-from slurmpod_lifecycle.runner import Result, Runner, State, log
-from slurmpod_lifecycle.settings import load_settings
+from slurmpod_lifecycle.runner import Result, Runner, State, line_of, log
+from slurmpod_lifecycle.settings import SETTINGS, load_settings
 from slurmpod_lifecycle.steps import steps_for
 
 if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
-SETTINGS = Path(__file__).parents[1] / "settings.json"
+    from slurmpod_lifecycle.node import Node
+    from slurmpod_lifecycle.settings import Settings
+    from slurmpod_lifecycle.step import Step
+
+    Run = Callable[[Settings, Sequence[Step]], tuple[Result, ...]]
+
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+DRY_RUN = "--dry-run"
 
 
 def main(report_path: str) -> int:
     """Set the node up, report, and return the exit status."""
-    _log_to_stdout()
-    started_at = time.strftime(TIME_FORMAT, time.gmtime())
     machine = Machine()
-    results, node = _set_up(machine)
+    report, node = _report_of(machine, _run)
     try:
-        machine.write(report_path, report_json(results, node, started_at))
+        machine.write(report_path, report_json(report))
     except OSError as error:
         log.warning("the report cannot be written: %s", error)
-    logging.disable()  # threads of stopped steps may live on: nothing comes after the last line
-    sys.stdout.write(f"{summary(results, node)}\n")
-    return int(any(result.is_fatal for result in results))
+    if node:
+        copy_report(node, report_json(report))
+    return _end(report)
 
 
-def _set_up(machine: Machine) -> tuple[tuple[Result, ...], Node | None]:
+def dry_run() -> int:
+    """Say what `main` would do, and return the exit status that is to be expected."""
+    report, _ = _report_of(ReadOnlyMachine(), _preview)
+    return _end(report)
+
+
+def _report_of(machine: Machine, run: Run) -> tuple[dict[str, Any], Node | None]:
+    _log_to_stdout()
+    started_at = time.strftime(TIME_FORMAT, time.gmtime())
+    results, node = _results(machine, run)
+    return make_report(results, node, started_at), node
+
+
+def _results(machine: Machine, run: Run) -> tuple[tuple[Result, ...], Node | None]:
     try:
         settings = load_settings(SETTINGS)
     except StepFailed as error:
         failed = Result("settings", State.FAILED, True, detail=error.reason, fix=error.fix)
         return (failed,), None
-    runner = Runner(settings.step_timeout_seconds)
     identify = Identify(settings, machine, path_of(os.environ))
-    results = runner.run([identify])
+    results = Runner(settings.step_timeout_seconds).run([identify])
     if identify.node is None:
         return results, None
-    return (*results, *runner.run(steps_for(identify.node))), identify.node
+    return (*results, *run(settings, steps_for(identify.node))), identify.node
+
+
+def _run(settings: Settings, steps: Sequence[Step]) -> tuple[Result, ...]:
+    return Runner(settings.step_timeout_seconds).run(steps)
+
+
+def _preview(_: Settings, steps: Sequence[Step]) -> tuple[Result, ...]:
+    results = []
+    for result in preview(steps):
+        results.append(result)
+        log.log(*line_of(result))
+    return tuple(results)
+
+
+def _end(report: dict[str, Any]) -> int:
+    """Print the report for programs, then the last line for people; return the exit status."""
+    logging.disable()  # threads of stopped steps may live on: nothing comes after the last line
+    sys.stdout.write(f"{report_line(report)}\n{report['summary']}\n")
+    return int(not report["succeeded"])
 
 
 def _log_to_stdout() -> None:
@@ -67,4 +104,4 @@ def _log_to_stdout() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(dry_run() if sys.argv[1] == DRY_RUN else main(sys.argv[1]))

@@ -5,14 +5,20 @@ Steps get a `Machine` and touch nothing by other means, so that tests can give t
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
+from slurmpod_lifecycle.hook_program import run_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 COMMAND_TIMEOUT_SECONDS = 120
 CONNECT_TIMEOUT_SECONDS = 3
@@ -25,7 +31,13 @@ OTHER_IMAGE = "use an image of HyperPod for Slurm"
 class Machine:
     """The node that this program runs on."""
 
-    def run(self, *command: str, text: str = "", fix: str = RUN_BY_HAND) -> str:
+    def run(
+        self,
+        *command: str,
+        text: str = "",
+        fix: str = RUN_BY_HAND,
+        timeout_seconds: float = COMMAND_TIMEOUT_SECONDS,
+    ) -> str:
         """Run a command with `text` as its input and return what it printed.
 
         Raises CommandFailed, with the last words of the command, for any end but success.
@@ -38,13 +50,18 @@ class Machine:
                 capture_output=True,
                 encoding="utf-8",
                 errors="replace",
-                timeout=COMMAND_TIMEOUT_SECONDS,
+                timeout=timeout_seconds,
                 check=False,
             )
         except FileNotFoundError:
             raise StepFailed(f"this node has no command {command[0]}", OTHER_IMAGE) from None
+        except OSError as error:
+            if error.errno != errno.ETXTBSY:
+                raise
+            # A step beside this one has just forked, with the file of a new program still open.
+            raise CommandFailed(f"'{shown}' cannot start yet: {error.strerror}", fix) from None
         except subprocess.TimeoutExpired:
-            reason = f"'{shown}' did not end within {COMMAND_TIMEOUT_SECONDS} s"
+            reason = f"'{shown}' did not end within {timeout_seconds} s"
             raise CommandFailed(reason, fix) from None
         if ended.returncode != 0:
             said = _last_lines(ended.stderr) or _last_lines(ended.stdout) or "it said nothing"
@@ -59,6 +76,31 @@ class Machine:
         except CommandFailed:
             return False
         return True
+
+    def run_program(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        folder: str,
+        timeout_seconds: float,
+        say: Callable[[str], None],
+    ) -> int | None:
+        """Run what may take long and print much, as `hook_program` says.
+
+        Raises StepFailed when it cannot be started.
+        """
+        try:
+            return run_program(
+                command,
+                environment=environment,
+                folder=folder,
+                timeout_seconds=timeout_seconds,
+                say=say,
+            )
+        except OSError as error:
+            reason = f"cannot start {command[0]}: {error.strerror}"
+            raise StepFailed(reason, "correct the first line of the script") from None
 
     def read(self, path: str) -> str | None:
         """Return the text of a file, or None where there is none."""

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.resource_config import read_instances
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.step import Step
 
 if TYPE_CHECKING:
     from slurmpod_lifecycle.machine import Machine
+    from slurmpod_lifecycle.node_options import Hardware
     from slurmpod_lifecycle.resource_config import Instance
     from slurmpod_lifecycle.settings import Settings
+
+
+PRODUCT_NAME = "/sys/devices/virtual/dmi/id/product_name"
+"""Where the kernel shows the instance type of an EC2 instance (`p5.48xlarge`)."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +34,52 @@ class Node:
     @property
     def name(self) -> str:
         """The node's name in Slurm: HyperPod makes it from the customer address."""
-        return "ip-" + self.instance.address.replace(".", "-")
+        return slurm_name(self.instance.address)
 
-    def controller_address(self) -> str:
-        """Return the customer address of the controller; raises NotYet until it is listed."""
-        for instance in read_instances(self.machine, self.resource_config_path):
-            if self.settings.roles.get(instance.group) is Role.CONTROLLER:
-                return instance.address
-        raise NotYet(
-            f"{self.resource_config_path} lists no instance of the controller's group",
-            "look at the controller's events and logs: it has to be up first",
-        )
+    @property
+    def hardware(self) -> Hardware | None:
+        """What this node is made of; None for a type that the catalog does not know.
+
+        Of a group with flexible capacity the firmware tells the type, as EC2 writes it there.
+        """
+        options = self.settings.node
+        types = options.instance_types.get(self.instance.group, ())
+        if len(types) != 1:
+            product = (self.machine.read(PRODUCT_NAME) or "").strip()
+            types = (f"ml.{product}",)
+        return options.hardware.get(types[0])
+
+    def controller_addresses(self) -> tuple[str, ...]:
+        """Return the customer addresses of the controllers, in the same order on every node.
+
+        Raises NotYet until all of them are listed.
+        """
+        listed = [
+            instance
+            for instance in read_instances(self.machine, self.resource_config_path)
+            if self.settings.roles.get(instance.group) is Role.CONTROLLER
+        ]
+        wanted = self.settings.multi_head.controllers if self.settings.multi_head else 1
+        if len(listed) < wanted:
+            raise NotYet(
+                f"{self.resource_config_path} lists {len(listed)} of {wanted} instances of the"
+                " controller's group",
+                "look at the controller's events and logs: it has to be up first",
+            )
+        in_order = sorted(listed, key=lambda instance: (len(instance.name), instance.name))
+        return tuple(instance.address for instance in in_order)
+
+
+def slurm_name(address: str) -> str:
+    """Return the name that HyperPod gives the node with a customer address."""
+    return "ip-" + address.replace(".", "-")
 
 
 class NodeStep(Step):
-    """A step for the nodes of some roles."""
+    """A step for the nodes of some roles, in some modes."""
 
     roles: ClassVar[frozenset[Role]]
+    modes: ClassVar[frozenset[Mode]] = frozenset(Mode)
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -53,4 +87,4 @@ class NodeStep(Step):
     @classmethod
     def applies_to(cls, node: Node) -> bool:
         """Tell whether `node` needs this step."""
-        return node.role in cls.roles
+        return node.role in cls.roles and node.settings.mode in cls.modes

@@ -1,4 +1,4 @@
-"""What a run leaves on the node: a line that sums it up, and a report for programs."""
+"""What a run leaves behind: a line that sums it up for people, and a report for programs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any
 from slurmpod_lifecycle.runner import Result, State
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from slurmpod_lifecycle.node import Node
+
+MARK = "slurmpod-report"
+"""The word by which CloudWatch Logs finds the line with the report: slurmpod searches for it."""
+
+IMAGE_FACTS = "/etc/slurmpod/image.json"
+"""Where a step notes what the node's image is."""
 
 
 def summary(results: Sequence[Result], node: Node | None) -> str:
@@ -19,22 +25,62 @@ def summary(results: Sequence[Result], node: Node | None) -> str:
     for result in results:
         if result.is_fatal:
             return f"FAILED: {result.step}: {result.detail}; fix: {result.fix}"
-    who = f"{node.role.value} {node.name}" if node else "this node"
-    failed = [result.step for result in results if result.state is State.FAILED]
-    without = f", without the optional {', '.join(failed)}" if failed else ""
-    return f"OK: {who} is set up{without}"
+    who = _who(node)
+    if any(result.state is State.WOULD_RUN for result in results):
+        return f"DRY RUN: {who} would run {_names(results, State.WOULD_RUN)}"
+    failed = _names(results, State.FAILED)
+    return f"OK: {who} is set up{f', without the optional {failed}' if failed else ''}"
 
 
-def report_json(results: Sequence[Result], node: Node | None, started_at: str) -> str:
+def make_report(results: Sequence[Result], node: Node | None, started_at: str) -> dict[str, Any]:
     """Return the report; `node` is null when the node could not be identified."""
-    report: dict[str, Any] = {
+    return {
         "started_at": started_at,
         "succeeded": not any(result.is_fatal for result in results),
         "summary": summary(results, node),
         "node": _node(node) if node else None,
+        "image": _image(node) if node else None,
+        "slowest_path": slowest_path(results),
         "steps": [_step(result) for result in results],
     }
+
+
+def report_json(report: Mapping[str, Any]) -> str:
+    """Return the report as a file has it."""
     return json.dumps(report, indent=2) + "\n"
+
+
+def report_line(report: Mapping[str, Any]) -> str:
+    """Return the report as one line of the log."""
+    return f"{MARK} {json.dumps(report, separators=(',', ':'))}"
+
+
+def slowest_path(results: Iterable[Result]) -> list[str]:
+    """Return the steps that decided how long it all took: each waited for the one before.
+
+    The steps that nothing came before follow the one that finds out who the node is.
+    """
+    known = {result.step: result for result in results}
+    paths: dict[str, tuple[float, list[str]]] = {}
+
+    def path(name: str) -> tuple[float, list[str]]:
+        if name not in paths:
+            before = [path(need) for need in known[name].needs if need in known]
+            seconds, names = max(before, default=(0.0, []))
+            paths[name] = (seconds + known[name].seconds, [*names, name])
+        return paths[name]
+
+    first, *rest = known or [""]
+    _, names = max((path(name) for name in rest), default=(0.0, []))
+    return [first, *names] if first else []
+
+
+def _who(node: Node | None) -> str:
+    return f"{node.role.value} {node.name}" if node else "this node"
+
+
+def _names(results: Sequence[Result], state: State) -> str:
+    return ", ".join(result.step for result in results if result.state is state)
 
 
 def _node(node: Node) -> dict[str, str]:
@@ -46,6 +92,13 @@ def _node(node: Node) -> dict[str, str]:
         "role": node.role.value,
         "cluster": node.settings.cluster_name,
     }
+
+
+def _image(node: Node) -> Any:
+    try:
+        return json.loads(node.machine.read(IMAGE_FACTS) or "null")
+    except ValueError:  # half a file of a run that was cut off
+        return None
 
 
 def _step(result: Result) -> dict[str, Any]:

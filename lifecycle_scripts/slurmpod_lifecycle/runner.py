@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 FIRST_DELAY_SECONDS = 0.25
 DELAY_GROWTH = 1.5
-LONGEST_DELAY_SECONDS = 10.0
+LONGEST_DELAY_SECONDS = 3.0
+
+MISTAKE = "%s: this is a mistake in the lifecycle scripts"
+"""What the log says above the traceback of an unexpected error of a step."""
 
 log = logging.getLogger("slurmpod_lifecycle")
 
@@ -36,6 +39,7 @@ class State(Enum):
     ALREADY_DONE = "already done"
     FAILED = "failed"
     NOT_RUN = "not run"
+    WOULD_RUN = "would run"
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Result:
     attempts: int = 0
     detail: str = ""
     fix: str = ""
+    needs: tuple[str, ...] = ()
 
     @property
     def is_fatal(self) -> bool:
@@ -62,15 +67,20 @@ class _Running:
 
     step: Step
     started: float
+    timeout_seconds: float
     stopped: threading.Event = field(default_factory=threading.Event)
     attempts: int = 0
     last: NotYet | None = None
 
+    @property
+    def deadline(self) -> float:
+        """When its time is up."""
+        return self.started + self.timeout_seconds
+
     def result(self, state: State, detail: str, fix: str = "") -> Result:
-        seconds = round(time.monotonic() - self.started, 3)
-        return Result(
-            self.step.name, state, self.step.required, seconds, self.attempts, detail, fix
-        )
+        step, seconds = self.step, round(time.monotonic() - self.started, 3)
+        attempts, needs = self.attempts, step.needs
+        return Result(step.name, state, step.required, seconds, attempts, detail, fix, needs)
 
 
 def back_off() -> Iterator[float]:
@@ -82,7 +92,7 @@ def back_off() -> Iterator[float]:
 
 
 class Runner:
-    """Runs steps with a time limit for each; see the module for its rules."""
+    """Runs steps with a time limit for each, its own or the common one; see the module."""
 
     def __init__(
         self, timeout_seconds: float, delays: Callable[[], Iterator[float]] = back_off
@@ -102,13 +112,14 @@ class Runner:
                 self._start(step)
             result = self._next_result()
             results.append(result)
-            log.log(*_line(result))
+            log.log(*line_of(result))
             if result.is_fatal:
                 return (*results, *self._stop(), *map(_not_run, waiting))
         return tuple(results)
 
     def _start(self, step: Step) -> None:
-        running = _Running(step, time.monotonic())
+        timeout_seconds = step.timeout_seconds or self._timeout_seconds
+        running = _Running(step, time.monotonic(), timeout_seconds)
         self._running[step.name] = running
         # A daemon: a step that hangs in the kernel must not keep this program from ending.
         threading.Thread(target=self._work, args=(running,), name=step.name, daemon=True).start()
@@ -131,23 +142,15 @@ class Runner:
     def _next_result(self) -> Result:
         """Wait until a step ends, by itself or because its time is up."""
         while True:
-            oldest = min(self._running.values(), key=lambda running: running.started)
-            remaining = oldest.started + self._timeout_seconds - time.monotonic()
+            first = min(self._running.values(), key=lambda running: running.deadline)
+            remaining = first.deadline - time.monotonic()
             try:
                 running, result = self._ended.get(timeout=max(0.0, remaining))
             except Empty:
-                running, result = oldest, self._timed_out(oldest)
+                running, result = first, _timed_out(first)
             if self._running.get(running.step.name) is running:
                 del self._running[running.step.name]
                 return result
-
-    def _timed_out(self, running: _Running) -> Result:
-        running.stopped.set()
-        waited = f"gave up after {self._timeout_seconds:g} s"
-        if running.last is None:
-            fix = "look at the log of the node for what it was doing"
-            return running.result(State.FAILED, f"still busy: {waited}", fix)
-        return running.result(State.FAILED, f"{running.last.reason} ({waited})", running.last.fix)
 
     def _stop(self) -> list[Result]:
         """Stop what still runs, after a failure that makes it pointless."""
@@ -157,6 +160,15 @@ class Runner:
             stopped.append(running.result(State.NOT_RUN, "stopped: another step had failed"))
         self._running.clear()
         return stopped
+
+
+def _timed_out(running: _Running) -> Result:
+    running.stopped.set()
+    waited = f"gave up after {running.timeout_seconds:g} s"
+    if running.last is None:
+        fix = "look at the log of the node for what it was doing"
+        return running.result(State.FAILED, f"still busy: {waited}", fix)
+    return running.result(State.FAILED, f"{running.last.reason} ({waited})", running.last.fix)
 
 
 def _attempt(running: _Running) -> Result:
@@ -171,9 +183,13 @@ def _attempt(running: _Running) -> Result:
     except StepFailed as error:
         return running.result(State.FAILED, error.reason, error.fix)
     except Exception as error:
-        log.exception("%s: this is a mistake in the lifecycle scripts", step.name)
-        reason = f"unexpected {type(error).__name__}: {error}"
-        return running.result(State.FAILED, reason, "report it, with the log of the node")
+        log.exception(MISTAKE, step.name)
+        return running.result(State.FAILED, *unexpected(error))
+
+
+def unexpected(error: Exception) -> tuple[str, str]:
+    """Return reason and fix of a failure that nobody has thought of."""
+    return f"unexpected {type(error).__name__}: {error}", "report it, with the log of the node"
 
 
 def _ready(waiting: Sequence[Step], running: dict[str, _Running]) -> list[Step]:
@@ -186,8 +202,18 @@ def _ready(waiting: Sequence[Step], running: dict[str, _Running]) -> list[Step]:
     return ready
 
 
+def in_order(steps: Sequence[Step]) -> Iterator[Step]:
+    """Yield steps one by one, each after those that it needs; raises ValueError for a circle."""
+    waiting = list(steps)
+    while waiting:
+        for step in _ready(waiting, {}):
+            waiting.remove(step)
+            yield step
+
+
 def _not_run(step: Step) -> Result:
-    return Result(step.name, State.NOT_RUN, step.required, detail="another step had failed")
+    detail = "another step had failed"
+    return Result(step.name, State.NOT_RUN, step.required, detail=detail, needs=step.needs)
 
 
 def _log_waiting(running: _Running, error: NotYet) -> None:
@@ -197,9 +223,10 @@ def _log_waiting(running: _Running, error: NotYet) -> None:
         log.info("%s: waiting: %s", running.step.name, error.reason)
 
 
-def _line(result: Result) -> tuple[int, str]:
-    """Return the log level and the line for a step that ended."""
-    text = f"{result.step}: {result.state.value} in {result.seconds:.1f} s"
+def line_of(result: Result) -> tuple[int, str]:
+    """Return the log level and the line for a step that ended, or was only looked at."""
+    took = f" in {result.seconds:.1f} s" if result.attempts else ""
+    text = f"{result.step}: {result.state.value}{took}"
     text += f": {result.detail}" if result.detail else ""
     if result.state is not State.FAILED:
         return logging.INFO, text

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 COMMANDS = "/opt/slurm/bin"
 CONFIGURATION = "/opt/slurm/etc"
 SLURM_CONF = f"{CONFIGURATION}/slurm.conf"
+SLURMDBD_CONF = f"{CONFIGURATION}/slurmdbd.conf"
 SLURMCTLD_PORT = 6817
 SLURMDBD_PORT = 6819
 USER = "slurm"

@@ -14,11 +14,14 @@ class Step(ABC):
     """
 
     name: ClassVar[str]
-    needs: ClassVar[tuple[str, ...]] = ()
+    needs: tuple[str, ...] = ()
     """Names of steps that come first, where this node has them."""
 
     required: ClassVar[bool] = True
     """Whether the node is unusable without it; if not, its failure is only reported."""
+
+    timeout_seconds: float | None = None
+    """Longest time that it may take, tries included; None for the environment's limit."""
 
     def is_done(self) -> bool:
         """Tell whether nothing is left to do; must not change anything."""

@@ -9,8 +9,12 @@ from slurmpod_lifecycle.failures import CommandFailed, NotYet
 if TYPE_CHECKING:
     from slurmpod_lifecycle.machine import Machine
 
+UNITS = "/etc/systemd/system"
 JOURNAL_LINES = 30
 _STATES = ("is-active", "is-enabled")
+_ENABLE = ("env", "SYSTEMD_OFFLINE=1", "systemctl", "enable", "--quiet")
+"""Links files and tells systemd nothing: it would read all units again, or, with --no-reload, take
+every unit for outdated from then on (NeedDaemonReload, org.freedesktop.systemd1(5))."""
 
 
 def is_running(machine: Machine, unit: str) -> bool:
@@ -23,15 +27,23 @@ def is_off(machine: Machine, unit: str) -> bool:
     return not any(_states(machine, unit))
 
 
-def start(machine: Machine, unit: str, *, anew: bool = False) -> None:
+def is_expected(machine: Machine, unit: str) -> bool:
+    """Tell whether a service will run after a reboot, and has not failed until now."""
+    is_enabled = machine.succeeds("systemctl", "is-enabled", "--quiet", unit)
+    return is_enabled and not machine.succeeds("systemctl", "is-failed", "--quiet", unit)
+
+
+def start(machine: Machine, unit: str, *, anew: bool = False, wait: bool = True) -> None:
     """Start a service now and at every boot; `anew` restarts it, for a changed configuration.
 
-    Raises NotYet with the service's own last error.
+    `wait` until it is up: not for one that stands by, and is up when it has to be. Raises NotYet
+    with the service's own last error.
     """
-    machine.run("systemctl", "enable", "--quiet", unit)
+    machine.run(*_ENABLE, unit)
     machine.succeeds("systemctl", "reset-failed", unit)
     try:
-        machine.run("systemctl", "restart" if anew else "start", unit)
+        how = () if wait else ("--no-block",)
+        machine.run("systemctl", "restart" if anew else "start", *how, unit)
     except CommandFailed:
         reason = f"{unit} does not start: {last_error(machine, unit)}"
         raise NotYet(reason, f"run 'journalctl -u {unit}' on the node") from None
@@ -39,15 +51,34 @@ def start(machine: Machine, unit: str, *, anew: bool = False) -> None:
 
 def add_drop_in(machine: Machine, unit: str, text: str) -> bool:
     """Add settings to a unit that belongs to the image; tell whether that changed anything."""
-    changed = machine.write(drop_in_path(unit), text)
-    if changed:
-        machine.run("systemctl", "daemon-reload")
-    return changed
+    return _write(machine, unit, drop_in_path(unit), text)
 
 
 def drop_in_path(unit: str) -> str:
     """Return the file that holds our settings for a service."""
-    return f"/etc/systemd/system/{unit}.service.d/slurmpod.conf"
+    return f"{UNITS}/{unit}.service.d/slurmpod.conf"
+
+
+def add_unit(machine: Machine, unit: str, text: str) -> bool:
+    """Add a service of our own; tell whether that changed anything."""
+    return _write(machine, unit, unit_path(unit), text)
+
+
+def unit_path(unit: str) -> str:
+    """Return the file of a service of our own."""
+    return f"{UNITS}/{unit}.service"
+
+
+def mount_unit(machine: Machine, folder: str) -> str:
+    """Return what systemd calls the mount at a folder."""
+    return machine.run("systemd-escape", "--path", "--suffix=mount", folder).strip()
+
+
+def quoted(word: str) -> str:
+    """Write text as one word of a command in a unit file (systemd.service(5), command lines)."""
+    for character, escaped in (("\\", "\\\\"), ('"', '\\"'), ("$", "$$"), ("%", "%%")):
+        word = word.replace(character, escaped)
+    return f'"{word}"'
 
 
 def last_error(machine: Machine, unit: str) -> str:
@@ -61,6 +92,41 @@ def journal(machine: Machine, unit: str) -> list[str]:
     """Return the last lines that a service wrote, without times."""
     command = ("journalctl", "--unit", unit, "--output", "cat", "--lines", str(JOURNAL_LINES))
     return machine.run(*command).splitlines()
+
+
+def reload_if_needed(machine: Machine, *units: str) -> None:
+    """Let systemd read unit files again, where it holds older ones of these units.
+
+    To read all of them is the most work that a step can give a node. What systemd does not hold it
+    reads from the file when it first needs it.
+    """
+    if is_outdated(machine, *units):
+        machine.run("systemctl", "daemon-reload")
+
+
+def is_outdated(machine: Machine, *units: str) -> bool:
+    """Tell whether systemd holds older settings of these units than their files have."""
+    return any(_is_outdated(machine, unit) for unit in units)
+
+
+def _is_outdated(machine: Machine, unit: str) -> bool:
+    """Ask systemd, and compare drop-ins: before 257 it overlooks one in a folder that is new.
+
+    (systemd issue 31752; Ubuntu 22.04 has 249.) Of a unit that is masked, or has no file, systemd
+    holds none at all.
+    """
+    ask = ("systemctl", "show", "--property=NeedDaemonReload,LoadState,DropInPaths")
+    held = machine.run(*ask, "--value", unit).split()
+    if "yes" in held or not {"not-found", "masked"}.isdisjoint(held):
+        return "yes" in held
+    where = ("-maxdepth", "2", "-path", f"{UNITS}/{unit}.service.d/*.conf")
+    return not set(machine.run("find", UNITS, *where).split()).issubset(held)
+
+
+def _write(machine: Machine, unit: str, path: str, text: str) -> bool:
+    changed = machine.write(path, text)
+    reload_if_needed(machine, unit)  # an earlier run may have been cut off here
+    return changed
 
 
 def _states(machine: Machine, unit: str) -> list[bool]:

@@ -7,14 +7,17 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import BOLD, paint, print_json, say
+from slurmpod.jobs import lint
 from slurmpod.model.suggestion import did_you_mean
 from slurmpod.problems import ExitCode
-from slurmpod.rules.areas import all_rules, rule_by_id
+from slurmpod.rules.areas import all_rules
 from slurmpod.rules.documentation import rules_page
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from slurmpod.jobs.registry import Rule as JobRule
     from slurmpod.rules.registry import Rule
 
 
@@ -34,10 +37,12 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not options.rule:
         _print_all(as_json=options.json)
         return ExitCode.OK
-    rule = rule_by_id(options.rule)
+    known = {rule.id: rule for rule in _known_rules()}
+    rule = known.get(options.rule.upper())
     if rule is None:
-        guess = did_you_mean(options.rule, (known.id for known in all_rules()))
-        say(f"there is no rule '{options.rule}'; {guess or 'slurmpod explain lists all rules'}")
+        guess = did_you_mean(options.rule, known)
+        hint = guess or "'slurmpod explain' lists all rules"
+        say(f"there is no rule '{options.rule}'; {hint}")
         return ExitCode.USAGE
     if options.json:
         print_json(_as_data(rule))
@@ -46,21 +51,27 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
+def _known_rules() -> Iterator[Rule | JobRule]:
+    """Yield the rules for environments, then those for batch scripts."""
+    yield from all_rules()
+    yield from lint.all_rules()
+
+
 def _print_all(*, as_json: bool) -> None:
     if as_json:
-        print_json([_as_data(rule) for rule in all_rules()])
+        print_json([_as_data(rule) for rule in _known_rules()])
         return
-    for rule in all_rules():
+    for rule in _known_rules():
         sys.stdout.write(f"{rule.id}  {rule.severity:<7}  {rule.title}\n")
 
 
-def _print_one(rule: Rule) -> None:
+def _print_one(rule: Rule | JobRule) -> None:
     sys.stdout.write(paint(f"{rule.id} ({rule.severity}): {rule.title}\n", BOLD, sys.stdout))
     for label, text in (("Why", rule.why), ("Fix", rule.fix), ("Source", rule.source)):
         lines = textwrap.wrap(text, width=90, break_long_words=False, break_on_hyphens=False)
         sys.stdout.write(f"\n{label}:\n" + "".join(f"  {line}\n" for line in lines))
 
 
-def _as_data(rule: Rule) -> dict[str, str]:
+def _as_data(rule: Rule | JobRule) -> dict[str, str]:
     names = ("id", "severity", "title", "why", "fix", "source")
     return {name: str(getattr(rule, name)) for name in names}

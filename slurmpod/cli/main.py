@@ -22,7 +22,7 @@ EXIT_CODES = {
     ExitCode.OK: "done; warnings may have been shown",
     ExitCode.FAILED: "the work failed; the last lines say why",
     ExitCode.USAGE: "the command was not understood",
-    ExitCode.INVALID: "the environment file has errors",
+    ExitCode.INVALID: "the environment file, or the batch script, has errors",
     ExitCode.UNPREPARED: "this machine lacks something that the command needs",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
 }
@@ -83,7 +83,10 @@ def _say_unexpected(error: Exception) -> None:
         place = f": {error.filename}" if error.filename else ""
         say(f"slurmpod: {error.strerror or error}{place}")
         return
-    say(f"slurmpod: unexpected error: {type(error).__name__}: {error}")
+    from slurmpod.model.private_keys import HIDDEN, holds_private_key  # only needed here
+
+    said = HIDDEN if holds_private_key(str(error)) else error
+    say(f"slurmpod: unexpected error: {type(error).__name__}: {said}")
     say("This is a mistake in slurmpod; the same command with --debug shows where.")
 
 

@@ -24,6 +24,11 @@ def say_next(command: str, path: Path) -> None:
     say(f"next: slurmpod {command} {shlex.quote(str(path))}")
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 node`, `2 nodes`: how many there are, in words."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def print_json(data: Any) -> None:
     """Print `data` as JSON, for programs."""
     import json  # only needed with --json

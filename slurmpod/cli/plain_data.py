@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from ipaddress import IPv4Network
 from typing import Any
 
+from pydantic import BaseModel
+
 
 def plain(value: Any) -> Any:
-    """Return `value` as mappings, lists, text and numbers; properties of dataclasses included."""
+    """Return `value` as mappings, lists, text and numbers; properties of dataclasses included.
+
+    Sections of the environment to which a dataclass refers are left out: who wants them has the
+    environment. Contents of files are shown by their hash.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
         names += [name for name, member in vars(type(value)).items() if _is_property(member)]
-        return {name: plain(getattr(value, name)) for name in names}
+        members = {name: getattr(value, name) for name in names}
+        own = {name: each for name, each in members.items() if not isinstance(each, BaseModel)}
+        return {name: plain(each) for name, each in own.items()}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, Set):
         return sorted(plain(item) for item in value)
+    if isinstance(value, bytes):
+        return f"sha256:{hashlib.sha256(value).hexdigest()}"
     if isinstance(value, IPv4Network):
         return str(value)
     return value.value if isinstance(value, Enum) else value

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from slurmpod.cli.output import BOLD, DIM, RED, YELLOW, paint
+from slurmpod.model.private_keys import HIDDEN, lines_of_private_keys
+from slurmpod.model.secret_values import HIDDEN_VALUE, without_secrets
 from slurmpod.problems import Severity
 
 if TYPE_CHECKING:
@@ -33,14 +35,20 @@ def _problem_text(problem: Problem, lines: Sequence[str], stream: TextIO) -> str
     about = f"{where.path}: " if where.path else ""
     message = _printable(f"{about}{problem.message} [{problem.rule}]")
     fix = _printable(f"  fix: {problem.fix}")
-    return "\n".join((f"{place}: {severity}: {message}", *_excerpt(where, lines, stream), fix))
+    excerpt = _excerpt(where, lines, stream, hidden=HIDDEN_VALUE in problem.message)
+    return "\n".join((f"{place}: {severity}: {message}", *excerpt, fix))
 
 
-def _excerpt(where: Where, lines: Sequence[str], stream: TextIO) -> list[str]:
-    """Return the line of the file and a caret below the column; nothing for an empty line."""
+def _excerpt(where: Where, lines: Sequence[str], stream: TextIO, *, hidden: bool) -> list[str]:
+    """Return the line of the file and a caret below the column; nothing for an empty line.
+
+    What stands at the column is left out when it is `hidden`.
+    """
     line = lines[where.line - 1] if where.line <= len(lines) else ""
     if not line.strip():
         return []
+    if hidden:
+        line = line[: where.column - 1] + HIDDEN_VALUE
     start = max(0, where.column - WIDTH // 2) if len(line) > WIDTH else 0
     shown = line[start : start + WIDTH].rstrip()
     gutter = f"{where.line:>5} | "
@@ -61,7 +69,13 @@ def _one_column_each(text: str) -> str:
 
 
 def _lines(file: str) -> list[str]:
+    """Return the lines of a file as they can be shown: without private keys and passwords."""
     try:
-        return Path(file).read_text(encoding="utf-8-sig").splitlines()
+        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, ValueError):
         return []
+    hidden = lines_of_private_keys(lines)
+    return [
+        HIDDEN if number in hidden else without_secrets(line)
+        for number, line in enumerate(lines, start=1)
+    ]

@@ -18,6 +18,7 @@ from slurmpod.rehearsal.embedded_gateway import embedded_gateway
 from slurmpod.rehearsal.launch import clear_dead, end, running
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +63,8 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _act(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
     if options.action == "env":
-        sys.stdout.writelines(_shell_lines(rehearsal.variables))
+        sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
+        sys.stdout.writelines(_shell_lines({**rehearsal.variables, **sessions}))
         return ExitCode.OK
     if options.action == "shell":
         _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))

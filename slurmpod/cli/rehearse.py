@@ -16,9 +16,12 @@ from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, rehearse
 from slurmpod.rehearsal.report import as_data, print_outcome
+from slurmpod.rehearsal.scenarios.faults.choice import NAMES, chosen, unmet_needs
 
 if TYPE_CHECKING:
     import argparse
+
+    from slurmpod.resolve import Resolved
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +32,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cloud-only", action="store_true", help="deploy without nodes: no Linux, no root needed"
     )
     parser.add_argument("--port", type=_port, help="port of the embedded AWS (default: a free one)")
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        choices=NAMES,
+        metavar="NAME",
+        help="let a fault loose after the first job; may be repeated, 'all' for all of them",
+    )
     parser.add_argument("--json", action="store_true", help="print what was seen as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Rehearse the environment and show what happened."""
-    _, resolved = sound_environment(options.file)
+    """Rehearse the environment and show what happened; what a fault lost is a failure."""
+    resolved = sound_environment(options.file).resolved
+    if options.fault and not _suits_faults(resolved, options):
+        return ExitCode.USAGE
     if not options.cloud_only:
         lacks = missing(sum(group.count for group in resolved.groups))
         if lacks:
@@ -42,7 +55,12 @@ def run(options: argparse.Namespace) -> ExitCode:
             say_next("rehearse --cloud-only", options.file)
             return ExitCode.UNPREPARED
     progress = Progress()
-    wanted = Options(cloud_only=options.cloud_only, keep=options.keep, port=options.port)
+    wanted = Options(
+        cloud_only=options.cloud_only,
+        keep=options.keep,
+        port=options.port,
+        faults=chosen(options.fault),
+    )
     try:
         outcome = rehearse(options.file, resolved, wanted, progress)
     except (RehearsalFailed, BakeFailed) as failure:
@@ -52,7 +70,16 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(as_data(outcome, progress.seconds))
     else:
         print_outcome(outcome)
-    return ExitCode.OK
+    return ExitCode.FAILED if any(report.lost for report in outcome.faults) else ExitCode.OK
+
+
+def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:
+    """Tell whether faults can be tried on the environment's cluster; say why not."""
+    missing_here = ("there have to be nodes (no --cloud-only)",) if options.cloud_only else ()
+    reasons = (*missing_here, *unmet_needs(resolved))
+    for reason in reasons:
+        say(f"--fault: {reason}")
+    return not reasons
 
 
 def _port(text: str) -> int:

@@ -24,8 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """List the files of the bundle, and write them where `--out` says."""
-    _, resolved = sound_environment(options.file)
+    resolved = sound_environment(options.file).resolved
     bundle = render_bundle(resolved)
+    if bundle is None:
+        return _say_there_is_none(options)
     if options.out:
         strangers = _strangers(options.out, bundle)
         if strangers:
@@ -37,6 +39,15 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(_as_data(bundle))
         return ExitCode.OK
     _print_list(bundle)
+    say_next("rehearse", options.file)
+    return ExitCode.OK
+
+
+def _say_there_is_none(options: argparse.Namespace) -> ExitCode:
+    if options.json:
+        print_json(None)
+        return ExitCode.OK
+    say("there is nothing to render: in managed mode HyperPod sets nodes up without scripts")
     say_next("rehearse", options.file)
     return ExitCode.OK
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.model.extends import environment_files
 from slurmpod.model.loader import load
-from slurmpod.problems import ExitCode, Severity, has_errors
+from slurmpod.problems import ExitCode, Severity, first_of, has_errors
 from slurmpod.rules.check import check, check_together
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from slurmpod.model.loader import Loaded
     from slurmpod.problems import Problem
+
+SHOWN_FILES = 3
+"""Environments that are named in a problem of their base."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         default=[Path("environments")],
         metavar="FILE_OR_FOLDER",
-        help="environment files, or folders of them (default: environments)",
+        help="environment files, or folders of them but for _*.yaml (default: environments)",
     )
     parser.add_argument("--json", action="store_true", help="print the problems as JSON")
 
@@ -38,8 +44,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         say(f"there are no environment files (*.yaml) in {', '.join(map(str, options.paths))}")
         return ExitCode.USAGE
     all_loaded = [load(file) for file in files]
-    problems = [problem for loaded in all_loaded for problem in check(loaded)]
-    problems += check_together(all_loaded)
+    problems = [*_each_once(all_loaded), *check_together(all_loaded)]
     if options.json:
         print_json({"files": list(map(str, files)), "problems": [p.as_dict() for p in problems]})
     else:
@@ -48,9 +53,19 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def _environment_files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.iterdir() if file.suffix in {".yaml", ".yml"})
+    return environment_files(path) if path.is_dir() else [path]
+
+
+def _each_once(all_loaded: Iterable[Loaded]) -> Iterator[Problem]:
+    """Return the problems of all files; one of a base once, with the environments that have it."""
+    files: dict[Problem, dict[str, None]] = {}
+    for loaded in all_loaded:
+        for problem in check(loaded):
+            files.setdefault(problem, {})[loaded.source.file] = None
+    for problem, having in files.items():
+        others = [file for file in having if file != problem.where.file]
+        about = f" (in {first_of(others, SHOWN_FILES)})" if others else ""
+        yield replace(problem, message=problem.message + about)
 
 
 def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
@@ -58,7 +73,7 @@ def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
         from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
 
         sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
-    sys.stdout.write(f"{_counted(len(files), 'file')}: {_summary(problems)}\n")
+    sys.stdout.write(f"{counted(len(files), 'file')}: {_summary(problems)}\n")
     if not has_errors(problems):
         say_next("rehearse", files[0])
 
@@ -66,8 +81,4 @@ def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
 def _summary(problems: Sequence[Problem]) -> str:
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     counts = ((errors, "error"), (len(problems) - errors, "warning"))
-    return ", ".join(_counted(count, noun) for count, noun in counts if count) or "no problems"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return ", ".join(counted(count, noun) for count, noun in counts if count) or "no problems"

@@ -57,6 +57,7 @@ class InstanceType:
     accelerator_count: int
     efa_interfaces: int
     network_cards: int
+    local_nvme_gb: int
 
 
 @cache
@@ -82,6 +83,7 @@ def _instance_type(row: dict[str, str]) -> InstanceType:
         accelerator_count=int(row["accelerator_count"] or 0),
         efa_interfaces=int(row["efa_interfaces"] or 0),
         network_cards=int(row["network_cards"]),
+        local_nvme_gb=int(row["local_nvme_gb"] or 0),
     )
 
 

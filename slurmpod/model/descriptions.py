@@ -12,7 +12,7 @@ import inspect
 import textwrap
 from functools import cache
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -30,10 +30,18 @@ KEY = "[key]"
 
 @cache
 def descriptions(section: type[BaseModel]) -> Mapping[str, str]:
-    """Return the description of every field of a section."""
+    """Return the description of every field of a section, inherited ones too."""
+    found: dict[str, str] = {}
+    for ancestor in reversed(section.__mro__):
+        if issubclass(ancestor, BaseModel) and ancestor.model_fields:
+            found |= _own_descriptions(ancestor)
+    return MappingProxyType(found)
+
+
+def _own_descriptions(section: type[BaseModel]) -> dict[str, str]:
     definition = ast.parse(textwrap.dedent(inspect.getsource(section))).body[0]
     assert isinstance(definition, ast.ClassDef)  # noqa: S101  # the source of a class is a class
-    found = {
+    return {
         field.target.id: " ".join(str(doc.value.value).split())
         for field, doc in zip(definition.body, definition.body[1:], strict=False)
         if isinstance(field, ast.AnnAssign)
@@ -41,7 +49,6 @@ def descriptions(section: type[BaseModel]) -> Mapping[str, str]:
         and isinstance(doc, ast.Expr)
         and isinstance(doc.value, ast.Constant)
     }
-    return MappingProxyType(found)
 
 
 def description_of(path: YamlPath) -> str:
@@ -82,12 +89,13 @@ def all_sections() -> Iterator[type[BaseModel]]:
     for section in sections:
         yield section
         for field in section.model_fields.values():
-            inner = section_in(field) or _entry_section(field)
+            inner = section_in(field) or entry_section(field)
             if inner and inner not in sections:
                 sections.append(inner)
 
 
-def _entry_section(field: FieldInfo) -> type[BaseModel] | None:
+def entry_section(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a list's entries, or None where it is no list of mappings."""
     entry = _inside(field, 0)
     return section_in(entry) if entry else None
 
@@ -96,10 +104,21 @@ def _inside(field: FieldInfo, part: str | int) -> FieldInfo | None:
     kind = type_of(field)
     section = section_in(field)
     if section:
-        return section.model_fields.get(str(part))
+        inner = section.model_fields.get(str(part))
+        return _without_alias(inner) if inner else None
     if get_origin(kind) is tuple and isinstance(part, int):
         return FieldInfo.from_annotation(get_args(kind)[0])
     if get_origin(kind) is dict and isinstance(part, str):
         key, value = get_args(kind)
         return FieldInfo.from_annotation(key if part == KEY else value)
     return None
+
+
+def _without_alias(field: FieldInfo) -> FieldInfo:
+    """Bring the limits of `Zone | None` to the surface: pydantic leaves them inside the union."""
+    kind = type_of(field)
+    if get_origin(kind) is not Annotated:
+        return field
+    inner = FieldInfo.from_annotation(kind)
+    inner.default = field.default
+    return inner

@@ -4,15 +4,30 @@ from typing import Annotated
 
 from pydantic import Field
 
+from slurmpod.model.access import Access
 from slurmpod.model.base import Section
 from slurmpod.model.cluster import Cluster
+from slurmpod.model.identity import Identity
 from slurmpod.model.lifecycle import Lifecycle
+from slurmpod.model.monitoring import Budget, Monitoring
 from slurmpod.model.network import Network
 from slurmpod.model.slurm import Slurm
 from slurmpod.model.storage import Storage
 
 TagKey = Annotated[str, Field(min_length=1, max_length=128)]
 TagValue = Annotated[str, Field(max_length=256)]
+
+
+class Suppression(Section):
+    """A warning that is known and accepted, with the reason."""
+
+    rule: Annotated[str, Field(pattern=r"^[A-Z]{3}-[0-9]{3}$", examples=["NET-001"])]
+    """Id of the rule; only warnings can be accepted."""
+
+    reason: Annotated[
+        str, Field(min_length=10, max_length=500, examples=["our network team gave us this range"])
+    ]
+    """Why it is accepted, for whoever reads this next."""
 
 
 class Environment(Section):
@@ -47,3 +62,18 @@ class Environment(Section):
 
     lifecycle: Lifecycle = Field(default_factory=Lifecycle)
     """How its nodes are set up."""
+
+    access: Access = Field(default_factory=Access)
+    """Who may use it."""
+
+    identity: Identity = Field(default_factory=Identity)
+    """What its nodes may do."""
+
+    monitoring: Monitoring | None = None
+    """What is watched, and who is told; default: nothing."""
+
+    budget: Budget | None = None
+    """What it may cost; default: no limit is watched."""
+
+    suppress: tuple[Suppression, ...] = ()
+    """Warnings that are known and accepted."""

@@ -1,6 +1,7 @@
 """An environment file -> Environment, or every problem of its form at once.
 
-Pydantic finds the mistakes; `phrases` says them in words of this project, with what is allowed.
+First it is merged into what it extends, of which the models know nothing. Then pydantic finds the
+mistakes, and `phrases` says them in words of this project, with what is allowed.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from slurmpod.model.environment import Environment
+from slurmpod.model.extends import with_bases
+from slurmpod.model.text_file import Unreadable, read_text
 from slurmpod.model.yaml_source import YamlSource, read_yaml
 from slurmpod.problems import Problem, Where, in_file_order
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slurmpod.model.salvage import Salvaged
+    from pydantic_core import ErrorDetails
 
-BYTES_LIMIT = 1_000_000
-"""Size of the largest file that is read; an environment is a page."""
+    from slurmpod.model.salvage import Salvaged
 
 
 @dataclass(frozen=True)
@@ -40,27 +42,20 @@ class Loaded:
 def load(path: Path) -> Loaded:
     """Read and check one environment file; never raises for what a file can hold."""
     try:
-        with path.open("rb") as file:
-            content = file.read(BYTES_LIMIT + 1)
-        text = content.decode("utf-8-sig")
-    except OSError as error:
-        return _unreadable(
-            path,
-            f"cannot read the file: {error.strerror}",
-            "give the path of an environment file, e.g. environments/dev.yaml",
-        )
-    except ValueError:  # UnicodeDecodeError, or a NUL in the path
-        return _unreadable(path, "the file is not UTF-8 text", "save it as UTF-8")
-    if len(content) > BYTES_LIMIT:
-        return _unreadable(
-            path, "the file is larger than 1 MB", "give an environment file: a page of YAML"
-        )
+        text = read_text(path)
+    except Unreadable as reason:
+        source = YamlSource(str(path))
+        source.refuse(Where(str(path)), reason.message, reason.fix)
+        return Loaded(source, None, tuple(source.problems))
     return load_text(str(path), text)
 
 
 def load_text(file: str, text: str) -> Loaded:
-    """Check the text of an environment file; `file` is the name that problems show."""
-    source = read_yaml(file, text)
+    """Check the text of an environment file; `file` is the name that problems show.
+
+    A file that the text extends is looked for beside `file`.
+    """
+    source = with_bases(read_yaml(file, text))
     if source.data is None:
         return Loaded(source, None, in_file_order(source.problems))
     try:
@@ -80,15 +75,19 @@ def _with_mistakes(error: ValidationError, source: YamlSource) -> Loaded:
 
 
 def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
-    """Say the findings of pydantic, but for what follows from a problem in the same line."""
+    """Say the findings of pydantic, but for what follows from other problems."""
     from slurmpod.model.phrases import phrase  # only needed on mistakes: a tenth of the start-up
 
-    said = {problem.where.line for problem in source.problems}
-    found = [phrase(detail, source) for detail in error.errors(include_url=False)]
-    return [problem for problem in found if problem.where.line not in said]
+    said = {_line(problem) for problem in source.problems}
+    details = error.errors(include_url=False)
+    found = [phrase(detail, source) for detail in details if not _is_mere_consequence(detail)]
+    return [problem for problem in found if _line(problem) not in said]
 
 
-def _unreadable(path: Path, message: str, fix: str) -> Loaded:
-    source = YamlSource(str(path))
-    source.refuse(Where(str(path)), message, fix)
-    return Loaded(source, None, tuple(source.problems))
+def _is_mere_consequence(detail: ErrorDetails) -> bool:
+    """Tell whether a list is too short only because pydantic counts no entries with mistakes."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
+
+
+def _line(problem: Problem) -> tuple[str, int]:
+    return problem.where.file, problem.where.line

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.model.descriptions import KEY, description_of, field_at, section_at, type_of
 from slurmpod.model.expectations import choices_of, example_of, expectation, limit
+from slurmpod.model.extends import EXTENDS
 from slurmpod.model.network import LARGEST_VPC_PREFIX, SMALLEST_VPC_PREFIX
+from slurmpod.model.private_keys import FOUND, HIDDEN, REMOVE, holds_private_key
+from slurmpod.model.secret_values import HIDDEN_VALUE, may_be_secret
 from slurmpod.model.suggestion import did_you_mean
 from slurmpod.model.yaml_source import LONGEST_NUMBER
 from slurmpod.problems import Problem, Severity
@@ -58,6 +61,20 @@ def phrase(detail: ErrorDetails, source: YamlSource) -> Problem:
     return _wrong_value(path, detail, source)
 
 
+def show(value: Any) -> str:
+    """Return a value as messages show it: on one line, short, and never a private key."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if not isinstance(value, str):
+        return _bare(value)
+    if holds_private_key(value):
+        return HIDDEN
+    text = value if value.isprintable() else ascii(value)[1:-1]
+    return f"'{text[:60]}...'" if len(text) > 63 else f"'{text}'"
+
+
 def _missing(path: YamlPath, source: YamlSource) -> Problem:
     key = path[-1]
     field = field_at(path)
@@ -71,9 +88,11 @@ def _unknown_key(path: YamlPath, source: YamlSource) -> Problem:
     key = str(path[-1])
     section = section_at(path[:-1])
     allowed = list(section.model_fields) if section else []
+    if len(path) == 1:
+        allowed.append(EXTENDS)
     fix = did_you_mean(key, allowed) or f"allowed here: {', '.join(allowed)}"
     where = source.where(path, key=True)
-    return Problem("ENV-003", Severity.ERROR, where, f"unknown key {_show(key)}", fix)
+    return Problem("ENV-003", Severity.ERROR, where, f"unknown key {show(key)}", fix)
 
 
 def _wrong_value(path: YamlPath, detail: ErrorDetails, source: YamlSource) -> Problem:
@@ -81,10 +100,19 @@ def _wrong_value(path: YamlPath, detail: ErrorDetails, source: YamlSource) -> Pr
     field = field_at((*path[:-2], KEY) if is_key else path)
     place = path[:-1] if is_key else path
     value = detail["input"]
+    where = source.where(place, key=is_key)
+    if isinstance(value, str) and holds_private_key(value):
+        return Problem("ENV-004", Severity.ERROR, where, FOUND, REMOVE)
     wrong = WRONG.get(detail["type"], "is not valid here")
-    message = "the value is missing" if value is None else f"{_show(value)} {wrong}"
+    hidden = may_be_secret(place, value, takes_arn=_takes_arn(field))
+    shown = HIDDEN_VALUE if hidden else show(value)
+    message = "the value is missing" if value is None else f"{shown} {wrong}"
     fix = (_what_to_write(detail["type"], value, field) if field else "change it") + _about(place)
-    return Problem("ENV-004", Severity.ERROR, source.where(place, key=is_key), message, fix)
+    return Problem("ENV-004", Severity.ERROR, where, message, fix)
+
+
+def _takes_arn(field: FieldInfo | None) -> bool:
+    return field is not None and str(limit(field, "pattern") or "").startswith("^arn:")
 
 
 def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
@@ -127,17 +155,6 @@ def _range_around(value: Any) -> str:
 def _about(path: YamlPath) -> str:
     about = description_of(path)
     return f" ({about.rstrip('.')})" if about else ""
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list):
-        return "a list"
-    if not isinstance(value, str):
-        return _bare(value)
-    text = value if value.isprintable() else ascii(value)[1:-1]
-    return f"'{text[:60]}...'" if len(text) > 63 else f"'{text}'"
 
 
 def _bare(value: bool | int) -> str:

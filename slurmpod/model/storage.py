@@ -1,30 +1,55 @@
-"""The `storage` section: the shared file system."""
+"""The `storage` section: what the cluster's nodes share."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from slurmpod.model.base import Section
+from slurmpod.model.lustre import AdditionalLustre, Lustre
+from slurmpod.model.names import BucketName, KmsKeyArn, MountPath
+from slurmpod.model.openzfs import OpenZfs
 
 
-class Lustre(Section):
-    """An FSx for Lustre file system (PERSISTENT_2, SSD) that every node mounts."""
+class S3Mount(Section):
+    """A bucket that nodes see as a folder, by Mountpoint for Amazon S3."""
 
-    capacity_gib: Annotated[int, Field(ge=1200)] = 1200
-    """Size in GiB: 1200, 2400, or a multiple of 2400."""
+    bucket: BucketName
+    """Name of the bucket; it must exist."""
 
-    throughput_mbps_per_tib: Literal[125, 250, 500, 1000] = 250
-    """Throughput in MB/s for each TiB of capacity."""
+    prefix: Annotated[str | None, Field(pattern=r"^([^/\s]+/)+$", examples=["datasets/"])] = None
+    """Part of the bucket, ending in a slash; default: all of it."""
 
-    compression: Literal["LZ4", "NONE"] = "LZ4"
-    """Compression of new data on the servers."""
+    mount_path: MountPath
+    """Folder on every node."""
 
-    mount_path: Annotated[str, Field(pattern=r"^/[a-z0-9][a-z0-9_-]*$", examples=["/fsx"])] = "/fsx"
-    """Folder on every node: a top-level one."""
+    read_only: bool = True
+    """Whether nodes may only read; otherwise they may create new objects too."""
+
+    kms_key_arn: KmsKeyArn | None = None
+    """Key with which the bucket's objects are encrypted, when it is your own."""
+
+
+class Scratch(Section):
+    """The NVMe disks of a node as one volume: fast, the node's own, and empty after every start."""
+
+    mount_path: MountPath = "/scratch"
+    """Folder on every node that has such disks."""
 
 
 class Storage(Section):
     """What the cluster's nodes share."""
 
-    lustre: Lustre = Field(default_factory=Lustre)
-    """The FSx for Lustre file system."""
+    lustre: Lustre | None = Field(default_factory=Lustre)
+    """The main FSx for Lustre file system; `null` for none."""
+
+    additional_lustre: Annotated[tuple[AdditionalLustre, ...], Field(max_length=8)] = ()
+    """More FSx for Lustre file systems, each with its own name and mount path."""
+
+    openzfs: OpenZfs | None = None
+    """An FSx for OpenZFS file system, for home directories."""
+
+    s3_mounts: Annotated[tuple[S3Mount, ...], Field(max_length=8)] = ()
+    """Buckets that nodes see as folders."""
+
+    scratch: Scratch | None = None
+    """The NVMe disks of nodes as one folder; default: as the image has them."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from slurmpod.problems import Problem, Severity, Where, YamlPath, format_path
+from slurmpod.model.private_keys import shown_path
+from slurmpod.problems import Problem, Severity, Where, YamlPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +37,24 @@ _CORE_TAGS = frozenset(
 )
 
 
+Position = tuple[str, int, int]
+"""File, line and column."""
+
+
 @dataclass
 class YamlSource:
-    """One YAML file: its plain data, and where each part of the data stands."""
+    """One YAML file: its plain data, and where each part of the data stands.
+
+    A file that extends another has parts of both (see `merge`), so each position names its file.
+    `blanks` are the values that are left out, as in `tags:`; a written null is none.
+    """
 
     file: str
     data: Any = None
     problems: list[Problem] = field(default_factory=list)
-    values: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
-    keys: dict[YamlPath, tuple[int, int]] = field(default_factory=dict)
+    values: dict[YamlPath, Position] = field(default_factory=dict)
+    keys: dict[YamlPath, Position] = field(default_factory=dict)
+    blanks: set[YamlPath] = field(default_factory=set)
 
     def where(self, path: YamlPath, *, key: bool = False) -> Where:
         """Return the place of a value (or of its key), or of the nearest thing around it.
@@ -55,12 +65,12 @@ class YamlSource:
         for length in range(len(path), -1, -1):
             position = positions.get(path[:length]) or self.values.get(path[:length])
             if position:
-                return Where(self.file, *position, format_path(path))
-        return Where(self.file, path=format_path(path))
+                return Where(*position, shown_path(path))
+        return Where(self.file, path=shown_path(path))
 
-    def refuse(self, where: Where, message: str, fix: str) -> None:
-        """Note a problem of the file as YAML."""
-        self.problems.append(Problem("ENV-001", Severity.ERROR, where, message, fix))
+    def refuse(self, where: Where, message: str, fix: str, *, rule: str = "ENV-001") -> None:
+        """Note an error, by default one of the file as YAML."""
+        self.problems.append(Problem(rule, Severity.ERROR, where, message, fix))
 
 
 def read_yaml(file: str, text: str) -> YamlSource:
@@ -105,33 +115,33 @@ class _Reader:
         self._count += 1
         if self._count > VALUE_LIMIT or len(path) > DEPTH_LIMIT:
             raise _Unfolds(node)
-        self._source.values[path] = _position(node)
+        self._source.values[path] = self._source.file, *_position(node)
         if isinstance(node, yaml.MappingNode):
             return dict(self._entries(node, path))
         if isinstance(node, yaml.SequenceNode):
             return [self.value(child, (*path, index)) for index, child in enumerate(node.value)]
         assert isinstance(node, yaml.ScalarNode)  # noqa: S101  # YAML has no fourth kind
         is_text = node.style or node.tag.endswith(":str")
+        if not is_text and not node.value:
+            self._source.blanks.add(path)
         return node.value if is_text else _plain_scalar(node.value)
 
     def _entries(self, node: yaml.MappingNode, path: YamlPath) -> Iterator[tuple[str, Any]]:
         seen: dict[str, int] = {}
         for key_node, value_node in node.value:
-            line, column = _position(key_node)
+            position = self._source.file, *_position(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
-                where = Where(self._source.file, line, column, format_path(path))
+                where = Where(*position, shown_path(path))
                 self._source.refuse(where, "a key must be plain text", "write it as one word")
                 continue
             key = key_node.value
             if key in seen:
-                self._source.refuse(
-                    Where(self._source.file, line, column, format_path((*path, key))),
-                    f"the key '{key}' stands twice, first in line {seen[key]}",
-                    "keep one of the two",
-                )
+                where = Where(*position, shown_path((*path, key)))
+                message = f"the key '{shown_path((key,))}' stands twice, first in line {seen[key]}"
+                self._source.refuse(where, message, "keep one of the two")
                 continue
-            seen[key] = line
-            self._source.keys[(*path, key)] = line, column
+            seen[key] = position[1]
+            self._source.keys[(*path, key)] = position
             yield key, self.value(value_node, (*path, key))
 
 

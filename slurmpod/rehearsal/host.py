@@ -13,25 +13,29 @@ import signal
 import sys
 import threading
 from dataclasses import replace
-from ipaddress import IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.model.beside import FilesBeside
+from slurmpod.model.environment import Environment
 from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
 from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
 from slurmpod.rehearsal.cloud.loopback import PortInUse
 from slurmpod.rehearsal.cloud.moto_setup import WrongMotoVersion
 from slurmpod.rehearsal.cloud.server import EmbeddedAws
 from slurmpod.rehearsal.embedded_gateway import embedded_gateway
-from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
-from slurmpod.rehearsal.platform.hyperpod import HyperPod
+from slurmpod.rehearsal.nodes_and_aws import hyperpod
+from slurmpod.rehearsal.prometheus_rules import rules_of
+from slurmpod.rehearsal.prometheus_servers import PrometheusServers
 from slurmpod.rehearsal.state import KEEP, State, read_request, write_state
+from slurmpod.rehearsal.surroundings import make_surroundings, own_database
+from slurmpod.resolve import resolve
 
 if TYPE_CHECKING:
-    from slurmpod.aws.gateway import Gateway
     from slurmpod.rehearsal.cloud.platform import ClusterPlatform
+    from slurmpod.rehearsal.platform.provisioning import SharedDatabase
     from slurmpod.rehearsal.state import Request
 
 
@@ -61,27 +65,43 @@ def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State
     )
     isolated = isolated_environment(os.environ, aws.environment())
     stack.enter_context(process_environment(isolated))  # before anything looks at AWS settings
-    gateway = embedded_gateway(aws.endpoint, request)
-    aws.start(_platform(stack, folder, request, gateway))
+    environment = Environment.model_validate(request.environment, strict=False)
+    resolved = resolve(environment, FilesBeside(policies=request.policies))
+    platform = _platform(stack, folder, request, aws, own_database(resolved))
+    aws.start(platform, _prometheus(stack, folder, request, aws))
+    make_surroundings(aws.clients(), resolved)
     return State(os.getpid(), aws.endpoint, kept=False)
 
 
 def _platform(
-    stack: contextlib.ExitStack, folder: Path, request: Request, gateway: Gateway
+    stack: contextlib.ExitStack,
+    folder: Path,
+    request: Request,
+    aws: EmbeddedAws,
+    database: SharedDatabase | None,
 ) -> ClusterPlatform:
     if request.cloud_only:
         return CloudOnlyPlatform()
-    subnet = IPv4Network(request.subnet_cidr)
     machines = stack.enter_context(
-        Machines.start(
-            folder,
-            image=Path(request.image),
-            subnet=subnet,
-            gateway=subnet[1],
-            file_systems={},
-        )
+        Machines.start(folder, image=Path(request.image), file_systems={})
     )
-    return HyperPod(machines=machines, gateway=gateway, journal=Journal(folder), folder=folder)
+    gateway = embedded_gateway(aws.endpoint, request)
+    return hyperpod(machines, aws, gateway, folder, database)
+
+
+def _prometheus(
+    stack: contextlib.ExitStack, folder: Path, request: Request, aws: EmbeddedAws
+) -> PrometheusServers | None:
+    """Return what stands behind Prometheus workspaces, which needs the nodes' image."""
+    if request.cloud_only:
+        return None
+    servers = PrometheusServers(
+        image=Path(request.image),
+        folder=folder / "prometheus",
+        rules=lambda workspace_id: rules_of(aws.clients(), workspace_id),
+    )
+    stack.callback(servers.close)
+    return servers
 
 
 def _watch_starter(folder: Path, state: State, ended: threading.Event) -> None:

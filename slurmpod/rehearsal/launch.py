@@ -75,20 +75,11 @@ class Host:
     def start(cls, request: Request) -> Self:
         """Start a host process in a new folder; returns at once, `wait_until_ready` waits."""
         folder = rehearsals() / f"{request.name}-{secrets.token_hex(3)}"
-        folder.mkdir(parents=True)
-        with (folder / LOCK_FILE).open("w") as lock, (folder / LOG_FILE).open("wb") as log:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            write_request(folder, request)
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "slurmpod.rehearsal.host", str(folder)],
-                cwd="/",
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                pass_fds=[lock.fileno()],
-                start_new_session=True,
-            )
-        return cls(folder, process)
+        try:
+            return cls(folder, _start_process(folder, request))
+        except BaseException:  # Ctrl-C, too; a process that has started sees its stdin end and goes
+            _discard(folder)
+            raise
 
     def wait_until_ready(self) -> Rehearsal:
         """Return the running rehearsal; raises RehearsalFailed when it does not come up."""
@@ -133,6 +124,28 @@ class Host:
         if status is None:
             return f"the embedded AWS did not start within {START_TIMEOUT_SECONDS} s"
         return f"the rehearsal's own process ended with status {status}"
+
+
+def _start_process(folder: Path, request: Request) -> subprocess.Popen[bytes]:
+    folder.mkdir(parents=True)
+    with (folder / LOCK_FILE).open("w") as lock, (folder / LOG_FILE).open("wb") as log:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        write_request(folder, request)
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "slurmpod.rehearsal.host", str(folder)],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            pass_fds=[lock.fileno()],
+            start_new_session=True,
+        )
+
+
+def _discard(folder: Path) -> None:
+    """Remove the folder of a rehearsal that did not get as far as a process."""
+    if not remove_if_dead(folder) and not (folder / LOCK_FILE).exists():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def running() -> tuple[Rehearsal, ...]:

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 from slurmpod.model.cluster import Role
 from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
+from slurmpod.rehearsal.cloud.clients import Clients
 from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
 from slurmpod.rehearsal.embedded_gateway import embedded_gateway
 from slurmpod.rehearsal.journal import JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
+from slurmpod.rehearsal.left_out import rehearsed_file
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.platform.creation import CREATION_STARTS, IN_SERVICE
+from slurmpod.rehearsal.scenarios.faults.choice import fault_cluster
+from slurmpod.rehearsal.scenarios.faults.fault import FaultFailed
+from slurmpod.rehearsal.scenarios.faults.run import run_fault
 from slurmpod.rehearsal.scenarios.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import Request
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
 
     from slurmpod.aws.gateway import ClusterNode, Gateway, Stack
     from slurmpod.rehearsal.progress import Progress
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.fault import Fault, FaultReport
     from slurmpod.resolve import Resolved
 
 KEPT_LIFETIME_SECONDS = 24 * 3600
@@ -36,11 +43,12 @@ LIFETIME_SECONDS = 2 * 3600
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose: with or without nodes, the port, and whether to leave it up."""
+    """What the user chose: with or without nodes, the port, whether to leave it up, and faults."""
 
     cloud_only: bool = False
     keep: bool = False
     port: int | None = None
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,7 @@ class Outcome:
     nodes: tuple[ClusterNode, ...]
     entrance: str
     first_job: FirstJob | None
+    faults: tuple[FaultReport, ...]
     boot_seconds: float | None
     kept: Rehearsal | None
 
@@ -87,7 +96,8 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
         environment_file=str(environment_file.absolute()),
         account=resolved.account,
         region=resolved.region,
-        subnet_cidr=str(resolved.network.private.cidr),
+        environment=resolved.environment.model_dump(mode="json"),
+        policies=dict(resolved.policies),
         cloud_only=options.cloud_only,
         image=image,
         port=options.port,
@@ -101,7 +111,7 @@ def _running_host(request: Request) -> Iterator[Host]:
     host = Host.start(request)
     try:
         yield host
-    except (CdkFailed, CommandFailed, MachineFailed, RehearsalFailed) as failure:
+    except (CdkFailed, CommandFailed, FaultFailed, MachineFailed, RehearsalFailed) as failure:
         raise RehearsalFailed(f"{failure}\n{_kept_logs(host.folder)}") from failure
     finally:
         if not host.is_kept:
@@ -124,6 +134,8 @@ def _run(
     with process_environment(environment):  # our own calls, too, lead nowhere else
         gateway = embedded_gateway(rehearsal.state.endpoint, rehearsal.request)
         cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
+        if not options.cloud_only:
+            environment_file = rehearsed_file(environment_file, resolved, host.folder, progress)
         try:
             _deploy(host, cdk, environment_file, resolved, progress)
         except CdkFailed as error:
@@ -172,15 +184,28 @@ def _use(
     if not options.cloud_only:
         with progress.stage("first job run"):
             first_job = run_first_job(Shell(rehearsal.folder, entrance), resolved)
+    faults = []
+    for fault in options.faults:
+        with progress.stage(f"survived the fault {fault.name}"):
+            faults.append(run_fault(fault, _fault_cluster(rehearsal, resolved, nodes, entrance)))
     return Outcome(
         endpoint=rehearsal.state.endpoint,
         stacks=gateway.stacks(resolved.stacks.in_order()),
         nodes=nodes,
         entrance=entrance,
         first_job=first_job,
+        faults=tuple(faults),
         boot_seconds=_boot_seconds(rehearsal.folder),
         kept=rehearsal if options.keep else None,
     )
+
+
+def _fault_cluster(
+    rehearsal: Rehearsal, resolved: Resolved, nodes: tuple[ClusterNode, ...], entrance: str
+) -> FaultCluster:
+    request, endpoint = rehearsal.request, rehearsal.state.endpoint
+    aws = Clients(endpoint=endpoint, account=request.account, region=request.region)
+    return fault_cluster(rehearsal.folder, aws, resolved, nodes, entrance)
 
 
 def _entrance(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:

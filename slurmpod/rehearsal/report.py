@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from slurmpod.rehearsal.launch import Rehearsal
     from slurmpod.rehearsal.rehearse import Outcome
+    from slurmpod.rehearsal.scenarios.faults.fault import FaultReport
 
 
 def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]:
@@ -25,6 +26,7 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
         "stacks": [asdict(stack) for stack in outcome.stacks],
         "nodes": [asdict(node) for node in outcome.nodes],
         "first_job": asdict(outcome.first_job) if outcome.first_job else None,
+        "faults": [_fault_data(report) for report in outcome.faults],
         "boot_seconds": outcome.boot_seconds,
         "kept": outcome.kept.identifier if outcome.kept else None,
         "seconds": dict(seconds),
@@ -54,8 +56,41 @@ def print_outcome(outcome: Outcome) -> None:
         _print_text(console, "Output of the first job", outcome.first_job.output)
         if outcome.first_job.sacct:
             _print_text(console, "Its record (sacct)", outcome.first_job.sacct)
+    if outcome.faults:
+        _print_faults(console, outcome.faults)
     if outcome.kept:
         print_kept(outcome.kept, outcome.entrance, console)
+
+
+def _fault_data(report: FaultReport) -> dict[str, object]:
+    return {
+        "name": report.name,
+        "noticed_seconds": report.noticed_seconds,
+        "recovered_seconds": report.recovered_seconds,
+        "total_seconds": report.total_seconds,
+        "lost": list(report.lost),
+        "moments": [
+            {"seconds": each.seconds, "stage": each.stage.value, "what": each.what}
+            for each in report.moments
+        ],
+    }
+
+
+def _print_faults(console: Console, reports: Iterable[FaultReport]) -> None:
+    """Print what each fault did; the seconds of a recovery count from when its cause was gone."""
+    rows = []
+    for report in reports:
+        noticed = report.noticed_seconds
+        rows.append(
+            (
+                report.name,
+                "never" if noticed is None else f"{noticed:.1f} s",
+                f"{report.recovered_seconds:.1f} s",
+                ", ".join(report.lost) or "nothing",
+                report.moments[-1].what,
+            )
+        )
+    _print_table(console, "Faults", ("FAULT", "NOTICED", "RECOVERED", "LOST", "IN THE END"), rows)
 
 
 def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:

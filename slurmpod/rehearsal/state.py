@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,13 +22,17 @@ KEEP = b"keep\n"
 
 @dataclass(frozen=True)
 class Request:
-    """What the host process is asked to run."""
+    """What the host process is asked to run.
+
+    `environment` is the environment as plain data, `policies` the policy files that it names.
+    """
 
     name: str
     environment_file: str
     account: str
     region: str
-    subnet_cidr: str
+    environment: dict[str, Any]
+    policies: dict[str, Any]
     cloud_only: bool
     image: str
     port: int | None

@@ -1,5 +1,20 @@
 """Resolved -> the bundle of lifecycle scripts, in memory. The only user of Jinja2."""
 
-from slurmpod.rendering.bundle import Bundle, Placeholder, render_bundle
+from slurmpod.rendering.bundle import Bundle, render_bundle
+from slurmpod.rendering.placeholders import (
+    DATABASE_ENDPOINT,
+    DATABASE_SECRET_ARN,
+    OPENZFS_DNS_NAME,
+    REMOTE_WRITE_URL,
+    lustre_placeholders,
+)
 
-__all__ = ["Bundle", "Placeholder", "render_bundle"]
+__all__ = [
+    "DATABASE_ENDPOINT",
+    "DATABASE_SECRET_ARN",
+    "OPENZFS_DNS_NAME",
+    "REMOTE_WRITE_URL",
+    "Bundle",
+    "lustre_placeholders",
+    "render_bundle",
+]

@@ -1,20 +1,20 @@
 """The bundle: what HyperPod copies to every new node and runs there.
 
-The scripts are the same for all environments; two rendered files say what this one is. The folder
-in S3 is named by a hash of the content, so a changed bundle is a new folder, and one that is in
-use never changes.
+Our scripts are the same for all environments; rendered files say what this one is. A user's own
+scripts are taken as they are. The folder in S3 is named by a hash of the content, so a changed
+bundle is a new folder, and one that is in use never changes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from slurmpod.model.cluster import Role
+from slurmpod.rendering import provisioning, settings
+from slurmpod.rendering.placeholders import placeholders_of
 from slurmpod.rendering.templates import render
 
 if TYPE_CHECKING:
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 
 SCRIPTS = Path(__file__).parents[2] / "lifecycle_scripts"
 DIGEST_LENGTH = 12
-
-
-class Placeholder(StrEnum):
-    """What only a deployment knows, and puts into the rendered files."""
-
-    FILE_SYSTEM_DNS_NAME = "@FILE_SYSTEM_DNS_NAME@"
-    FILE_SYSTEM_MOUNT_NAME = "@FILE_SYSTEM_MOUNT_NAME@"
 
 
 @dataclass(frozen=True)
@@ -47,59 +40,55 @@ class Bundle:
     deploy_time_files: tuple[str, ...]
 
 
-def render_bundle(resolved: Resolved) -> Bundle:
-    """Render the bundle of an environment that the rules have passed."""
-    unsorted = {**_scripts(), **_rendered(resolved)}
-    files = MappingProxyType(dict(sorted(unsorted.items())))
+def render_bundle(resolved: Resolved) -> Bundle | None:
+    """Render the bundle of an environment that the rules have passed; None in managed mode."""
+    if resolved.lifecycle.mode == "managed":
+        return None
+    own = resolved.lifecycle.own_scripts
+    scripts = own.files if own else _scripts(resolved)
+    rendered = {
+        path: content
+        for path, content in _rendered(resolved).items()
+        if not own or (path == provisioning.FILE_NAME and path not in own.files)
+    }
+    files = MappingProxyType(dict(sorted({**scripts, **rendered}.items())))
     digest = _digest(files)
     return Bundle(
         files=files,
         digest=digest,
         prefix=f"{resolved.lifecycle.prefix}/{digest}",
         deploy_time_files=tuple(
-            path
-            for path, content in files.items()
-            if any(placeholder.encode() in content for placeholder in Placeholder)
+            path for path in sorted(rendered) if _waits(rendered[path], resolved)
         ),
     )
 
 
-def _scripts() -> dict[str, bytes]:
-    return {
+def _scripts(resolved: Resolved) -> dict[str, bytes]:
+    """Return our scripts and the user's hooks; HyperPod starts the one at the top of the mode."""
+    hooks = {path: text.encode() for path, text in resolved.lifecycle.hooks.items()}
+    ours = {
         path.relative_to(SCRIPTS).as_posix(): path.read_bytes()
         for path in SCRIPTS.rglob("*")
-        if path.is_file() and path.suffix in {".sh", ".py"}
+        if path.is_file()
+        and (path.suffix == ".py" or path.name in {resolved.lifecycle.entry_script, SHARED_SCRIPT})
     }
+    return {**ours, **hooks}
+
+
+SHARED_SCRIPT = "set_up_node.sh"
+"""What the entry scripts of all modes call."""
 
 
 def _rendered(resolved: Resolved) -> dict[str, bytes]:
-    values = _values(resolved)
-    paths = ("provisioning_parameters.json", "settings.json")
-    return {path: render(path, values).encode() for path in paths}
+    files = {settings.FILE_NAME: settings.settings_values(resolved)}
+    if resolved.lifecycle.mode == "customer":
+        files[provisioning.FILE_NAME] = provisioning.provisioning_values(resolved)
+    return {path: render(path, values).encode() for path, values in files.items()}
 
 
-def _values(resolved: Resolved) -> dict[str, object]:
-    """Return what the templates refer to, as plain data."""
-    (controller,) = resolved.groups_with(Role.CONTROLLER)
-    login = resolved.groups_with(Role.LOGIN)
-    return {
-        "accounting": resolved.accounting,
-        "cluster_name": resolved.name,
-        "controller_group": controller.name,
-        "file_system": {
-            "dns_name": Placeholder.FILE_SYSTEM_DNS_NAME,
-            "mount_name": Placeholder.FILE_SYSTEM_MOUNT_NAME,
-            "mount_path": resolved.file_system.mount_path,
-        },
-        "login_group": login[0].name if login else None,
-        "region": resolved.region,
-        "roles": {group.name: group.role for group in resolved.groups},
-        "step_timeout_seconds": resolved.lifecycle.step_timeout_seconds,
-        "worker_groups": [
-            {"instance_group_name": group.name, "partition_name": group.partition}
-            for group in resolved.groups_with(Role.WORKER)
-        ],
-    }
+def _waits(content: bytes, resolved: Resolved) -> bool:
+    """Tell whether a rendered file waits for values of the deployment."""
+    return any(placeholder.encode() in content for placeholder in placeholders_of(resolved))
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

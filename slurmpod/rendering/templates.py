@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[2] / "templates"
 SUFFIX = ".j2"
 
-_QUOTE: Mapping[str, Callable[[object], Quoted]] = {".json": quote_json, ".sh": quote_shell}
+_QUOTE: Mapping[str, Callable[[object], Quoted]] = {
+    ".json": quote_json,
+    ".sh": quote_shell,
+    ".sbatch": quote_shell,
+}
 """How values are quoted, by the suffix of the rendered file."""
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.model.beside import read_files_beside
 from slurmpod.problems import Problem, Severity, Where, in_file_order
 from slurmpod.resolve import resolve
+from slurmpod.rules.acceptance import ACCEPTS_NOTHING, without_accepted
 from slurmpod.rules.areas import all_rules
 
 if TYPE_CHECKING:
@@ -19,15 +22,30 @@ if TYPE_CHECKING:
     from slurmpod.rules.registry import Finding, Rule
 
 
-def check(loaded: Loaded) -> tuple[Problem, ...]:
-    """Return all problems: those of form, and those that the rules find in what is well-formed."""
+@dataclass(frozen=True)
+class Judged:
+    """All problems of a file, and what was resolved to find them; None with mistakes of form."""
+
+    problems: tuple[Problem, ...]
+    resolved: Resolved | None
+
+
+def judge(loaded: Loaded) -> Judged:
+    """Find all problems: those of form, and those that the rules find in what is well-formed."""
     if loaded.environment:
-        return in_file_order(_judge(loaded.environment, loaded.source, lambda _: True))
+        found, resolved = _judge(loaded.environment, loaded.source, lambda _: True)
+        return Judged(in_file_order(found), resolved)
     if loaded.salvaged:
         may_speak_of = loaded.salvaged.may_speak_of
-        found = _judge(loaded.salvaged.environment, loaded.source, may_speak_of)
-        return in_file_order([*loaded.problems, *found])
-    return loaded.problems
+        found, _ = _judge(loaded.salvaged.environment, loaded.source, may_speak_of)
+        found = [problem for problem in found if problem.rule != ACCEPTS_NOTHING]
+        return Judged(in_file_order([*loaded.problems, *found]), None)
+    return Judged(loaded.problems, None)
+
+
+def check(loaded: Loaded) -> tuple[Problem, ...]:
+    """Return all problems of a file."""
+    return judge(loaded).problems
 
 
 def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
@@ -42,7 +60,10 @@ def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
         other = first.setdefault(identity, loaded.source.file)
         if other != loaded.source.file:
             where = loaded.source.where(("name",))
-            message = f"'{environment.name}' in this account and Region is described by {other} too"
+            message = (
+                f"{loaded.source.file} describes '{environment.name}' in this account and Region, "
+                f"and so does {other}"
+            )
             fix = "give one of the two environments another name"
             problems.append(Problem("ENV-005", Severity.ERROR, where, message, fix))
     return tuple(problems)
@@ -50,16 +71,17 @@ def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
 
 def _judge(
     environment: Environment, source: YamlSource, may_speak_of: Callable[[YamlPath], bool]
-) -> list[Problem]:
+) -> tuple[list[Problem], Resolved | None]:
     """Apply every rule; findings at other places than a rule may speak of are dropped."""
+    beside, unreadable = read_files_beside(environment, source)
     try:
-        resolved = resolve(environment)
+        resolved = resolve(environment, beside)
     except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
-        return [_crashed("resolve", error, source)]
-    problems: list[Problem] = []
+        return [_crashed("resolve", error, source)], None
+    problems = list(unreadable)
     for rule in all_rules():
         problems += _apply(rule, environment, resolved, source, may_speak_of)
-    return problems
+    return list(without_accepted(problems, environment.suppress, source)), resolved
 
 
 def _apply(
@@ -83,15 +105,18 @@ def _apply(
 
 
 def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:
-    where = source.where(finding.path, key=finding.at_key)
+    where = finding.where or source.where(finding.path, key=finding.at_key)
     return Problem(rule.id, rule.severity, where, finding.message, finding.fix or rule.fix)
 
 
 def _crashed(what: str, error: Exception, source: YamlSource) -> Problem:
     import traceback  # only needed when something crashed
 
+    from slurmpod.model.private_keys import HIDDEN, holds_private_key
+
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"
-    message = f"{what} failed in {place}: {type(error).__name__}: {error}"
+    said = HIDDEN if holds_private_key(str(error)) else error
+    message = f"{what} failed in {place}: {type(error).__name__}: {said}"
     fix = "this is a mistake in slurmpod: report it with this file"
     return Problem("RUL-001", Severity.ERROR, Where(source.file), message, fix)

@@ -8,28 +8,30 @@ from slurmpod.model.catalog import instance_types
 from slurmpod.model.cluster import Role
 from slurmpod.model.suggestion import did_you_mean
 from slurmpod.problems import Severity
+from slurmpod.rules.groups import (
+    API,
+    CATALOG,
+    GROUPS,
+    GUIDE,
+    at,
+    groups_with,
+    known_types,
+    named_types,
+)
+from slurmpod.rules.instance_names import is_plausible
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
     from slurmpod.resolve import Resolved
 
 CLUSTER = Area("CLU", "Instance groups")
 
-SLURM_GUIDE = (
-    "https://docs.aws.amazon.com/sagemaker/latest/dg/"
-    "sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
-)
-GROUP_SPECIFICATION = (
-    "https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
-    "API_ClusterInstanceGroupSpecification.html"
-)
-CATALOG = "slurmpod/data/instance_types.csv"
+SLURM_GUIDE = f"{GUIDE}sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
+GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 
-GROUPS = ("cluster", "groups")
 SMALLEST_VOLUME_GIB = 20
 
 
@@ -42,27 +44,30 @@ SMALLEST_VOLUME_GIB = 20
     source=SLURM_GUIDE,
 )
 def _one_controller(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    controllers = _indexes(environment, Role.CONTROLLER)
+    controllers = groups_with(environment, Role.CONTROLLER)
     if not controllers:
         yield Finding(GROUPS, "no group has the role controller", at_key=True)
-    for index in controllers[1:]:
-        first = environment.cluster.groups[controllers[0]].name
-        yield Finding(_at(index, "role"), f"'{first}' is the controller already")
+    for index, _group in controllers[1:]:
+        yield Finding(at(index, "role"), f"'{controllers[0][1].name}' is the controller already")
 
 
 @CLUSTER.rule(
     "CLU-002",
-    "The controller is one node",
-    why="A controller group with several nodes needs a shared state folder and an external "
-    "database, which slurmpod does not set up.",
-    fix="write 1, or remove the key",
-    source=SLURM_GUIDE,
+    "The controller is one node, unless several share their state",
+    why="Controllers that take over from each other need a shared folder and an external database: "
+    "slurm.multi_head. Without it there is one; with it there are at least two.",
+    fix="write 1 or remove the key, or describe slurm.multi_head",
+    source=f"{GUIDE}sagemaker-hyperpod-multihead-slurm.html",
 )
-def _one_controller_node(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index in _indexes(environment, Role.CONTROLLER):
-        count = environment.cluster.groups[index].count
-        if count != 1:
-            yield Finding(_at(index, "count"), f"the controller cannot have {count} nodes")
+def _controller_nodes(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    multi_head = environment.slurm.multi_head
+    for index, group in groups_with(environment, Role.CONTROLLER):
+        if multi_head and group.count < 2:
+            fix = "write 2 or more, or remove slurm.multi_head"
+            message = f"several controllers are asked for, not {group.count}"
+            yield Finding(at(index, "count"), message, fix)
+        elif not multi_head and group.count != 1:
+            yield Finding(at(index, "count"), f"the controller cannot have {group.count} nodes")
 
 
 @CLUSTER.rule(
@@ -73,10 +78,9 @@ def _one_controller_node(environment: Environment, _: Resolved) -> Iterator[Find
     source=SLURM_GUIDE,
 )
 def _one_login(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    logins = _indexes(environment, Role.LOGIN)
-    for index in logins[1:]:
-        first = environment.cluster.groups[logins[0]].name
-        yield Finding(_at(index, "role"), f"'{first}' is the login group already")
+    logins = groups_with(environment, Role.LOGIN)
+    for index, _group in logins[1:]:
+        yield Finding(at(index, "role"), f"'{logins[0][1].name}' is the login group already")
 
 
 @CLUSTER.rule(
@@ -88,7 +92,7 @@ def _one_login(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=SLURM_GUIDE,
 )
 def _some_workers(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    if not _indexes(environment, Role.WORKER):
+    if not groups_with(environment, Role.WORKER):
         yield Finding(GROUPS, "no group has the role worker", at_key=True)
 
 
@@ -103,24 +107,25 @@ def _names_differ(environment: Environment, _: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
     for index, group in enumerate(environment.cluster.groups):
         if group.name in seen:
-            yield Finding(_at(index, "name"), f"a group '{group.name}' stands above already")
+            yield Finding(at(index, "name"), f"a group '{group.name}' stands above already")
         seen.add(group.name)
 
 
 @CLUSTER.rule(
     "CLU-006",
-    "HyperPod offers the instance type",
-    why="CreateCluster accepts a fixed list of types, fewer than EC2 has.",
+    "The instance type is one that EC2 could have",
+    why="CreateCluster accepts a fixed list of types, and this is not on it. Nor can it be a newer "
+    "one: EC2 composes names of a family with a generation and of a size.",
     fix="choose a type of the list",
-    source=CATALOG,
+    source="https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html",
 )
-def _instance_type_is_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _instance_type_is_possible(environment: Environment, _: Resolved) -> Iterator[Finding]:
     for index, group in enumerate(environment.cluster.groups):
-        if group.instance_type not in instance_types():
-            message = f"HyperPod has no instance type '{group.instance_type}'"
-            guess = did_you_mean(group.instance_type, instance_types())
-            fix = f"{guess} all types are in {CATALOG}".strip()
-            yield Finding(_at(index, "instance_type"), message, fix)
+        for name, place in named_types(group):
+            if name not in instance_types() and not is_plausible(name):
+                guess = did_you_mean(name, instance_types())
+                fix = f"{guess} all types are in {CATALOG}".strip()
+                yield Finding(at(index, *place), f"there is no instance type '{name}'", fix)
 
 
 @CLUSTER.rule(
@@ -131,13 +136,14 @@ def _instance_type_is_known(environment: Environment, _: Resolved) -> Iterator[F
     source=CATALOG,
     severity=Severity.WARNING,
 )
-def _no_idle_accelerators(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.groups):
-        if group.role is not Role.WORKER and group.facts and group.facts.accelerator_count:
-            facts = group.facts
-            what = f"{facts.accelerator_count} x {facts.accelerator}"
+def _no_idle_accelerators(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(environment.cluster.groups):
+        accelerated = [facts for facts in known_types(group) if facts.accelerator_count]
+        if group.role is not Role.WORKER and accelerated:
+            what = f"{accelerated[0].accelerator_count} x {accelerated[0].accelerator}"
             message = f"the {group.role} has {what} that no job will use"
-            yield Finding(_at(index, "instance_type"), message)
+            key = "instance_type" if group.instance_type else "instance_types"
+            yield Finding(at(index, key), message)
 
 
 @CLUSTER.rule(
@@ -147,13 +153,17 @@ def _no_idle_accelerators(_: Environment, resolved: Resolved) -> Iterator[Findin
     fix="write 1, or remove the key",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cpu-options-supported-instances-values.html",
 )
-def _threads_per_core(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _threads_per_core(environment: Environment, _: Resolved) -> Iterator[Finding]:
     for index, group in enumerate(environment.cluster.groups):
-        facts = resolved.groups[index].facts
         threads = group.threads_per_core
-        if facts and threads and threads not in facts.valid_threads_per_core:
-            message = f"{group.instance_type} cannot run {threads} threads per core"
-            yield Finding(_at(index, "threads_per_core"), message)
+        unable = [
+            facts.name
+            for facts in known_types(group)
+            if threads and threads not in facts.valid_threads_per_core
+        ]
+        if unable:
+            message = f"{', '.join(unable)} cannot run {threads} threads per core"
+            yield Finding(at(index, "threads_per_core"), message)
 
 
 @CLUSTER.rule(
@@ -162,12 +172,14 @@ def _threads_per_core(environment: Environment, resolved: Resolved) -> Iterator[
     why="With node_recovery None a node with a broken accelerator stays, and a job with "
     "--auto-resume waits for it in vain.",
     fix="write Automatic, or remove the key",
-    source="https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-resiliency-slurm.html",
+    source=f"{GUIDE}sagemaker-hyperpod-resiliency-slurm.html",
     severity=Severity.WARNING,
 )
-def _node_recovery(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _node_recovery(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
     accelerated = [
-        group.name for group in resolved.groups if group.facts and group.facts.accelerator_count
+        group.name
+        for group in environment.cluster.groups
+        if any(facts.accelerator_count for facts in known_types(group))
     ]
     if resolved.node_recovery == "None" and accelerated:
         message = f"broken nodes of {', '.join(accelerated)} would not be replaced"
@@ -183,9 +195,9 @@ def _node_recovery(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _login_has_a_node(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index in _indexes(environment, Role.LOGIN):
-        if not environment.cluster.groups[index].count:
-            yield Finding(_at(index, "count"), "the login group has no node to log in to")
+    for index, group in groups_with(environment, Role.LOGIN):
+        if not group.count:
+            yield Finding(at(index, "count"), "the login group has no node to log in to")
 
 
 @CLUSTER.rule(
@@ -194,20 +206,31 @@ def _login_has_a_node(environment: Environment, _: Resolved) -> Iterator[Finding
     why="The volume at /opt/sagemaker is for container images and their layers; one image with "
     "PyTorch and CUDA takes 10 to 20 GiB unpacked.",
     fix="write 20 or more (100 leaves room for several images), or remove the key",
-    source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_ClusterEbsVolumeConfig.html",
+    source=f"{API}API_ClusterEbsVolumeConfig.html",
     severity=Severity.WARNING,
 )
 def _volume(environment: Environment, _: Resolved) -> Iterator[Finding]:
     for index, group in enumerate(environment.cluster.groups):
         if group.volume_gib and group.volume_gib < SMALLEST_VOLUME_GIB:
             message = f"{group.volume_gib} GiB hold no container image"
-            yield Finding(_at(index, "volume_gib"), message)
+            yield Finding(at(index, "volume_gib"), message)
 
 
-def _indexes(environment: Environment, role: Role) -> list[int]:
-    groups = environment.cluster.groups
-    return [index for index, group in enumerate(groups) if group.role is role]
-
-
-def _at(index: int, key: str) -> YamlPath:
-    return (*GROUPS, index, key)
+@CLUSTER.rule(
+    "CLU-012",
+    "HyperPod is known to offer the instance type",
+    why="The list of this version of slurmpod does not have the type. Where HyperPod offers it by "
+    "now, all works, but nothing is checked that follows from its accelerators, its network cards "
+    "or its threads, and one address per node is counted.",
+    fix="correct it, or accept the warning: suppress, with the place where AWS lists the type",
+    source=CATALOG,
+    severity=Severity.WARNING,
+)
+def _instance_type_is_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(environment.cluster.groups):
+        for name, place in named_types(group):
+            if name not in instance_types() and is_plausible(name):
+                guess = did_you_mean(name, instance_types())
+                message = f"this version of slurmpod does not know '{name}'"
+                fix = "correct it, or accept the warning with a reason: suppress"
+                yield Finding(at(index, *place), message, f"{guess} {fix}".strip())

@@ -1,5 +1,6 @@
 """What the loader and the rule runner report: these have ids, but no function here."""
 
+from slurmpod.problems import Severity
 from slurmpod.rules.registry import Area
 
 FORM = Area("ENV", "Form of the file")
@@ -46,6 +47,22 @@ FORM.reported_elsewhere(
     fix="give one of the two environments another name",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html",
 )
+FORM.reported_elsewhere(
+    "ENV-006",
+    "The base of an environment can be read",
+    why="What an environment takes over from the file that it `extends` is part of it. The path "
+    "begins at the folder of the file that says `extends`, so that it means the same everywhere.",
+    fix="correct the path, or the file that it leads to",
+    source="slurmpod/model/extends.py",
+)
+FORM.reported_elsewhere(
+    "ENV-007",
+    "Only what the base has is removed",
+    why="An entry with `remove: true` takes the entry of that name out of a list of the base. If "
+    "there is none, a name is mistyped or the base has changed: something else is still there.",
+    fix="write the name of an entry of the base, or remove this one",
+    source="slurmpod/model/merge.py",
+)
 
 RUNNER.reported_elsewhere(
     "RUL-001",
@@ -54,4 +71,20 @@ RUNNER.reported_elsewhere(
     "other rules were still applied.",
     fix="report it with the environment file",
     source="slurmpod/rules/check.py",
+)
+RUNNER.reported_elsewhere(
+    "RUL-002",
+    "Only warnings are accepted",
+    why="An entry below `suppress` accepts the warnings of one rule. Errors are what AWS or Slurm "
+    "refuses: no reason makes them go away.",
+    fix="write the id of a rule that warns, as 'slurmpod explain' lists them",
+    source="slurmpod/rules/acceptance.py",
+)
+RUNNER.reported_elsewhere(
+    "RUL-003",
+    "Every accepted warning is still there",
+    why="An entry below `suppress` whose warning has gone would hide the next one without a word.",
+    fix="remove the entry",
+    source="slurmpod/rules/acceptance.py",
+    severity=Severity.WARNING,
 )

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Network
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from slurmpod.model.network import LARGEST_VPC_PREFIX
 from slurmpod.problems import Severity
-from slurmpod.resolve import ADDRESSES_KEPT_BY_AWS, SMALLEST_SUBNET_PREFIX
+from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET
+from slurmpod.resolve.network import SMALLEST_SUBNET_PREFIX
+from slurmpod.resolve.resolved import ADDRESSES_KEPT_BY_AWS
+from slurmpod.rules.network_places import SECONDARY, VPC, blocks, private_subnets
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
+    from slurmpod.problems import YamlPath
+    from slurmpod.resolve import Resolved, Subnet
 
 NETWORK = Area("NET", "Network")
 
@@ -24,27 +29,26 @@ HYPERPOD_NETWORK = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites.html"
 )
 
-PRIVATE_RANGES = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
-"""RFC 1918."""
+RFC_1918 = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+RFC_6598 = IPv4Network("100.64.0.0/10")
+PRIVATE_RANGES = (*RFC_1918, RFC_6598)
 
 DOCKER_RANGE = IPv4Network("172.17.0.0/16")
-
-VPC = ("network", "vpc_cidr")
-PRIVATE_SUBNET = ("network", "private_subnet_cidr")
 
 
 @NETWORK.rule(
     "NET-001",
     "The VPC has private addresses",
     why="Nodes cannot reach the owners of public addresses that the VPC takes for itself.",
-    fix="choose a range inside 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16",
+    fix="choose a range inside 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16; a secondary block may "
+    "lie in 100.64.0.0/10",
     source=VPC_BLOCKS,
     severity=Severity.WARNING,
 )
 def _vpc_is_private(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    vpc = resolved.network.vpc_cidr
-    if not any(vpc.subnet_of(private) for private in PRIVATE_RANGES):
-        yield Finding(VPC, f"{vpc} is no private range (RFC 1918)")
+    for place, block in blocks(resolved):
+        if not any(block.subnet_of(private) for private in PRIVATE_RANGES):
+            yield Finding(place, f"{block} is no private range (RFC 1918)")
 
 
 @NETWORK.rule(
@@ -57,83 +61,129 @@ def _vpc_is_private(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _vpc_is_not_dockers(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    vpc = resolved.network.vpc_cidr
-    if vpc.overlaps(DOCKER_RANGE):
-        yield Finding(VPC, f"{vpc} overlaps Docker's own range {DOCKER_RANGE}")
+    for place, block in blocks(resolved):
+        if block.overlaps(DOCKER_RANGE):
+            yield Finding(place, f"{block} overlaps Docker's own range {DOCKER_RANGE}")
 
 
 @NETWORK.rule(
     "NET-003",
-    "The private subnet lies inside the VPC",
-    why="A subnet has addresses of its VPC.",
-    fix="choose a range inside vpc_cidr, or remove the key: the default is the VPC's upper half",
+    "Private subnets lie inside the VPC",
+    why="A subnet has addresses of its VPC, all of them from one of its blocks.",
+    fix="choose a range inside vpc_cidr or a secondary block, or remove the key: the default is "
+    "the upper half of the VPC",
     source=SUBNET_SIZES,
 )
-def _private_subnet_is_inside(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    network = resolved.network
-    if not network.private.cidr.subnet_of(network.vpc_cidr):
-        message = f"{network.private.cidr} does not lie inside the VPC, {network.vpc_cidr}"
-        yield Finding(PRIVATE_SUBNET, message)
+def _private_subnets_are_inside(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    known = [block for _, block in blocks(resolved)]
+    for place, _, cidr in private_subnets(environment, resolved):
+        if known and not any(cidr.subnet_of(block) for block in known):
+            message = f"{cidr} does not lie inside the VPC, {', '.join(map(str, known))}"
+            yield Finding(place, message)
 
 
 @NETWORK.rule(
     "NET-004",
-    "The private subnet leaves the public one alone",
-    why="The first addresses of the VPC are the public subnet, where the NAT gateway stands; "
+    "Private subnets leave the public ones alone",
+    why="The first addresses of the VPC are the public subnets, where the NAT gateways stand; "
     "subnets cannot share addresses.",
-    fix="choose a range behind the public subnet, or remove the key",
+    fix="choose a range behind the public subnets, or remove the key",
     source=SUBNET_SIZES,
 )
-def _private_subnet_is_apart(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    network = resolved.network
-    if network.private.cidr.overlaps(network.public.cidr):
-        message = f"{network.private.cidr} overlaps the public subnet, {network.public.cidr}"
-        yield Finding(PRIVATE_SUBNET, message)
+def _private_subnets_are_apart(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for place, _, cidr in private_subnets(environment, resolved):
+        for public in resolved.network.public:
+            if public.cidr and cidr.overlaps(public.cidr):
+                yield Finding(place, f"{cidr} overlaps the public subnet, {public.cidr}")
 
 
 @NETWORK.rule(
     "NET-005",
-    "The private subnet has a size that AWS accepts",
+    "Private subnets have a size that AWS accepts",
     why="Subnets have a size from /16 to /28.",
-    fix="choose a range from /16 to /28, or remove the key: the default is the VPC's upper half",
+    fix="choose a range from /16 to /28, or remove the key",
     source=SUBNET_SIZES,
 )
-def _private_subnet_has_a_valid_size(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    prefix = resolved.network.private.cidr.prefixlen
-    if not LARGEST_VPC_PREFIX <= prefix <= SMALLEST_SUBNET_PREFIX:
-        yield Finding(PRIVATE_SUBNET, f"a subnet cannot be a /{prefix}")
+def _private_subnets_have_valid_sizes(
+    environment: Environment, resolved: Resolved
+) -> Iterator[Finding]:
+    for place, _, cidr in private_subnets(environment, resolved):
+        if not LARGEST_VPC_PREFIX <= cidr.prefixlen <= SMALLEST_SUBNET_PREFIX:
+            yield Finding(place, f"a subnet cannot be a /{cidr.prefixlen}")
 
 
 @NETWORK.rule(
     "NET-006",
     "The private subnet has an address for every network interface",
-    why="Every node takes one address for each of its network cards (32 for a P5), the file system "
-    "one for each server. A cluster that runs out of addresses fails to be created, and a subnet "
-    "cannot grow.",
+    why="Every node takes one address for each of its network cards (32 for a P5; one with "
+    "efa-only), file systems one for each server, interface endpoints and a database of RDS one "
+    "each. A cluster that "
+    "runs out of addresses fails to be created, and a subnet cannot grow.",
     fix="give the nodes a larger subnet",
     source=HYPERPOD_NETWORK,
 )
-def _private_subnet_is_large_enough(
+def _private_subnets_are_large_enough(
     environment: Environment, resolved: Resolved
 ) -> Iterator[Finding]:
-    private = resolved.network.private
-    if private.addresses_needed <= private.addresses_usable:
-        return
-    needs = [
-        f"{group.name} {group.count * group.addresses_per_node}"
-        + (f" ({group.count} x {group.addresses_per_node})" if group.addresses_per_node > 1 else "")
-        for group in resolved.groups
-    ]
-    message = (
-        f"{private.addresses_needed} addresses are needed, {private.cidr} has "
-        f"{max(private.addresses_usable, 0)}: {', '.join(needs)}, "
-        f"file system {resolved.file_system.servers}"
+    for place, subnet, cidr in private_subnets(environment, resolved):
+        usable = subnet.addresses_usable or 0
+        if subnet.addresses_needed > usable:
+            where = f" in {subnet.zone}" if len(resolved.network.private) > 1 else ""
+            message = (
+                f"{subnet.addresses_needed} addresses are needed{where}, {cidr} has {usable}: "
+                f"{', '.join(_needs(resolved, subnet.zone))}"
+            )
+            yield Finding(place, message, _larger(place, subnet, cidr, resolved))
+
+
+def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
+    """Return who needs how many addresses in a zone."""
+    for group in resolved.groups:
+        total, each = group.count * group.addresses_per_node, group.addresses_per_node
+        if group.zone == zone and total:
+            yield f"{group.name} {total}" + (f" ({group.count} x {each})" if each > 1 else "")
+    file_systems = sum(
+        file_system.addresses
+        for file_system in (*resolved.lustre, resolved.openzfs)
+        if file_system and file_system.zone == zone
     )
-    prefix = 32 - (private.addresses_needed + ADDRESSES_KEPT_BY_AWS - 1).bit_length()
-    if prefix <= LARGEST_VPC_PREFIX:
-        yield Finding(VPC, message, f"use fewer nodes: no VPC is larger than /{LARGEST_VPC_PREFIX}")
-    elif environment.network.private_subnet_cidr:
-        yield Finding(PRIVATE_SUBNET, message, f"choose a /{prefix} or larger")
-    else:
-        fix = f"choose a vpc_cidr of /{prefix - 1} or larger: its upper half is the nodes' subnet"
-        yield Finding(VPC, message, fix)
+    if file_systems:
+        yield f"file systems {file_systems}"
+    if endpoints := len(resolved.network.interface_endpoints):
+        yield f"interface endpoints {endpoints}"
+    if resolved.database and resolved.database.new:
+        yield f"database {ADDRESSES_IN_EACH_SUBNET}"
+
+
+def _larger(place: YamlPath, subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:
+    """Return what would suffice: a size of what stands at `place`."""
+    prefix = 32 - (subnet.addresses_needed + ADDRESSES_KEPT_BY_AWS - 1).bit_length()
+    if prefix < LARGEST_VPC_PREFIX:
+        return f"use fewer nodes: no subnet is larger than /{LARGEST_VPC_PREFIX}"
+    if place not in {VPC, SECONDARY}:
+        return f"choose a /{prefix} or larger"
+    block = next(block for _, block in blocks(resolved) if cidr.subnet_of(block))
+    block_prefix = prefix - (cidr.prefixlen - block.prefixlen)
+    if block_prefix < LARGEST_VPC_PREFIX:
+        return f"add a block of /{prefix} or larger to secondary_cidrs: nodes lie in these then"
+    if place == SECONDARY:
+        return f"choose secondary blocks of /{block_prefix} or larger"
+    return f"choose a vpc_cidr of /{block_prefix} or larger: its upper half is the nodes' subnets"
+
+
+@NETWORK.rule(
+    "NET-007",
+    "Private subnets leave each other alone",
+    why="Subnets of one VPC cannot share addresses.",
+    fix="choose ranges that do not overlap, or remove the keys of all zones: each gets an equal "
+    "share then",
+    source=SUBNET_SIZES,
+)
+def _private_subnets_do_not_overlap(
+    environment: Environment, resolved: Resolved
+) -> Iterator[Finding]:
+    known = list(private_subnets(environment, resolved))
+    for (first_place, first, one), (place, second, other) in combinations(known, 2):
+        if one.overlaps(other):
+            message = f"{other} ({second.zone}) overlaps {one} ({first.zone})"
+            yield Finding(first_place if place in {VPC, SECONDARY} else place, message)

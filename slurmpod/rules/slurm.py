@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmpod.model.cluster import Role
-from slurmpod.resolve import ALL_NODES_PARTITION
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
+from slurmpod.rules.groups import at
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ TAKEN_PARTITIONS = {
 def _workers_have_a_partition(environment: Environment, _: Resolved) -> Iterator[Finding]:
     for index, group in enumerate(environment.cluster.groups):
         if group.role is Role.WORKER and not group.partition:
-            path = ("cluster", "groups", index, "partition")
+            path = at(index, "partition")
             yield Finding(path, f"the worker group '{group.name}' has no partition")
 
 
@@ -53,7 +54,7 @@ def _workers_have_a_partition(environment: Environment, _: Resolved) -> Iterator
 def _others_have_none(environment: Environment, _: Resolved) -> Iterator[Finding]:
     for index, group in enumerate(environment.cluster.groups):
         if group.role is not Role.WORKER and group.partition:
-            path = ("cluster", "groups", index, "partition")
+            path = at(index, "partition")
             yield Finding(path, f"a {group.role} group cannot be in a partition", at_key=True)
 
 
@@ -68,5 +69,5 @@ def _partition_is_free(environment: Environment, _: Resolved) -> Iterator[Findin
     for index, group in enumerate(environment.cluster.groups):
         reason = TAKEN_PARTITIONS.get((group.partition or "").lower())
         if reason and group.role is Role.WORKER:
-            path = ("cluster", "groups", index, "partition")
+            path = at(index, "partition")
             yield Finding(path, f"the partition '{group.partition}' is taken: {reason}")

@@ -37,7 +37,7 @@ def _prefix_of_aws(environment: Environment, _: Resolved) -> Iterator[Finding]:
     "No tag begins with slurmpod:",
     why="slurmpod marks its resources with these tags and finds them again by them.",
     fix="give the tag another name",
-    source="slurmpod/resolve.py",
+    source="slurmpod/resolve/environment.py",
 )
 def _prefix_of_slurmpod(environment: Environment, _: Resolved) -> Iterator[Finding]:
     for key in environment.tags:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from aws_cdk import aws_s3
 
-    from slurmpod.rendering import Bundle, Placeholder
+    from slurmpod.rendering import Bundle
 
 
 class BundleDeployment(Construct):
@@ -31,9 +31,14 @@ class BundleDeployment(Construct):
         *,
         bucket: aws_s3.Bucket,
         bundle: Bundle,
-        values: Mapping[Placeholder, str],
+        values: Mapping[str, str],
+        generation: str,
     ) -> None:
-        """Deploy `bundle`; `values` are the CloudFormation tokens in place of its placeholders."""
+        """Deploy `bundle`; `values` are the CloudFormation tokens in place of its placeholders.
+
+        The tokens stay the same when what they stand for is replaced, and the CDK passes over a
+        stack whose template is the same. With another `generation` it deploys the files again.
+        """
         super().__init__(scope, id_)
         with TemporaryDirectory() as directory:
             _write_static_files(bundle, Path(directory))
@@ -46,6 +51,7 @@ class BundleDeployment(Construct):
                     aws_s3_deployment.Source.asset(directory),
                     *(_deploy_time_file(bundle, path, values) for path in bundle.deploy_time_files),
                 ],
+                metadata={"generation": generation},
                 log_group=_log_group(self),
                 prune=False,
                 retain_on_delete=True,
@@ -73,7 +79,7 @@ def _write_static_files(bundle: Bundle, directory: Path) -> None:
 
 
 def _deploy_time_file(
-    bundle: Bundle, path: str, values: Mapping[Placeholder, str]
+    bundle: Bundle, path: str, values: Mapping[str, str]
 ) -> aws_s3_deployment.ISource:
     text = bundle.files[path].decode()
     for placeholder, value in values.items():

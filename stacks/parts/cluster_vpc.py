@@ -1,20 +1,21 @@
-"""The VPC of a cluster: one zone, a public subnet for the way out, a private one for the nodes."""
+"""A new VPC: in each zone a private subnet for nodes, and a public one for the way out if any."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import jsii
-from aws_cdk import Acknowledgment, Validations, aws_ec2, aws_logs
+from aws_cdk import Acknowledgment, Validations, aws_ec2
 from constructs import Construct
 
+from slurmpod.model.names import is_zone_id
+from stacks.parts.flow_logs import add_flow_logs
+from stacks.parts.s3_endpoint import S3Endpoint
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from slurmpod.resolve import ResolvedNetwork
-
-FLOW_LOG_RETENTION = aws_logs.RetentionDays.THREE_MONTHS
-"""Long enough to look into an incident that is noticed late; older entries cost and tell little."""
+    from slurmpod.resolve import Resolved, ResolvedNetwork
 
 
 @jsii.implements(aws_ec2.IIpAddresses)
@@ -38,53 +39,40 @@ class ResolvedAddresses:
         return aws_ec2.SubnetIpamOptions(
             allocated_subnets=[
                 aws_ec2.AllocatedSubnet(cidr=str(subnet.cidr))
-                for subnet in (self._network.public, self._network.private)
+                for subnet in (*self._network.public, *self._network.private)
             ]
         )
 
 
 class ClusterVpc(Construct):
-    """A VPC in one zone: NAT and internet gateway, S3 gateway endpoint, flow logs.
+    """A VPC with NAT gateways as asked for, an S3 gateway endpoint and flow logs.
 
     Nodes reach S3 through the endpoint (free of charge, no NAT throughput limit) and everything
-    else through the NAT gateway. Nothing gets a public address but the NAT gateway. The default
-    security group is emptied, so that nothing ends up in it by oversight.
+    else through a NAT gateway, that of their zone if it has one. Nothing gets a public address but
+    the NAT gateways; without any, there is no internet gateway and no public subnet either. The
+    default security group is emptied, so that nothing ends up in it by oversight.
+
+    `private_subnet_ids` and `nat_gateway_ids` go by zone.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, network: ResolvedNetwork) -> None:
+    def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:
         super().__init__(scope, id_)
-        flow_logs = aws_logs.LogGroup(self, "FlowLogs", retention=FLOW_LOG_RETENTION)
-        vpc = aws_ec2.Vpc(
-            self,
-            "Vpc",
-            ip_addresses=ResolvedAddresses(network),
-            availability_zones=[network.zone],
-            enable_dns_hostnames=True,
-            enable_dns_support=True,
-            nat_gateways=1,
-            restrict_default_security_group=True,
-            subnet_configuration=[
-                aws_ec2.SubnetConfiguration(
-                    name="Public",
-                    subnet_type=aws_ec2.SubnetType.PUBLIC,
-                    map_public_ip_on_launch=False,
-                ),
-                aws_ec2.SubnetConfiguration(
-                    name="Private", subnet_type=aws_ec2.SubnetType.PRIVATE_WITH_EGRESS
-                ),
+        network = resolved.network
+        vpc = _vpc(self, network)
+        private = [*vpc.private_subnets, *vpc.isolated_subnets]
+        for subnet in (*vpc.public_subnets, *private):
+            _place(subnet)
+        _add_secondary_blocks(vpc, network, private)
+        S3Endpoint(
+            vpc,
+            "S3",
+            resolved=resolved,
+            vpc_id=vpc.vpc_id,
+            route_table_ids=[
+                subnet.route_table.route_table_id for subnet in (*private, *vpc.public_subnets)
             ],
-            gateway_endpoints={
-                "S3": aws_ec2.GatewayVpcEndpointOptions(
-                    service=aws_ec2.GatewayVpcEndpointAwsService.S3
-                )
-            },
-            flow_logs={
-                "FlowLog": aws_ec2.FlowLogOptions(
-                    destination=aws_ec2.FlowLogDestination.to_cloud_watch_logs(flow_logs),
-                    traffic_type=aws_ec2.FlowLogTrafficType.ALL,
-                )
-            },
         )
+        add_flow_logs(self, vpc, network.flow_logs)
         Validations.of(vpc).acknowledge(
             Acknowledgment(
                 id="CloudFormation-Validate::W3010",
@@ -92,4 +80,68 @@ class ClusterVpc(Construct):
             )
         )
         self.vpc_id = vpc.vpc_id
-        self.private_subnet_id = vpc.private_subnets[0].subnet_id
+        self.private_subnet_ids = {
+            zone: subnet.subnet_id for zone, subnet in zip(network.zones, private, strict=True)
+        }
+        self.nat_gateway_ids = dict(_nat_gateway_ids(vpc))
+
+
+def _vpc(scope: Construct, network: ResolvedNetwork) -> aws_ec2.Vpc:
+    return aws_ec2.Vpc(
+        scope,
+        "Vpc",
+        ip_addresses=ResolvedAddresses(network),
+        availability_zones=list(network.zones),
+        enable_dns_hostnames=True,
+        enable_dns_support=True,
+        nat_gateways=network.nat_gateways,
+        restrict_default_security_group=True,
+        subnet_configuration=list(_subnet_configuration(network)),
+    )
+
+
+def _subnet_configuration(network: ResolvedNetwork) -> Iterator[aws_ec2.SubnetConfiguration]:
+    """Declare the kinds of subnets, in the order in which their ranges are handed out."""
+    if network.public:
+        yield aws_ec2.SubnetConfiguration(
+            name="Public", subnet_type=aws_ec2.SubnetType.PUBLIC, map_public_ip_on_launch=False
+        )
+    yield aws_ec2.SubnetConfiguration(
+        name="Private",
+        subnet_type=aws_ec2.SubnetType.PRIVATE_WITH_EGRESS
+        if network.nat_gateways
+        else aws_ec2.SubnetType.PRIVATE_ISOLATED,
+    )
+
+
+def _place(subnet: aws_ec2.ISubnet) -> None:
+    """Give a zone that is an id the property for ids; the L2 construct knows names only."""
+    resource = subnet.node.default_child
+    zone = subnet.availability_zone
+    if isinstance(resource, aws_ec2.CfnSubnet) and is_zone_id(zone):
+        resource.availability_zone, resource.availability_zone_id = None, zone
+
+
+def _nat_gateway_ids(vpc: aws_ec2.Vpc) -> Iterator[tuple[str, str]]:
+    """Yield zone and id of each NAT gateway; the L2 construct keeps them to itself."""
+    for subnet in vpc.public_subnets:
+        gateway = subnet.node.try_find_child("NATGateway")
+        if isinstance(gateway, aws_ec2.CfnNatGateway):
+            yield subnet.availability_zone, gateway.ref
+
+
+def _add_secondary_blocks(
+    vpc: aws_ec2.Vpc, network: ResolvedNetwork, subnets: Sequence[aws_ec2.ISubnet]
+) -> None:
+    """Associate the further blocks, one after the other, before the subnets that lie in them."""
+    last: aws_ec2.CfnVPCCidrBlock | None = None
+    for number, cidr in enumerate(network.secondary_cidrs, start=1):
+        block = aws_ec2.CfnVPCCidrBlock(
+            vpc, f"SecondaryBlock{number}", vpc_id=vpc.vpc_id, cidr_block=str(cidr)
+        )
+        if last:
+            block.add_resource_dependency(last)
+        last = block
+    if last:
+        for subnet in subnets:
+            subnet.node.add_dependency(last)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import Environment, Stack
+from aws_cdk import Environment, PermissionsBoundary, Stack
 
 if TYPE_CHECKING:
     from constructs import Construct
@@ -17,6 +17,7 @@ class EnvironmentStack(Stack):
 
     A stack of a protected environment refuses to be deleted until its termination protection is
     switched off. Data needs no such care: file system and bucket outlive their stacks everywhere.
+    All roles in it, also those of the CDK's own functions, have the environment's boundary.
     """
 
     def __init__(
@@ -34,10 +35,16 @@ class EnvironmentStack(Stack):
             description=description,
             tags=resolved.tags,
             termination_protection=resolved.protected,
+            permissions_boundary=_boundary(resolved),
         )
-        self._zone = resolved.network.zone
+        self._zones = list(resolved.network.zones)
 
     @property
     def availability_zones(self) -> list[str]:
-        """The environment's one zone; the CDK would look zones up in the account."""
-        return [self._zone]
+        """The environment's zones; the CDK would look zones up in the account."""
+        return self._zones
+
+
+def _boundary(resolved: Resolved) -> PermissionsBoundary | None:
+    boundary = resolved.identity.permissions_boundary
+    return PermissionsBoundary.from_arn(boundary.policy_arn) if boundary else None

@@ -7,103 +7,63 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_iam
 from constructs import Construct
 
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.model.names import account_of_arn
+from slurmpod.permissions import policies
 
-MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from slurmpod.permissions import Grant, Scope
+
+POLICIES_OF_DATA = frozenset({"Buckets", "DataBuckets"})
+"""Those that grow with the environment are resources of their own beside the role."""
 
 
 class ExecutionRole(Construct):
-    """What AWS documents for a cluster in the customer's own VPC, and no more.
+    """What the table of permissions says for these nodes, and no more.
 
-    Source: SageMaker HyperPod developer guide, "IAM role for SageMaker HyperPod". Where EC2 knows
-    resource-level permissions, they are narrowed to this environment.
+    Source: SageMaker HyperPod developer guide, "IAM role for SageMaker HyperPod". Not with AWS's
+    managed policy, which would let nodes read other environments' buckets.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        resolved: Resolved,
-        subnet_id: str,
-        security_group_id: str,
-    ) -> None:
-        super().__init__(scope, id_)
+    def __init__(self, construct: Construct, id_: str, *, scope: Scope) -> None:
+        super().__init__(construct, id_)
+        resolved = scope.resolved
+        documents = {name: _document(grants) for name, grants in policies(scope).items()}
         role = aws_iam.Role(
             self,
             "Role",
             description=f"Nodes of the HyperPod cluster {resolved.name}",
             assumed_by=aws_iam.ServicePrincipal("sagemaker.amazonaws.com"),
-            managed_policies=[aws_iam.ManagedPolicy.from_aws_managed_policy_name(MANAGED_POLICY)],
+            managed_policies=[
+                self._further_policy(number, arn)
+                for number, arn in enumerate(resolved.identity.policy_arns, start=1)
+            ],
             inline_policies={
-                "Network": aws_iam.PolicyDocument(
-                    statements=_network_statements(resolved, subnet_id, security_group_id)
-                ),
-                "FileSystem": aws_iam.PolicyDocument(statements=[_describe_file_systems()]),
-                "LifecycleScripts": aws_iam.PolicyDocument(
-                    statements=_read_lifecycle_scripts(resolved)
-                ),
+                name: document
+                for name, document in documents.items()
+                if name not in POLICIES_OF_DATA
             },
         )
+        for name in sorted(POLICIES_OF_DATA & documents.keys()):
+            aws_iam.Policy(self, name, roles=[role], document=documents[name])
         self.role_arn = role.role_arn
 
-
-def _network_statements(
-    resolved: Resolved, subnet_id: str, security_group_id: str
-) -> list[aws_iam.PolicyStatement]:
-    network_interfaces = resolved.arn("ec2", "network-interface/*")
-    return [
-        aws_iam.PolicyStatement(
-            sid="CreateNetworkInterfaces",
-            actions=["ec2:CreateNetworkInterface"],
-            resources=[
-                network_interfaces,
-                resolved.arn("ec2", f"subnet/{subnet_id}"),
-                resolved.arn("ec2", f"security-group/{security_group_id}"),
-            ],
-        ),
-        aws_iam.PolicyStatement(
-            sid="ManageNetworkInterfaces",
-            actions=[
-                "ec2:CreateNetworkInterfacePermission",
-                "ec2:CreateTags",
-                "ec2:DeleteNetworkInterface",
-                "ec2:DeleteNetworkInterfacePermission",
-            ],
-            resources=[network_interfaces],
-        ),
-        aws_iam.PolicyStatement(
-            sid="DetachNetworkInterfacesAndDescribeNetwork",
-            actions=[
-                "ec2:DescribeDhcpOptions",
-                "ec2:DescribeNetworkInterfaces",
-                "ec2:DescribeSecurityGroups",
-                "ec2:DescribeSubnets",
-                "ec2:DescribeVpcs",
-                "ec2:DetachNetworkInterface",
-            ],
-            resources=["*"],
-        ),
-    ]
+    def _further_policy(self, number: int, arn: str) -> aws_iam.IManagedPolicy:
+        """Name a policy of the user's choice; the id tells a review whether AWS wrote it."""
+        kind = "OfAws" if account_of_arn(arn) == "aws" else "Own"
+        return aws_iam.ManagedPolicy.from_managed_policy_arn(self, f"{kind}{number}", arn)
 
 
-def _describe_file_systems() -> aws_iam.PolicyStatement:
-    """Let Lustre clients ask for the file system's endpoints; without it EFA falls back to TCP."""
+def _document(grants: Iterable[Grant]) -> aws_iam.PolicyDocument:
+    return aws_iam.PolicyDocument(statements=[_statement(grant) for grant in grants])
+
+
+def _statement(grant: Grant) -> aws_iam.PolicyStatement:
+    conditions = {key: dict(values) for key, values in grant.target.conditions.items()}
     return aws_iam.PolicyStatement(
-        sid="DescribeFileSystems", actions=["fsx:DescribeFileSystems"], resources=["*"]
+        sid=grant.sid,
+        actions=list(grant.permission.actions),
+        resources=list(grant.target.resources),
+        conditions=conditions or None,
     )
-
-
-def _read_lifecycle_scripts(resolved: Resolved) -> list[aws_iam.PolicyStatement]:
-    bucket = f"arn:{resolved.aws_partition}:s3:::{resolved.lifecycle.bucket}"
-    return [
-        aws_iam.PolicyStatement(
-            sid="ListLifecycleScripts", actions=["s3:ListBucket"], resources=[bucket]
-        ),
-        aws_iam.PolicyStatement(
-            sid="GetLifecycleScripts",
-            actions=["s3:GetObject"],
-            resources=[f"{bucket}/{resolved.lifecycle.prefix}/*"],
-        ),
-    ]

@@ -7,14 +7,15 @@ from constructs import Construct
 
 
 class LifecycleBucket(Construct):
-    """A private, encrypted, versioned bucket that answers TLS requests only and is kept.
+    """A private, encrypted, versioned bucket that answers TLS requests only.
 
-    It is kept because nodes that are replaced fetch their scripts again. Versions show who wrote
-    what over a script that runs as root on every node.
+    It is kept unless the environment says otherwise, because nodes that are replaced fetch their
+    scripts again. Versions show who wrote what over a script that runs as root on every node.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, bucket_name: str) -> None:
+    def __init__(self, scope: Construct, id_: str, *, bucket_name: str, is_kept: bool) -> None:
         super().__init__(scope, id_)
+        kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         self.bucket = aws_s3.Bucket(
             self,
             "Bucket",
@@ -23,6 +24,7 @@ class LifecycleBucket(Construct):
             encryption=aws_s3.BucketEncryption.S3_MANAGED,
             enforce_ssl=True,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+            removal_policy=kept if is_kept else RemovalPolicy.DESTROY,
             versioned=True,
+            auto_delete_objects=not is_kept,
         )

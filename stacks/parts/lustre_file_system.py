@@ -1,25 +1,29 @@
-"""The shared file system: FSx for Lustre, kept when its stack goes."""
+"""A shared file system: FSx for Lustre, kept when its stack goes unless said otherwise."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import RemovalPolicy, Tags, aws_fsx
+from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
-if TYPE_CHECKING:
-    from slurmpod.resolve import ResolvedFileSystem
+from slurmpod.model.file_systems import StorageType
+from stacks.parts.data_repositories import DataRepositories
+from stacks.parts.lustre_root_squash import LustreRootSquash
+from stacks.parts.retention import apply_on_delete
 
-LUSTRE_VERSION = "2.15"
-"""The first version with metadata configuration."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod.resolve import ResolvedLustre
 
 
 class LustreFileSystem(Construct):
-    """A PERSISTENT_2 SSD file system in one subnet.
+    """A file system in one subnet, with the folders that it shares with S3 buckets.
 
     L1, because the L2 construct knows no metadata configuration, and FSx does not let one be added
-    later. Removing or replacing the resource keeps the data; only a first creation that fails is
-    rolled back.
+    later. Unless the environment asks for deletion, removing or replacing the resource keeps the
+    data; only a first creation that fails is rolled back.
     """
 
     def __init__(
@@ -28,31 +32,92 @@ class LustreFileSystem(Construct):
         id_: str,
         *,
         name: str,
-        file_system: ResolvedFileSystem,
+        file_system: ResolvedLustre,
         subnet_id: str,
-        security_group_id: str,
+        security_group_ids: Sequence[str],
     ) -> None:
         super().__init__(scope, id_)
+        settings = file_system.settings
         lustre = aws_fsx.CfnFileSystem(
             self,
             "FileSystem",
             file_system_type="LUSTRE",
-            file_system_type_version=LUSTRE_VERSION,
-            storage_type="SSD",
+            file_system_type_version=settings.version,
+            storage_type=settings.storage_type.value,
             storage_capacity=file_system.capacity_gib,
+            kms_key_id=settings.kms_key_arn,
             subnet_ids=[subnet_id],
-            security_group_ids=[security_group_id],
-            lustre_configuration=aws_fsx.CfnFileSystem.LustreConfigurationProperty(
-                deployment_type="PERSISTENT_2",
-                per_unit_storage_throughput=file_system.throughput_mbps_per_tib,
-                data_compression_type=file_system.compression,
-                metadata_configuration=aws_fsx.CfnFileSystem.MetadataConfigurationProperty(
-                    mode="AUTOMATIC"
-                ),
-            ),
+            security_group_ids=list(security_group_ids),
+            lustre_configuration=_configuration(file_system),
         )
-        lustre.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
+        apply_on_delete(lustre, settings.on_delete)
         Tags.of(lustre).add("Name", name)
+        repositories = DataRepositories(
+            self, "Repositories", repositories=settings.data_repositories, lustre=lustre
+        )
+        if settings.root_squash:
+            squash = LustreRootSquash(
+                self, "RootSquash", squash=settings.root_squash, lustre=lustre
+            )
+            squash.node.add_dependency(repositories)
         self.file_system_id = lustre.ref
         self.dns_name = lustre.attr_dns_name
         self.mount_name = lustre.attr_lustre_mount_name
+
+
+def _configuration(
+    file_system: ResolvedLustre,
+) -> aws_fsx.CfnFileSystem.LustreConfigurationProperty:
+    """Return what FSx is told; a change of `copy_tags_to_backups` replaces the file system."""
+    settings = file_system.settings
+    backups = settings.backups
+    return aws_fsx.CfnFileSystem.LustreConfigurationProperty(
+        deployment_type=settings.deployment_type,
+        per_unit_storage_throughput=file_system.throughput_mbps_per_tib,
+        throughput_capacity=file_system.throughput_mbps,
+        data_read_cache_configuration=_read_cache(file_system),
+        drive_cache_type=_drive_cache(file_system),
+        data_compression_type=settings.compression,
+        metadata_configuration=_metadata(file_system),
+        efa_enabled=settings.efa or None,
+        automatic_backup_retention_days=backups.retention_days if backups else None,
+        daily_automatic_backup_start_time=backups.start_time if backups else None,
+        copy_tags_to_backups=True if backups and backups.copy_tags else None,
+        weekly_maintenance_start_time=settings.maintenance_window,
+    )
+
+
+def _metadata(
+    file_system: ResolvedLustre,
+) -> aws_fsx.CfnFileSystem.MetadataConfigurationProperty | None:
+    if not file_system.has_metadata_configuration:
+        return None
+    if file_system.metadata_iops is None:
+        return aws_fsx.CfnFileSystem.MetadataConfigurationProperty(mode="AUTOMATIC")
+    return aws_fsx.CfnFileSystem.MetadataConfigurationProperty(
+        mode="USER_PROVISIONED", iops=file_system.metadata_iops
+    )
+
+
+def _read_cache(
+    file_system: ResolvedLustre,
+) -> aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty | None:
+    """Return the cache that Intelligent-Tiering must be told about, and nothing else may be."""
+    settings = file_system.settings
+    if settings.storage_type is not StorageType.INTELLIGENT_TIERING:
+        return None
+    if settings.read_cache_gib is None:
+        return aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty(
+            sizing_mode="PROPORTIONAL_TO_THROUGHPUT_CAPACITY"
+        )
+    return aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty(
+        sizing_mode="USER_PROVISIONED", size_gib=settings.read_cache_gib
+    )
+
+
+def _drive_cache(file_system: ResolvedLustre) -> str | None:
+    """Return the cache that HDD must be told about, and nothing else may be."""
+    settings = file_system.settings
+    if settings.storage_type is not StorageType.HDD:
+        return None
+    return "READ" if settings.drive_cache else "NONE"

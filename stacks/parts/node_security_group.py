@@ -1,11 +1,20 @@
-"""The one security group that nodes and file system share."""
+"""The one security group that nodes and file systems share."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2
 from constructs import Construct
 
+if TYPE_CHECKING:
+    from slurmpod.resolve import ResolvedNetwork
+
 ALL_PROTOCOLS = "-1"
+ANYWHERE = "0.0.0.0/0"
+HTTPS = 443
+
+EgressRule = aws_ec2.CfnSecurityGroup.EgressProperty
 
 
 class NodeSecurityGroup(Construct):
@@ -15,22 +24,24 @@ class NodeSecurityGroup(Construct):
     traffic, and without the second rule the whole cluster fails its health checks (SageMaker
     HyperPod developer guide, prerequisites). The L2 `SecurityGroup` drops such a rule without a
     word when all egress is allowed; hence the rules are resources of their own.
+
+    In a closed network, members reach their VPC (of an existing one, the subnets whose ranges are
+    given), and HTTPS anywhere. That is S3: no route leads anywhere else. A narrower rule needs the
+    id of S3's prefix list, which CloudFormation cannot look up. Name resolution and time need no
+    rules: security groups do not filter the VPC's own servers for these.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, vpc_id: str) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, *, vpc_id: str, network: ResolvedNetwork
+    ) -> None:
         super().__init__(scope, id_)
+        way_out = "their VPC and S3" if network.closed else "any way out"
         group = aws_ec2.CfnSecurityGroup(
             self,
             "Group",
             vpc_id=vpc_id,
-            group_description="Nodes and file system: everything among themselves, any way out",
-            security_group_egress=[
-                aws_ec2.CfnSecurityGroup.EgressProperty(
-                    ip_protocol=ALL_PROTOCOLS,
-                    cidr_ip="0.0.0.0/0",
-                    description="AWS APIs, package mirrors, container registries",
-                )
-            ],
+            group_description=f"Nodes and file system: everything among themselves, {way_out}",
+            security_group_egress=_closed_egress(network) if network.closed else _open_egress(),
         )
         aws_ec2.CfnSecurityGroupIngress(
             self,
@@ -49,3 +60,31 @@ class NodeSecurityGroup(Construct):
             description="EFA among members, which 0.0.0.0/0 does not cover",
         )
         self.security_group_id = group.attr_group_id
+
+
+def _open_egress() -> list[EgressRule]:
+    return [
+        EgressRule(
+            ip_protocol=ALL_PROTOCOLS,
+            cidr_ip=ANYWHERE,
+            description="AWS APIs, package mirrors, container registries",
+        )
+    ]
+
+
+def _closed_egress(network: ResolvedNetwork) -> list[EgressRule]:
+    """Return the rules to the ranges that are known of the VPC, and to S3."""
+    to_vpc = [
+        EgressRule(
+            ip_protocol=ALL_PROTOCOLS, cidr_ip=str(cidr), description="Whatever is in the VPC"
+        )
+        for cidr in network.known_cidrs
+    ]
+    to_s3 = EgressRule(
+        ip_protocol="tcp",
+        cidr_ip=ANYWHERE,
+        from_port=HTTPS,
+        to_port=HTTPS,
+        description="S3 through its gateway endpoint, AWS APIs through interface endpoints",
+    )
+    return [*to_vpc, to_s3]

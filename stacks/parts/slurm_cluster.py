@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from aws_cdk import Acknowledgment, Validations
-from aws_cdk.aws_sagemaker import CfnCluster
+from aws_cdk import Acknowledgment, CfnResource, Validations
 from constructs import Construct
 
 if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved, ResolvedGroup
+    from collections.abc import Mapping
 
 
 class SlurmCluster(Construct):
-    """A cluster whose nodes set themselves up with the bundle at `bundle_uri`.
+    """A cluster that is created with `request`, a CreateCluster request.
 
-    CloudFormation waits until every instance group is in service.
+    The generic resource, because the properties of AWS::SageMaker::Cluster are spelled like the
+    members of the request: what the rules check is what is deployed, to the letter. The CDK holds
+    it against the resource's schema all the same. It tags no generic resources, so the tags are in
+    the request. CloudFormation waits until every instance group is in service.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id_: str,
-        *,
-        resolved: Resolved,
-        execution_role_arn: str,
-        bundle_uri: str,
-        subnet_id: str,
-        security_group_id: str,
-    ) -> None:
+    def __init__(self, scope: Construct, id_: str, *, request: Mapping[str, Any]) -> None:
         super().__init__(scope, id_)
-        lifecycle = CfnCluster.ClusterLifeCycleConfigProperty(
-            source_s3_uri=bundle_uri, on_create=resolved.lifecycle.entry_script
-        )
-        cluster = CfnCluster(
-            self,
-            "Cluster",
-            cluster_name=resolved.name,
-            node_recovery=resolved.node_recovery,
-            instance_groups=[
-                _instance_group(group, execution_role_arn, lifecycle) for group in resolved.groups
-            ],
-            vpc_config=CfnCluster.VpcConfigProperty(
-                security_group_ids=[security_group_id], subnets=[subnet_id]
-            ),
+        cluster = CfnResource(
+            self, "Cluster", type="AWS::SageMaker::Cluster", properties=dict(request)
         )
         Validations.of(cluster).acknowledge(
             Acknowledgment(
@@ -52,34 +32,4 @@ class SlurmCluster(Construct):
                 "against which the rules of this project have already checked every group",
             )
         )
-        self.cluster_arn = cluster.attr_cluster_arn
-
-
-def _instance_group(
-    group: ResolvedGroup,
-    execution_role_arn: str,
-    lifecycle: CfnCluster.ClusterLifeCycleConfigProperty,
-) -> CfnCluster.ClusterInstanceGroupProperty:
-    return CfnCluster.ClusterInstanceGroupProperty(
-        instance_group_name=group.name,
-        instance_type=group.instance_type,
-        instance_count=group.count,
-        threads_per_core=group.threads_per_core,
-        execution_role=execution_role_arn,
-        life_cycle_config=lifecycle,
-        instance_storage_configs=_additional_volume(group.volume_gib),
-    )
-
-
-def _additional_volume(
-    volume_gib: int | None,
-) -> list[CfnCluster.ClusterInstanceStorageConfigProperty] | None:
-    if volume_gib is None:
-        return None
-    return [
-        CfnCluster.ClusterInstanceStorageConfigProperty(
-            ebs_volume_config=CfnCluster.ClusterEbsVolumeConfigProperty(
-                volume_size_in_gb=volume_gib
-            )
-        )
-    ]
+        self.cluster_arn = cluster.get_att("ClusterArn").to_string()

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 LIFECYCLE_SCRIPTS = ROOT / "lifecycle_scripts"
 
-PURE = ("slurmpod/model", "slurmpod/resolve.py", "slurmpod/rules", "slurmpod/rendering", "stacks")
+PURE = (
+    *("slurmpod/model", "slurmpod/resolve", "slurmpod/rules", "slurmpod/jobs"),
+    *("slurmpod/rendering", "stacks"),
+)
 """What computes: the same YAML must give the same bytes, today and tomorrow, here and there."""
 
 IMPURE_MODULES = {

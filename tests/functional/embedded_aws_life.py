@@ -138,12 +138,12 @@ class Life:
         return {**isolated, "PATH": f"{BIN}:{isolated['PATH']}"}
 
 
-def synthesize_variants(folder: Path, *, account: str, region: str) -> None:
-    """Synthesize every variant of the app."""
+def synthesize_variants(folder: Path, *, account: str, region: str, app: Path = APP) -> None:
+    """Synthesize every variant of an app."""
     variables = {"CDK_DEFAULT_ACCOUNT": account, "CDK_DEFAULT_REGION": region}
     path = f"{BIN}:{os.environ['PATH']}"
     subprocess.run(
-        [sys.executable, APP, folder], env={**os.environ, **variables, "PATH": path}, check=True
+        [sys.executable, app, folder], env={**os.environ, **variables, "PATH": path}, check=True
     )
 
 

@@ -368,6 +368,98 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch: pytest.MonkeyPatc
     assert paint("error", RED, Terminal()) == "error"
 
 
+# files that extend others
+
+
+@pytest.fixture(name="family")
+def _family(tmp_path: Path) -> Path:
+    """Make a folder with a part and two environments that extend it."""
+    folder = tmp_path / "environments"
+    folder.mkdir()
+    (folder / "_base.yaml").write_text(SOUND.removeprefix("name: dev\n"))
+    change = "cluster:\n  groups:\n    - name: workers\n      # more\n      count: 7\n"
+    for name in ("dev", "prod"):
+        (folder / f"{name}.yaml").write_text(f"extends: _base.yaml\nname: {name}\n{change}")
+    return folder
+
+
+def test_parts_in_a_folder_are_no_environments(
+    slurmpod: Callable[..., Result], family: Path
+) -> None:
+    result = slurmpod("validate", family)
+    assert (result.code, result.out) == (ExitCode.OK, "2 files: no problems\n")
+    assert result.err == f"next: slurmpod rehearse {family / 'dev.yaml'}\n"
+    result = slurmpod("validate", family / "_base.yaml")
+    assert result.code == ExitCode.INVALID
+    assert "'name' is missing here [ENV-002]" in result.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "rule"),
+    [
+        ("capacity_gib: 1200", "capacity_gib: 1300", "_base.yaml:10:19", "STO-001"),
+        ("capacity_gib: 1200", "capacity_gib: 600", "_base.yaml:10:19", "ENV-004"),
+        ("capacity_gib: 1200", "capacity_gib: [", "_base.yaml:12:9", "ENV-001"),
+    ],
+)
+def test_a_mistake_in_a_base_is_shown_once_in_the_base(
+    slurmpod: Callable[..., Result], family: Path, old: str, new: str, place: str, rule: str
+) -> None:
+    base = family / "_base.yaml"
+    base.write_text(base.read_text().replace(old, new))
+    result = slurmpod("validate", family)
+    assert result.code == ExitCode.INVALID
+    assert result.out.endswith("2 files: 1 error\n")
+    first, excerpt, *_ = result.out.splitlines()
+    assert first.startswith(f"{family}/{place}: error: ")
+    assert first.endswith(f" (in {family}/dev.yaml, {family}/prod.yaml) [{rule}]")
+    assert excerpt.startswith(f"   {place.split(':')[1]} | ")
+
+
+def test_of_many_environments_with_a_mistake_in_their_base_some_are_named(
+    slurmpod: Callable[..., Result], family: Path
+) -> None:
+    for number in range(10):
+        (family / f"more{number}.yaml").write_text(f"extends: _base.yaml\nname: x{number}\n")
+    base = family / "_base.yaml"
+    base.write_text(base.read_text().replace("role: worker", "role: wroker"))
+    (problem,) = json.loads(slurmpod("validate", family, "--json").out)["problems"]
+    assert problem["where"]["file"] == str(base)
+    assert problem["message"].endswith(f"{family}/more1.yaml and 9 more)")
+
+
+def test_what_two_environments_say_against_a_base_is_two_problems(
+    slurmpod: Callable[..., Result], family: Path
+) -> None:
+    for name in ("dev", "prod"):
+        file = family / f"{name}.yaml"
+        file.write_text(file.read_text().replace("count: 7", "count: -1"))
+    problems = json.loads(slurmpod("validate", family, "--json").out)["problems"]
+    places = [(problem["where"]["file"], problem["where"]["line"]) for problem in problems]
+    assert places == [(str(family / "dev.yaml"), 7), (str(family / "prod.yaml"), 7)]
+
+
+def test_a_mistake_of_form_in_a_file_does_not_hide_what_rules_find_in_its_base(
+    slurmpod: Callable[..., Result], family: Path
+) -> None:
+    base, file = family / "_base.yaml", family / "dev.yaml"
+    base.write_text(base.read_text().replace("capacity_gib: 1200", "capacity_gib: 1300"))
+    file.write_text(file.read_text().replace("count:", "cuont:"))
+    problems = json.loads(slurmpod("validate", file, "--json").out)["problems"]
+    found = [(problem["rule"], problem["where"]["file"]) for problem in problems]
+    assert found == [("STO-001", str(base)), ("ENV-003", str(file))]
+
+
+def test_environments_with_the_name_of_their_part_clash(
+    slurmpod: Callable[..., Result], family: Path
+) -> None:
+    (family / "_base.yaml").write_text(SOUND)
+    for name in ("dev", "prod"):
+        (family / f"{name}.yaml").write_text("extends: _base.yaml\n")
+    (problem,) = json.loads(slurmpod("validate", family, "--json").out)["problems"]
+    assert problem["rule"] == "ENV-005"
+
+
 # expand
 
 
@@ -378,11 +470,15 @@ def test_expand_shows_defaults_and_what_follows(
     data = yaml.safe_load(result.out)
     assert result.code == ExitCode.OK
     assert data["environment"]["lifecycle"]["step_timeout_seconds"] == 600
-    assert data["resolved"]["network"]["private"] == {
-        "cidr": "10.0.128.0/17",
-        "addresses_needed": 5,
-        "addresses_usable": 32763,
-    }
+    assert data["resolved"]["network"]["private"] == [
+        {
+            "zone": "us-west-2b",
+            "cidr": "10.0.128.0/17",
+            "addresses_needed": 5,
+            "id": None,
+            "addresses_usable": 32763,
+        }
+    ]
     assert data["resolved"]["groups"][1]["facts"]["valid_threads_per_core"] == [1, 2]
     assert result.err == f"next: slurmpod rehearse {sound_file}\n"
 
@@ -390,7 +486,36 @@ def test_expand_shows_defaults_and_what_follows(
 def test_expand_says_the_same_in_json(slurmpod: Callable[..., Result], sound_file: Path) -> None:
     as_yaml = yaml.safe_load(slurmpod("expand", sound_file).out)
     result = slurmpod("expand", sound_file, "--json")
-    assert (json.loads(result.out), result.err) == (as_yaml, "")
+    as_json = json.loads(result.out)
+    del as_json["origins"]
+    assert (as_json, result.err) == (as_yaml, "")
+
+
+def test_expand_does_not_repeat_the_file_in_what_follows_from_it(
+    slurmpod: Callable[..., Result], sound_file: Path
+) -> None:
+    resolved = yaml.safe_load(slurmpod("expand", sound_file).out)["resolved"]
+    assert not {"environment", "slurm"} & resolved.keys()
+    assert all("settings" not in each for each in (*resolved["groups"], *resolved["lustre"]))
+
+
+def test_expand_shows_where_each_value_comes_from(
+    slurmpod: Callable[..., Result], family: Path
+) -> None:
+    file = family / "dev.yaml"
+    origins = json.loads(slurmpod("expand", file, "--json").out)["origins"]
+    assert origins["name"] == f"{file}:2"
+    assert origins["cluster.groups[1].count"] == f"{file}:7"
+    assert origins["cluster.groups[1].role"] == f"{family}/_base.yaml:17"
+    assert origins["lifecycle.step_timeout_seconds"] == "default"
+    comments = [
+        (value.strip(), comment)
+        for line in slurmpod("expand", file).out.splitlines()
+        for value, mark, comment in [line.partition("  # ")]
+        if mark
+    ]
+    assert ("count: 7", "dev.yaml:7") in comments
+    assert len(comments) == len(origins)
 
 
 def test_what_expand_shows_of_the_file_is_an_environment_again(
@@ -496,6 +621,10 @@ def test_explain_lists_all_rules(slurmpod: Callable[..., Result]) -> None:
     lines = slurmpod("explain").out.splitlines()
     everything = json.loads(slurmpod("explain", "--json").out)
     assert [line.split()[0] for line in lines] == [rule["id"] for rule in everything]
+
+
+def test_explain_knows_the_rules_for_batch_scripts(slurmpod: Callable[..., Result]) -> None:
+    assert slurmpod("explain", "job-005").out.startswith("JOB-005 (warning): Each job has an ")
 
 
 def test_explain_guesses_a_mistyped_rule(slurmpod: Callable[..., Result]) -> None:

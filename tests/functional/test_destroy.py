@@ -1,71 +1,98 @@
-"""`cdk destroy` of a real environment: what goes, and what must survive."""
+"""A deployed environment: what `slurmpod diff` says of it, and what survives `cdk destroy`."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING
 
-import boto3
 import pytest
 
-from slurmpod.nodejs import node_executable
-from slurmpod.rehearsal.cdk import CDK, PROJECT
+from slurmpod.rehearsal.cdk import PROJECT
 from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
 from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from tests.functional.cdk_account import ACCOUNT, REGION, Account
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-ACCOUNT, REGION = "123456789012", "us-west-2"
 ABOVE_THE_NETWORK = ("dev-cluster", "dev-identity", "dev-lifecycle", "dev-storage")
 BUCKET = "sagemaker-dev-123456789012-us-west-2"
 
 
-class Account:
-    """An embedded account with the environment dev in it."""
-
-    def __init__(self, aws: EmbeddedAws) -> None:
-        self._variables = isolated_environment(os.environ, aws.environment())
-        self._endpoint = aws.endpoint
-
-    def client(self, service: str) -> Any:
-        session = boto3.session.Session(region_name=REGION)
-        return session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
-
-    def stacks(self) -> set[str]:
-        stacks = self.client("cloudformation").describe_stacks()["Stacks"]
-        return {stack["StackName"] for stack in stacks}
-
-    def cdk(self, *arguments: str) -> None:
-        result = self.run_cdk(*arguments)
-        assert result.returncode == 0, result.stdout
-
-    def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [str(node_executable()), str(PROJECT / CDK), *arguments]
-        search_path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        return subprocess.run(
-            command,
-            cwd=PROJECT,
-            env={**self._variables, "PATH": search_path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
+    with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
+        aws.start(CloudOnlyPlatform())
+        account = Account(aws, tmp_path_factory.mktemp("assembly"))
+        account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+        account.cdk("deploy", "--all", "--context", "env=dev", "--require-approval", "never")
+        yield account
 
 
 @pytest.fixture(scope="module")
-def destroyed() -> Iterator[Account]:
-    with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
-        aws.start(CloudOnlyPlatform())
-        account = Account(aws)
-        account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
-        account.cdk("deploy", "--all", "--context", "env=dev", "--require-approval", "never")
-        account.cdk("destroy", *ABOVE_THE_NETWORK, "--context", "env=dev", "--force")
-        yield account
+def destroyed(deployed: Account) -> Account:
+    deployed.cdk("destroy", *ABOVE_THE_NETWORK, "--context", "env=dev", "--force")
+    return deployed
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Callable[..., str]:
+    def change(*replacements: tuple[str, str]) -> str:
+        text = (PROJECT / "environments" / "dev.yaml").read_text()
+        for old, new in replacements:
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        (tmp_path / "dev.yaml").write_text(text)
+        return str(tmp_path / "dev.yaml")
+
+    return change
+
+
+class TestDiff:
+    def test_what_is_deployed_does_not_differ(
+        self, deployed: Account, changed: Callable[..., str]
+    ) -> None:
+        result = deployed.slurmpod("diff", changed())
+        assert (result.returncode, result.stdout) == (0, "dev: no changes\n")
+
+    def test_what_aws_would_refuse_is_named_with_its_place(
+        self, deployed: Account, changed: Callable[..., str]
+    ) -> None:
+        file = changed(("zone: us-west-2b", "zone: us-west-2c"))
+        result = deployed.slurmpod("diff", file)
+        assert result.returncode == 1
+        assert 'refused: network.zone: "us-west-2b" -> "us-west-2c"' in result.stdout
+        assert f"  {file}:" in result.stdout
+
+    def test_a_loss_is_named_and_refused_where_the_environment_is_protected(
+        self, deployed: Account, changed: Callable[..., str]
+    ) -> None:
+        fewer = ("count: 2", "count: 1")
+        result = deployed.slurmpod("diff", changed(fewer), "--json")
+        (change,) = json.loads(result.stdout)["changes"]
+        assert (result.returncode, change["kind"]) == (0, "loses something")
+        assert (change["path"], change["old"], change["new"]) == (
+            "cluster.groups.workers.count",
+            2,
+            1,
+        )
+        protected = ("\nnetwork:", "\nprotected: true\nnetwork:")
+        result = deployed.slurmpod("diff", changed(fewer, protected))
+        assert (result.returncode, "dev is protected" in result.stderr) == (1, True)
+
+    def test_an_environment_that_is_not_deployed_is_all_new(
+        self, deployed: Account, changed: Callable[..., str]
+    ) -> None:
+        result = deployed.slurmpod("diff", changed(("name: dev", "name: other")))
+        assert (result.returncode, "not deployed" in result.stdout) == (0, True)
+
+    def test_credentials_of_another_account_are_refused(
+        self, deployed: Account, changed: Callable[..., str]
+    ) -> None:
+        result = deployed.slurmpod("diff", changed((ACCOUNT, "210987654321")))
+        assert (result.returncode, result.stdout) == (1, "")
+        assert f"belong to account {ACCOUNT}" in result.stderr
 
 
 class TestDestroy:

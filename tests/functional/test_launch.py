@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import fcntl
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmpod.rehearsal import launch
 from slurmpod.rehearsal.home import rehearsals
 from slurmpod.rehearsal.journal import Journal, JournalReader
-from slurmpod.rehearsal.launch import LOCK_FILE, clear_dead, keep_logs, running
+from slurmpod.rehearsal.launch import LOCK_FILE, Host, clear_dead, keep_logs, running
 from slurmpod.rehearsal.state import Request, State, write_request, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from types import ModuleType
 
 REQUEST = Request(
     name="dev",
     environment_file="/environments/dev.yaml",
     account="123456789012",
     region="us-west-2",
-    subnet_cidr="10.0.128.0/17",
+    environment={},
+    policies={},
     cloud_only=True,
     image="",
     port=None,
@@ -50,6 +54,28 @@ def alive() -> Iterator[Path]:
     with (folder / LOCK_FILE).open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
+
+
+class TestStart:
+    @pytest.mark.parametrize(
+        ("module", "function"),
+        [(fcntl, "flock"), (launch, "write_request"), (subprocess, "Popen")],
+    )
+    def test_an_interrupted_start_leaves_no_folder(
+        self, module: ModuleType, function: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        original = getattr(module, function)
+        interruptions = [KeyboardInterrupt]
+
+        def interrupted_once(*arguments: object, **more: object) -> object:
+            if interruptions:
+                raise interruptions.pop()
+            return original(*arguments, **more)
+
+        monkeypatch.setattr(module, function, interrupted_once)
+        with pytest.raises(KeyboardInterrupt):
+            Host.start(REQUEST)
+        assert list(rehearsals().iterdir()) == []
 
 
 class TestDeadAndAlive:

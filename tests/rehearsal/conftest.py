@@ -94,8 +94,10 @@ def make_workplace(folder: Path, project: Path = PROJECT) -> Workplace:
     return Workplace(home, project)
 
 
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def wait_until(
+    condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_SECONDS
+) -> None:
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"in vain: {what}"
         time.sleep(0.05)

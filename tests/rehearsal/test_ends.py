@@ -40,7 +40,7 @@ def mentioning(folder: Path, workplace: Workplace) -> list[str]:
 
 
 def assert_nothing_left(workplace: Workplace) -> None:
-    assert workplace.rehearsals() == []
+    wait_until(lambda: workplace.rehearsals() == [], "end of the rehearsal's folder")
     wait_until(lambda: workplace.processes() == [], f"end of {workplace.processes()}")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 SUBNET = IPv4Network("10.1.0.0/16")
-GATEWAY = IPv4Address("10.1.0.1")
 LUSTRE = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh"
+OTHER_LUSTRE = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/ijklmnop"
+NFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com:/fsx"
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +56,11 @@ def own_machines(image: Path, tmp_path: Path) -> Iterator[Machines]:
 
 
 def _start(directory: Path, image: Path) -> Machines:
-    shared = directory / "lustre"
-    shared.mkdir()
-    return Machines.start(
-        directory, image=image, subnet=SUBNET, gateway=GATEWAY, file_systems={LUSTRE: shared}
-    )
+    shared: dict[str, Path] = {}
+    for source in (LUSTRE, OTHER_LUSTRE, NFS):
+        shared[source] = directory / f"shared-{len(shared)}"
+        shared[source].mkdir(exist_ok=True)
+    return Machines.start(directory, image=image, file_systems=shared)
 
 
 def _spec(
@@ -68,9 +70,10 @@ def _spec(
     accelerators: int = 0,
     accelerator_kind: str = "nvidia",
 ) -> MachineSpec:
+    address = IPv4Interface(f"{SUBNET.network_address + host_number}/{SUBNET.prefixlen}")
     return MachineSpec(
         hostname,
-        SUBNET.network_address + host_number,
+        address,
         files or {},
         accelerators,
         accelerator_kind,
@@ -162,6 +165,33 @@ class TestNetwork:
         assert _run(machines, "alpha", command).returncode == 0
         assert _run(machines, "alpha", "getent hosts fiend").returncode == 0
         assert _run(machines, "beta", "getent hosts fiend").returncode == 2
+
+    def test_subnets_reach_each_other_through_their_routers(self, own_machines: Machines) -> None:
+        near = MachineSpec("near", IPv4Interface("10.1.0.20/24"))
+        far = MachineSpec("far", IPv4Interface("10.1.1.20/24"), aliases=("db.example.com",))
+        for spec in (near, far):
+            own_machines.boot(spec)
+        assert _run(own_machines, "near", "ping -c 1 db.example.com").returncode == 0
+        route = _output(own_machines, "near", "ip route get 10.1.1.20")
+        assert "via 10.1.0.1" in route
+        own_machines.power_cut("near")
+        own_machines.boot(near)
+        assert _run(own_machines, "far", "ping -c 1 -W 1 near").returncode == 0
+
+    def test_a_door_leads_to_one_port_of_this_computer(self, machines: Machines) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            where = machines.open_door(server.getsockname()[1])
+            address, port = where.split(":")
+            with ThreadPoolExecutor(1) as thread:
+                command = f"echo hello | nc -N {address} {port}"
+                asked = thread.submit(_output, machines, "beta", command)
+                connection, _ = server.accept()
+                with connection:
+                    assert connection.makefile("rb").read() == b"hello\n"
+                    connection.sendall(b"goodbye\n")
+                assert asked.result() == "goodbye"
+            other = f"nc -z -w 1 {address} {int(port) + 1}"
+            assert _run(machines, "beta", other).returncode != 0
 
     def test_there_is_no_way_out(self, machines: Machines) -> None:
         assert "Unreachable" in _run(machines, "alpha", "ping -c 1 192.0.2.1").stdout.decode()
@@ -269,6 +299,14 @@ class TestLustre:
         assert (again.returncode, b"already mounted" in again.stderr) == (17, True)
         assert _run(machines, "beta", "umount /fsx && ! mountpoint -q /fsx").returncode == 0
 
+    def test_two_of_one_server_are_distinct(self, machines: Machines) -> None:
+        command = (
+            f"mkdir -p /a /b && mount -t lustre {LUSTRE} /a && mount -t lustre {OTHER_LUSTRE} /b"
+        )
+        assert _run(machines, "alpha", command).returncode == 0
+        assert _run(machines, "alpha", "touch /a/only-here && ! ls /b/only-here").returncode == 0
+        assert _run(machines, "alpha", "umount /a /b && rmdir /a /b").returncode == 0
+
     def test_wrong_mount_name(self, machines: Machines) -> None:
         result = _run(machines, "alpha", f"mount -t lustre {LUSTRE[:-1]} /mnt")
         assert result.returncode == 2
@@ -289,8 +327,47 @@ class TestLustre:
         assert _output(machines, "beta", command) == "data"
 
     def test_source_must_be_lustre(self, machines: Machines, tmp_path: Path) -> None:
-        with pytest.raises(ValueError, match="DNS_NAME@tcp:/MOUNT_NAME"):
+        with pytest.raises(ValueError, match="neither DNS_NAME@tcp:/MOUNT_NAME nor DNS_NAME:/EX"):
             machines.add_file_system("fs-0f00.fsx.us-west-2.amazonaws.com", tmp_path)
+
+    def test_a_file_system_that_is_added_again_keeps_its_content(
+        self, machines: Machines, tmp_path: Path
+    ) -> None:
+        machines.add_file_system(LUSTRE, tmp_path)
+        command = f"mount -t lustre {LUSTRE} /mnt && touch /mnt/there && umount /mnt"
+        assert _run(machines, "alpha", command).returncode == 0
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestNfs:
+    def test_is_shared_by_all_machines(self, machines: Machines) -> None:
+        for name in ("alpha", "beta"):
+            command = f"mkdir -p /shared && mount -t nfs -o nfsvers=4.2,nconnect=16 {NFS} /shared"
+            assert _run(machines, name, command).returncode == 0
+        assert _run(machines, "alpha", "echo hello > /shared/greeting").returncode == 0
+        assert _output(machines, "beta", "cat /shared/greeting") == "hello"
+        again = _run(machines, "beta", f"mount -t nfs4 {NFS} /shared")
+        assert (again.returncode, b"busy or already mounted" in again.stderr) == (32, True)
+        assert _run(machines, "beta", "umount /shared && ! mountpoint -q /shared").returncode == 0
+
+    def test_folders_of_it_can_be_mounted(self, machines: Machines) -> None:
+        command = (
+            f"mount -t nfs {NFS} /mnt && mkdir -p /mnt/team && touch /mnt/team/data && umount /mnt"
+            f" && mount -t nfs {NFS}/team /mnt && ls /mnt && umount /mnt"
+        )
+        assert _output(machines, "beta", command) == "data"
+
+    @pytest.mark.parametrize(
+        ("source", "reason"),
+        [
+            (f"{NFS}/nope", b"No such file or directory"),
+            (NFS.replace("/fsx", "/other"), b"No such file or directory"),
+            (NFS.replace("west", "east"), b"Failed to resolve server"),
+        ],
+    )
+    def test_what_is_not_there(self, machines: Machines, source: str, reason: bytes) -> None:
+        result = _run(machines, "alpha", f"mount -t nfs {source} /mnt")
+        assert (result.returncode, reason in result.stderr) == (32, True)
 
 
 class TestPowerCut:
@@ -358,19 +435,55 @@ class TestPowerCut:
             machines.power_cut("gamma")
 
 
+class TestReboot:
+    def test_the_disk_stays_and_what_is_enabled_starts(self, own_machines: Machines) -> None:
+        own_machines.boot(_spec("alpha", 10, {"/etc/given": File(b"at first")}))
+        _output(own_machines, "alpha", "echo changed >/etc/given; touch /tmp/left")
+        unit = "[Service]\\nExecStart=touch /root/started\\n[Install]\\nWantedBy=multi-user.target"
+        enable = f"printf '{unit}' >/etc/systemd/system/mark.service; systemctl enable mark"
+        assert _run(own_machines, "alpha", enable).returncode == 0
+        machine_id = _output(own_machines, "alpha", "cat /etc/machine-id")
+        own_machines.boot(_spec("beta", 11))
+        own_machines.reboot("alpha")
+        assert _output(own_machines, "alpha", "cat /etc/given /etc/machine-id").split() == [
+            "changed",
+            machine_id,
+        ]
+        assert (
+            _run(own_machines, "alpha", "test -e /root/started -a ! -e /tmp/left").returncode == 0
+        )
+        assert _run(own_machines, "beta", "ping -c 1 alpha").returncode == 0
+        assert _output(own_machines, "alpha", "grep -c beta /etc/hosts") == "1"
+
+    def test_a_machine_that_does_not_shut_down_is_made_to(
+        self, own_machines: Machines, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slurmpod.rehearsal.nodes.machine._SHUTDOWN_SECONDS", 0.0)
+        own_machines.boot(_spec("alpha", 10))
+        assert _run(own_machines, "alpha", "touch /root/work").returncode == 0
+        own_machines.reboot("alpha")
+        assert _run(own_machines, "alpha", "test -e /root/work").returncode == 0
+
+    def test_without_power_there_is_no_disk_to_boot_from(self, own_machines: Machines) -> None:
+        own_machines.boot(_spec("alpha", 10))
+        own_machines.power_cut("alpha")
+        with pytest.raises(MachineFailed, match="alpha"):
+            own_machines.reboot("alpha")
+        own_machines.boot(_spec("alpha", 10))
+
+
 OWNER = textwrap.dedent(
     """
     import sys, time
-    from ipaddress import IPv4Address, IPv4Network
+    from ipaddress import IPv4Interface
     from pathlib import Path
     from slurmpod.rehearsal.nodes.machines import Machines
     from slurmpod.rehearsal.nodes.spec import MachineSpec
 
     directory, image = Path(sys.argv[1]), Path(sys.argv[2])
-    machines = Machines.start(directory, image=image, subnet=IPv4Network("10.1.0.0/16"),
-                              gateway=IPv4Address("10.1.0.1"), file_systems={})
+    machines = Machines.start(directory, image=image, file_systems={})
     print("started", flush=True)
-    machines.boot(MachineSpec("alpha", IPv4Address("10.1.0.10")))
+    machines.boot(MachineSpec("alpha", IPv4Interface("10.1.0.10/16")))
     print("booted", flush=True)
     time.sleep(1000)
     """
@@ -422,7 +535,6 @@ class TestOwnerDies:
         assert not cgroup.exists()
         with pytest.raises(MachineFailed, match="is closed"):
             machines.boot(_spec("alpha", 10))
-        (tmp_path / "lustre").rmdir()
         with pytest.raises(MachineFailed, match="has been used"):
             _start(tmp_path, image)
 

@@ -22,7 +22,25 @@ if TYPE_CHECKING:
 
 BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
 DEV = "environments/dev.yaml"
+FAULT = "file-system-full"
 STACKS = ["dev-network", "dev-storage", "dev-lifecycle", "dev-identity", "dev-cluster"]
+
+
+OWN_DATABASE = """\
+name: own
+account: "123456789012"
+region: us-west-2
+network: {zone: usw2-az2}
+slurm:
+  accounting_database:
+    endpoint: records.example.us-west-2.rds.amazonaws.com
+    secret_arn: arn:aws:secretsmanager:us-west-2:123456789012:secret:records-AbCdEf
+cluster:
+  groups:
+    - {name: controller, role: controller, instance_type: ml.m5.large}
+    - {name: login, role: login, instance_type: ml.m5.large}
+    - {name: workers, role: worker, instance_type: ml.m5.xlarge, count: 1, partition: cpu}
+"""
 
 
 class Kept:
@@ -62,7 +80,7 @@ class Kept:
 @pytest.fixture(scope="module")
 def kept(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     workplace = make_workplace(tmp_path_factory.mktemp("kept"))
-    result = workplace.run("rehearse", DEV, "--keep", "--json")
+    result = workplace.run("rehearse", DEV, "--keep", "--json", "--fault", FAULT)
     assert result.returncode == 0, result.stderr
     cgroup = machines_cgroup(workplace.rehearsals()[0])
     yield Kept(workplace, json.loads(result.stdout))
@@ -109,6 +127,12 @@ class TestWhatIsShown:
         record = kept.shown["first_job"]["sacct"].splitlines()[2].split()
         assert record[:4] == ["1", "first-job", "cpu", "2"]
         assert "COMPLETED" in record
+
+    def test_the_fault_was_survived(self, kept: Kept) -> None:
+        (fault,) = kept.shown["faults"]
+        assert (fault["name"], fault["lost"]) == (FAULT, [])
+        stages = [moment["stage"] for moment in fault["moments"]]
+        assert stages == ["injected", "noticed", "mended", "recovered"]
 
 
 class TestLookingAround:
@@ -208,3 +232,13 @@ def test_two_rehearsals_at_once_both_pass(
         assert json.loads(stdout)["first_job"]["output"].count("sees /fsx") == 2
         assert workplace.rehearsals() == []
         assert workplace.processes() == []
+
+
+def test_a_database_of_the_users_own_keeps_the_records(
+    image: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("database")
+    (folder / "own.yaml").write_text(OWN_DATABASE)
+    shown = make_workplace(folder).run("rehearse", str(folder / "own.yaml"), "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert "COMPLETED" in json.loads(shown.stdout)["first_job"]["sacct"]

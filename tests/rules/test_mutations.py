@@ -13,9 +13,11 @@ from slurmpod.model.loader import load_text
 from slurmpod.problems import Problem
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.check import check
+from tests.property.environments import EXAMPLES, FILE, ODD_TEXTS, POOL
 from tests.sound_environment import SOUND, sound_data
 from tests.unit.model.test_phrases import FULL, ODD_VALUES, paths
 
+EXAMPLE_TEXTS = [file.read_text() for file in sorted(EXAMPLES.glob("*.yaml"))]
 KNOWN = {rule.id for rule in all_rules()} - {"RUL-001"}
 
 ODD = (
@@ -25,6 +27,7 @@ ODD = (
     | st.sampled_from(
         ["ml.p5.48xlarge", "ml.m7g.medium", "sa-east-1", "10.0.0.0/16", "None", "dev"]
     )
+    | ODD_TEXTS
     | st.recursive(st.none() | st.booleans() | st.text(max_size=5), st.lists, max_leaves=5)
 )
 
@@ -32,7 +35,7 @@ ODD = (
 @st.composite
 def mutated_data(draw: st.DrawFn) -> Any:
     """Draw a sound environment with a few things deleted, renamed, repeated or replaced."""
-    document = json.loads(json.dumps(draw(st.sampled_from([FULL, sound_data()]))))
+    document = deepcopy(draw(st.sampled_from([FULL, sound_data(), *POOL])))
     for _ in range(draw(st.integers(1, 4))):
         places = [path for path in paths(document) if path]
         if not places:
@@ -62,7 +65,7 @@ def mutate(draw: st.DrawFn, parent: Any, last: Any) -> None:
 @st.composite
 def mutated_text(draw: st.DrawFn) -> str:
     """Draw the text of a sound environment with pieces cut out and put in."""
-    text = SOUND
+    text = draw(st.sampled_from([SOUND, *EXAMPLE_TEXTS]))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 15)))
@@ -74,31 +77,32 @@ def mutated_text(draw: st.DrawFn) -> str:
 
 
 def assert_only_problems(text: str) -> None:
-    problems = check(load_text("any.yaml", text))
+    problems = check(load_text(FILE, text))
     lines = len(text.splitlines()) + 1
     for problem in problems:
         assert isinstance(problem, Problem)
         assert problem.rule in KNOWN, problem
         assert problem.message
         assert problem.fix
-        assert 1 <= problem.where.line <= lines
+        assert problem.where.line >= 1
+        assert problem.where.line <= lines or problem.where.file != FILE
         assert problem.where.column >= 1
-    assert check(load_text("any.yaml", text)) == problems
+    assert check(load_text(FILE, text)) == problems
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(mutated_data())
 def test_mutated_environments_only_have_problems(document: Any) -> None:
     assert_only_problems(json.dumps(document, ensure_ascii=False))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(mutated_text())
 def test_mutated_texts_only_have_problems(text: str) -> None:
     assert_only_problems(text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=60))
 def test_any_text_only_has_problems(text: str) -> None:
     assert_only_problems(text)

@@ -54,4 +54,4 @@ def test_every_rule_says_what_it_demands_why_and_where_that_is_written(rule: Rul
     assert rule.why.endswith(".")
     assert rule.fix[0].islower()
     assert rule.severity in Severity
-    assert rule.source.startswith(("https://", "slurmpod/", "environments/"))
+    assert rule.source.startswith(("https://", "slurmpod/", "lifecycle_scripts/", "environments/"))

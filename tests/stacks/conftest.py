@@ -1,38 +1,35 @@
 from __future__ import annotations
 
-import os
-import sysconfig
-
 import pytest
 
-# jsii starts the first node on PATH; the virtual environment brings the right one.
-os.environ["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
+from tests.cdk_process import start_of_the_cdk
 
-from tests.stacks.synthesis import (
-    EXAMPLES,
-    Synthesized,
-    example_text,
-    resolved_from,
-    synthesize,
-)
+with start_of_the_cdk():
+    from tests.stacks.synthesis import EXAMPLES, FILES, Synthesized, synthesized_file
 
 
 @pytest.fixture(scope="session")
-def examples() -> dict[str, Synthesized]:
-    """Every environment of this repository."""
-    return {name: synthesize(resolved_from(example_text(name))) for name in EXAMPLES}
+def environments() -> dict[str, Synthesized]:
+    """Every environment of this repository, the many examples included."""
+    return {name: synthesized_file(name) for name in FILES}
+
+
+@pytest.fixture(scope="session", params=FILES)
+def environment(request: pytest.FixtureRequest) -> Synthesized:
+    return synthesized_file(request.param)
 
 
 @pytest.fixture(scope="session", params=EXAMPLES)
-def example(request: pytest.FixtureRequest, examples: dict[str, Synthesized]) -> Synthesized:
-    return examples[request.param]
+def example(request: pytest.FixtureRequest) -> Synthesized:
+    """One of the few environments that have everything usual, and nothing else."""
+    return synthesized_file(request.param)
 
 
 @pytest.fixture(scope="session")
-def dev(examples: dict[str, Synthesized]) -> Synthesized:
-    return examples["dev"]
+def dev() -> Synthesized:
+    return synthesized_file("dev")
 
 
 @pytest.fixture(scope="session")
-def p5_prod(examples: dict[str, Synthesized]) -> Synthesized:
-    return examples["p5-prod"]
+def p5_prod() -> Synthesized:
+    return synthesized_file("p5-prod")

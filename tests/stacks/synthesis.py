@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.cli.environment import sound_environment
+from slurmpod.model.extends import environment_files
 from slurmpod.model.loader import load_text
 from slurmpod.rendering import render_bundle
 from slurmpod.resolve import resolve
@@ -21,7 +24,14 @@ if TYPE_CHECKING:
     from slurmpod.resolve import Resolved
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = tuple(sorted(path.stem for path in (ROOT / "environments").glob("*.yaml")))
+EXAMPLES = tuple(file.stem for file in environment_files(ROOT / "environments"))
+FILES = {
+    file.stem: file
+    for folder in ("environments", "environments/examples")
+    for file in environment_files(ROOT / folder)
+}
+"""Every environment of this repository by its name."""
+
 CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 Template = dict[str, Any]
@@ -33,14 +43,26 @@ class Synthesized:
     """One environment's app; `templates` and `stacks` (its manifest entries) go by short name."""
 
     resolved: Resolved
-    bundle: Bundle
+    rendered: Bundle | None
     app: App
     templates: Mapping[str, Template]
     stacks: Mapping[str, Any]
 
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle, which environments in managed mode do not have."""
+        assert self.rendered is not None
+        return self.rendered
+
 
 def example_text(name: str) -> str:
-    return (ROOT / "environments" / f"{name}.yaml").read_text()
+    return FILES[name].read_text()
+
+
+@cache
+def synthesized_file(name: str) -> Synthesized:
+    """Return one environment of this repository."""
+    return synthesize(sound_environment(FILES[name]).resolved)
 
 
 def resolved_from(text: str) -> Resolved:
@@ -56,7 +78,7 @@ def synthesize(resolved: Resolved, context: Mapping[str, Any] = CONTEXT) -> Synt
     short = {name: name.removeprefix(f"{resolved.name}-") for name in stacks}
     return Synthesized(
         resolved=resolved,
-        bundle=bundle,
+        rendered=bundle,
         app=app,
         templates={short[name]: stack.template for name, stack in stacks.items()},
         stacks={short[name]: stack for name, stack in stacks.items()},

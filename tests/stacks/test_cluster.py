@@ -1,16 +1,68 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
+import pytest
+from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
+
+from slurmpod.cluster_request import cluster_request
 from slurmpod.model.catalog import instance_types
-from tests.stacks.synthesis import example_text, only, resolved_from, synthesize
+from slurmpod.model.cluster import Group
+from slurmpod.model.updates import AutoPatch
+from slurmpod.rules.limits import TEMPLATE_BODY_LIMIT, template_characters
+from slurmpod.rules.neutral_references import neutral_references
+from stacks.nag import review
+from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
+from tests.stacks.linting import IGNORED
+from tests.stacks.synthesis import only, resolved_from, synthesize
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from tests.stacks.synthesis import Synthesized
 
 CLUSTER = "AWS::SageMaker::Cluster"
-TEMPLATE_BODY_LIMIT = 1_000_000
-"""Bytes of a template in S3 (AWS CloudFormation quotas)."""
+
+NOT_FOR_SLURM_GROUPS = {"CurrentCount", "ImageReleaseVersion", "KubernetesConfig"}
+"""The first is read-only, the others are for clusters with EKS (resource schema, descriptions)."""
+
+REFERENCES = {
+    "DnsName",
+    "ExecutionRole",
+    "MountName",
+    "SecurityGroupIds",
+    "SourceS3Uri",
+    "Subnets",
+}
+
+NOTHING_NEW = """\
+name: dev
+account: "123456789012"
+region: us-west-2
+network:
+  zone: us-west-2b
+  existing:
+    vpc_id: vpc-0a1b2c3d4e5f60718
+    subnets: [{id: subnet-0a1b2c3d4e5f60718, zone: us-west-2b}]
+    security_group_ids: [sg-0a1b2c3d, sg-1a1b2c3d]
+storage: {lustre: null}
+cluster:
+  groups:
+    - {name: controller, role: controller, instance_type: ml.m5.large}
+    - {name: workers, role: worker, instance_type: ml.m5.xlarge, count: 2, partition: cpu}
+"""
+
+
+@pytest.fixture(scope="module")
+def full() -> Synthesized:
+    return synthesize(resolved_from(EXTENDED))
+
+
+@pytest.fixture(scope="module")
+def managed() -> Synthesized:
+    return synthesize(resolved_from(MANAGED))
 
 
 def test_every_group_is_mapped(example: Synthesized) -> None:
@@ -65,11 +117,13 @@ def test_users_find_what_they_need_in_the_outputs(example: Synthesized) -> None:
     assert set(described) == {
         "BundleUri",
         "ClusterArn",
+        "ClusterId",
         "ClusterName",
         "FileSystemDnsName",
         "FileSystemId",
         "FileSystemMountName",
         "LifecycleBucket",
+        "LogGroup",
         "SessionTarget",
     }
     assert all(described.values())
@@ -88,17 +142,125 @@ def test_sessions_are_opened_by_the_id_in_the_arn(dev: Synthesized) -> None:
     )
 
 
+def test_the_request_is_deployed_as_the_rules_have_checked_it(full: Synthesized) -> None:
+    deployed = only(full.templates["cluster"], CLUSTER)
+    checked = cluster_request(full.resolved, neutral_references(full.resolved))
+    assert without_references(deployed) == without_references(checked)
+
+
+def test_every_property_that_slurm_groups_have_is_used(
+    full: Synthesized, managed: Synthesized
+) -> None:
+    groups = only(full.templates["cluster"], CLUSTER)["InstanceGroups"]
+    used = {member for group in groups for member in group}
+    assert used | NOT_FOR_SLURM_GROUPS == definition("ClusterInstanceGroup")["properties"].keys()
+    cluster = only(full.templates["cluster"], CLUSTER)
+    assert cluster.keys() >= {"NodeProvisioningMode", "NodeRecovery", "Orchestrator", "Tags"}
+    slurm = definition("ClusterOrchestratorSlurmConfig")["properties"].keys()
+    used_of_slurm = {
+        member
+        for example in (full, managed)
+        for member in only(example.templates["cluster"], CLUSTER)["Orchestrator"]["Slurm"]
+    }
+    assert used_of_slurm == slurm
+
+
+@pytest.mark.parametrize(
+    ("definition_name", "model", "field"),
+    [
+        ("DeepHealthCheckType", Group, "deep_health_checks"),
+        ("AutoPatchConfig", AutoPatch, "strategy"),
+    ],
+)
+def test_the_model_allows_what_the_resource_takes(
+    definition_name: str, model: type[BaseModel], field: str
+) -> None:
+    """CreateCluster knows more, which CloudFormation refuses: a new pin may bring it."""
+    schema = definition(definition_name)
+    taken = schema.get("enum") or schema["properties"]["PatchingStrategy"]["enum"]
+    assert set(literals(model.model_fields[field].annotation)) == set(taken)
+
+
+def test_what_is_empty_on_purpose_stays(full: Synthesized) -> None:
+    controller, *_, flexible = only(full.templates["cluster"], CLUSTER)["InstanceGroups"]
+    assert controller["CapacityRequirements"] == {"OnDemand": {}}
+    assert flexible["CapacityRequirements"] == {"Spot": {}}
+
+
+def test_groups_in_another_zone_are_in_its_subnet(full: Synthesized) -> None:
+    cluster = only(full.templates["cluster"], CLUSTER)
+    (override,) = (
+        group["OverrideVpcConfig"]
+        for group in cluster["InstanceGroups"]
+        if "OverrideVpcConfig" in group
+    )
+    assert override["SecurityGroupIds"] == cluster["VpcConfig"]["SecurityGroupIds"]
+    assert override["Subnets"] != cluster["VpcConfig"]["Subnets"]
+
+
+def test_in_managed_mode_there_is_no_stack_for_scripts(managed: Synthesized) -> None:
+    assert list(managed.templates) == ["network", "storage", "identity", "cluster"]
+
+
+def test_an_existing_network_and_no_file_systems_leave_three_stacks() -> None:
+    example = synthesize(resolved_from(NOTHING_NEW))
+    cluster = only(example.templates["cluster"], CLUSTER)
+    assert list(example.templates) == ["lifecycle", "identity", "cluster"]
+    assert cluster["VpcConfig"] == {
+        "SecurityGroupIds": ["sg-0a1b2c3d", "sg-1a1b2c3d"],
+        "Subnets": ["subnet-0a1b2c3d4e5f60718"],
+    }
+
+
+@pytest.mark.parametrize("text", [EXTENDED, MANAGED, MULTI_HEAD])
+def test_cfn_lint_and_nag_find_nothing_in_any_mode(text: str) -> None:
+    example = synthesize(resolved_from(text))
+    config = ManualArgs(
+        templates=[stack.template_full_path for stack in example.stacks.values()],
+        regions=[example.resolved.region],
+        ignore_checks=list(IGNORED),
+    )
+    assert [str(match) for match in lint_by_config(config)] == []
+    assert review(example.app) == ()
+
+
 def test_the_largest_cluster_of_all_types_fits_into_a_template() -> None:
     """Also: the CDK's list of instance types, which lags behind the catalog, stops nothing."""
-    head, _ = example_text("dev").split("    - name: workers")
+    head, groups = EXTENDED.split("    - name: p5\n")
+    _, tail = groups.split("slurm:\n")
+    alarms = ", ".join(f"{number}{'a' * 99}" for number in range(10))
+    rollout = f"{{batch_count: 2, wait_seconds: 600, rollback_alarms: [{alarms}]}}"
     workers = "".join(
         f"    - {{name: workers-{number}, role: worker, instance_type: {name}, count: 2, "
-        f"partition: p{number}, volume_gib: 500}}\n"
+        f"partition: p{number}, volume_gib: 500, zone: usw2-az1, "
+        f"scheduled_update: {{schedule: cron(0 3 ? * SUN *), rollout: {rollout}}}, "
+        f"auto_patch: {{strategy: WhenIdle, rollout: {rollout}}}}}\n"
         for number, name in enumerate(sorted(instance_types())[-98:])
     )
-    example = synthesize(resolved_from(head + workers))
-    template = example.stacks["cluster"].template_full_path
-    with open(template, encoding="utf-8") as file:  # noqa: PTH123
-        size_bytes = len(file.read().encode())
+    example = synthesize(resolved_from(f"{head}{workers}slurm:\n{tail}"))
+    template = Path(example.stacks["cluster"].template_full_path).read_bytes()
     assert len(only(example.templates["cluster"], CLUSTER)["InstanceGroups"]) == 100
-    assert size_bytes < TEMPLATE_BODY_LIMIT
+    estimated = template_characters(example.resolved.environment, example.resolved)
+    assert len(template) <= estimated < TEMPLATE_BODY_LIMIT
+
+
+def definition(name: str) -> dict[str, Any]:
+    """Return a definition of the resource's own schema."""
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", CLUSTER).schema
+    found: dict[str, Any] = schema["definitions"][name]
+    return found
+
+
+def literals(annotation: Any) -> list[str]:
+    """Return the values of the Literal in a type."""
+    found = [value for value in get_args(annotation) if isinstance(value, str)]
+    return found or [value for inner in get_args(annotation) for value in literals(inner)]
+
+
+def without_references(value: Any, key: str = "") -> Any:
+    """Return a request without what only a deployment knows."""
+    if key in REFERENCES:
+        return None
+    if isinstance(value, dict):
+        return {name: without_references(item, name) for name, item in value.items()}
+    return [without_references(item) for item in value] if isinstance(value, list) else value

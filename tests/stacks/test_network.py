@@ -28,7 +28,7 @@ def test_the_vpc_resolves_names(example: Synthesized) -> None:
 
 def test_subnets_have_the_resolved_ranges_and_zone(example: Synthesized) -> None:
     network = example.resolved.network
-    for kind, resolved in (("Public", network.public), ("Private", network.private)):
+    for kind, (resolved,) in (("Public", network.public), ("Private", network.private)):
         properties = subnet(example, kind)
         assert properties["CidrBlock"] == str(resolved.cidr)
         assert properties["AvailabilityZone"] == network.zone

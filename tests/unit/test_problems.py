@@ -9,6 +9,7 @@ from slurmpod.problems import (
     Problem,
     Severity,
     Where,
+    first_of,
     format_path,
     has_errors,
     in_file_order,
@@ -64,3 +65,10 @@ def test_an_invalid_environment_brings_all_its_problems() -> None:
         problem(),
         problem("NET-002"),
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [([], ""), (["a", "b"], "a, b"), (["a", "b", "c", "d"], "a, b and 2 more")]
+)
+def test_of_many_names_only_the_first_are_said(names: list[str], text: str) -> None:
+    assert first_of(names, 2) == text

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Network
 from typing import Any
 
 import pytest
@@ -29,32 +28,12 @@ def test_the_same_environment_gives_the_same_result() -> None:
     assert resolved() == resolved()
 
 
-def test_nodes_get_the_upper_half_of_the_vpc_by_default() -> None:
-    network = resolved(network={"zone": "us-west-2b", "vpc_cidr": "10.4.0.0/16"}).network
-    assert network.private.cidr == IPv4Network("10.4.128.0/17")
-    assert network.public.cidr == IPv4Network("10.4.0.0/24")
-
-
-def test_a_subnet_of_ones_own_replaces_the_upper_half() -> None:
-    given_network = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.32.0/20"}
-    assert resolved(network=given_network).network.private.cidr == IPv4Network("10.0.32.0/20")
-
-
-@pytest.mark.parametrize("prefix", range(16, 25))
-def test_every_vpc_size_can_be_divided(prefix: int) -> None:
-    network = resolved(network={"zone": "us-west-2b", "vpc_cidr": f"10.0.0.0/{prefix}"}).network
-    assert network.public.cidr.subnet_of(network.vpc_cidr)
-    assert network.private.cidr.subnet_of(network.vpc_cidr)
-    assert not network.public.cidr.overlaps(network.private.cidr)
-    assert network.public.addresses_needed <= network.public.addresses_usable
-
-
 def test_each_network_card_of_each_node_takes_an_address() -> None:
     p5 = group(instance_type="ml.p5.48xlarge", count=4)
     network = resolved(cluster={"groups": [p5]}).network
     metadata_server, object_storage_server = 1, 1
     expected = 4 * 32 + metadata_server + object_storage_server
-    assert network.private.addresses_needed == expected
+    assert network.private[0].addresses_needed == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +41,7 @@ def test_each_network_card_of_each_node_takes_an_address() -> None:
 )
 def test_the_file_system_has_a_server_for_each_2400_gib(capacity_gib: int, servers: int) -> None:
     assert (
-        resolved(storage={"lustre": {"capacity_gib": capacity_gib}}).file_system.servers == servers
+        resolved(storage={"lustre": {"capacity_gib": capacity_gib}}).lustre[0].addresses == servers
     )
 
 
@@ -116,6 +95,18 @@ def test_the_aws_partition_follows_from_the_region(region: str, partition: str) 
     assert partition_of(region) == partition
     environment = resolved(region=region)
     assert environment.arn("ec2", "vpc/vpc-1").startswith(f"arn:{partition}:ec2:{region}:")
+
+
+@pytest.mark.parametrize(
+    ("region", "name"),
+    [
+        ("us-west-2", "logs.us-west-2.amazonaws.com"),
+        ("us-gov-west-1", "logs.us-gov-west-1.amazonaws.com"),
+        ("cn-north-1", "logs.cn-north-1.amazonaws.com.cn"),
+    ],
+)
+def test_services_have_names_of_their_partition(region: str, name: str) -> None:
+    assert resolved(region=region).service("logs") == name
 
 
 @given(NAMES)

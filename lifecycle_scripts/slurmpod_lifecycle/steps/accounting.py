@@ -1,23 +1,37 @@
-"""Job records: MariaDB and slurmdbd on the controller, before slurmctld starts for the first time.
+"""Job records: slurmdbd on the controller, before slurmctld starts for the first time.
 
 Required where the environment asks for it. A slurmctld that starts without its accounting keeps an
 identity of its own and refuses to start once accounting is there (CLUSTER ID MISMATCH), so a clear
 failure now costs less than a cluster without records.
 
-There is no password. slurmdbd runs as the user `slurm`, and MariaDB lets that user in through its
-socket (unix_socket authentication): nothing to render, store or leak.
+The database is MariaDB on the same node, or a server outside the cluster. For the first there is no
+password: slurmdbd runs as the user `slurm`, and MariaDB lets that user in through its socket
+(unix_socket authentication). Several controllers each run slurmdbd: one works, the other stands by.
 """
 
 from __future__ import annotations
 
-from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node import Node, NodeStep
-from slurmpod_lifecycle.settings import Role
+from typing import TYPE_CHECKING
 
-SLURMDBD_CONF = f"{slurm.CONFIGURATION}/slurmdbd.conf"
+from slurmpod_lifecycle import slurm, units
+from slurmpod_lifecycle.database import account_lines, credentials
+from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
+from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod_lifecycle.settings import Settings
+
 ACCOUNTING_CONF = f"{slurm.CONFIGURATION}/accounting.conf"
 DATABASE = "slurm_acct_db"
+
+ENCRYPTED = "SSL_CIPHER=HIGH"
+"""What makes slurmdbd encrypt its connection. MariaDB's client library does so when any parameter
+of TLS is given, and only then before its version 3.4. Of these, a cipher is the only one without a
+file: the image has no certificates of RDS's own authorities, which SSL_CA would need."""
 
 SQL = f"""\
 CREATE DATABASE IF NOT EXISTS {DATABASE};
@@ -26,24 +40,13 @@ ALTER USER {slurm.USER}@localhost IDENTIFIED VIA unix_socket;
 GRANT ALL PRIVILEGES ON {DATABASE}.* TO {slurm.USER}@localhost;
 """
 
-SLURMDBD_TEXT = f"""\
-# Written by slurmpod's lifecycle scripts.
-AuthType=auth/munge
-DbdHost=localhost
-SlurmUser={slurm.USER}
-LogFile=/var/log/slurm/slurmdbd.log
-StorageType=accounting_storage/mysql
-StorageHost=localhost
-StorageUser={slurm.USER}
-StorageLoc={DATABASE}
-"""
-
 
 class Accounting(NodeStep):
     """A database for job records, and slurmdbd in front of it."""
 
     name = "accounting"
     roles = frozenset({Role.CONTROLLER})
+    modes = frozenset({Mode.CUSTOMER})
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
@@ -51,18 +54,46 @@ class Accounting(NodeStep):
         return super().applies_to(node) and node.settings.accounting
 
     def is_done(self) -> bool:
-        """Tell whether slurmdbd answers with this configuration."""
-        machine = self.node.machine
+        """Tell whether slurmdbd answers with this configuration, whatever its password is."""
+        machine, settings = self.node.machine, self.node.settings
+        addresses = self.node.controller_addresses()
         return (
-            machine.read(SLURMDBD_CONF) == SLURMDBD_TEXT
-            and machine.read(ACCOUNTING_CONF) == accounting_conf(self.node.instance.address)
-            and units.is_running(machine, "mariadb")
-            and units.is_running(machine, "slurmdbd")
-            and machine.answers("localhost", slurm.SLURMDBD_PORT)
+            (machine.read(slurm.SLURMDBD_CONF) or "").startswith(slurmdbd_conf(settings, addresses))
+            and machine.read(ACCOUNTING_CONF) == accounting_conf(settings, addresses)
+            and (settings.database is not None or units.is_running(machine, "mariadb"))
+            and self._serves()
         )
 
     def apply(self) -> str:
-        """Start the database, make slurmdbd's account in it, start slurmdbd."""
+        """Make slurmdbd's account in the database or learn of it, then start slurmdbd."""
+        machine, settings = self.node.machine, self.node.settings
+        addresses = self.node.controller_addresses()
+        account = self._given_account() if settings.database else self._local_account()
+        machine.write(ACCOUNTING_CONF, accounting_conf(settings, addresses))
+        text = slurmdbd_conf(settings, addresses) + account
+        changed = machine.write(slurm.SLURMDBD_CONF, text, mode=0o600, owner=slurm.USER)
+        units.start(machine, "slurmdbd", anew=changed, wait=not self._stands_by())
+        if self._stands_by():
+            return f"slurmdbd stands by for the one on {addresses[0]}"
+        if not machine.answers("localhost", slurm.SLURMDBD_PORT):
+            reason = f"slurmdbd does not answer: {units.last_error(machine, 'slurmdbd')}"
+            raise NotYet(reason, "look at /var/log/slurm/slurmdbd.log on the controller")
+        host = settings.database.endpoint if settings.database else "this node"
+        return f"slurmdbd keeps job records in a database on {host}"
+
+    def _serves(self) -> bool:
+        machine = self.node.machine
+        if self._stands_by():
+            return units.is_expected(machine, "slurmdbd")
+        return units.is_running(machine, "slurmdbd") and machine.answers(
+            "localhost", slurm.SLURMDBD_PORT
+        )
+
+    def _stands_by(self) -> bool:
+        """Tell whether this is the second controller: its slurmdbd answers when it takes over."""
+        return self.node.instance.address != self.node.controller_addresses()[0]
+
+    def _local_account(self) -> str:
         machine = self.node.machine
         if not machine.succeeds("systemctl", "cat", "mariadb"):
             raise StepFailed(
@@ -71,20 +102,48 @@ class Accounting(NodeStep):
             )
         units.start(machine, "mariadb")
         machine.run("mariadb", text=SQL)
-        machine.write(ACCOUNTING_CONF, accounting_conf(self.node.instance.address))
-        changed = machine.write(SLURMDBD_CONF, SLURMDBD_TEXT, mode=0o600, owner=slurm.USER)
-        units.start(machine, "slurmdbd", anew=changed)
-        if not machine.answers("localhost", slurm.SLURMDBD_PORT):
-            reason = f"slurmdbd does not answer: {units.last_error(machine, 'slurmdbd')}"
-            raise NotYet(reason, "look at /var/log/slurm/slurmdbd.log on the controller")
-        return f"slurmdbd keeps job records in the database {DATABASE}"
+        return f"StorageUser={slurm.USER}\n"
+
+    def _given_account(self) -> str:
+        assert self.node.settings.database  # noqa: S101  # the caller has looked
+        return account_lines(credentials(self.node.machine, self.node.settings.database))
 
 
-def accounting_conf(controller_address: str) -> str:
-    """Return what slurm.conf includes: the address, as commands on other nodes need it too."""
-    return f"""\
-# Written by slurmpod's lifecycle scripts; included by slurm.conf.
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost={controller_address}
-JobAcctGatherType=jobacct_gather/linux
-"""
+def slurmdbd_conf(settings: Settings, controllers: Sequence[str]) -> str:
+    """Return slurmdbd.conf but for its last lines, which say who connects to the database."""
+    database = settings.database
+    hosts = ["DbdHost=localhost"]
+    if settings.multi_head:
+        first, second = controllers[:2]
+        hosts = [f"DbdHost={slurm_name(first)}", f"DbdAddr={first}"]
+        hosts += [f"DbdBackupHost={slurm_name(second)}"]
+    storage = ["StorageHost=localhost", f"StorageLoc={DATABASE}"]
+    if database:
+        storage = [f"StorageHost={database.endpoint}", f"StoragePort={database.port}"]
+        storage += [f"StorageLoc={database.name}"]
+        storage += [f"StorageParameters={ENCRYPTED}"] if database.requires_tls else []
+    lines = [
+        "# Written by slurmpod's lifecycle scripts.",
+        "AuthType=auth/munge",
+        *hosts,
+        f"SlurmUser={slurm.USER}",
+        "LogFile=/var/log/slurm/slurmdbd.log",
+        "StorageType=accounting_storage/mysql",
+        *storage,
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def accounting_conf(settings: Settings, controllers: Sequence[str]) -> str:
+    """Return what slurm.conf includes: the addresses, as commands on other nodes need them too."""
+    backup = [f"AccountingStorageBackupHost={address}" for address in controllers[1:2]]
+    if settings.multi_head and not settings.slurm.partitions:  # else slurmpod.conf has it
+        backup += [f"SlurmctldPrimaryOnProg={TAKEOVER_PROGRAM}"]
+    lines = [
+        "# Written by slurmpod's lifecycle scripts; included by slurm.conf.",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        f"AccountingStorageHost={controllers[0]}",
+        *backup,
+        "JobAcctGatherType=jobacct_gather/linux",
+    ]
+    return "".join(f"{line}\n" for line in lines)

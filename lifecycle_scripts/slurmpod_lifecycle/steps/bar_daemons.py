@@ -27,9 +27,11 @@ class BarDaemons(NodeStep):
     roles = frozenset(Role)
 
     def is_done(self) -> bool:
-        """Tell whether the drop-in is there and the unit is off, now and after a reboot."""
+        """Tell whether systemd knows the drop-in, and the unit is off, now and after a reboot."""
         unit, machine = BARRED[self.node.role], self.node.machine
-        return machine.read(units.drop_in_path(unit)) == DROP_IN and units.is_off(machine, unit)
+        is_written = machine.read(units.drop_in_path(unit)) == DROP_IN
+        is_known = is_written and not units.is_outdated(machine, unit)
+        return is_known and units.is_off(machine, unit)
 
     def apply(self) -> str:
         """Write the drop-in first, then stop and disable the unit."""

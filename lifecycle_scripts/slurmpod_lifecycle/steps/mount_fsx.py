@@ -1,70 +1,101 @@
-"""The shared file system: mounted now, and again after every reboot.
+"""The shared file systems: mounted now, and again after every reboot.
 
-The options are those that AWS documents for FSx for Lustre. The entry is in /etc/fstab, because
-HyperPod does not run these scripts at a reboot; `x-systemd.automount` mounts on first use, so that
-a file system that is late at boot time costs no node.
+The options are those that AWS documents for FSx for Lustre ("Mounting your Amazon FSx file system
+automatically") and FSx for OpenZFS. The entries are in /etc/fstab, because HyperPod does not run
+these scripts at a reboot; `x-systemd.automount` mounts on first use, so that a file system that is
+late at boot time costs no node.
+
+A file system with EFA waits for the services that configure EFA, else it comes up over TCP. It does
+not require them, as the same page has it: without EFA it is slower, without a mount of no use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.mounts import MOUNTS
 from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Kind, Role
+from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX
 
 if TYPE_CHECKING:
     from slurmpod_lifecycle.node import Node
     from slurmpod_lifecycle.settings import FileSystem
 
 FSTAB = "/etc/fstab"
-MOUNTS = "/proc/self/mounts"
-OPTIONS = "noatime,flock,_netdev,x-systemd.automount"
-FIX = (
-    "check that the file system is AVAILABLE and that its security group lets the nodes reach"
-    " TCP 988 and 1018-1023"
-)
+TYPES = {Kind.LUSTRE: "lustre", Kind.OPENZFS: "nfs"}
+OPTIONS = {
+    Kind.LUSTRE: "noatime,flock,_netdev,x-systemd.automount",
+    Kind.OPENZFS: "noatime,nfsvers=4.2,nconnect=16,rsize=1048576,wsize=1048576,_netdev"
+    ",x-systemd.automount",
+}
+AFTER_EFA = "".join(f",x-systemd.after={unit}.service" for unit in (UNIT, UNIT_OF_FSX))
+PORTS = {Kind.LUSTRE: "TCP 988 and 1018-1023", Kind.OPENZFS: "TCP 2049"}
 
 
 class MountFsx(NodeStep):
-    """FSx for Lustre at the path that the environment names."""
+    """The FSx file systems at the paths that the environment names, but for HyperPod's own."""
 
     name = "mount_fsx"
     roles = frozenset(Role)
+    needs = ("efa_client",)
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment has a file system that HyperPod does not mount."""
+        return super().applies_to(node) and bool(_ours(node))
 
     def is_done(self) -> bool:
-        """Tell whether it is mounted and will be after a reboot."""
-        file_system, machine = self.node.settings.file_system, self.node.machine
-        entries = (machine.read(FSTAB) or "").splitlines()
-        return fstab_entry(file_system) in entries and is_mounted(
-            machine.read(MOUNTS) or "", file_system
+        """Tell whether all are mounted and will be after a reboot."""
+        entries = (self.node.machine.read(FSTAB) or "").splitlines()
+        mounts = self.node.machine.read(MOUNTS) or ""
+        return all(
+            fstab_entry(file_system) in entries and is_mounted(mounts, file_system)
+            for file_system in _ours(self.node)
         )
 
     def apply(self) -> str:
-        """Mount it and write a file; the network may need some attempts."""
-        file_system, machine = self.node.settings.file_system, self.node.machine
-        if machine.write(FSTAB, with_entry(machine.read(FSTAB) or "", file_system)):
-            machine.run("systemctl", "daemon-reload")
-        if not is_mounted(machine.read(MOUNTS) or "", file_system):
-            machine.run("mkdir", "-p", file_system.mount_path)
-            machine.run("mount", file_system.mount_path, fix=FIX)
-        check_writable(self.node)
-        return f"mounted {file_system.source} at {file_system.mount_path}"
+        """Mount them and write a file in each; the network may need some attempts."""
+        file_systems, machine = _ours(self.node), self.node.machine
+        fstab = machine.read(FSTAB) or ""
+        for file_system in file_systems:
+            fstab = with_entry(fstab, file_system)
+        machine.write(FSTAB, fstab)
+        folders = [each.mount_path for each in file_systems]
+        units.reload_if_needed(machine, *(units.mount_unit(machine, each) for each in folders))
+        for file_system in file_systems:
+            if not is_mounted(machine.read(MOUNTS) or "", file_system):
+                machine.run("mkdir", "-p", file_system.mount_path)
+                machine.run("mount", file_system.mount_path, fix=_fix(file_system))
+            check_usable(self.node, file_system)
+        mounted = (f"{each.source} at {each.mount_path}" for each in file_systems)
+        return f"mounted {', '.join(mounted)}"
 
 
-def check_writable(node: Node) -> None:
-    """Write and remove a small file; raises NotYet when that fails or the folder is no mount."""
-    file_system = node.settings.file_system
-    if not is_mounted(node.machine.read(MOUNTS) or "", file_system):
-        raise NotYet(f"nothing is mounted at {file_system.mount_path}", FIX)
-    path = f"{file_system.mount_path}/.slurmpod-{node.name}"
-    node.machine.run("tee", path, text="a file to see that this node can write\n", fix=FIX)
-    node.machine.run("rm", path, fix=FIX)
+def check_usable(node: Node, file_system: FileSystem) -> None:
+    """Write and remove a small file; raises NotYet when that fails or the folder is no mount.
+
+    Nothing is written where root may not write. The folder is entered first: that mounts a file
+    system that waits for its first use.
+    """
+    machine, folder, fix = node.machine, file_system.mount_path, _fix(file_system)
+    machine.run("stat", f"{folder}/.", fix=fix)
+    if not is_mounted(machine.read(MOUNTS) or "", file_system):
+        raise NotYet(f"nothing is mounted at {folder}", fix)
+    if not file_system.root_writes:
+        return
+    path = f"{folder}/.slurmpod-{node.name}"
+    machine.run("tee", path, text="a file to see that this node can write\n", fix=fix)
+    machine.run("rm", path, fix=fix)
 
 
 def fstab_entry(file_system: FileSystem) -> str:
     """Return the line of /etc/fstab for a file system."""
-    return f"{file_system.source} {file_system.mount_path} lustre {OPTIONS} 0 0"
+    kind = file_system.kind
+    options = OPTIONS[kind] + (AFTER_EFA if file_system.efa else "")
+    return f"{file_system.source} {file_system.mount_path} {TYPES[kind]} {options} 0 0"
 
 
 def with_entry(fstab: str, file_system: FileSystem) -> str:
@@ -76,17 +107,42 @@ def with_entry(fstab: str, file_system: FileSystem) -> str:
 def is_mounted(mounts: str, file_system: FileSystem) -> bool:
     """Tell whether the file system is in `mounts`, the text of /proc/self/mounts.
 
-    The kernel shows the server's address in place of its name, so the name of the file system
-    decides. Raises StepFailed when another Lustre file system has the folder.
+    Raises StepFailed when another network file system has the folder.
     """
     for line in reversed(mounts.splitlines()):
         source, folder, kind = line.split()[:3]
         if folder != file_system.mount_path or kind == "autofs":
             continue
-        if kind == "lustre" and not source.endswith(f":/{file_system.mount_name}"):
+        if _is_another(source, kind, file_system):
             reason = f"another file system, {source}, is mounted at {folder}"
             raise StepFailed(
                 reason, f"unmount it, or replace the node: {file_system.source} is due"
             )
         return True
     return False
+
+
+def _is_another(source: str, kind: str, file_system: FileSystem) -> bool:
+    """Compare what the kernel shows; how HyperPod itself mounts is HyperPod's business.
+
+    For Lustre the kernel shows the server's address in place of its name, so the name of the file
+    system decides.
+    """
+    if file_system.mounted_by_hyperpod or not kind.startswith(tuple(TYPES.values())):
+        return False
+    if not kind.startswith(TYPES[file_system.kind]):
+        return True
+    if file_system.kind is Kind.LUSTRE:
+        return not source.endswith(f":/{file_system.mount_name}")
+    return source.rstrip("/") != file_system.source
+
+
+def _ours(node: Node) -> list[FileSystem]:
+    return [each for each in node.settings.file_systems if not each.mounted_by_hyperpod]
+
+
+def _fix(file_system: FileSystem) -> str:
+    return (
+        "check that the file system is AVAILABLE and that its security group lets the nodes reach"
+        f" {PORTS[file_system.kind]}"
+    )

@@ -10,8 +10,8 @@ import re
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Role
-from slurmpod_lifecycle.steps.mount_fsx import check_writable
+from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.steps.mount_fsx import check_usable
 from slurmpod_lifecycle.steps.slurmd import not_listed
 
 EARLIER_REASONS = ("Action:", "Not responding", "Node unexpectedly rebooted")
@@ -26,23 +26,42 @@ FIX = (
 
 
 class SelfCheck(NodeStep):
-    """The file system can be written, and Slurm works as far as this node is concerned."""
+    """The file systems can be used, and Slurm works as far as this node is concerned."""
 
     name = "self_check"
     roles = frozenset(Role)
-    needs = ("mount_fsx", "bar_daemons", "accounting", "slurmctld", "slurmd")
+    needs = (
+        "mount_fsx",
+        "users",
+        "logins",
+        "sssd",
+        "homes",
+        "bar_daemons",
+        "job_bound_ssh",
+        "keep_daemons",
+        "shared_state",
+        "accounting",
+        "database_password",
+        "slurm_settings",
+        "containers",
+        "topology",
+        "slurmctld",
+        "associations",
+        "partitions",
+        "slurmd",
+    )
 
     def apply(self) -> str:
         """Check what the role needs; raises NotYet for anything that is not so."""
-        check_writable(self.node)
+        for file_system in self.node.settings.file_systems:
+            check_usable(self.node, file_system)
         if self.node.role is Role.CONTROLLER:
             return self._check_controller()
+        if self.node.role is Role.LOGIN and self.node.settings.mode is Mode.EXTENDED:
+            return self._check_commands()  # which daemon gives them their configuration is not ours
         if not units.is_running(self.node.machine, "slurmd"):
             return self._explain_stopped_slurmd()
-        if self.node.role is Role.LOGIN:
-            slurm.command(self.node.machine, "sinfo", "--noheader")
-            return "the cluster's state can be seen from here"
-        return self._check_registration()
+        return self._check_commands() if self.node.role is Role.LOGIN else self._check_worker()
 
     def _check_controller(self) -> str:
         slurm.check_slurmctld(self.node.machine)
@@ -54,7 +73,11 @@ class SelfCheck(NodeStep):
             raise NotYet(reason, "look at /var/log/slurm/slurmdbd.log on the controller")
         return "slurmctld is up and keeps job records"
 
-    def _check_registration(self) -> str:
+    def _check_commands(self) -> str:
+        slurm.command(self.node.machine, "sinfo", "--noheader")
+        return "the cluster's state can be seen from here"
+
+    def _check_worker(self) -> str:
         arguments = ("--oneliner", "show", "node", self.node.name)
         return judge_node(slurm.command(self.node.machine, "scontrol", *arguments))
 
@@ -62,7 +85,7 @@ class SelfCheck(NodeStep):
         """Pass a node that waits for its line in slurm.conf; raise NotYet for any other reason."""
         if not_listed(self.node.machine):
             if self.node.role is Role.LOGIN:
-                slurm.command(self.node.machine, "sinfo", "--noheader")
+                self._check_commands()
                 return f"warning: slurm.conf does not list {self.node.name}; commands work"
             return f"warning: {self.node.name} joins when slurm.conf lists it"
         reason = f"slurmd does not run: {units.last_error(self.node.machine, 'slurmd')}"

@@ -11,7 +11,7 @@ import re
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Mode, Role
 
 INCLUDE = "include accounting.conf"
 AGENT_LOG = "/var/log/aws/clusters/sagemaker-cluster-agent.log"
@@ -22,7 +22,17 @@ class Slurmctld(NodeStep):
 
     name = "slurmctld"
     roles = frozenset({Role.CONTROLLER})
-    needs = ("bar_daemons", "accounting")
+    modes = frozenset({Mode.CUSTOMER})
+    needs = (
+        "bar_daemons",
+        "shared_state",
+        "accounting",
+        "slurm_settings",
+        "containers",
+        "topology",
+        "users",
+        "sssd",
+    )
 
     def is_done(self) -> bool:
         """Tell whether it runs with the whole configuration; NotYet if it runs but is not up."""

@@ -2,6 +2,9 @@
 
 A login node runs it too: commands there use the configuration that it keeps.
 
+Jobs may come as soon as it runs, on a replaced node those that wait for it. So it comes after what
+they would miss: without scratch they would write to the root disk.
+
 The node lines of a group that UpdateCluster added appear in slurm.conf some minutes after the
 scripts of its nodes ended. Without its line slurmd ends at once; that is no failure, as systemd
 starts it again until it is listed.
@@ -14,18 +17,30 @@ from typing import TYPE_CHECKING
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Mode, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slurmpod_lifecycle.machine import Machine
 
 
 class Slurmd(NodeStep):
-    """slurmd runs, configless, with the controller's address."""
+    """slurmd runs, configless, with the addresses of the controllers."""
 
     name = "slurmd"
     roles = frozenset({Role.LOGIN, Role.WORKER})
-    needs = ("bar_daemons", "mount_fsx")
+    modes = frozenset({Mode.CUSTOMER})
+    needs = (
+        "bar_daemons",
+        "mount_fsx",
+        "users",
+        "sssd",
+        "homes",
+        "scratch",
+        "containers",
+        "job_bound_ssh",
+    )
 
     def is_done(self) -> bool:
         """Tell whether it runs and asks the right controller."""
@@ -34,11 +49,12 @@ class Slurmd(NodeStep):
         return written == self._drop_in() and units.is_running(machine, "slurmd")
 
     def apply(self) -> str:
-        """Wait for the controller, then start the daemon."""
-        machine, address = self.node.machine, self.node.controller_address()
-        if not machine.answers(address, slurm.SLURMCTLD_PORT):
+        """Wait for a controller, then start the daemon."""
+        machine, addresses = self.node.machine, self.node.controller_addresses()
+        shown = " or ".join(f"{address}:{slurm.SLURMCTLD_PORT}" for address in addresses)
+        if not any(machine.answers(address, slurm.SLURMCTLD_PORT) for address in addresses):
             raise NotYet(
-                f"the controller does not answer at {address}:{slurm.SLURMCTLD_PORT}",
+                f"the controller does not answer at {shown}",
                 "look at the controller's log: its slurmctld has to start first",
             )
         changed = units.add_drop_in(machine, "slurmd", self._drop_in())
@@ -48,12 +64,12 @@ class Slurmd(NodeStep):
             if not_listed(machine):
                 return f"warning: slurm.conf does not list {self.node.name} yet; slurmd tries again"
             raise
-        return f"slurmd gets its configuration from {address}"
+        return f"slurmd gets its configuration from {shown}"
 
     def _drop_in(self) -> str:
-        mount_path = self.node.settings.file_system.mount_path
-        escape = ("systemd-escape", "--path", "--suffix=mount", mount_path)
-        return drop_in(self.node.controller_address(), self.node.machine.run(*escape).strip())
+        folders = [each.mount_path for each in self.node.settings.file_systems]
+        mounts = [units.mount_unit(self.node.machine, folder) for folder in folders]
+        return drop_in(self.node.controller_addresses(), mounts)
 
 
 def not_listed(machine: Machine) -> bool:
@@ -61,20 +77,22 @@ def not_listed(machine: Machine) -> bool:
     return "Unable to determine this slurmd's NodeName" in units.last_error(machine, "slurmd")
 
 
-def drop_in(controller_address: str, mount_unit: str) -> str:
+def drop_in(controller_addresses: Sequence[str], mount_units: Sequence[str]) -> str:
     """Return what slurmd's unit needs beyond the image's.
 
-    It is started again without end, and after a reboot not before the shared file system. The
+    It is started again without end, and after a reboot not before the shared file systems. The
     option is one word, which systemd passes on as one however the unit refers to it.
     """
+    mounts = " ".join(mount_units)
+    servers = ",".join(f"{address}:{slurm.SLURMCTLD_PORT}" for address in controller_addresses)
     return f"""\
 [Unit]
-Wants={mount_unit}
-After={mount_unit}
+Wants={mounts}
+After={mounts}
 StartLimitIntervalSec=0
 
 [Service]
-Environment=SLURMD_OPTIONS=--conf-server={controller_address}:{slurm.SLURMCTLD_PORT}
+Environment=SLURMD_OPTIONS=--conf-server={servers}
 Restart=on-failure
 RestartSec=5
 """

@@ -1,36 +1,58 @@
-"""A folder on the shared file system for the image's user, who could write nowhere there otherwise.
+"""A folder on the shared file systems for the image's user, who could not write there otherwise.
 
 The root of a new file system belongs to root. The home of `ubuntu` is on each node's own disk: a
-job that writes there leaves its output on whichever node it started.
+job that writes there leaves its output on whichever node it started. A file system at /home hides
+that home, and the folder becomes the home.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Role
 
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
 USER = "ubuntu"
+FIX = "make the folder by hand; with root squash, name the controller in except_nids"
 
 
 class UserFolder(NodeStep):
-    """`<mount path>/ubuntu` exists; made by the controller, once for all nodes."""
+    """`<mount path>/ubuntu` exists; made by the controller, once for all nodes.
+
+    A file system that somebody else has made is left alone.
+    """
 
     name = "user_folder"
     roles = frozenset({Role.CONTROLLER})
     needs = ("mount_fsx",)
     required = False
 
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether this is the controller, and there is a file system for the folder."""
+        return super().applies_to(node) and bool(_folders(node))
+
     def is_done(self) -> bool:
-        """Tell whether the folder is there; whom it belongs to is then its owner's business."""
-        return self.node.machine.succeeds("test", "-d", self._path())
+        """Tell whether the folders are there; who owns them is then their owners' business."""
+        return not self._missing()
 
     def apply(self) -> str:
-        """Make the folder, the user's own."""
-        path = self._path()
-        self.node.machine.run(
-            "install", "--directory", f"--owner={USER}", f"--group={USER}", "--mode=755", path
-        )
-        return f"{USER} can write to {path}"
+        """Make the folders, the user's own."""
+        ownership = (f"--owner={USER}", f"--group={USER}", "--mode=755")
+        try:
+            self.node.machine.run("install", "--directory", *ownership, *self._missing())
+        except CommandFailed as error:
+            raise StepFailed(error.reason, FIX) from None
+        return f"{USER} can write to {' and '.join(_folders(self.node))}"
 
-    def _path(self) -> str:
-        return f"{self.node.settings.file_system.mount_path}/{USER}"
+    def _missing(self) -> list[str]:
+        machine = self.node.machine
+        return [each for each in _folders(self.node) if not machine.succeeds("test", "-d", each)]
+
+
+def _folders(node: Node) -> list[str]:
+    return [f"{each.mount_path}/{USER}" for each in node.settings.file_systems if each.is_new]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from typing import TYPE_CHECKING, Any, cast
 from xml.sax.saxutils import escape
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
+    from slurmpod.rehearsal.cloud.enforcement.denials import Denial
+    from slurmpod.rehearsal.cloud.enforcement.gate import Gate
+    from slurmpod.rehearsal.prometheus_servers import PrometheusServers
+
 Wsgi = Any
 """A WSGI application; its types say nothing."""
 
@@ -30,6 +35,9 @@ _XML_ERROR = (
     f"<Response><Errors><Error><Code>{_CODE}</Code><Message>{{}}</Message></Error></Errors>"
     "</Response>"
 )
+_UNKNOWN_TO_MOTO = ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com"))
+"""An embedded service that moto does not have, and its address."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -40,8 +48,15 @@ class QuietRequestHandler(MotoRequestHandler):
         """Write nothing."""
 
 
-def application(account: str, services: Iterable[Service]) -> Wsgi:
-    """Return the application that answers for `account`, whoever asks.
+def application(
+    account: str,
+    services: Iterable[Service],
+    gate: Gate,
+    prometheus: PrometheusServers | None = None,
+) -> Wsgi:
+    """Return the application that answers for `account` to whom `gate` lets in.
+
+    `prometheus` is asked first: what its workspaces answer is no service of AWS's kind.
 
     moto is not made for threads: its services answer one request at a time. The embedded services
     lock for themselves, because they use moto's while they answer.
@@ -55,11 +70,16 @@ def application(account: str, services: Iterable[Service]) -> Wsgi:
         return cast("Flask", _serialized(create_backend_app(service), one_at_a_time))
 
     dispatcher = DomainDispatcherApplication(create_app)
+    dispatcher.backend_url_patterns = [*dispatcher.backend_url_patterns, _UNKNOWN_TO_MOTO]
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         environ[ACCOUNT_HEADER] = account
         try:
-            return dispatcher(environ, start_response)
+            denial = gate.refusal(environ)
+            if denial:
+                return _denied(denial, start_response)
+            answered = prometheus.answer(environ, start_response) if prometheus else None
+            return dispatcher(environ, start_response) if answered is None else answered
         except Exception as error:  # noqa: BLE001 - a server answers whatever happens
             if not isinstance(error, NotImplementedError):
                 _log.exception("internal error of a service of moto")
@@ -74,6 +94,16 @@ def _serialized(app: Wsgi, lock: threading.Lock) -> Wsgi:
             return list(app(environ, start_response))
 
     return answer
+
+
+def _denied(denial: Denial, start_response: Callable[..., Any]) -> list[bytes]:
+    headers = [
+        ("Content-Type", denial.content_type),
+        ("Content-Length", str(len(denial.body))),
+        ("x-amzn-ErrorType", denial.error),
+    ]
+    start_response(denial.status, headers)
+    return [denial.body]
 
 
 def _refusal(

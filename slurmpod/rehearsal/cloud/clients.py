@@ -49,6 +49,11 @@ class Clients:
         self._creation = threading.Lock()
 
     @property
+    def endpoint(self) -> str:
+        """Where all services answer."""
+        return self._endpoint
+
+    @property
     def ec2(self) -> EC2Client:
         """Amazon EC2."""
         return cast("EC2Client", self.service("ec2"))

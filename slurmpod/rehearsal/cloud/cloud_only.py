@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.cloud.instances import new_node
+from slurmpod.rehearsal.cloud.instances import new_instance_id, new_node, surplus_nodes
 
 if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.platform import Cluster
+    from collections.abc import Sequence
+
+    from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode, InstanceGroup
+    from slurmpod.rehearsal.cloud.software import SoftwareUpdate
 
 
 class CloudOnlyPlatform:
@@ -15,8 +19,14 @@ class CloudOnlyPlatform:
 
     def create(self, cluster: Cluster) -> None:
         """Add the nodes of every group, in the order of the request."""
-        for group in cluster.groups:
-            for _ in range(group.instance_count):
+        self.update(cluster, cluster.groups)
+
+    def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
+        """Take away the nodes that are too many, and add those that are missing."""
+        self.remove(cluster, surplus_nodes(cluster, desired))
+        cluster.groups = desired
+        for group in desired:
+            while len(cluster.members(group.name)) < group.instance_count:
                 node = new_node(cluster, group)
                 node.status = "Running"
                 cluster.nodes.append(node)
@@ -24,3 +34,26 @@ class CloudOnlyPlatform:
     def delete(self, cluster: Cluster) -> None:
         """Forget the nodes."""
         cluster.nodes.clear()
+
+    def replace(self, cluster: Cluster, node: ClusterNode) -> None:  # noqa: ARG002
+        """Give a node another instance."""
+        node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
+        node.status = "Running"
+
+    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:  # noqa: ARG002
+        """Let a node run again."""
+        node.status = "Running"
+
+    def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Forget some nodes; their addresses become free."""
+        for node in nodes:
+            cluster.nodes.remove(node)
+            if node.interface:
+                cluster.network.delete_interface(node.interface.interface_id)
+
+    def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
+        """Note that nodes have other software now."""
+        for node in cluster.nodes:
+            if node.group in update.groups:
+                node.updated_at = datetime.now(UTC)
+        cluster.software_updates |= dict.fromkeys(update.groups, "Succeeded")

@@ -1,27 +1,29 @@
-"""The constraints of an API's own model: required members, lengths, ranges, patterns, enums.
+"""The constraints of an API's own model, answered as AWS words them.
 
 SDKs check required members and types; the services check the rest, with these words.
 """
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
-from botocore.model import ListShape, MapShape, StructureShape
+
+from slurmpod import service_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from botocore.model import Shape
+    from collections.abc import Mapping
 
 
 def violations(service: str, operation: str, given: Mapping[str, Any]) -> list[str]:
     """Return what is wrong with the input of an operation, one sentence per violation."""
-    shape = _model(service).operation_model(operation).input_shape
-    return list(_check(shape, given, "")) if shape is not None else []
+    model = _model(service)
+    input_shape = model["operations"][operation].get("input")
+    if input_shape is None:
+        return []
+    found = service_model.violations(model["shapes"], input_shape["shape"], given)
+    return [_sentence(violation) for violation in found]
 
 
 def summary(problems: list[str]) -> str:
@@ -30,63 +32,27 @@ def summary(problems: list[str]) -> str:
     return f"{len(problems)} validation {noun} detected: {'; '.join(problems)}"
 
 
+def members(service: str, operation: str, *path: str) -> frozenset[str]:
+    """Return the names that an operation takes as input, or those of a structure in its input."""
+    model = _model(service)
+    shapes, shape = model["shapes"], model["operations"][operation]["input"]["shape"]
+    for name in path:
+        shape = shapes[shape]["members"][name]["shape"]
+    return frozenset(shapes[shape]["members"])
+
+
 @cache
 def _model(service: str) -> Any:
-    return botocore.session.get_session().get_service_model(service)
+    loader = botocore.session.get_session().get_component("data_loader")
+    return loader.load_service_model(service, "service-2")
 
 
-def _check(shape: Shape, value: Any, path: str) -> Iterator[str]:
-    if isinstance(shape, StructureShape):
-        for name in shape.required_members:
-            if name not in value:
-                yield _sentence(None, _join(path, name), "Member must not be null")
-        for name, item in value.items():
-            if name in shape.members:
-                yield from _check(shape.members[name], item, _join(path, name))
-        return
-    yield from _check_value(shape, value, path)
-    if isinstance(shape, ListShape):
-        for number, item in enumerate(value, start=1):
-            yield from _check(shape.member, item, f"{path}.{number}.member")
-    elif isinstance(shape, MapShape):
-        for key, item in value.items():
-            yield from _check(shape.value, item, _join(path, str(key)))
+def _sentence(violation: service_model.Violation) -> str:
+    shown = "null" if violation.value is None else f"'{violation.value}'"
+    where = ".".join(map(_spelled, violation.path))
+    return f"Value {shown} at '{where}' failed to satisfy constraint: {violation.constraint}"
 
 
-def _check_value(shape: Shape, value: Any, path: str) -> Iterator[str]:
-    metadata = shape.metadata
-    measure = len(value) if hasattr(value, "__len__") else value
-    what = "length" if hasattr(value, "__len__") else "value"
-    if isinstance(measure, int):
-        if measure < metadata.get("min", measure):
-            limit = f"{what} greater than or equal to {metadata['min']}"
-            yield _sentence(value, path, f"Member must have {limit}")
-        if measure > metadata.get("max", measure):
-            limit = f"{what} less than or equal to {metadata['max']}"
-            yield _sentence(value, path, f"Member must have {limit}")
-    pattern = _compiled(metadata.get("pattern", ""))
-    if isinstance(value, str) and pattern is not None and not pattern.fullmatch(value):
-        text = f"Member must satisfy regular expression pattern: {pattern.pattern}"
-        yield _sentence(value, path, text)
-    if metadata.get("enum") and value not in metadata["enum"]:
-        allowed = ", ".join(metadata["enum"])
-        yield _sentence(value, path, f"Member must satisfy enum value set: [{allowed}]")
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    """Compile a pattern; those of Java's dialect that Python cannot read are not checked."""
-    try:
-        return re.compile(pattern) if pattern else None
-    except re.error:
-        return None
-
-
-def _join(path: str, name: str) -> str:
-    member = name[0].lower() + name[1:]
-    return f"{path}.{member}" if path else member
-
-
-def _sentence(value: Any, path: str, constraint: str) -> str:
-    shown = "null" if value is None else f"'{value}'"
-    return f"Value {shown} at '{path}' failed to satisfy constraint: {constraint}"
+def _spelled(part: str | int) -> str:
+    """Spell a part of a path as the services do: `instanceGroups.1.member.instanceType`."""
+    return f"{part + 1}.member" if isinstance(part, int) else part[0].lower() + part[1:]

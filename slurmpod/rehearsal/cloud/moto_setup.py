@@ -1,4 +1,4 @@
-"""moto, held to the one version, the settings and the two patches that the embedded AWS relies on.
+"""moto, held to the one version, the settings and the patches that the embedded AWS relies on.
 
 moto's server takes a function that makes each service's application; there CloudFormation,
 SageMaker and FSx are exchanged for the embedded ones, so those need no patch. The settings:
@@ -7,7 +7,9 @@ SageMaker and FSx are exchanged for the embedded ones, so those need no patch. T
 - the policies that AWS manages exist, so that a role with a misspelled policy ARN fails;
 - no default AMIs, whose loading takes time and which nothing here starts.
 
-The patches, both of S3's buckets:
+The patches of EC2 are in `moto_network`, those of RDS in `moto_databases`, those of SNS in
+`moto_topics`. CloudWatch Logs gets the two operations that give a log group another key. The others
+are of S3's buckets:
 
 - moto denies what a conditional statement of a bucket policy speaks of, whether or not the
   condition holds, so that the usual "deny unless TLS" would deny everything. Conditional
@@ -22,6 +24,10 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 from typing import Any
+
+from slurmpod.rehearsal.cloud.moto_databases import patch_databases
+from slurmpod.rehearsal.cloud.moto_network import patch_network
+from slurmpod.rehearsal.cloud.moto_topics import patch_topics
 
 MOTO_VERSION = "5.2.5"
 ACCOUNT_HEADER = "HTTP_X_MOTO_ACCOUNT_ID"
@@ -54,10 +60,16 @@ def moto_settings() -> dict[str, str]:
 
 def patch_moto() -> None:
     """Apply the patches; doing so again changes nothing."""
+    from moto.logs.responses import LogsResponse
     from moto.s3.models import FakeBucket
 
     FakeBucket.get_permission = _unconditional_permission  # type: ignore[assignment,method-assign]
     FakeBucket._log_permissions_enabled_policy = staticmethod(_logs_are_accepted)  # type: ignore[method-assign]  # noqa: SLF001
+    LogsResponse.associate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
+    LogsResponse.disassociate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
+    patch_network()
+    patch_databases()
+    patch_topics()
 
 
 def forget_everything() -> None:
@@ -82,3 +94,10 @@ def _unconditional_permission(bucket: Any, action: str, resource: str) -> Any:
 
 def _logs_are_accepted(target_bucket: Any, target_prefix: str | None) -> bool:  # noqa: ARG001
     return True
+
+
+def _associate_kms_key(response: Any) -> str:
+    """Set the key of a log group to the one of the request, or to none."""
+    group = response.logs_backend.groups[response._get_param("logGroupName")]  # noqa: SLF001
+    group.kms_key_id = response._get_param("kmsKeyId")  # noqa: SLF001
+    return "{}"

@@ -7,25 +7,65 @@ that a platform costs nothing to import.
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
+
+    from slurmpod.rehearsal.cloud.events.happenings import Happening
+    from slurmpod.rehearsal.cloud.software import SoftwareUpdate
+
+
+RUNNING = "Running"
+DEEP_HEALTH_CHECK = "DeepHealthCheckInProgress"
+"""Statuses of nodes, in SageMaker's words."""
 
 
 class ClusterFailed(Exception):
-    """A cluster could not be created; the text is what HyperPod would put in FailureMessage."""
+    """A cluster could not become what it should; the text is what FailureMessage says then."""
+
+
+class NodeType(StrEnum):
+    """What the nodes of a group are for Slurm, in SageMaker's words."""
+
+    CONTROLLER = "Controller"
+    LOGIN = "Login"
+    COMPUTE = "Compute"
 
 
 @dataclass(frozen=True)
 class LifeCycleConfig:
-    """Where a group's lifecycle scripts are in S3, and which one runs when."""
+    """Where a group's lifecycle scripts are in S3, and which one runs when: one of the two."""
 
     source_s3_uri: str
     on_create: str | None
     on_init_complete: str | None
+
+    @property
+    def entry_script(self) -> str:
+        """The script that runs, whenever that is."""
+        return self.on_create or self.on_init_complete or ""
+
+
+@dataclass(frozen=True)
+class SlurmConfig:
+    """A group's place in Slurm, where the API says it; compute groups have a partition."""
+
+    node_type: NodeType
+    partition: str | None
+
+
+@dataclass(frozen=True)
+class FileSystemMount:
+    """A shared file system of a group: `source` is what `mount -t <kind>` takes."""
+
+    kind: str
+    source: str
+    path: str
 
 
 @dataclass(frozen=True)
@@ -46,10 +86,50 @@ class InstanceGroup:
     execution_role_arn: str
     threads_per_core: int | None
     lifecycle: LifeCycleConfig | None
+    """None: the image configures the nodes by itself, and no script runs."""
     vpc_config: VpcConfig
     """The group's own network if it overrides the cluster's, else the cluster's."""
     request: Mapping[str, Any]
-    """The group as it stands in the CreateCluster request."""
+    """The group as it stands in the request."""
+    min_instance_count: int = 0
+    slurm: SlurmConfig | None = None
+    mounts: tuple[FileSystemMount, ...] = ()
+
+    @property
+    def deep_health_checks(self) -> tuple[str, ...]:
+        """The checks that its new nodes pass before they take jobs."""
+        return tuple(self.request.get("OnStartDeepHealthChecks", ()))
+
+    @property
+    def configures_itself(self) -> bool:
+        """Whether HyperPod sets its nodes up from the image, Slurm included.
+
+        With an OnCreate script it does not: all that is left to the script.
+        """
+        return self.lifecycle is None or self.lifecycle.on_create is None
+
+
+@dataclass(frozen=True)
+class AccountingDatabase:
+    """The database for Slurm's job records that lies outside the cluster."""
+
+    endpoint: str
+    port: int
+    name: str
+    secret_arn: str
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """What holds for the whole cluster.
+
+    `strategy` says how slurm.conf is written again: Merge, Managed or Overwrite.
+    `accounting_database` is None where job records stay on the controller.
+    """
+
+    is_continuous: bool
+    strategy: str
+    accounting_database: AccountingDatabase | None
 
 
 @dataclass(frozen=True)
@@ -88,33 +168,81 @@ class ClusterNode:
     status: str = "Pending"
     message: str = ""
     interface: NetworkInterface | None = None
+    logical_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    """What stays the same when another instance takes its place."""
+    updated_at: datetime | None = None
+    """When it last got other software, if ever."""
+    is_leaving: bool = False
+    """Whether it goes for good, so that nothing new is begun on it."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs, be it that only deep health checks may use it."""
+        return self.status in (RUNNING, DEEP_HEALTH_CHECK)
 
 
 @dataclass
 class Cluster:
-    """One cluster. Status values are SageMaker's: Creating, InService, Failed, Deleting."""
+    """One cluster. Status values are SageMaker's: Creating, InService, Updating, Failed ..."""
 
     name: str
     arn: str
     id: str
     """The 12 characters that end the ARN, name the log group and address nodes in SSM."""
     groups: tuple[InstanceGroup, ...]
+    settings: ClusterSettings
     vpc_config: VpcConfig
     network: ClusterNetwork
     created_at: datetime
     request: Mapping[str, Any]
-    """The CreateCluster request."""
+    """The CreateCluster request, with what UpdateCluster has changed since."""
+    tell: Callable[[Mapping[str, Any]], None] = field(default=lambda _: None, repr=False)
+    """Sends an event about the cluster to EventBridge."""
     nodes: list[ClusterNode] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
+    controller_group: str = ""
+    """The group of Slurm's controllers, as soon as that is known."""
+    happenings: list[Happening] = field(default_factory=list)
+    software_updates: dict[str, str] = field(default_factory=dict)
+    """By group, how its last UpdateClusterSoftware stands, in SageMaker's words."""
     status: str = "Creating"
     failure_message: str = ""
+
+    def group(self, name: str) -> InstanceGroup:
+        """Return the group of this name."""
+        return next(group for group in self.groups if group.name == name)
+
+    def members(self, group_name: str) -> list[ClusterNode]:
+        """Return the nodes of a group, oldest first."""
+        return [node for node in list(self.nodes) if node.group == group_name]
 
 
 class ClusterPlatform(Protocol):
     """What HyperPod itself does: makes nodes out of a cluster's description."""
 
     def create(self, cluster: Cluster) -> None:
-        """Fill `cluster.nodes` and return once it is in service; raises ClusterFailed."""
+        """Fill `cluster.nodes` and return once it is in service; raises ClusterFailed.
+
+        A continuously provisioned cluster is in service before all its nodes are.
+        """
+
+    def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
+        """Make the cluster's groups and nodes what is desired, and return once they are.
+
+        Raises ClusterFailed, with groups and nodes as they were before.
+        """
 
     def delete(self, cluster: Cluster) -> None:
         """Remove all nodes, also of a cluster whose creation failed half-way."""
+
+    def replace(self, cluster: Cluster, node: ClusterNode) -> None:
+        """Put a new instance in a node's place; raises ClusterFailed when it does not come up."""
+
+    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
+        """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
+
+    def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Take nodes away for good; their groups are smaller by them already."""
+
+    def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
+        """Put new software on nodes; raises ClusterFailed after going back to the old one."""

@@ -9,9 +9,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from slurmpod.rehearsal.cloud.clients import Clients
+from slurmpod.rehearsal.cloud.cloud_control import CloudControlApi
 from slurmpod.rehearsal.cloud.cloudformation.api import CloudFormationApi
 from slurmpod.rehearsal.cloud.cloudformation.engine import CloudFormation
 from slurmpod.rehearsal.cloud.fsx.api import FsxApi
+from slurmpod.rehearsal.cloud.fsx.associations import Associations
 from slurmpod.rehearsal.cloud.fsx.file_systems import FileSystems
 from slurmpod.rehearsal.cloud.isolation import (
     isolated_environment,
@@ -27,12 +29,14 @@ from slurmpod.rehearsal.cloud.moto_setup import (
 )
 from slurmpod.rehearsal.cloud.sagemaker.api import SageMakerApi
 from slurmpod.rehearsal.cloud.sagemaker.clusters import Clusters
+from slurmpod.rehearsal.cloud.sagemaker.node_operations import NodeOperations
 from slurmpod.rehearsal.cloud.warm_up import warm_up
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from slurmpod.rehearsal.cloud.platform import ClusterPlatform
+    from slurmpod.rehearsal.prometheus_servers import PrometheusServers
 
 _one_per_process = threading.Lock()
 
@@ -59,12 +63,17 @@ class EmbeddedAws:
         self._clients_lock = threading.Lock()
 
     @property
+    def port(self) -> int:
+        """The port of this computer's loopback interface at which all services answer."""
+        return self._server.port
+
+    @property
     def endpoint(self) -> str:
         """The address of every service, such as `http://localhost:41234`.
 
         The name matters: SDKs put bucket names in front of it, and *.localhost is this machine.
         """
-        return f"http://localhost:{self._server.port}"
+        return f"http://localhost:{self.port}"
 
     def environment(self) -> dict[str, str]:
         """Return the variables that lead AWS tools here.
@@ -74,8 +83,10 @@ class EmbeddedAws:
         """
         return variables(endpoint=self.endpoint, account=self.account, region=self.region)
 
-    def start(self, platform: ClusterPlatform) -> None:
+    def start(self, platform: ClusterPlatform, prometheus: PrometheusServers | None = None) -> None:
         """Begin to answer, with clusters made by `platform`; raises AlreadyRunning.
+
+        Without `prometheus` there is nothing behind the addresses of Prometheus workspaces.
 
         From now on this process is isolated, too: its environment leads nowhere but here.
         """
@@ -86,7 +97,7 @@ class EmbeddedAws:
         self._open.enter_context(process_environment(isolated))
         forget_everything()
         self._open.callback(forget_everything)
-        self._serve(platform)
+        self._serve(platform, prometheus)
         warm_up(self.clients())
 
     def close(self) -> None:
@@ -116,15 +127,26 @@ class EmbeddedAws:
                 )
             return self._clients[region]
 
-    def _serve(self, platform: ClusterPlatform) -> None:
+    def _serve(self, platform: ClusterPlatform, prometheus: PrometheusServers | None) -> None:
         # moto takes 0.3 s to import and looks at the environment when it is
         from slurmpod.rehearsal.cloud.application import QuietRequestHandler, application
+        from slurmpod.rehearsal.cloud.enforcement.gate import Gate
+        from slurmpod.rehearsal.cloud.enforcement.names import Names
+        from slurmpod.rehearsal.cloud.ssm_sessions import SessionManager, serve_with_moto
 
         patch_moto()
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        file_systems = FileSystems(self.clients)
+        clusters = Clusters(self.clients, platform)
         services = (
+            CloudControlApi(self.clients),
             CloudFormationApi(CloudFormation(self.clients)),
-            FsxApi(FileSystems(self.clients)),
-            SageMakerApi(Clusters(self.clients, platform)),
+            FsxApi(file_systems, Associations(self.clients, file_systems)),
+            SageMakerApi(clusters, NodeOperations(clusters, platform)),
         )
-        self._server.serve(application(self.account, services), QuietRequestHandler)
+        partition = self.clients().partition
+        sessions = SessionManager(self.account, partition, clusters)
+        serve_with_moto(sessions)
+        names = Names(self.account, partition, clusters=clusters, sessions=sessions)
+        answer = application(self.account, services, Gate(names), prometheus)
+        self._server.serve(answer, QuietRequestHandler)

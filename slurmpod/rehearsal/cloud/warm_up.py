@@ -1,4 +1,4 @@
-"""Importing moto's services before anyone needs them: EC2 alone takes a second.
+"""Importing moto's services and AWS's schemas before anyone needs them: EC2 alone takes a second.
 
 It runs while the CDK CLI starts and synthesizes, and would otherwise be part of the deployment.
 """
@@ -10,6 +10,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
+
+from slurmpod.rehearsal.cloud.resources.schemas import create_only_paths
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.clients import Clients
@@ -24,6 +26,7 @@ def _call_services(aws: Clients) -> None:
     # The server may be closed meanwhile; then there is nothing left to warm up.
     with contextlib.suppress(BotoCoreError, ClientError):
         aws.ec2.describe_vpcs()
+        create_only_paths("AWS::EC2::VPC")
         aws.iam.list_roles()
         aws.s3.list_buckets()
         aws.service("ssm").describe_parameters()

@@ -43,8 +43,16 @@ def init_pid(cgroup: Path) -> int | None:
     A systemd that is pid 1 keeps itself, and for moments its helpers, in `init.scope`. None when
     there is no such process.
     """
+    return first_pid(cgroup / "init.scope")
+
+
+def first_pid(cgroup: Path) -> int | None:
+    """Return the pid, as this process sees it, of the pid 1 of a namespace that runs in `cgroup`.
+
+    None when there is no such process, or no such cgroup.
+    """
     try:
-        pids = (cgroup / "init.scope/cgroup.procs").read_text().split()
+        pids = (cgroup / "cgroup.procs").read_text().split()
     except OSError:
         return None
     return next((int(pid) for pid in pids if _is_pid_one(pid)), None)

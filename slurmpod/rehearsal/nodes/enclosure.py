@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.nodes.door import Door
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from ipaddress import IPv4Address, IPv4Network
+    from ipaddress import IPv4Network
 
 BRIDGE = "subnet"
-"""The network interface in the enclosure that stands for the subnet's switch and its gateway."""
+"""The network interface in the enclosure that stands for all subnets' switches and routers."""
+
+DOOR_ADDRESS = "169.254.100.1"
+"""Where machines of all subnets find what this computer lets them reach."""
 
 _SCRIPT = Path(__file__).with_name("enclosure.sh")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -35,11 +40,13 @@ class Enclosure:
         self._process = process
         self._lifeline = lifeline
         self._file_systems = file_systems
+        self._lock = threading.Lock()
+        self._subnets: set[IPv4Network] = set()
+        self._mounted: set[Path] = set()
+        self._doors: list[Door] = []
 
     @classmethod
-    def start(
-        cls, directory: Path, *, cgroup: Path, subnet: IPv4Network, gateway: IPv4Address
-    ) -> Enclosure:
+    def start(cls, directory: Path, *, cgroup: Path) -> Enclosure:
         """Make the namespaces and the network; `directory` takes the log and the mount point.
 
         Raises MachineFailed with what the kernel or a tool said.
@@ -54,7 +61,6 @@ class Enclosure:
                 env={
                     "PATH": PATH,
                     "BRIDGE": BRIDGE,
-                    "GATEWAY": f"{gateway}/{subnet.prefixlen}",
                     "FILE_SYSTEMS": str(file_systems),
                 },
                 stdin=far_end.fileno(),
@@ -103,22 +109,58 @@ class Enclosure:
         if result.returncode:
             raise MachineFailed(f"{' '.join(command)}: {result.stderr.strip()}")
 
-    def add_file_system(self, source: str, directory: Path) -> None:
-        """Make `directory` what `mount -t lustre <source>` finds in all machines, at once.
+    def add_subnet(self, subnet: IPv4Network) -> None:
+        """Give the bridge the router's address in a subnet: from there it leads to all others."""
+        with self._lock:
+            if subnet not in self._subnets:
+                router = f"{subnet[1]}/{subnet.prefixlen}"
+                self.run(["ip", "address", "add", router, "dev", BRIDGE])
+                self._subnets.add(subnet)
 
-        `source` is `<DNS name>@tcp:/<mount name>`. Raises ValueError when it has another form.
+    def add_file_system(self, source: str, directory: Path) -> None:
+        """Make `directory` what `mount <source>` finds in all machines, at once.
+
+        A source that is known already keeps its directory. Raises ValueError when `source` is
+        neither Lustre's nor NFS's.
         """
-        dns_name, separator, mount_name = source.partition("@tcp:/")
-        if not (dns_name and separator and mount_name) or "/" in dns_name + mount_name:
-            raise ValueError(f"{source!r} is not of the form DNS_NAME@tcp:/MOUNT_NAME")
-        mount_point = str(self._file_systems / dns_name / mount_name)
-        self.run(["mkdir", "-p", mount_point])
-        self.run(["mount", "--bind", str(directory), mount_point])
+        mount_point = self._file_systems / mount_folder(source)
+        with self._lock:
+            if mount_point not in self._mounted:
+                self.run(["mkdir", "-p", str(mount_point)])
+                self.run(["mount", "--bind", str(directory), str(mount_point)])
+                self._mounted.add(mount_point)
+
+    def open_door(self, port: int, *, inside: int | None = None) -> str:
+        """Let machines reach a port of this computer's loopback; return address and port there.
+
+        The port is the same there unless it is to be `inside`.
+        """
+        inside = inside or port
+        namespace = Path(f"/proc/{self._process.pid}/ns/net")
+        with self._lock:
+            if not self._doors:
+                self.run(["ip", "address", "add", f"{DOOR_ADDRESS}/32", "dev", BRIDGE])
+            self._doors.append(Door(namespace, DOOR_ADDRESS, port, inside=inside))
+        return f"{DOOR_ADDRESS}:{inside}"
 
     def close(self) -> None:
         """End the enclosure and all that lives in it; returns when it is gone."""
+        for door in self._doors:
+            door.close()
         self._lifeline.close()
         self._process.wait()
+
+
+def mount_folder(source: str) -> Path:
+    """Return where a file system lies among all: `lustre/<DNS name>/<mount name>` or `nfs/...`.
+
+    `source` is `<DNS name>@tcp:/<mount name>` or `<DNS name>:/<export>`; ValueError otherwise.
+    """
+    server, separator, name = source.partition(":/")
+    dns_name = server.removesuffix("@tcp")
+    if not (dns_name and separator and name) or "/" in dns_name + name:
+        raise ValueError(f"{source!r} is neither DNS_NAME@tcp:/MOUNT_NAME nor DNS_NAME:/EXPORT")
+    return Path("nfs" if dns_name == server else "lustre", dns_name, name)
 
 
 def _unshare(command: list[str]) -> list[str]:

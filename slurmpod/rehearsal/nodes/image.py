@@ -20,7 +20,7 @@ from slurmpod.rehearsal.nodes.apt_sources import debian_mirror
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 SUITE = "trixie"
 PACKAGES = (
@@ -35,8 +35,16 @@ PACKAGES = (
     "slurm-wlm-basic-plugins",
     "slurm-wlm-mysql-plugin",
     "sackd",
+    "libslurm-dev",
+    "tcc",
+    "libc6-dev",
+    "patchelf",
     "mariadb-server",
+    "faketime",
+    "awscli",
     "openssh-server",
+    "prometheus",
+    "prometheus-node-exporter",
     "sudo",
     "iproute2",
     "iputils-ping",
@@ -58,7 +66,6 @@ _OPTIONS = (
     "--mode=root",
     "--format=directory",
     "--variant=minbase",
-    f"--include={','.join(PACKAGES)}",
     '--aptopt=Acquire::Languages "none"',
     '--aptopt=Acquire::Retries "3"',
     *(f"--dpkgopt=path-exclude={pattern}" for pattern in _UNNEEDED),
@@ -67,15 +74,15 @@ _ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _LOG_TAIL_LINES = 15
 
 
-def image_path() -> Path:
+def image_path(*more: str) -> Path:
     """Return where the image is, or will be once `bake` has made it."""
-    return images() / digest()
+    return images() / digest(*more)
 
 
-def digest() -> str:
+def digest(*more: str) -> str:
     """Return the name of the image: a hash of everything in this project that determines it."""
     content = hashlib.sha256()
-    for text in (SUITE, *_OPTIONS):
+    for text in (SUITE, *_OPTIONS, _include(more)):
         content.update(f"{text}\n".encode())
     for path in sorted(FILES.rglob("*")):
         if path.is_file():
@@ -84,14 +91,15 @@ def digest() -> str:
     return content.hexdigest()[:16]
 
 
-def bake(progress: Callable[[str], None]) -> Path:
+def bake(progress: Callable[[str], None], *more: str) -> Path:
     """Make the image unless it is there, and return its root directory.
 
+    `more` are packages for an image of one's own, as a user's AMI has more than HyperPod's.
     Takes about half a minute, most of it for unpacking; needs root and the network. `progress`
     gets a line for each stage. May be called by several processes at once: one bakes, the others
     wait for it. Raises BakeFailed with the end of mmdebstrap's log.
     """
-    image = image_path()
+    image = image_path(*more)
     if image.exists():
         return image
     images().mkdir(parents=True, exist_ok=True, mode=0o700)  # setuid programs are in there
@@ -99,7 +107,7 @@ def bake(progress: Callable[[str], None]) -> Path:
         for remains in images().glob("*.partial"):  # of bakes that were killed
             shutil.rmtree(remains)
         if not image.exists():
-            _bake(image, progress)
+            _bake(image, more, progress)
     return image
 
 
@@ -114,13 +122,13 @@ def _lock(progress: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _bake(image: Path, progress: Callable[[str], None]) -> None:
+def _bake(image: Path, more: Sequence[str], progress: Callable[[str], None]) -> None:
     partial = image.with_suffix(".partial")
     log_path = image.with_suffix(".log")
     try:
         with (
             log_path.open("w", buffering=1) as log,
-            _start(_contained(_mmdebstrap(partial))) as process,
+            _start(_contained(_mmdebstrap(partial, more))) as process,
         ):
             try:
                 for line in process.stderr or ():
@@ -154,18 +162,23 @@ def _stage(line: str) -> str:
     return line.removeprefix("I: ").partition(" in shell:")[0].rstrip(".\n")
 
 
-def _mmdebstrap(root: Path) -> list[str]:
+def _mmdebstrap(root: Path, more: Sequence[str]) -> list[str]:
     mirror = debian_mirror()
     keyring = [f"--keyring={_ARCHIVE_KEYRING}"] if _ARCHIVE_KEYRING.exists() else []
     return [
         "mmdebstrap",
         *_OPTIONS,
+        _include(more),
         *keyring,
         f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
         SUITE,
         str(root),
         *([mirror] if mirror else []),
     ]
+
+
+def _include(more: Sequence[str]) -> str:
+    return f"--include={','.join((*PACKAGES, *more))}"
 
 
 def _contained(command: list[str]) -> list[str]:

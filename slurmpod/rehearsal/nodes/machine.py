@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
+import signal
 import socket
 import subprocess
-import tarfile
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.nodes.disk import Disk
 from slurmpod.rehearsal.nodes.enclosure import BRIDGE, PATH
 from slurmpod.rehearsal.nodes.enter import BOUNDING_SET
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -30,6 +29,9 @@ CONSOLE_LOG = "console.log"
 """What a machine says while it boots; later boots of the same name are appended."""
 
 _BOOT_SECONDS = 180.0
+_SHUTDOWN_SECONDS = 30.0
+_SHUT_DOWN = signal.SIGRTMIN + 4
+"""How systemd as a container's first process is told to shut down (systemd(1), Signals)."""
 _LOG_TAIL_LINES = 20
 _SCRIPT = Path(__file__).with_name("machine_init.sh")
 
@@ -53,6 +55,7 @@ class Machine:
         self._directory = directory
         self._enclosure = enclosure
         self._port = port
+        self._disk = Disk(directory / "disk", enclosure)
         self._process: subprocess.Popen[bytes] | None = None
         self._is_ready = False
         self._is_off = False
@@ -63,43 +66,47 @@ class Machine:
         ended = self._process is not None and self._process.poll() is not None
         return self._is_off or ended
 
-    def boot(self, *, image: Path, address: str, gateway: str) -> None:
+    @property
+    def wants_reboot(self) -> bool:
+        """Whether it ended because something in it asked for a reboot (SIGHUP, says reboot(2))."""
+        return self._process is not None and self._process.poll() == -signal.SIGHUP
+
+    def boot(self, image: Path) -> None:
         """Boot from `image`; returns when systemd has started everything that it wants to start.
 
-        `address` has a prefix length. Raises MachineFailed with the end of the console log.
+        Raises MachineFailed with the end of the console log.
         """
         self._directory.mkdir(parents=True, exist_ok=True)
-        with _readiness_socket(self._directory) as readiness:
-            with (
-                (self._directory / CONSOLE_LOG).open("ab") as log,
-                _archive(self._files()) as archive,
-            ):
-                self._process = subprocess.Popen(
-                    cgroups.joined(self.cgroup, self._enclosure.command(_unshare())),
-                    env=self._settings(image=image, address=address, gateway=gateway),
-                    stdin=archive,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            self._wait_until_ready(readiness)
-        self._is_ready = True
+        with (self._directory / CONSOLE_LOG).open("ab") as log:
+            made = self._disk.make(image, self._spec, self._files(), cgroup=self.cgroup, log=log)
+        if not made:
+            raise self._failed("stopped while it booted")
+        self._power_on()
+
+    def reboot(self) -> None:
+        """Shut the machine down, by force if it does not, and boot it from its own disk.
+
+        Raises MachineFailed as `boot` does, and when its power was cut: then it has no disk.
+        """
+        self._is_ready = False
+        self._ask_to_shut_down()
+        self._unplug()
+        self._kill()
+        self._power_on()
 
     def power_off(self) -> None:
         """Cut the power: first the wire, so that no peer is told; then every process, at once.
 
         What was on its disk is gone. May be repeated, and called at any point of a boot.
         """
-        with contextlib.suppress(MachineFailed):  # no such interface: never made, or gone with it
-            self._enclosure.run(["ip", "link", "delete", self._port])
+        self._unplug()
         self.end()
+        self._disk.lose()
 
     def end(self) -> None:
         """End all processes of the machine, and wait until they are gone."""
         self._is_off = True
-        cgroups.kill(self.cgroup)
-        if self._process is not None:
-            self._process.wait()
+        self._kill()
 
     def update_hosts(self, lines: Sequence[str]) -> None:
         """Add to /etc/hosts of a running machine the lines that came after those it has.
@@ -118,18 +125,52 @@ class Machine:
                 os.close(descriptor)
         self._hosts = tuple(lines)
 
+    def _power_on(self) -> None:
+        """Boot from the disk, unless the power was cut since it was made."""
+        if self._is_off:
+            raise self._failed("has no power")
+        with _readiness_socket(self._directory) as readiness:
+            with (self._directory / CONSOLE_LOG).open("ab") as log:
+                self._process = subprocess.Popen(
+                    cgroups.joined(self.cgroup, self._enclosure.command(_unshare())),
+                    env=self._settings(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            self._wait_until_ready(readiness)
+        self._is_ready = True
+
+    def _kill(self) -> None:
+        cgroups.kill(self.cgroup)
+        if self._process is not None:
+            self._process.wait()
+
+    def _unplug(self) -> None:
+        with contextlib.suppress(MachineFailed):  # no such interface: never made, or gone with it
+            self._enclosure.run(["ip", "link", "delete", self._port])
+
+    def _ask_to_shut_down(self) -> None:
+        pid = cgroups.init_pid(self.cgroup)
+        if pid is None or self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.kill(pid, _SHUT_DOWN)
+            self._process.wait(_SHUTDOWN_SECONDS)
+
     def _files(self) -> Mapping[str, File]:
         hosts = File("".join(self._hosts).encode(), mode=0o644)
         return {"/etc/hosts": hosts, **self._spec.files}
 
-    def _settings(self, *, image: Path, address: str, gateway: str) -> Mapping[str, str]:
+    def _settings(self) -> Mapping[str, str]:
         return {
             "PATH": PATH,
             "DIRECTORY": str(self._directory),
-            "IMAGE": str(image),
             "MACHINE": self._spec.hostname,
-            "ADDRESS": address,
-            "GATEWAY": gateway,
+            "ADDRESS": str(self._spec.address),
+            "HARDWARE_ADDRESS": self._spec.hardware_address,
+            "GATEWAY": str(self._spec.gateway),
             "BRIDGE": BRIDGE,
             "PORT": self._port,
             "FILE_SYSTEMS": str(self._enclosure.file_systems),
@@ -144,10 +185,15 @@ class Machine:
             with contextlib.suppress(TimeoutError):
                 if b"READY=1" in readiness.recv(4096).splitlines():
                     return
-        reason = "stopped while it booted" if self.is_over else "did not get ready"
+        raise self._failed("did not get ready")
+
+    def _failed(self, how: str) -> MachineFailed:
+        reason = "stopped while it booted" if self.is_over else how
         log = self._directory / CONSOLE_LOG
         tail = log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
-        raise MachineFailed("\n".join([f"{self._spec.hostname} {reason}; {log} ends with:", *tail]))
+        return MachineFailed(
+            "\n".join([f"{self._spec.hostname} {reason}; {log} ends with:", *tail])
+        )
 
 
 def _unshare() -> list[str]:
@@ -189,19 +235,3 @@ def _readiness_socket(directory: Path) -> Iterator[socket.socket]:
             yield readiness
         finally:
             path.unlink()
-
-
-@contextmanager
-def _archive(files: Mapping[str, File]) -> Iterator[IO[bytes]]:
-    """Write the files as a tar archive that a child process can read from its start."""
-    with tempfile.TemporaryFile() as archive:
-        with tarfile.open(fileobj=archive, mode="w") as tar:
-            for path, file in sorted(files.items()):
-                member = tarfile.TarInfo(path.lstrip("/"))
-                member.size = len(file.content)
-                member.mode = file.mode
-                member.mtime = time.time()
-                member.uname = member.gname = file.owner
-                tar.addfile(member, io.BytesIO(file.content))
-        archive.seek(0)
-        yield archive

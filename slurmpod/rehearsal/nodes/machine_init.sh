@@ -1,27 +1,20 @@
 #!/bin/sh
-# Pid 1 of a machine's new namespaces: makes its file systems, devices and network, then becomes
+# Pid 1 of a machine's new namespaces: makes its devices and network around its disk, then becomes
 # its systemd. Runs in the enclosure, whose /proc it still sees (pid 1 there is the enclosure).
 # Environment:
-#   DIRECTORY     this machine's folder on the host: its console log and readiness socket
-#   IMAGE         the baked root directory, shared by all machines and never written
+#   DIRECTORY     this machine's folder on the host: console log, readiness socket, and its disk,
+#                 which machine_disk.sh has made
 #   MACHINE       host name
-#   ADDRESS       address/prefix of eth0;  GATEWAY, BRIDGE, PORT: the network that it joins
-#   FILE_SYSTEMS  what `mount -t lustre` finds, kept up to date by mount propagation
+#   ADDRESS       address/prefix of eth0;  HARDWARE_ADDRESS: the one below it
+#   GATEWAY, BRIDGE, PORT: the network that it joins
+#   FILE_SYSTEMS  what `mount` finds of shared ones, kept up to date by mount propagation
 #   BOUNDING_SET  capabilities that nothing in the machine may have, as setpriv writes them
 #   ACCELERATORS  how many /dev/$ACCELERATOR_KIND<N> there are
-# Standard input: a tar archive of the files that this machine starts with.
 set -eu
 umask 022
 
-DISK_SIZE=4g
-
 make_root() {
-    mkdir -p "$DIRECTORY/disk"
-    mount -t tmpfs -o "mode=755,size=$DISK_SIZE" disk "$DIRECTORY/disk"
     cd "$DIRECTORY/disk"
-    mkdir image upper work root
-    mount --bind "$IMAGE" image
-    mount -t overlay -o lowerdir=image,upperdir=upper,workdir=work overlay root
     mount -t tmpfs -o mode=755,nosuid,nodev tmpfs root/run
     mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs root/tmp
 }
@@ -72,19 +65,10 @@ make_rehearsal_folder() {
     mount --rbind "$FILE_SYSTEMS" root/run/machine/file-systems
 }
 
-make_files() {
-    echo "$MACHINE" >root/etc/hostname
-    tr -d - </proc/sys/kernel/random/uuid >root/etc/machine-id
-    # Nobody listens there, so a name that is not in /etc/hosts is refused at once.
-    rm -f root/etc/resolv.conf
-    printf 'nameserver %s\noptions timeout:1 attempts:1\n' "$GATEWAY" >root/etc/resolv.conf
-    chroot root tar --extract --file - # in the machine, where its links and its users are known
-}
-
 make_network() {
     echo "$MACHINE" >/proc/sys/kernel/hostname
     ip link set lo up
-    ip link add eth0 type veth peer name "$PORT" netns /proc/1/ns/net
+    ip link add eth0 address "$HARDWARE_ADDRESS" type veth peer name "$PORT" netns /proc/1/ns/net
     nsenter --net=/proc/1/ns/net ip link set "$PORT" master "$BRIDGE" up
     ip address add "$ADDRESS" dev eth0
     ip link set eth0 up
@@ -104,7 +88,6 @@ make_root
 make_kernel_views
 make_devices
 make_rehearsal_folder
-make_files
 make_network
 enter_root
 exec env -i container=slurmpod NOTIFY_SOCKET=/run/machine/ready \

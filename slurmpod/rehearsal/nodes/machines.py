@@ -17,7 +17,6 @@ from slurmpod.rehearsal.nodes.machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from ipaddress import IPv4Address, IPv4Network
     from pathlib import Path
 
     from slurmpod.rehearsal.nodes.spec import MachineSpec
@@ -32,48 +31,29 @@ class Machines:
     All methods may be called from several threads at once.
     """
 
-    def __init__(
-        self,
-        folder: MachinesFolder,
-        enclosure: Enclosure,
-        *,
-        image: Path,
-        subnet: IPv4Network,
-        gateway: IPv4Address,
-    ) -> None:
+    def __init__(self, folder: MachinesFolder, enclosure: Enclosure, *, image: Path) -> None:
         self._folder = folder
         self._enclosure = enclosure
         self._image = image
-        self._subnet = subnet
-        self._gateway = gateway
         self._machines: dict[str, Machine] = {}
         self._hosts = ["127.0.0.1 localhost\n"]
         self._lock = threading.Lock()
+        self._is_closed = False
         self._boot_slots = threading.BoundedSemaphore(BOOTS_AT_ONCE)
         self._numbers = itertools.count()
 
     @classmethod
-    def start(
-        cls,
-        directory: Path,
-        *,
-        image: Path,
-        subnet: IPv4Network,
-        gateway: IPv4Address,
-        file_systems: Mapping[str, Path],
-    ) -> Machines:
+    def start(cls, directory: Path, *, image: Path, file_systems: Mapping[str, Path]) -> Machines:
         """Make the network in which machines can be booted, for the rehearsal in `directory`.
 
         `image` is what `bake` made. `file_systems` are directories of this computer by what
-        `mount -t lustre` calls them. Raises MachineFailed when the kernel or a tool refuses, or
-        the directory was used before.
+        `mount` calls them. Raises MachineFailed when the kernel or a tool refuses, or the
+        directory was used before.
         """
         folder = MachinesFolder.claim(directory)
         try:
-            enclosure = Enclosure.start(
-                folder.path, cgroup=folder.cgroup, subnet=subnet, gateway=gateway
-            )
-            machines = cls(folder, enclosure, image=image, subnet=subnet, gateway=gateway)
+            enclosure = Enclosure.start(folder.path, cgroup=folder.cgroup)
+            machines = cls(folder, enclosure, image=image)
             for source, shared in file_systems.items():
                 machines.add_file_system(source, shared)
         except BaseException:
@@ -82,11 +62,20 @@ class Machines:
         return machines
 
     def add_file_system(self, source: str, directory: Path) -> None:
-        """Let all machines, also running ones, mount `directory` as Lustre's `source`.
+        """Let all machines, also running ones, mount `directory` as `source`.
 
-        `source` is `<DNS name>@tcp:/<mount name>`; ValueError when it is not.
+        That is `<DNS name>@tcp:/<mount name>` for Lustre and `<DNS name>:/<export>` for NFS;
+        ValueError when it is neither. What is there already stays as it is.
         """
         self._enclosure.add_file_system(source, directory)
+
+    def open_door(self, port: int, *, inside: int | None = None) -> str:
+        """Let machines reach a port of this computer's loopback; return address and port there.
+
+        The port is the same there unless it is to be `inside`. Raises MachineFailed or OSError when
+        the kernel refuses.
+        """
+        return self._enclosure.open_door(port, inside=inside)
 
     def boot(self, spec: MachineSpec) -> None:
         """Boot a machine; returns when its systemd has started everything.
@@ -95,12 +84,24 @@ class Machines:
         """
         machine = self._admit(spec)
         try:
+            self._enclosure.add_subnet(spec.address.network)
             with self._boot_slots:
-                machine.boot(
-                    image=self._image,
-                    address=f"{spec.address}/{self._subnet.prefixlen}",
-                    gateway=str(self._gateway),
-                )
+                machine.boot(self._image)
+        except BaseException:
+            machine.power_off()
+            raise
+        self._announce_names()
+
+    def reboot(self, hostname: str) -> None:
+        """Shut a machine down and boot it again from its own disk; returns as `boot` does.
+
+        Raises MachineFailed when there is no such machine, its power was cut, or it does not come
+        back; then it is off.
+        """
+        machine = self._machine(hostname)
+        try:
+            with self._boot_slots:
+                machine.reboot()
         except BaseException:
             machine.power_off()
             raise
@@ -113,6 +114,20 @@ class Machines:
         when there never was such a machine.
         """
         self._machine(hostname).power_off()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the rehearsal is over; then nothing runs and nothing boots."""
+        return self._is_closed
+
+    def is_off(self, hostname: str) -> bool:
+        """Tell whether a machine has ended, by a power cut or by itself, or never was."""
+        machine = self._machines.get(hostname)
+        return machine is None or machine.is_over
+
+    def wants_reboot(self, hostname: str) -> bool:
+        """Tell whether a machine is off because something in it asked for a reboot."""
+        return hostname in self._machines and self._machines[hostname].wants_reboot
 
     def run(
         self,
@@ -161,6 +176,7 @@ class Machines:
 
     def close(self) -> None:
         """End all machines and the network; may be repeated."""
+        self._is_closed = True
         self._enclosure.close()
         self._folder.release()
         with self._lock:
@@ -188,9 +204,8 @@ class Machines:
                 if not predecessor.is_over:
                     raise MachineFailed(f"{spec.hostname} is running already")
                 predecessor.power_off()  # it may have shut itself down: clear what that left
-            hosts_line = f"{spec.address} {spec.hostname}\n"
-            if hosts_line not in self._hosts:
-                self._hosts.append(hosts_line)
+            if spec.hosts_line not in self._hosts:
+                self._hosts.append(spec.hosts_line)
             machine = Machine(
                 spec,
                 hosts=self._hosts,

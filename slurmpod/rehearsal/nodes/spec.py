@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from ipaddress import IPv4Address
+    from ipaddress import IPv4Address, IPv4Interface
 
 _HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -24,18 +24,35 @@ class File:
 
 @dataclass(frozen=True)
 class MachineSpec:
-    """One machine: its host name, its address in the subnet, and what lies on its disk at boot.
+    """One machine: its host name, its address with its subnet, and what lies on its disk at boot.
 
     `files` are by absolute path. `accelerators` is how many device files `/dev/<kind>0`... there
-    are; nothing stands behind them, but Slurm counts them. Raises ValueError for a host name that
-    could not be one, or a relative path.
+    are; nothing stands behind them, but Slurm counts them. `aliases` are further names by which
+    other machines find it, such as DNS names. Raises ValueError for a host name that could not be
+    one, or a relative path.
     """
 
     hostname: str
-    address: IPv4Address
+    address: IPv4Interface
     files: Mapping[str, File] = field(default_factory=dict)
     accelerators: int = 0
     accelerator_kind: str = "nvidia"
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def gateway(self) -> IPv4Address:
+        """The subnet's router, which has its first address (VPC user guide)."""
+        return self.address.network[1]
+
+    @property
+    def hardware_address(self) -> str:
+        """The interface's own address, made from the other: so a replaced node is found at once."""
+        return ":".join(f"{byte:02x}" for byte in (2, 0, *self.address.ip.packed))
+
+    @property
+    def hosts_line(self) -> str:
+        """What /etc/hosts of every machine says about this one."""
+        return " ".join((str(self.address.ip), self.hostname, *self.aliases)) + "\n"
 
     def __post_init__(self) -> None:
         if not _HOSTNAME.fullmatch(self.hostname):

@@ -6,13 +6,17 @@ The script runs as on HyperPod: as root, HOME unset, no terminal, no arguments, 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
+
 from slurmpod.rehearsal.platform.placing import put_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from slurmpod.aws.gateway import Gateway
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
 
 SCRIPT_TIMEOUT_SECONDS = 3600
 LOG_INTERVAL_SECONDS = 0.5
+NO_LOGS = ("AccessDeniedException", "ResourceNotFoundException")
+"""How CloudWatch Logs refuses a role that may not write, or could not make its stream."""
+
 SCRIPT_ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "SAGEMAKER_RESOURCE_CONFIG_PATH": "/opt/ml/config/resource_config.json",
@@ -57,7 +64,8 @@ class HostAgent:
 
     def run_lifecycle(self, bundle: DownloadedBundle) -> ScriptResult:
         """Put the bundle into its folder on the node and run its entry script there."""
-        self.gateway.create_log_stream(self.log_stream.group, self.log_stream.name)
+        with self._without_logs_if_refused():
+            self.gateway.create_log_stream(self.log_stream.group, self.log_stream.name)
         self._log("[SageMaker] Downloading lifecycle scripts")
         put_tree(self.machines, self.hostname, bundle.folder, bundle.files)
         status = self._run_entry_script(bundle)
@@ -70,7 +78,8 @@ class HostAgent:
     def _run_entry_script(self, bundle: DownloadedBundle) -> int:
         finished = threading.Event()
         self.output.touch()
-        shipper = threading.Thread(target=self._ship_output, args=(finished,), daemon=True)
+        earlier = self.output.stat().st_size  # the instance's last software may have run them, too
+        shipper = threading.Thread(target=self._ship_output, args=(earlier, finished), daemon=True)
         shipper.start()
         try:
             with self.output.open("ab") as output:
@@ -87,9 +96,10 @@ class HostAgent:
             shipper.join()
         return result.returncode
 
-    def _ship_output(self, finished: threading.Event) -> None:
+    def _ship_output(self, earlier: int, finished: threading.Event) -> None:
         """Send complete lines to CloudWatch Logs while the script runs, the rest at its end."""
         with self.output.open(encoding="utf-8", errors="replace") as output:
+            output.seek(earlier)
             pending = ""
             while True:
                 last_round = finished.wait(LOG_INTERVAL_SECONDS)
@@ -103,7 +113,18 @@ class HostAgent:
     def _log(self, *lines: str) -> None:
         for line in filter(None, lines):
             self.journal.note(self.hostname, line)
-        self.gateway.write_log(self.log_stream.group, self.log_stream.name, lines)
+        with self._without_logs_if_refused():
+            self.gateway.write_log(self.log_stream.group, self.log_stream.name, lines)
+
+    @contextlib.contextmanager
+    def _without_logs_if_refused(self) -> Iterator[None]:
+        """Go on where the node's role may not write logs, and say so."""
+        try:
+            yield
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in NO_LOGS:
+                raise
+            self.journal.note(self.hostname, f"not in CloudWatch Logs: {error}")
 
 
 def _last_line(output: Path) -> str:

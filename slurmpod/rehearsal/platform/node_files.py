@@ -3,34 +3,49 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode, InstanceGroup
 
 CONFIG_FOLDER = "/opt/ml/config"
 RESOURCE_CONFIG = f"{CONFIG_FOLDER}/resource_config.json"
 PROVISIONING_PARAMETERS = f"{CONFIG_FOLDER}/provisioning_parameters.json"
+AWS_ENVIRONMENT = "/etc/rehearsal/aws"
+"""What the image's `aws` reads before it runs the real one; HyperPod has no such file."""
 
 
-def resource_config(cluster: Cluster) -> bytes:
+def aws_environment(variables: Mapping[str, str]) -> bytes:
+    """Return the file with the variables that lead AWS tools, as a shell reads it."""
+    lines = [f"{name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
+    return "".join(lines).encode()
+
+
+def resource_config(cluster: Cluster, controllers: Sequence[ClusterNode]) -> bytes:
     """Return resource_config.json: the cluster, its groups, and the instances there are now.
 
     A group without instances has `null` for them, as observed on real clusters.
     """
+    primary, *secondaries = [node.private_ip for node in controllers]
     document = {
         "ClusterConfig": {
             "ClusterArn": cluster.arn,
             "ClusterName": cluster.name,
             "ClusterType": "Slurm",
+            "SlurmConfig": {
+                "PrimaryControllerIp": primary,
+                "SecondaryControllerIps": secondaries,
+            },
         },
-        "InstanceGroups": [_group(group, cluster.nodes) for group in cluster.groups],
+        "InstanceGroups": [_group(group, cluster.members(group.name)) for group in cluster.groups],
     }
     return json.dumps(document, indent=2).encode()
 
 
-def _group(group: InstanceGroup, nodes: list[ClusterNode]) -> dict[str, Any]:
-    members = [node for node in nodes if node.group == group.name]
+def _group(group: InstanceGroup, members: Sequence[ClusterNode]) -> dict[str, Any]:
     instances = [
         {
             "InstanceName": f"{group.name}-{number}",

@@ -1,9 +1,10 @@
-"""Putting files onto running nodes, as HyperPod's agents do."""
+"""What HyperPod's agents do on running nodes: put files there, look at some, run short scripts."""
 
 from __future__ import annotations
 
 import io
 import shlex
+import subprocess
 import tarfile
 from typing import TYPE_CHECKING
 
@@ -17,29 +18,52 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 60
 
 
-def put_file(machines: Machines, hostname: str, path: str, content: bytes) -> None:
-    """Write a file that everybody may read, replacing what was there in one step."""
-    target, partial = shlex.quote(path), shlex.quote(f"{path}.partial")
-    _run(
-        machines,
-        hostname,
-        f"cat > {partial} && chmod 644 {partial} && mv {partial} {target}",
-        content,
+def put_file(
+    machines: Machines,
+    hostname: str,
+    path: str,
+    content: bytes,
+    *,
+    mode: int = 0o644,
+    owner: str = "root",
+) -> None:
+    """Write a file, replacing what was there in one step; a link is followed."""
+    script = (
+        f"target=$(readlink --canonicalize {shlex.quote(path)}) && umask 077 &&"
+        f' cat > "$target.partial" && chown {shlex.quote(owner)}: "$target.partial" &&'
+        f' chmod {mode:o} "$target.partial" && mv "$target.partial" "$target"'
     )
+    run_script(machines, hostname, script, stdin=content)
+
+
+def read_file(machines: Machines, hostname: str, path: str) -> bytes:
+    """Return the content of a file, nothing where there is none."""
+    quoted = shlex.quote(path)
+    return run_script(machines, hostname, f"[ ! -e {quoted} ] || cat {quoted}")
 
 
 def put_tree(machines: Machines, hostname: str, folder: str, files: Mapping[str, bytes]) -> None:
     """Write files into a new folder; S3 keeps no modes, so everything becomes executable."""
     target = shlex.quote(folder)
-    _run(machines, hostname, f"mkdir -p {target} && tar -x -C {target}", _archive(files))
+    script = f"mkdir -p {target} && tar -x -C {target}"
+    run_script(machines, hostname, script, stdin=_archive(files))
 
 
-def _run(machines: Machines, hostname: str, script: str, stdin: bytes) -> None:
-    result = machines.run(
-        hostname, ["/bin/sh", "-c", script], stdin=stdin, timeout_seconds=TIMEOUT_SECONDS
-    )
+def run_script(machines: Machines, hostname: str, script: str, *, stdin: bytes = b"") -> bytes:
+    """Run a short shell script as root and return its output.
+
+    Raises ClusterFailed when it fails or takes too long, MachineFailed when the node does not run.
+    """
+    try:
+        result = machines.run(
+            hostname, ["/bin/sh", "-c", script], stdin=stdin, timeout_seconds=TIMEOUT_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise ClusterFailed(f"{hostname}: no end after {TIMEOUT_SECONDS} s: {script}") from None
     if result.returncode:
-        raise ClusterFailed(f"cannot write to {hostname}: {result.stderr.decode(errors='replace')}")
+        said = result.stderr.decode(errors="replace").strip() or f"status {result.returncode}"
+        raise ClusterFailed(f"{hostname}: {said}")
+    return result.stdout
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

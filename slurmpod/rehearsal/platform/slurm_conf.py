@@ -9,13 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmpod.resolve import ALL_NODES_PARTITION
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 SLURM_ETC = "/opt/slurm/etc"
 SLURM_CONF = f"{SLURM_ETC}/slurm.conf"
+GRES_CONF = f"{SLURM_ETC}/gres.conf"
+INCLUDE_ACCOUNTING = "include accounting.conf"
+
+
+@dataclass(frozen=True)
+class Controller:
+    """One SlurmctldHost line; the first controller is the primary one."""
+
+    name: str
+    address: str
 
 
 @dataclass(frozen=True)
@@ -29,21 +39,42 @@ class SlurmNode:
     partition: str | None
 
 
-def slurm_files(
-    *, cluster_name: str, controller: str, controller_address: str, nodes: Sequence[SlurmNode]
-) -> Mapping[str, bytes]:
+@dataclass(frozen=True)
+class SlurmLayout:
+    """All that slurm.conf says about one cluster; a partition may be without nodes.
+
+    `includes_accounting` is for controllers that HyperPod sets up by itself.
+    """
+
+    cluster_name: str
+    controllers: tuple[Controller, ...]
+    nodes: tuple[SlurmNode, ...]
+    partitions: tuple[str, ...]
+    includes_accounting: bool
+
+
+def slurm_files(layout: SlurmLayout) -> Mapping[str, bytes]:
     """Return every configuration file of the controller by its path; slurm.conf is the last."""
     lines = [
-        f"ClusterName={cluster_name}",
-        f"SlurmctldHost={controller}({controller_address})",
+        f"ClusterName={layout.cluster_name}",
+        *(f"SlurmctldHost={host.name}({host.address})" for host in layout.controllers),
         *_SETTINGS,
-        *(_node_line(node) for node in nodes),
-        *_partition_lines(nodes),
+        *([INCLUDE_ACCOUNTING] if layout.includes_accounting else []),
+        *(_node_line(node) for node in layout.nodes),
+        *_partition_lines(layout),
     ]
     return {
-        f"{SLURM_ETC}/gres.conf": _text(_gres_lines(nodes)),
+        GRES_CONF: _text(_gres_lines(layout.nodes)),
         f"{SLURM_ETC}/cgroup.conf": _text(["CgroupPlugin=disabled"]),  # rehearsal only
         SLURM_CONF: _text(lines),
+    }
+
+
+def partition_members(layout: SlurmLayout) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the nodes of each partition that a group names."""
+    return {
+        partition: tuple(node.name for node in layout.nodes if node.partition == partition)
+        for partition in layout.partitions
     }
 
 
@@ -77,18 +108,15 @@ def _node_line(node: SlurmNode) -> str:
     )
 
 
-def _partition_lines(nodes: Sequence[SlurmNode]) -> Iterable[str]:
+def _partition_lines(layout: SlurmLayout) -> Iterable[str]:
     """Return HyperPod's partition of all nodes, then one per partition that a group names."""
-    members: dict[str, list[str]] = {}
-    for node in nodes:
-        if node.partition:
-            members.setdefault(node.partition, []).append(node.name)
     yield f"PartitionName={ALL_NODES_PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
-    for partition, names in members.items():
-        yield f"PartitionName={partition} Nodes={','.join(names)} MaxTime=INFINITE State=UP"
+    for partition, names in partition_members(layout).items():
+        nodes = f" Nodes={','.join(names)}" if names else ""
+        yield f"PartitionName={partition}{nodes} MaxTime=INFINITE State=UP"
 
 
-def _gres_lines(nodes: Sequence[SlurmNode]) -> Iterable[str]:
+def _gres_lines(nodes: Iterable[SlurmNode]) -> Iterable[str]:
     for node in nodes:
         if node.gpus:
             yield f"NodeName={node.name} Name=gpu File=/dev/nvidia[0-{node.gpus - 1}]"

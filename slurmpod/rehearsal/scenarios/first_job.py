@@ -11,19 +11,26 @@ from slurmpod.model.cluster import Role
 from slurmpod.rehearsal.shell import CommandFailed
 
 if TYPE_CHECKING:
+    from slurmpod.model.lustre import Lustre
+    from slurmpod.model.openzfs import OpenZfs
     from slurmpod.rehearsal.shell import Shell
     from slurmpod.resolve import Resolved, ResolvedGroup
 
 IDLE_TIMEOUT_SECONDS = 120
 JOB_TIMEOUT_SECONDS = 120
 POLL_SECONDS = 0.2
+NAME = "first-job"
 UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 SACCT_FIELDS = "JobID%8,JobName%10,Partition%9,NNodes%6,NodeList%33,State%9,ExitCode%8"
 
-_JOB = """#!/bin/bash
-#SBATCH --job-name=first-job
-srun bash -c 'echo "task $SLURM_PROCID of $SLURM_NTASKS runs on $(hostname) and sees $(df --output=target {mount_path} | tail -1)"'
-"""  # noqa: E501  # one line of the job's script
+_TASK = (
+    'echo "task $SLURM_PROCID of $SLURM_NTASKS runs on $(hostname)'
+    ' and sees $(df --output=target {folder} | tail -1)"'
+)
+_JOB = f"""#!/bin/bash
+#SBATCH --job-name={NAME}
+srun bash -c '{_TASK}'
+"""
 
 
 @dataclass(frozen=True)
@@ -52,28 +59,55 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
 
     Returns None for a cluster that has no workers yet.
     """
-    group = _workers(resolved)
+    group = workers_of(resolved)
     if group.count == 0:
         return None
     sinfo = wait_until_idle(shell)
-    home = f"{resolved.file_system.mount_path}/{shell.user}"
+    options = [
+        f"--nodes={min(2, group.count)}",
+        "--ntasks-per-node=1",
+        f"--partition={group.partition}",
+    ]
+    folder = shared_folder(resolved)
+    output = _submit(shell, options, folder) if folder else _run_directly(shell, options)
+    return FirstJob(sinfo, output, _record(shell, resolved))
+
+
+def _submit(shell: Shell, options: list[str], folder: str) -> str:
+    """Submit the job as users do, and return its output, which lies in the shared folder."""
+    home = f"{folder}/{shell.user}"
     job = shell.run(
-        [
-            "sbatch",
-            "--parsable",
-            f"--nodes={min(2, group.count)}",
-            "--ntasks-per-node=1",
-            f"--partition={group.partition}",
-            f"--output={home}/%x-%j.out",
-        ],
-        stdin=_JOB.format(mount_path=shlex.quote(resolved.file_system.mount_path)),
+        ["sbatch", "--parsable", *options, f"--output={home}/%x-%j.out"],
+        stdin=_JOB.format(folder=shlex.quote(folder)),
     )
     _wait_until_ended(shell, job)
-    output = shell.run(["cat", f"{home}/first-job-{job}.out"])
-    sacct = ""
-    if resolved.accounting:
-        sacct = shell.run(["sacct", f"--jobs={job}", f"--format={SACCT_FIELDS}"])
-    return FirstJob(sinfo, output, sacct)
+    return shell.run(["cat", f"{home}/{NAME}-{job}.out"])
+
+
+def _run_directly(shell: Shell, options: list[str]) -> str:
+    """Run the job where users share no folder: its output comes back through srun."""
+    task = _TASK.format(folder="/")
+    return shell.run(["srun", f"--job-name={NAME}", *options, "bash", "-c", task])
+
+
+def _record(shell: Shell, resolved: Resolved) -> str:
+    """Return the record of the job; scripts of the user's own may keep none."""
+    if not resolved.slurm.accounting:
+        return ""
+    try:
+        return shell.run(["sacct", f"--name={NAME}", f"--format={SACCT_FIELDS}"])
+    except CommandFailed:
+        if resolved.lifecycle.own_scripts:
+            return ""
+        raise
+
+
+def shared_folder(resolved: Resolved) -> str | None:
+    """Return where users work: on the first file system that is new, where they have a folder."""
+    settings: list[Lustre | OpenZfs] = [each.settings for each in resolved.lustre]
+    if resolved.openzfs:
+        settings.append(resolved.openzfs.settings)
+    return next((each.mount_path for each in settings if not each.existing), None)
 
 
 def _wait_until_ended(shell: Shell, job: str) -> None:
@@ -89,6 +123,6 @@ def _wait_until_ended(shell: Shell, job: str) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _workers(resolved: Resolved) -> ResolvedGroup:
+def workers_of(resolved: Resolved) -> ResolvedGroup:
     """Return the worker group that the job runs on: the largest."""
     return max(resolved.groups_with(Role.WORKER), key=lambda group: group.count)

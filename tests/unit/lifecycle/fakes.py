@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from slurmpod_lifecycle.failures import CommandFailed
-from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
+from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.resource_config import DEFAULT_PATH, Instance
-from slurmpod_lifecycle.settings import FileSystem, Role, Settings
+from slurmpod_lifecycle.settings import (
+    Database,
+    FileSystem,
+    Kind,
+    Mode,
+    MultiHead,
+    Role,
+    S3Mount,
+    Settings,
+)
 
 CONTROLLER_ADDRESS = "10.0.128.10"
 ADDRESSES = {
@@ -30,6 +40,7 @@ class FakeMachine(Machine):
         self.open_ports: set[tuple[str, int]] = set()
         self.ran: list[str] = []
         self.inputs: dict[str, str] = {}
+        self.patience: dict[str, float] = {}
         self._outcomes: dict[str, str | CommandFailed] = {"systemd-escape": "fsx.mount\n"}
 
     def reply(self, command: str, output: str) -> None:
@@ -43,8 +54,15 @@ class FakeMachine(Machine):
     def did(self, command: str) -> bool:
         return any(ran.startswith(command) for ran in self.ran)
 
-    def run(self, *command: str, text: str = "", fix: str = RUN_BY_HAND) -> str:
+    def run(
+        self,
+        *command: str,
+        text: str = "",
+        fix: str = RUN_BY_HAND,
+        timeout_seconds: float = COMMAND_TIMEOUT_SECONDS,
+    ) -> str:
         line = " ".join(command)
+        self.patience[line] = timeout_seconds
         self.ran.append(line)
         self.inputs[line] = text
         known = [prefix for prefix in self._outcomes if line.startswith(prefix)]
@@ -69,24 +87,75 @@ class FakeMachine(Machine):
         return (address, port) in self.open_ports
 
 
-def settings(*, accounting: bool = True) -> Settings:
-    return Settings(
+LUSTRE = FileSystem(
+    kind=Kind.LUSTRE,
+    dns_name="fs-0123.fsx.us-west-2.amazonaws.com",
+    mount_name="abcdefgh",
+    mount_path="/fsx",
+    mounted_by_hyperpod=False,
+    is_new=True,
+    root_squash=False,
+)
+OPENZFS = replace(
+    LUSTRE,
+    kind=Kind.OPENZFS,
+    dns_name="fs-4567.fsx.us-west-2.amazonaws.com",
+    mount_name="fsx",
+    mount_path="/home",
+)
+BUCKET = S3Mount("training-data", None, "/data", read_only=True, kms_key_arn=None)
+DATABASE = Database(
+    endpoint="slurm.example.us-west-2.rds.amazonaws.com",
+    port=3306,
+    name="slurm_acct_db",
+    secret_arn="arn:aws:secretsmanager:us-west-2:123456789012:secret:slurmdbd-AbCdEf",
+    default_user="admin",
+    requires_tls=False,
+)
+TWO_HEADS = MultiHead(controllers=2, shared_directory="/fsx", sns_topic_arn=None)
+BACKUP_ADDRESS = "10.0.127.9"
+
+
+def settings(**changes: Any) -> Settings:
+    """Return the settings of a cluster with one Lustre file system, but for `changes`."""
+    plain = Settings(
         cluster_name="dev",
         region="us-west-2",
+        mode=Mode.CUSTOMER,
         roles={group: role for role, group in GROUPS.items()},
-        file_system=FileSystem("fs-0123.fsx.us-west-2.amazonaws.com", "abcdefgh", "/fsx"),
-        accounting=accounting,
+        file_systems=(LUSTRE,),
+        s3_mounts=(),
+        accounting=True,
+        database=None,
+        multi_head=None,
         step_timeout_seconds=600,
     )
+    return replace(plain, **changes)
 
 
-def node(role: Role, *, accounting: bool = True) -> Node:
-    """Return a node of a cluster with one node for each role, whose file system is mounted."""
+def node(role: Role, **changes: Any) -> Node:
+    """Return a node of a cluster with one node for each role, whose file system is mounted.
+
+    `changes` are those of its settings.
+    """
     machine = FakeMachine()
     machine.files[DEFAULT_PATH] = json.dumps(resource_config())
     machine.files["/proc/self/mounts"] = MOUNTED
     instance = Instance(GROUPS[role], f"{GROUPS[role]}-1", "i-0", ADDRESSES[role])
-    return Node(settings(accounting=accounting), machine, instance, role, DEFAULT_PATH)
+    return Node(settings(**changes), machine, instance, role, DEFAULT_PATH)
+
+
+def controller_of_two(**changes: Any) -> Node:
+    """Return the first of two controllers that share their state and a database."""
+    first = node(Role.CONTROLLER, multi_head=TWO_HEADS, database=DATABASE, **changes)
+    config = resource_config()
+    second = {**instance(Role.CONTROLLER), "InstanceName": "head-2"}
+    config["InstanceGroups"][0]["Instances"] = [
+        {**second, "CustomerIpAddress": BACKUP_ADDRESS},
+        instance(Role.CONTROLLER),
+    ]
+    machine_of(first).files[DEFAULT_PATH] = json.dumps(config)
+    return first
 
 
 def machine_of(node: Node) -> FakeMachine:

@@ -111,17 +111,17 @@ class TestResourceConfig:
         assert path_of({"SAGEMAKER_RESOURCE_CONFIG_PATH": "/x"}) == "/x"
 
 
-class TestControllerAddress:
-    def test_is_that_of_the_controllers_group(self) -> None:
-        assert node(Role.WORKER).controller_address() == ADDRESSES[Role.CONTROLLER]
+class TestControllerAddresses:
+    def test_are_those_of_the_controllers_group(self) -> None:
+        assert node(Role.WORKER).controller_addresses() == (ADDRESSES[Role.CONTROLLER],)
 
-    def test_is_waited_for(self) -> None:
+    def test_are_waited_for(self) -> None:
         worker = node(Role.WORKER)
         config = resource_config()
         config["InstanceGroups"][0]["Instances"] = None
         worker.machine.write(DEFAULT_PATH, json.dumps(config))
-        with pytest.raises(NotYet, match="no instance of the controller's group"):
-            worker.controller_address()
+        with pytest.raises(NotYet, match="lists 0 of 1 instances of the controller's group"):
+            worker.controller_addresses()
 
 
 def test_own_addresses_are_those_that_others_can_reach() -> None:

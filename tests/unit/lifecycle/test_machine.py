@@ -4,7 +4,6 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
-from slurmpod_lifecycle import machine as machine_module
 from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
 
@@ -32,10 +31,20 @@ class TestRun:
             Machine().run("no-such-command")
         assert not isinstance(failure.value, NotYet)
 
-    def test_a_command_that_hangs_is_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(machine_module, "COMMAND_TIMEOUT_SECONDS", 0.05)
+    def test_a_command_that_hangs_is_ended(self) -> None:
         with pytest.raises(CommandFailed, match=r"'sleep 60' did not end within 0\.05 s"):
-            Machine().run("sleep", "60")
+            Machine().run("sleep", "60", timeout_seconds=0.05)
+
+    def test_a_program_that_somebody_still_has_open_can_start_later(self, tmp_path: Path) -> None:
+        program = tmp_path / "program"
+        program.write_text("#!/bin/sh\necho started\n")
+        program.chmod(0o755)
+        with (
+            program.open("a"),
+            pytest.raises(CommandFailed, match="cannot start yet: Text file busy"),
+        ):
+            Machine().run(str(program))
+        assert Machine().run(str(program)) == "started\n"
 
     def test_a_question_is_answered_by_the_exit_status(self) -> None:
         assert Machine().succeeds("true")

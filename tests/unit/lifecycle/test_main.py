@@ -3,16 +3,25 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import slurmpod_lifecycle.__main__ as program
 from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.report import report_json, summary
+from slurmpod_lifecycle.report import (
+    IMAGE_FACTS,
+    MARK,
+    make_report,
+    report_line,
+    slowest_path,
+    summary,
+)
+from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.runner import Result, State
 from slurmpod_lifecycle.settings import Role
 
-from tests.unit.lifecycle.fakes import node
+from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +49,7 @@ class TestSummary:
 
 class TestReport:
     def test_says_who_the_node_is_and_how_each_step_went(self) -> None:
-        report = json.loads(report_json([DONE, FAILED], node(Role.WORKER), "2026-01-01T00:00:00Z"))
+        report = make_report([DONE, FAILED], node(Role.WORKER), "2026-01-01T00:00:00Z")
         assert report["started_at"] == "2026-01-01T00:00:00Z"
         assert not report["succeeded"]
         assert report["node"] == {
@@ -59,10 +68,76 @@ class TestReport:
             "attempts": 2,
             "detail": "mounted",
             "fix": "",
+            "needs": (),
         }
 
     def test_of_an_unknown_node_has_none(self) -> None:
-        assert json.loads(report_json([FAILED], None, ""))["node"] is None
+        report = make_report([FAILED], None, "")
+        assert report["node"] is None
+        assert report["image"] is None
+
+    @pytest.mark.parametrize(("noted", "shown"), [('{"ami": 1}', {"ami": 1}), ('{"am', None)])
+    def test_shows_what_is_known_of_the_image(self, noted: str, shown: object) -> None:
+        worker = node(Role.WORKER)
+        machine_of(worker).files[IMAGE_FACTS] = noted
+        assert make_report([DONE], worker, "")["image"] == shown
+
+    def test_is_one_line_of_the_log_that_can_be_found(self) -> None:
+        line = report_line(make_report([DONE], node(Role.WORKER), ""))
+        mark, _, text = line.partition(" ")
+        assert mark == MARK
+        assert "\n" not in line
+        assert json.loads(text)["succeeded"]
+
+
+class TestSlowestPath:
+    def test_is_the_chain_of_steps_that_took_longest(self) -> None:
+        results = [
+            done("identify", 1),
+            done("quick", 2),
+            done("slow", 5),
+            done("after_quick", 2, "quick"),
+            done("last", 1, "slow", "after_quick", "elsewhere"),
+        ]
+        assert slowest_path(results) == ["identify", "slow", "last"]
+
+    def test_of_a_node_that_did_nothing_else(self) -> None:
+        assert slowest_path([done("identify", 1)]) == ["identify"]
+        assert slowest_path([]) == []
+
+
+def done(name: str, seconds: float, *needs: str) -> Result:
+    return Result(name, State.DONE, required=True, seconds=seconds, needs=needs)
+
+
+class TestCopy:
+    def test_goes_to_the_first_shared_file_system_that_is_mounted(self) -> None:
+        worker = node(Role.WORKER, file_systems=(OPENZFS, LUSTRE))
+        copy_report(worker, "text")
+        path = "/fsx/.slurmpod/reports/ip-10-0-128-20.json"
+        assert machine_of(worker).files[path] == "text"
+
+    def test_a_file_system_that_refuses_is_no_failure(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def refuse(*_: object, **__: object) -> bool:
+            raise OSError(30, "Read-only file system")
+
+        worker = node(Role.WORKER)
+        monkeypatch.setattr(machine_of(worker), "write", refuse)
+        with caplog.at_level(logging.INFO):
+            copy_report(worker, "text")
+        assert "Read-only file system" in caplog.text
+
+    def test_a_file_system_that_hangs_is_left_alone(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        back = threading.Event()
+        worker = node(Role.WORKER)
+        monkeypatch.setattr(machine_of(worker), "write", lambda *_, **__: back.wait())
+        copy_report(worker, "text", patience_seconds=0.01)
+        back.set()
+        assert "did not answer in time" in caplog.text
 
 
 class TestProgram:
@@ -103,13 +178,43 @@ class TestProgram:
         last_line = capsys.readouterr().out.splitlines()[-1]
         assert last_line.startswith("FAILED: identify: the instance group 'unknown' is not in")
 
+    def test_the_report_comes_just_before_the_last_line(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(program, "SETTINGS", tmp_path / "settings.json")
+        _, report = self.run(tmp_path)
+        line = capsys.readouterr().out.splitlines()[-2]
+        assert json.loads(line.removeprefix(f"{MARK} ")) == report
+
+    def test_a_dry_run_leaves_no_report(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(program, "SETTINGS", tmp_path / "settings.json")
+        assert program.dry_run() == 1
+        assert capsys.readouterr().out.splitlines()[-1].startswith("FAILED: settings")
+        assert not list(tmp_path.iterdir())
+
 
 SETTINGS = {
     "cluster_name": "dev",
     "region": "us-west-2",
+    "mode": "customer",
     "roles": {"head": "controller"},
-    "file_system": {"dns_name": "d", "mount_name": "m", "mount_path": "/fsx"},
+    "file_systems": [],
+    "s3_mounts": [],
     "accounting": False,
+    "database": None,
+    "multi_head": None,
+    "metrics": None,
+    "access": {
+        "groups": [],
+        "users": [],
+        "home_directory": "/home",
+        "homes_shared": False,
+        "directory": None,
+    },
+    "slurm": {"configuration": {}, "partitions": {}, "qos": {}, "accounts": []},
+    "node": {"instance_types": {}, "hardware": {}, "artefacts": []},
     "step_timeout_seconds": 600,
 }
 RESOURCES = {

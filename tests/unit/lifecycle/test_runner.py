@@ -14,6 +14,7 @@ from slurmpod_lifecycle.runner import (
     Runner,
     State,
     _Running,
+    _timed_out,
     back_off,
 )
 from slurmpod_lifecycle.step import Step
@@ -40,7 +41,7 @@ class Recorded(Step):
         done: bool = False,
     ) -> None:
         self.name = name  # type: ignore[misc]  # the class's in real steps
-        self.needs = needs  # type: ignore[misc]
+        self.needs = needs
         self.required = required  # type: ignore[misc]
         self._action = action
         self._done = done
@@ -132,9 +133,27 @@ class TestRepetition:
         assert result.state is State.FAILED
         assert "gave up after 0.05 s" in result.detail
 
+    def test_a_step_may_have_a_time_of_its_own(self) -> None:
+        next_began = threading.Event()
+
+        def begin() -> str:
+            next_began.set()
+            return "began"
+
+        def wait() -> str:
+            assert next_began.wait(LONG_SECONDS)
+            return "waited"
+
+        impatient = Recorded("a", never, required=False)
+        impatient.timeout_seconds = SHORT_SECONDS
+        results = run(Recorded("b", wait), impatient, Recorded("c", begin, needs=("a",)))
+        assert "gave up after 0.05 s" in results["a"].detail
+        assert results["b"].state is State.DONE
+
     def test_when_time_is_up_the_last_reason_is_the_reason(self) -> None:
-        running = _Running(Recorded("a"), started=0.0, last=NotYet("still missing", "create it"))
-        result = Runner(600)._timed_out(running)
+        result = _timed_out(
+            _Running(Recorded("a"), 0.0, 600, last=NotYet("still missing", "create it"))
+        )
         assert result.detail == "still missing (gave up after 600 s)"
         assert result.fix == "create it"
 

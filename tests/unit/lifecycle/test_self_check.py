@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.self_check import SelfCheck, judge_node
 
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 
 SCONTROL = "/opt/slurm/bin/scontrol"
 SHOWN = "NodeName=ip-10-0-128-20 Arch=x86_64 State={} ThreadsPerCore=1 CurrentWatts=0 AveWatts=0"
@@ -18,8 +21,8 @@ def shown(state: str, reason: str | None = None) -> str:
     )
 
 
-def check(role: Role, *, accounting: bool = True) -> SelfCheck:
-    step = SelfCheck(node(role, accounting=accounting))
+def check(role: Role, **changes: Any) -> SelfCheck:
+    step = SelfCheck(node(role, **changes))
     machine = machine_of(step.node)
     machine.reply(f"{SCONTROL} ping", "Slurmctld(primary) at ip-10-0-128-10 is UP\n")
     machine.reply(f"{SCONTROL} --oneliner show node ip-10-0-128-20", shown("IDLE"))
@@ -49,6 +52,16 @@ class TestEveryRole:
         machine_of(step.node).files["/proc/self/mounts"] = ""
         with pytest.raises(NotYet, match="nothing is mounted at /fsx"):
             step.apply()
+
+    @pytest.mark.parametrize("role", Role)
+    def test_every_file_system_is_checked_also_those_of_hyperpod(self, role: Role) -> None:
+        home = replace(OPENZFS, mounted_by_hyperpod=True)
+        with pytest.raises(NotYet, match="nothing is mounted at /home"):
+            check(role, file_systems=(LUSTRE, home)).apply()
+
+    @pytest.mark.parametrize("role", Role)
+    def test_a_cluster_without_file_systems_passes(self, role: Role) -> None:
+        check(role, file_systems=()).apply()
 
 
 class TestController:
@@ -93,6 +106,11 @@ class TestLoginAndWorker:
             "journalctl", "slurmd: fatal: Unable to determine this slurmd's NodeName\n"
         )
         assert step.apply() == warning
+
+    def test_which_daemon_a_login_node_has_is_hyperpods_business_when_extended(self) -> None:
+        step = check(Role.LOGIN, mode=Mode.EXTENDED)
+        machine_of(step.node).fail("systemctl is-active --quiet slurmd")
+        assert step.apply() == "the cluster's state can be seen from here"
 
     def test_commands_must_work_on_a_login_node(self) -> None:
         step = check(Role.LOGIN)

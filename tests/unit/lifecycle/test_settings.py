@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.settings import Role, load_settings
+from slurmpod_lifecycle.settings import Kind, Mode, Role, load_settings
 
 from slurmpod.model.loader import load
 from slurmpod.rendering import render_bundle
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def rendered() -> bytes:
     environment = load(ROOT / "environments" / "trn1-llama2.yaml").environment
     assert environment is not None
-    return render_bundle(resolve(environment)).files["settings.json"]
+    bundle = render_bundle(resolve(environment))
+    assert bundle is not None
+    return bundle.files["settings.json"]
 
 
 def test_rendered_settings_are_read(rendered: bytes, tmp_path: Path) -> None:
@@ -33,7 +35,9 @@ def test_rendered_settings_are_read(rendered: bytes, tmp_path: Path) -> None:
         "login-nodes": Role.LOGIN,
         "compute-nodes": Role.WORKER,
     }
-    assert settings.file_system.mount_path == "/fsx"
+    (lustre,) = settings.file_systems
+    assert (lustre.kind, lustre.mount_path, lustre.root_writes) == (Kind.LUSTRE, "/fsx", True)
+    assert settings.mode is Mode.CUSTOMER
     assert settings.accounting
     assert settings.step_timeout_seconds == 600
 
@@ -46,7 +50,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"roles": {"g": "king"}}, {"file_system": {}}, {"file_system": None}, {"roles": None}],
+    [
+        {"roles": {"g": "king"}},
+        {"roles": None},
+        {"mode": "managed"},
+        {"file_systems": [{}]},
+        {"file_systems": None},
+        {"file_systems": [{"kind": "ext4"}]},
+        {"s3_mounts": [{"bucket": "b"}]},
+        {"database": {"endpoint": "e"}},
+        {"multi_head": 2},
+    ],
 )
 def test_a_file_that_is_not_whole_is_refused(
     rendered: bytes, tmp_path: Path, change: dict[str, Any]

@@ -4,10 +4,18 @@ import configparser
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.resource_config import DEFAULT_PATH
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.slurmd import Slurmd, drop_in
 
-from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node
+from tests.unit.lifecycle.fakes import (
+    BACKUP_ADDRESS,
+    CONTROLLER_ADDRESS,
+    TWO_HEADS,
+    controller_of_two,
+    machine_of,
+    node,
+)
 
 DROP_IN = "/etc/systemd/system/slurmd.service.d/slurmpod.conf"
 NOT_LISTED = "slurmd: fatal: Unable to determine this slurmd's NodeName\nslurmd: Failed\n"
@@ -21,12 +29,28 @@ def step(request: pytest.FixtureRequest) -> Slurmd:
 
 
 def test_it_asks_the_controller_for_its_configuration(step: Slurmd) -> None:
-    step.apply()
     machine = machine_of(step.node)
+    machine.reply("systemctl show --property=NeedDaemonReload", "yes\n")
+    step.apply()
     assert "Environment=SLURMD_OPTIONS=--conf-server=10.0.128.10:6817\n" in machine.files[DROP_IN]
     assert machine.ran.index("systemctl daemon-reload") < machine.ran.index(
         "systemctl restart slurmd"
     )
+
+
+def test_it_asks_any_of_several_controllers() -> None:
+    step = Slurmd(node(Role.WORKER, multi_head=TWO_HEADS))
+    machine = machine_of(step.node)
+    machine.files[DEFAULT_PATH] = machine_of(controller_of_two()).files[DEFAULT_PATH]
+    machine.open_ports.add((BACKUP_ADDRESS, 6817))  # the first one is gone
+    step.apply()
+    assert "--conf-server=10.0.128.10:6817,10.0.127.9:6817\n" in machine.files[DROP_IN]
+
+
+def test_without_a_file_system_it_waits_for_none() -> None:
+    unit = configparser.ConfigParser()
+    unit.read_string(drop_in(["10.0.0.1"], []))
+    assert unit["Unit"]["After"] == unit["Unit"]["Wants"] == ""
 
 
 def test_it_waits_for_the_controller(step: Slurmd) -> None:
@@ -64,7 +88,7 @@ def test_any_other_reason_not_to_start_is(step: Slurmd) -> None:
 
 def test_it_starts_again_without_end_and_after_the_file_system() -> None:
     unit = configparser.ConfigParser()
-    unit.read_string(drop_in("10.0.0.1", "fsx.mount"))
-    assert unit["Unit"]["After"] == unit["Unit"]["Wants"] == "fsx.mount"
+    unit.read_string(drop_in(["10.0.0.1"], ["fsx.mount", "home.mount"]))
+    assert unit["Unit"]["After"] == unit["Unit"]["Wants"] == "fsx.mount home.mount"
     assert unit["Unit"]["StartLimitIntervalSec"] == "0"
     assert unit["Service"]["Restart"] == "on-failure"

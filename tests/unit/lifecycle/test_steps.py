@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps import STEPS, steps_for
 
-from tests.unit.lifecycle.fakes import node
+from tests.unit.lifecycle.fakes import LUSTRE, controller_of_two, node
+
+NEVER_WAITS = {"efa_client", "scratch"}
+"""Optional, and needed: they succeed or fail at once, and what needs them goes on without them."""
+
+SLURM_CONTROLLER = "slurm_settings topology slurmctld"
+
+
+def with_common(names: str) -> list[str]:
+    """Return the names of steps between those that every node has by default."""
+    return ["image_facts", *names.split(), "log_rotation", "self_check"]
 
 
 @pytest.mark.parametrize(
     ("role", "names"),
     [
-        (Role.CONTROLLER, "mount_fsx user_folder bar_daemons accounting slurmctld self_check"),
-        (Role.LOGIN, "mount_fsx bar_daemons slurmd self_check"),
-        (Role.WORKER, "mount_fsx bar_daemons slurmd self_check"),
+        (
+            Role.CONTROLLER,
+            f"mount_fsx user_folder bar_daemons keep_daemons accounting {SLURM_CONTROLLER}",
+        ),
+        (Role.LOGIN, "mount_fsx bar_daemons slurmd"),
+        (Role.WORKER, "mount_fsx bar_daemons slurmd"),
     ],
 )
 def test_each_role_has_its_steps(role: Role, names: str) -> None:
-    assert [step.name for step in steps_for(node(role))] == names.split()
+    assert [step.name for step in steps_for(node(role))] == with_common(names)
 
 
 def test_without_accounting_its_step_is_left_out() -> None:
     names = [step.name for step in steps_for(node(Role.CONTROLLER, accounting=False))]
-    assert names == ["mount_fsx", "user_folder", "bar_daemons", "slurmctld", "self_check"]
+    expected = f"mount_fsx user_folder bar_daemons keep_daemons {SLURM_CONTROLLER}"
+    assert names == with_common(expected)
+
+
+@pytest.mark.parametrize(
+    ("role", "names"),
+    [
+        (Role.CONTROLLER, "user_folder bar_daemons keep_daemons slurm_settings"),
+        (Role.LOGIN, "bar_daemons"),
+        (Role.WORKER, "bar_daemons"),
+    ],
+)
+def test_what_hyperpod_has_done_is_not_done_again(role: Role, names: str) -> None:
+    by_hyperpod = replace(LUSTRE, mounted_by_hyperpod=True)
+    extended = node(role, mode=Mode.EXTENDED, file_systems=(by_hyperpod,))
+    assert [step.name for step in steps_for(extended)] == with_common(names)
+
+
+def test_several_controllers_share_their_state_before_they_start() -> None:
+    names = [step.name for step in steps_for(controller_of_two())]
+    assert names.index("shared_state") < names.index("accounting") < names.index("slurmctld")
+
+
+def test_no_job_comes_before_what_it_would_miss() -> None:
+    (slurmd,) = (step for step in STEPS if step.name == "slurmd")
+    assert {"mount_fsx", "homes", "scratch", "containers", "job_bound_ssh"} <= set(slurmd.needs)
 
 
 def test_every_need_is_the_name_of_an_earlier_step() -> None:
@@ -38,5 +78,5 @@ def test_the_self_check_comes_after_everything_that_must_succeed() -> None:
 
 
 def test_no_step_needs_one_that_may_fail() -> None:
-    optional = {step.name for step in STEPS if not step.required}
+    optional = {step.name for step in STEPS if not step.required} - NEVER_WAITS
     assert not [step.name for step in STEPS if step.required and optional & set(step.needs)]

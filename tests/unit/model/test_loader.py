@@ -25,6 +25,7 @@ def the_problem_of(text: str) -> Problem:
 def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
     environment = load_text("dev.yaml", SOUND).environment
     assert environment is not None
+    assert environment.storage.lustre is not None
     assert environment.storage.lustre.mount_path == "/fsx"
     assert environment.cluster.groups[0].count == 1
 
@@ -134,7 +135,7 @@ def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
             "ENV-004",
             11,
             "600 is too small",
-            "write a whole number of at least 1200 (Size in GiB: 1200, 2400, or a multiple ",
+            "write a whole number of at least 1200 (Size in GiB; on SSD 1200, 2400, or a ",
         ),
         (
             "vpc_cidr: 10.0.0.0/16",
@@ -142,7 +143,7 @@ def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
             "ENV-004",
             8,
             "'10.0.0.1/16' is not an IPv4 range",
-            "write the range from its first address: 10.0.0.0/16 (Addresses of the VPC, ",
+            "write the range from its first address: 10.0.0.0/16 (Addresses of the new VPC, ",
         ),
         (
             "vpc_cidr: 10.0.0.0/16",
@@ -150,7 +151,7 @@ def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
             "ENV-004",
             8,
             "'10.0.0.0/8' is not of a size from /16 to /24",
-            "write a range of that size, such as 10.0.0.0/16 (Addresses of the VPC, /16 to /24)",
+            "write a range of that size, such as 10.0.0.0/16 (Addresses of the new VPC, ",
         ),
         (
             "vpc_cidr: 10.0.0.0/16",
@@ -158,7 +159,7 @@ def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
             "ENV-004",
             8,
             "'ten' is not an IPv4 range",
-            "write an IPv4 range such as 10.0.0.0/16 (Addresses of the VPC, /16 to /24)",
+            "write an IPv4 range such as 10.0.0.0/16 (Addresses of the new VPC, /16 to /24;",
         ),
         ("team: ml", "team: 5", "ENV-004", 5, "5 is not text", 'write it in quotes: "5"'),
         (
@@ -175,16 +176,16 @@ def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
             "ENV-004",
             14,
             "'controller' is not a mapping (key: value)",
-            "write a mapping with the keys name, role, instance_type, count, partition, ",
+            "write a mapping with the keys name, role, instance_type, instance_types, ",
         ),
         ("name: dev", "nmae: dev", "ENV-003", 1, "unknown key 'nmae'", "did you mean 'name'?"),
         (
             "  lustre:\n    capacity_gib: 1200",
-            "  efs: 1",
+            "  nfs_server: 1",
             "ENV-003",
             10,
-            "unknown key 'efs'",
-            "allowed here: lustre",
+            "unknown key 'nfs_server'",
+            "allowed here: lustre, additional_lustre, openzfs, s3_mounts",
         ),
         (
             "team: ml",
@@ -210,6 +211,11 @@ def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file() -> None:
     text = text.replace("zone: us-west-2b", "zoen: us-west-2b")
     found = [(problem.rule, problem.where.line) for problem in problems_of(text)]
     assert found == [("ENV-004", 1), ("ENV-003", 7), ("ENV-002", 7), ("ENV-004", 20)]
+
+
+def test_a_list_whose_entries_all_have_mistakes_is_not_called_too_short() -> None:
+    text = SOUND.replace("role:", "rolle:")
+    assert {problem.rule for problem in problems_of(text)} == {"ENV-002", "ENV-003"}
 
 
 def test_what_follows_from_a_reported_line_is_not_reported_again() -> None:

@@ -6,10 +6,12 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.rehearsal.cloud.cloudformation.engine import ChangeSetRequest, CloudFormation
+from slurmpod.rehearsal.cloud.cloudformation.engine import CloudFormation
+from slurmpod.rehearsal.cloud.cloudformation.removal import STANDARD_DELETION, DeletionRequest
+from slurmpod.rehearsal.cloud.cloudformation.requests import ChangeSetRequest, ResourceToImport
 from slurmpod.rehearsal.cloud.cloudformation.stack import Submission
 from slurmpod.rehearsal.cloud.cloudformation.template import parse_template
-from slurmpod.rehearsal.cloud.resources import schemas
+from slurmpod.rehearsal.cloud.resources import existence, schemas
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 from slurmpod.rehearsal.cloud.resources.registry import PROVIDERS
 
@@ -87,6 +89,12 @@ class Lab:
         self.things = Things()
         monkeypatch.setitem(PROVIDERS, THING, self.things)
         monkeypatch.setattr(schemas, "create_only_paths", lambda _type: (("Name",),))
+        monkeypatch.setattr(
+            schemas, "import_identifiers", lambda kind: ("Name",) if kind == THING else ()
+        )
+        monkeypatch.setattr(
+            existence, "is_there", lambda _aws, _type, id_: id_ in self.things.existing
+        )
         self.engine = CloudFormation(lambda _region: NoClients())  # type: ignore[arg-type,return-value]
 
     def deploy(self, name: str = "s", *, outputs: object = None, **resources: Any) -> Stack:
@@ -101,23 +109,36 @@ class Lab:
         *,
         outputs: object = None,
         tags: Mapping[str, str] | None = None,
+        imports: Mapping[str, str] | None = None,
+        imports_existing: bool = False,
         **resources: object,
     ) -> Any:
-        """Return a change set of these resources."""
+        """Return a change set of these resources, of type IMPORT if it has `imports`."""
         exists = any(s.name == name for s in self.engine.stacks.active(REGION))
         document = {"Resources": resources, "Outputs": outputs or {}}
         request = ChangeSetRequest(
             stack_name=name,
             name="c",
-            kind="UPDATE" if exists else "CREATE",
+            kind="IMPORT" if imports else "UPDATE" if exists else "CREATE",
             description="",
             submission=Submission(parse_template(json.dumps(document)), {}, tags or {}),
+            to_import=tuple(
+                ResourceToImport(logical_id, THING, {"Name": physical_id})
+                for logical_id, physical_id in (imports or {}).items()
+            ),
+            imports_existing=imports_existing,
         )
         return self.engine.create_change_set(REGION, request)[1]
 
-    def delete(self, name: str = "s") -> None:
+    def take_in(self, name: str = "s", *, imports: Mapping[str, str], **resources: Any) -> Stack:
+        """Import what is there already, and wait for the end."""
+        self.change_set(name, imports=imports, **resources)
+        self.engine.execute_change_set(REGION, name, "c").join()
+        return self.engine.stacks.find(REGION, name)
+
+    def delete(self, name: str = "s", request: DeletionRequest = STANDARD_DELETION) -> None:
         """Delete a stack and wait for its end."""
-        self.engine.delete_stack(REGION, name).join()
+        self.engine.delete_stack(REGION, name, request).join()
 
 
 def thing(*, keep: str = "Delete", **properties: object) -> dict[str, object]:
@@ -126,7 +147,7 @@ def thing(*, keep: str = "Delete", **properties: object) -> dict[str, object]:
         "Type": THING,
         "Properties": properties,
         "DeletionPolicy": keep,
-        "UpdateReplacePolicy": keep,
+        "UpdateReplacePolicy": "Delete" if keep == "Delete" else "Retain",
     }
 
 

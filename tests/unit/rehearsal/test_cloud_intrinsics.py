@@ -103,6 +103,7 @@ def test_policy_conditions_are_ordinary_data() -> None:
         ({"Fn::Select": [5, ["a"]]}, "Fn::Select cannot be applied"),
         ({"Fn::FindInMap": ["Sizes", "eu-west-1", "gib"]}, "Sizes::eu-west-1::gib"),
         ({"Fn::If": ["Unknown", 1, 2]}, "Unresolved condition Unknown"),
+        ({"a": ["{{resolve:ssm:name}}"]}, "Dynamic references are not supported .*ssm:name"),
     ],
 )
 def test_names_what_cannot_be_resolved(value: object, message: str) -> None:

@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from slurmpod.rehearsal.cloud.clients import access_key_id
-from slurmpod.rehearsal.cloud.fsx.api import file_system_shape
 from slurmpod.rehearsal.cloud.fsx.file_systems import FileSystem
+from slurmpod.rehearsal.cloud.fsx.shapes import file_system_shape
 from slurmpod.rehearsal.cloud.isolation import (
     isolated_environment,
     process_environment,
@@ -168,6 +168,7 @@ def test_a_file_system_is_described_with_its_mount_name() -> None:
         vpc_id="vpc-1",
         owner="111122223333",
         request={
+            "FileSystemType": "LUSTRE",
             "SubnetIds": ["subnet-1"],
             "StorageCapacity": 1200,
             "LustreConfiguration": {"DeploymentType": "PERSISTENT_2"},

@@ -12,128 +12,42 @@ from botocore.model import ListShape, Shape, StringShape, StructureShape
 
 from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
-from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode, NetworkInterface, VpcConfig
+from slurmpod.rehearsal.cloud.events.happenings import creation_ends
+from slurmpod.rehearsal.cloud.platform import (
+    Cluster,
+    ClusterNode,
+    ClusterSettings,
+    FileSystemMount,
+    NetworkInterface,
+    NodeType,
+    SlurmConfig,
+    VpcConfig,
+)
 from slurmpod.rehearsal.cloud.sagemaker import describe
+from slurmpod.rehearsal.cloud.sagemaker.event_shapes import describe_event, list_events
 from slurmpod.rehearsal.cloud.sagemaker.listing import Entry, list_page
-from slurmpod.rehearsal.cloud.sagemaker.requests import check_request, read_groups
-from slurmpod.rehearsal.cloud.sagemaker.rules import refusals
+from slurmpod.rehearsal.cloud.sagemaker.node_choice import (
+    DELETION,
+    REBOOT,
+    REPLACEMENT,
+    choose,
+)
+from slurmpod.rehearsal.cloud.sagemaker.requests import read_groups, read_settings
+from tests.unit.rehearsal.cluster_requests import (
+    COMPUTE,
+    CONTROLLER,
+    DATABASE,
+    LIFECYCLE,
+    LUSTRE,
+    OPENZFS,
+    group,
+    request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-ROLE = "arn:aws:iam::111122223333:role/node"
-LIFECYCLE = {"SourceS3Uri": "s3://sagemaker-scripts/v1", "OnCreate": "on_create.sh"}
-
-
-def group(name: str, count: int = 1, **more: object) -> dict[str, Any]:
-    return {
-        "InstanceGroupName": name,
-        "InstanceType": "ml.c5.large",
-        "InstanceCount": count,
-        "ExecutionRole": ROLE,
-        "LifeCycleConfig": dict(LIFECYCLE),
-        **more,
-    }
-
-
-def request(*groups: dict[str, Any], **more: object) -> dict[str, Any]:
-    return {
-        "ClusterName": "c1",
-        "InstanceGroups": list(groups) or [group("controller"), group("workers", 2)],
-        "VpcConfig": {"SecurityGroupIds": ["sg-12345678"], "Subnets": ["subnet-12345678"]},
-        **more,
-    }
-
-
-SLURM = {"NodeType": "Controller"}
-COMPUTE = {"NodeType": "Compute", "PartitionNames": ["dev"]}
-
-
-def test_accepts_what_the_project_asks_for() -> None:
-    check_request(request())
-    check_request(
-        request(
-            group("head", SlurmConfig=SLURM),
-            group("workers", 4, SlurmConfig=COMPUTE, ThreadsPerCore=2, MinInstanceCount=1),
-            NodeRecovery="Automatic",
-            Orchestrator={"Slurm": {"SlurmConfigStrategy": "Managed"}},
-        )
-    )
-
-
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        (request(group("a"), group("a")), "InstanceGroupName a is used 2 times"),
-        (
-            request(group("a", LifeCycleConfig={**LIFECYCLE, "SourceS3Uri": "s3://other/v1"})),
-            "must start with s3://sagemaker-, not s3://other/v1",
-        ),
-        (request(group("a", LifeCycleConfig={})), "contains no configuration"),
-        (request(group("a", LifeCycleConfig={"OnCreate": "x.sh"})), "is incomplete"),
-        (
-            request(group("a", LifeCycleConfig={**LIFECYCLE, "OnInitComplete": "x.sh"})),
-            "mutually exclusive",
-        ),
-        (request(group("a", MinInstanceCount=2)), "MinInstanceCount exceeds"),
-        (
-            request(group("a", InstanceRequirements={"InstanceTypes": ["ml.c5.large"]})),
-            "either InstanceType or InstanceRequirements",
-        ),
-        (
-            request(group("a", InstanceStorageConfigs=[{"EbsVolumeConfig": {"RootVolume": True}}])),
-            "needs VolumeKmsKeyId",
-        ),
-        (request(group("a", SlurmConfig=COMPUTE)), "exactly one InstanceGroup with Controller"),
-        (
-            request(group("a", SlurmConfig=SLURM), group("b", SlurmConfig=SLURM)),
-            "2 Controller Groups found",
-        ),
-        (
-            request(group("a", SlurmConfig={**SLURM, "PartitionNames": ["dev"]})),
-            "only be assigned to Compute",
-        ),
-        (
-            request(
-                NodeProvisioningMode="Continuous",
-                Orchestrator={"Slurm": {"SlurmConfigStrategy": "Merge"}},
-            ),
-            "not allowed with NodeProvisioningMode Continuous",
-        ),
-        (request(Orchestrator={"Eks": {"ClusterArn": "x"}}), "Slurm clusters only"),
-        ({**request(), "VpcConfig": {}}, "VpcConfig is required"),
-        (request(AutoScaling={"Mode": "Enable"}), "AutoScaling is not supported by the embedded"),
-    ],
-)
-def test_refuses_what_the_service_refuses(asked: dict[str, Any], reason: str) -> None:
-    assert [text for text in refusals(asked) if reason in text]
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"ClusterName": "not_a_name"}, "'not_a_name' at 'clusterName' .* regular expression"),
-        ({"ClusterName": "x" * 64}, "'clusterName' .* length less than or equal to 63"),
-        ({"NodeRecovery": "Sometimes"}, r"'nodeRecovery' .* enum value set: \[Automatic, None\]"),
-        (
-            {"InstanceGroups": [group("a", InstanceType="ml.nope")]},
-            "'ml.nope' at 'instanceGroups.1.member.instanceType' .* enum",
-        ),
-        (
-            {"InstanceGroups": [group("a", ThreadsPerCore=3)]},
-            "'3' at 'instanceGroups.1.member.threadsPerCore' .* less than or equal to 2",
-        ),
-        (
-            {"InstanceGroups": [{"InstanceGroupName": "a", "InstanceCount": 1}]},
-            "null at 'instanceGroups.1.member.executionRole' .* must not be null",
-        ),
-    ],
-)
-def test_checks_the_constraints_of_the_api_model(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ServiceError, match=message) as refused:
-        check_request({**request(), **changed})
-    assert refused.value.code == "ValidationException"
 
 
 def test_counts_violations_as_aws_does() -> None:
@@ -165,6 +79,7 @@ def cluster_of(asked: dict[str, Any]) -> Cluster:
         arn="arn:aws:sagemaker:us-west-2:111122223333:cluster/abcdefghijkl",
         id="abcdefghijkl",
         groups=read_groups(asked),
+        settings=read_settings(asked, "abcdefghijkl"),
         vpc_config=VpcConfig(("sg-12345678",), ("subnet-12345678",)),
         network=NoNetwork(),
         created_at=NOW,
@@ -175,27 +90,57 @@ def cluster_of(asked: dict[str, Any]) -> Cluster:
 
 
 EVERYTHING = request(
-    group("controller", SlurmConfig=SLURM),
+    group("controller", SlurmConfig=CONTROLLER),
     group(
         "workers",
         2,
         ThreadsPerCore=1,
         MinInstanceCount=1,
         SlurmConfig=COMPUTE,
-        InstanceStorageConfigs=[{"EbsVolumeConfig": {"VolumeSizeInGB": 500}}],
+        InstanceStorageConfigs=[
+            {"EbsVolumeConfig": {"VolumeSizeInGB": 500}},
+            {"FsxLustreConfig": LUSTRE},
+            {"FsxOpenZfsConfig": {**OPENZFS, "MountPath": "/shared"}},
+        ],
         OnStartDeepHealthChecks=["InstanceStress"],
         OverrideVpcConfig={"SecurityGroupIds": ["sg-87654321"], "Subnets": ["subnet-87654321"]},
         NetworkInterface={"InterfaceType": "efa"},
+        CapacityRequirements={"OnDemand": {}},
+        TrainingPlanArn="arn:aws:sagemaker:us-west-2:111122223333:training-plan/p",
+        ImageId="ami-0123456789abcdef0",
+        ScheduledUpdateConfig={"ScheduleExpression": "cron(0 0 1 * ? *)"},
+        AutoPatchConfig={
+            "PatchingStrategy": "WhenIdle",
+            "PatchSchedule": {"NextPatchDate": NOW},
+            "IdleWaitWindowInSeconds": 7200,
+        },
+    ),
+    group(
+        "any",
+        0,
+        InstanceType=None,
+        InstanceRequirements={"InstanceTypes": ["ml.c5.large", "ml.m5.large"]},
+        SlurmConfig=COMPUTE,
     ),
     NodeRecovery="Automatic",
-    Orchestrator={"Slurm": {"SlurmConfigStrategy": "Managed"}},
+    NodeProvisioningMode="Continuous",
+    Orchestrator={"Slurm": {"AccountingDatabase": DATABASE}},
 )
 
 
 def answers(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    cluster.happenings.append(creation_ends(cluster, cluster.nodes[0], "no capacity"))
+    (event,) = list_events(cluster, {})["Events"]
+    given = {"ClusterName": "c1", "NodeIds": ["i-0123456789abcdef0", "i-00000000000000000"]}
     nodes = [describe.node_summary_shape(node) for node in cluster.nodes]
     return {
+        **{
+            each.api_name: choose(cluster, given, each, is_at_rest=True).answer
+            for each in (DELETION, REBOOT, REPLACEMENT)
+        },
         "DescribeCluster": describe.cluster_shape(cluster),
+        "DescribeClusterEvent": describe_event(cluster, event["EventId"]),
+        "ListClusterEvents": list_events(cluster, {}),
         "DescribeClusterNode": {"NodeDetails": describe.node_shape(cluster, cluster.nodes[0])},
         "ListClusterNodes": {"ClusterNodeSummaries": nodes},
         "ListClusters": {"ClusterSummaries": [describe.cluster_summary_shape(cluster)]},
@@ -235,6 +180,28 @@ def test_describes_groups_by_what_runs_of_what_was_asked_for() -> None:
     assert (workers["CurrentCount"], workers["TargetCount"], workers["MinCount"]) == (1, 2, 1)
     assert workers["SlurmConfig"] == COMPUTE
     assert workers["OverrideVpcConfig"]["Subnets"] == ["subnet-87654321"]
+    assert workers["DesiredImageId"] == "ami-0123456789abcdef0"
+    assert workers["AutoPatchConfig"]["DesiredPatchSchedule"] == {"NextPatchDate": NOW}
+
+
+def test_describes_which_types_a_group_of_several_has() -> None:
+    cluster = cluster_of(EVERYTHING)
+    cluster.nodes = [replace(cluster.nodes[0], group="any", instance_type="ml.m5.large")]
+    flexible = describe.cluster_shape(cluster)["InstanceGroups"][2]
+
+    assert flexible["InstanceRequirements"]["DesiredInstanceTypes"] == [
+        "ml.c5.large",
+        "ml.m5.large",
+    ]
+    assert flexible["InstanceRequirements"]["CurrentInstanceTypes"] == ["ml.m5.large"]
+    assert flexible["InstanceTypeDetails"][0]["CurrentCount"] == 1
+
+
+def test_a_group_in_service_that_awaits_its_smallest_number_is_being_created() -> None:
+    cluster = cluster_of(EVERYTHING)
+    assert describe.cluster_shape(cluster)["InstanceGroups"][1]["Status"] == "InService"
+    cluster.nodes = []
+    assert describe.cluster_shape(cluster)["InstanceGroups"][1]["Status"] == "Creating"
 
 
 def test_describes_where_a_node_is() -> None:
@@ -247,10 +214,50 @@ def test_describes_where_a_node_is() -> None:
 
 
 def test_a_group_that_overrides_the_network_has_its_own() -> None:
-    controller, workers = read_groups(EVERYTHING)
+    controller, workers, _ = read_groups(EVERYTHING)
 
     assert controller.vpc_config.subnet_ids == ("subnet-12345678",)
     assert workers.vpc_config.subnet_ids == ("subnet-87654321",)
+
+
+def test_a_group_knows_its_file_systems_and_its_place_in_slurm() -> None:
+    controller, workers, flexible = read_groups(EVERYTHING)
+
+    assert workers.mounts == (
+        FileSystemMount(
+            "lustre", "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh", "/fsx"
+        ),
+        FileSystemMount("nfs", "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com:/fsx", "/shared"),
+    )
+    assert workers.slurm == SlurmConfig(NodeType.COMPUTE, "cpu")
+    assert controller.slurm == SlurmConfig(NodeType.CONTROLLER, None)
+    assert flexible.instance_type == "ml.c5.large"
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "configures_itself"),
+    [
+        (LIFECYCLE, False),
+        ({"SourceS3Uri": "s3://sagemaker-x/v1", "OnInitComplete": "x.sh"}, True),
+        (None, True),
+    ],
+)
+def test_only_oncreate_scripts_take_over_a_nodes_configuration(
+    lifecycle: dict[str, str] | None, configures_itself: bool
+) -> None:
+    (only,) = read_groups(request(group("a", LifeCycleConfig=lifecycle)))
+    assert only.configures_itself == configures_itself
+
+
+def test_reads_what_holds_for_the_whole_cluster() -> None:
+    settings = read_settings(EVERYTHING, "abcdefghijkl")
+    assert settings.is_continuous
+    assert settings.accounting_database is not None
+    assert settings.accounting_database.name == "slurm_acct_db_abcdefghijkl"
+    assert settings.accounting_database.port == 3306
+    assert read_settings(request(), "x") == ClusterSettings(
+        is_continuous=False, strategy="Merge", accounting_database=None
+    )
 
 
 ENTRIES = [

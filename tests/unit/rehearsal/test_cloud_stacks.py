@@ -202,13 +202,13 @@ def test_a_change_that_turns_out_unsupported_fails_the_update_only(
 def test_unsupported_types_and_properties_are_refused_together_and_by_name(lab: Lab) -> None:
     with pytest.raises(ServiceError) as refused:
         lab.change_set(
-            Queue={"Type": "AWS::SQS::Queue"},
+            Table={"Type": "AWS::DynamoDB::Table"},
             Custom={"Type": "Custom::Nobody"},
             Thing=thing(Colour="red"),
         )
 
     assert refused.value.message.splitlines() == [
-        "AWS::SQS::Queue (Queue) is not supported by the embedded AWS",
+        "AWS::DynamoDB::Table (Table) is not supported by the embedded AWS",
         "Custom::Nobody (Custom) is not supported by the embedded AWS",
         (
             "Property Colour of Test::Thing (Thing) is not supported by the embedded AWS; "

@@ -34,7 +34,7 @@ def test_keeps_the_text_as_submitted() -> None:
         ({"Resources": {"A": {}}}, "resource A has no Type"),
         ({"Resources": {"A": {"Type": "T"}}, "Transform": "X"}, "section Transform"),
         ({"Resources": {"A": {"Type": "T", "CreationPolicy": {}}}}, "CreationPolicy of resource A"),
-        ({"Resources": {"A": {"Type": "T", "DeletionPolicy": "Snapshot"}}}, "Snapshot"),
+        ({"Resources": {"A": {"Type": "T", "DeletionPolicy": "Archive"}}}, "Archive"),
         ({"Resources": {"A": {"Type": "T", "DependsOn": "B"}}}, r"\[B\]"),
     ],
 )

@@ -35,3 +35,7 @@ def test_another_file_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "a").rename(tmp_path / "b")
     names.add(digest())
     assert len(names) == 4
+
+
+def test_an_image_with_more_packages_is_another_one() -> None:
+    assert digest("slapd") != digest()

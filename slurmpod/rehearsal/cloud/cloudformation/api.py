@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from slurmpod.rehearsal.cloud.cloudformation import describe
-from slurmpod.rehearsal.cloud.cloudformation.engine import ChangeSetRequest, CloudFormation
-from slurmpod.rehearsal.cloud.cloudformation.requests import read_submission, refuse_unsupported
+from slurmpod.rehearsal.cloud.cloudformation.requests import (
+    read_change_set,
+    read_deletion,
+    read_submission,
+    read_template,
+    refuse_unsupported,
+)
 from slurmpod.rehearsal.cloud.errors import ServiceError, validation_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from threading import Thread
 
+    from slurmpod.rehearsal.cloud.cloudformation.engine import CloudFormation
     from slurmpod.rehearsal.cloud.cloudformation.stack import Stack
     from slurmpod.rehearsal.cloud.wire import Operation
 
@@ -45,6 +51,7 @@ class CloudFormationApi:
             "DescribeStacks": self._describe_stacks,
             "ExecuteChangeSet": self._execute_change_set,
             "GetTemplate": self._get_template,
+            "GetTemplateSummary": self._get_template_summary,
             "ListChangeSets": self._list_change_sets,
             "ListExports": self._list_exports,
             "ListStackResources": self._list_stack_resources,
@@ -54,13 +61,7 @@ class CloudFormationApi:
         }
 
     def _create_change_set(self, region: str, given: Mapping[str, Any]) -> Params:
-        request = ChangeSetRequest(
-            stack_name=given["StackName"],
-            name=given["ChangeSetName"],
-            kind=given.get("ChangeSetType", "UPDATE"),
-            description=given.get("Description", ""),
-            submission=read_submission(self._engine, region, given),
-        )
+        request = read_change_set(self._engine, region, given)
         stack, change_set = self._engine.create_change_set(region, request)
         return {"Id": change_set.arn, "StackId": stack.arn}
 
@@ -113,7 +114,7 @@ class CloudFormationApi:
     def _delete_stack(self, region: str, given: Mapping[str, Any]) -> Params:
         refuse_unsupported(given)
         try:
-            operation = self._engine.delete_stack(region, given["StackName"])
+            operation = self._engine.delete_stack(region, given["StackName"], read_deletion(given))
         except ServiceError as error:
             if "does not exist" in error.message:
                 return {}
@@ -171,6 +172,9 @@ class CloudFormationApi:
             body = self._stack(region, given).submission.template.body
             return {"TemplateBody": body, "StagesAvailable": ["Original", "Processed"]}
 
+    def _get_template_summary(self, region: str, given: Mapping[str, Any]) -> Params:
+        return describe.template_summary_shape(read_template(self._engine, region, given))
+
     def _list_exports(self, region: str, _given: Mapping[str, Any]) -> Params:
         with self._engine.lock:
             return {
@@ -188,10 +192,11 @@ class CloudFormationApi:
 
     def _resources(self, region: str, given: Mapping[str, Any]) -> list[Params]:
         stack = self._stack(region, given)
+        known = stack.known_resources
         wanted = given.get("LogicalResourceId")
-        if wanted and wanted not in stack.resources:
+        if wanted and wanted not in known:
             raise validation_error(f"Resource {wanted} does not exist for stack {stack.name}")
-        resources = [stack.resources[wanted]] if wanted else list(stack.resources.values())
+        resources = [known[wanted]] if wanted else list(known.values())
         return [describe.resource_shape(stack, resource) for resource in resources]
 
 

@@ -15,7 +15,7 @@ from slurmpod.rehearsal.cloud.cloudformation.intrinsics import Resolver
 from slurmpod.rehearsal.cloud.cloudformation.properties import resolve_properties
 from slurmpod.rehearsal.cloud.cloudformation.template import TemplateError
 from slurmpod.rehearsal.cloud.resources.registry import provider_for
-from slurmpod.rehearsal.cloud.resources.schemas import changed_properties, replaces
+from slurmpod.rehearsal.cloud.resources.schemas import changed_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -117,10 +117,12 @@ def plan_changes(
     return (*changes, *_removals(existing, active))
 
 
-def update_problem(definition: ResourceDefinition, changed: tuple[str, ...]) -> str | None:
-    """Say why a resource cannot get these properties without being replaced, if it cannot."""
+def update_problem(
+    definition: ResourceDefinition, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> str | None:
+    """Say why a resource cannot get its new properties without being replaced, if it cannot."""
     provider = provider_for(definition.logical_id, definition.type)
-    fixed = sorted(set(changed) - provider.in_place)
+    fixed = provider.fixed(old, new)
     if not fixed:
         return None
     return (
@@ -142,8 +144,9 @@ def _change(
     changed = changed_properties(resource.properties, properties)
     if not changed:
         return None
-    replacement = replaces(definition.type, resource.properties, properties)
-    problem = None if replacement else update_problem(definition, changed)
+    provider = provider_for(definition.logical_id, definition.type)
+    replacement = provider.replaces(resource.properties, properties)
+    problem = None if replacement else update_problem(definition, resource.properties, properties)
     if problem:
         raise TemplateError(problem)
     return Change(

@@ -16,12 +16,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.rehearsal.cloud.cloudformation.changes import active_resources, update_problem
-from slurmpod.rehearsal.cloud.cloudformation.dependencies import creation_order
 from slurmpod.rehearsal.cloud.cloudformation.intrinsics import Resolver
 from slurmpod.rehearsal.cloud.cloudformation.properties import resolve_properties
 from slurmpod.rehearsal.cloud.cloudformation.provisioner import ResourceFailed
+from slurmpod.rehearsal.cloud.cloudformation.removal import (
+    RETAINING,
+    deletion_order,
+    failure_text,
+    remove_all,
+)
 from slurmpod.rehearsal.cloud.cloudformation.template import TemplateError
-from slurmpod.rehearsal.cloud.resources.schemas import changed_properties, replaces
+from slurmpod.rehearsal.cloud.resources.registry import provider_for
+from slurmpod.rehearsal.cloud.resources.schemas import changed_properties
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,13 +38,12 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.cloudformation.stack import Stack, StackResource, Submission
     from slurmpod.rehearsal.cloud.cloudformation.template import ResourceDefinition
 
-_RETAINING = ("Retain", "RetainExceptOnCreate")
-
 
 class Deployment:
     """One creation or update of a stack that is already `..._IN_PROGRESS`.
 
-    `scope` must see the stack's live resources.
+    `scope` must see the stack's live resources. `imports` are the physical ids of resources that
+    are there already and only enter the stack, by logical id.
     """
 
     def __init__(
@@ -48,9 +53,11 @@ class Deployment:
         scope: StackScope,
         provisioner: Provisioner,
         lock: RLock,
+        imports: Mapping[str, str],
     ) -> None:
         self._stack = stack
         self._submission = submission
+        self._imports = imports
         self._scope = scope
         self._provisioner = provisioner
         self._lock = lock
@@ -58,12 +65,12 @@ class Deployment:
         self._superseded: list[tuple[StackResource, str]] = []
 
     def create(self) -> None:
-        """Create all resources, or none but the retained."""
+        """Create all resources, or none but the retained and what cannot be deleted."""
         self._stack.submission = self._submission
         try:
             self._apply()
         except (ResourceFailed, TemplateError) as error:
-            self._roll_back("ROLLBACK", _reason(error))
+            self._roll_back_creation(_reason(error))
             return
         self._set_status("CREATE_COMPLETE")
 
@@ -82,6 +89,17 @@ class Deployment:
         self._adopt_policies()
         self._set_status("UPDATE_COMPLETE")
 
+    def take_in(self) -> None:
+        """Enter what is imported into the stack, or leave it as it was."""
+        try:
+            self._apply()
+        except (ResourceFailed, TemplateError) as error:
+            self._roll_back("IMPORT_ROLLBACK", _reason(error))
+            return
+        with self._lock:
+            self._stack.submission = self._submission
+        self._set_status("IMPORT_COMPLETE")
+
     def _apply(self) -> None:
         for definition in active_resources(self._submission.template, self._scope).values():
             self._deploy(definition)
@@ -99,10 +117,13 @@ class Deployment:
             )
         except TemplateError as error:
             raise self._provisioner.refuse(definition, str(error)) from error
-        if resource is None:
+        if resource is None and name in self._imports:
+            self._undo.append(partial(self._let_go, name))
+            self._provisioner.adopt(definition, properties, self._imports[name])
+        elif resource is None:
             self._undo.append(partial(self._discard, name))
             self._provisioner.create(definition, properties)
-        elif replaces(definition.type, resource.properties, properties):
+        elif provider_for(name, definition.type).replaces(resource.properties, properties):
             self._undo.append(partial(self._take_back, resource))
             self._superseded.append((resource, definition.update_replace_policy))
             self._provisioner.create(definition, properties)
@@ -115,9 +136,8 @@ class Deployment:
         definition: ResourceDefinition,
         properties: Mapping[str, Any],
     ) -> None:
-        changed = changed_properties(resource.properties, properties)
-        if changed:
-            problem = update_problem(definition, changed)
+        if changed_properties(resource.properties, properties):
+            problem = update_problem(definition, resource.properties, properties)
             if problem:
                 raise self._provisioner.refuse(definition, problem)
             self._undo.append(partial(self._provisioner.update, resource, resource.properties))
@@ -133,6 +153,21 @@ class Deployment:
             if "Export" in output:
                 exports[resolver.resolve(output["Export"]["Name"])] = outputs[name]
         return outputs, exports
+
+    def _roll_back_creation(self, reason: str) -> None:
+        """Delete what was created; what came by import stays where it is."""
+
+        def is_kept(resource: StackResource) -> bool:
+            if resource.logical_id in self._imports:
+                return True
+            return resource.deletion_policy == "Retain" and bool(resource.physical_id)
+
+        self._set_status("ROLLBACK_IN_PROGRESS", reason)
+        failed = remove_all(self._stack, self._provisioner, is_kept)
+        if failed:
+            self._set_status("ROLLBACK_FAILED", failure_text(failed))
+        else:
+            self._set_status("ROLLBACK_COMPLETE")
 
     def _roll_back(self, prefix: str, reason: str) -> None:
         self._set_status(f"{prefix}_IN_PROGRESS", reason)
@@ -151,13 +186,16 @@ class Deployment:
         else:
             self._provisioner.delete(resource)
 
+    def _let_go(self, logical_id: str) -> None:
+        self._provisioner.skip(self._stack.resources[logical_id])
+
     def _take_back(self, replaced: StackResource) -> None:
         self._discard(replaced.logical_id)
         self._provisioner.restore(replaced)
 
     def _delete_superseded(self, old: Submission) -> None:
         wanted = active_resources(self._submission.template, self._scope)
-        for resource in _deletion_order(self._stack, old):
+        for resource in deletion_order(self._stack, old):
             if resource.logical_id not in wanted:
                 self._superseded.append((resource, resource.deletion_policy))
         for resource, policy in self._superseded:
@@ -177,34 +215,9 @@ class Deployment:
             self._stack.set_status(status, reason)
 
 
-def delete_stack(stack: Stack, provisioner: Provisioner, lock: RLock) -> None:
-    """Delete a stack's resources, newest first, except the retained ones.
-
-    The first failure ends the deletion, with everything older still in place.
-    """
-    try:
-        for resource in _deletion_order(stack, stack.submission):
-            _remove(provisioner, resource, resource.deletion_policy)
-    except ResourceFailed as error:
-        with lock:
-            stack.set_status(
-                "DELETE_FAILED",
-                f"The following resource(s) failed to delete: [{error.logical_id}]. ",
-            )
-        return
-    with lock:
-        stack.set_status("DELETE_COMPLETE")
-
-
-def _deletion_order(stack: Stack, submission: Submission) -> list[StackResource]:
-    """Return the stack's resources, dependents first."""
-    order = creation_order(submission.template.resources)
-    return [stack.resources[name] for name in reversed(order) if name in stack.resources]
-
-
 def _remove(provisioner: Provisioner, resource: StackResource, policy: str) -> None:
     """Delete a resource unless its policy says that it outlives the stack."""
-    if policy in _RETAINING:
+    if policy in RETAINING:
         provisioner.skip(resource)
     else:
         provisioner.delete(resource)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources import schemas
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
         StackEvent,
         StackResource,
     )
+    from slurmpod.rehearsal.cloud.cloudformation.template import Template
 
 Shape = dict[str, Any]
 
@@ -116,6 +119,30 @@ def change_set_summary_shape(stack: Stack, change_set: ChangeSet) -> Shape:
         "ExecutionStatus": change_set.execution_status,
         "CreationTime": change_set.created_at,
         "IncludeNestedStacks": False,
+    }
+
+
+def template_summary_shape(template: Template) -> Shape:
+    """Return a template as GetTemplateSummary does: what it needs and what can be imported."""
+    types = sorted({resource.type for resource in template.resources.values()})
+    return {
+        "Parameters": [
+            {"ParameterKey": name, "ParameterType": declared["Type"], "NoEcho": False}
+            for name, declared in template.section("Parameters").items()
+        ],
+        "Description": template.description,
+        "ResourceTypes": types,
+        "ResourceIdentifierSummaries": [
+            {
+                "ResourceType": kind,
+                "LogicalResourceIds": [
+                    name for name, each in template.resources.items() if each.type == kind
+                ],
+                "ResourceIdentifiers": [",".join(schemas.import_identifiers(kind))],
+            }
+            for kind in types
+            if schemas.import_identifiers(kind)
+        ],
     }
 
 

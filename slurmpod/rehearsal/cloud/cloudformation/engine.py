@@ -9,22 +9,35 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlparse
 
-from slurmpod.rehearsal.cloud.cloudformation.deployment import Deployment, delete_stack
+from slurmpod.rehearsal.cloud.cloudformation import importing
+from slurmpod.rehearsal.cloud.cloudformation.deployment import Deployment
 from slurmpod.rehearsal.cloud.cloudformation.provisioner import Provisioner
-from slurmpod.rehearsal.cloud.cloudformation.stack import ChangeSet, Stack, Submission
+from slurmpod.rehearsal.cloud.cloudformation.removal import (
+    STANDARD_DELETION,
+    DeletionRequest,
+    delete_stack,
+)
+from slurmpod.rehearsal.cloud.cloudformation.stack import ChangeSet
 from slurmpod.rehearsal.cloud.cloudformation.stacks import Neighbourhood, Stacks
+from slurmpod.rehearsal.cloud.cloudformation.states import (
+    BROKEN,
+    require_deletable,
+    require_idle,
+    require_updatable,
+)
 from slurmpod.rehearsal.cloud.cloudformation.submissions import is_unchanged, plan, scope_of
 from slurmpod.rehearsal.cloud.errors import ServiceError, validation_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from slurmpod.rehearsal.cloud.clients import Clients
     from slurmpod.rehearsal.cloud.cloudformation.changes import Change
+    from slurmpod.rehearsal.cloud.cloudformation.requests import ChangeSetRequest
+    from slurmpod.rehearsal.cloud.cloudformation.stack import Stack, Submission
 
 NO_CHANGES = (
     "The submitted information didn't contain changes. "
@@ -32,26 +45,7 @@ NO_CHANGES = (
 )
 """The words by which the CDK CLI recognizes an empty change set."""
 
-_UPDATABLE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
-_BROKEN = {
-    "CREATE": "ROLLBACK_FAILED",
-    "ROLLBACK": "ROLLBACK_FAILED",
-    "UPDATE": "UPDATE_ROLLBACK_FAILED",
-    "DELETE": "DELETE_FAILED",
-}
-"""Where an operation ends that the embedded AWS itself broke, by the first word of its status."""
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ChangeSetRequest:
-    """What CreateChangeSet was asked for; `kind` is CREATE or UPDATE."""
-
-    stack_name: str
-    name: str
-    kind: str
-    description: str
-    submission: Submission
 
 
 class CloudFormation:
@@ -73,7 +67,11 @@ class CloudFormation:
         """Work out what a submission would change; nothing changes yet."""
         with self.lock:
             stack = self._stack_for(region, request)
-            changes = self._plan_or_drop(stack, request.submission)
+            if request.name in stack.change_sets:
+                raise ServiceError(
+                    "AlreadyExistsException", f"ChangeSet {request.name} already exists"
+                )
+            changes, imports = self._plan_or_drop(stack, request)
             change_set = ChangeSet(
                 arn=f"{stack.arn.partition(':stack/')[0]}:changeSet/{request.name}/{uuid.uuid4()}",
                 name=request.name,
@@ -81,6 +79,7 @@ class CloudFormation:
                 kind=request.kind,
                 submission=request.submission,
                 changes=changes,
+                imports=imports,
             )
             if is_unchanged(stack, request.submission, changes):
                 change_set.status, change_set.execution_status = "FAILED", "UNAVAILABLE"
@@ -100,9 +99,9 @@ class CloudFormation:
                     f"ChangeSet [{found.arn}] cannot be executed in its current status of "
                     f"[{found.status}]",
                 )
-            _require_idle(stack)
+            require_idle(stack)
             stack.change_sets.clear()
-            return self._deploy(stack, found.submission, found.kind)
+            return self._deploy(stack, found.submission, found.kind, found.imports)
 
     def find_change_set(
         self, region: str, stack_name: str | None, change_set: str
@@ -122,8 +121,12 @@ class CloudFormation:
         """Start the creation of a stack without a change set."""
         with self.lock:
             stack = self.stacks.add(name, self._clients(region))
-            self._plan_or_drop(stack, submission)
-            return stack, self._deploy(stack, submission, "CREATE")
+            try:
+                self._plan(stack, submission)
+            except ServiceError:
+                self.stacks.drop(stack)
+                raise
+            return stack, self._deploy(stack, submission, "CREATE", {})
 
     def update_stack(
         self, region: str, name: str, submission: Submission
@@ -131,16 +134,18 @@ class CloudFormation:
         """Start the update of a stack without a change set."""
         with self.lock:
             stack = self.stacks.find(region, name)
-            _require_updatable(stack)
-            if is_unchanged(stack, submission, self._plan_or_drop(stack, submission)):
+            require_updatable(stack)
+            if is_unchanged(stack, submission, self._plan(stack, submission)):
                 raise validation_error("No updates are to be performed.")
-            return stack, self._deploy(stack, submission, "UPDATE")
+            return stack, self._deploy(stack, submission, "UPDATE", {})
 
-    def delete_stack(self, region: str, name_or_arn: str) -> threading.Thread:
+    def delete_stack(
+        self, region: str, name_or_arn: str, request: DeletionRequest = STANDARD_DELETION
+    ) -> threading.Thread:
         """Start the deletion of a stack; it waits for an operation that is still running."""
         with self.lock:
             stack = self.stacks.find(region, name_or_arn)
-            self._require_deletable(stack)
+            self._require_deletable(stack, request)
             running = self._operations.get(stack.arn) if stack.is_busy else None
             provisioner = self._provisioner(stack)
 
@@ -148,41 +153,56 @@ class CloudFormation:
                 if running is not None:
                     running.join()
                     stack.set_status("DELETE_IN_PROGRESS", "User Initiated")
-                delete_stack(stack, provisioner, self.lock)
+                delete_stack(stack, provisioner, self.lock, request)
 
             if running is None:
                 stack.set_status("DELETE_IN_PROGRESS", "User Initiated")
             return self._start(stack, delete)
 
     def _stack_for(self, region: str, request: ChangeSetRequest) -> Stack:
-        if request.kind == "UPDATE":
+        named = (each for each in self.stacks.active(region) if each.name == request.stack_name)
+        existing = next(named, None)
+        if existing and existing.status == "REVIEW_IN_PROGRESS" and request.kind != "UPDATE":
+            return existing
+        if request.kind == "UPDATE" or (existing and request.kind == "IMPORT"):
             stack = self.stacks.find(region, request.stack_name)
-            _require_updatable(stack)
+            require_updatable(stack)
             return stack
-        for stack in self.stacks.active(region):
-            if stack.name == request.stack_name and stack.status == "REVIEW_IN_PROGRESS":
-                return stack
         stack = self.stacks.add(request.stack_name, self._clients(region))
         stack.set_status("REVIEW_IN_PROGRESS", "User Initiated")
         return stack
 
-    def _plan_or_drop(self, stack: Stack, submission: Submission) -> tuple[Change, ...]:
-        """Plan; a stack that exists only for a submission that is refused disappears again."""
+    def _plan_or_drop(
+        self, stack: Stack, request: ChangeSetRequest
+    ) -> tuple[tuple[Change, ...], Mapping[str, str]]:
+        """Plan; a stack that exists only for a request that is refused disappears again."""
         try:
-            return plan(stack, submission, self._neighbourhood(stack), self._clients(stack.region))
+            changes = self._plan(stack, request.submission)
+            aws = self._clients(stack.region)
+            return importing.with_imports(stack, request, changes, self.stacks, aws)
         except ServiceError:
             if stack.status == "REVIEW_IN_PROGRESS" and not stack.change_sets:
                 self.stacks.drop(stack)
             raise
 
-    def _deploy(self, stack: Stack, submission: Submission, kind: str) -> threading.Thread:
+    def _plan(self, stack: Stack, submission: Submission) -> tuple[Change, ...]:
+        return plan(stack, submission, self._neighbourhood(stack), self._clients(stack.region))
+
+    def _deploy(
+        self, stack: Stack, submission: Submission, kind: str, imports: Mapping[str, str]
+    ) -> threading.Thread:
         neighbourhood = self._neighbourhood(stack)
         scope = scope_of(stack, submission, neighbourhood, self._clients(stack.region))
         provisioner = self._provisioner(stack)
-        deployment = Deployment(stack, submission, scope, provisioner, self.lock)
+        deployment = Deployment(stack, submission, scope, provisioner, self.lock, imports)
+        operations = {
+            "CREATE": deployment.create,
+            "IMPORT": deployment.take_in,
+            "UPDATE": deployment.update,
+        }
 
         def deploy() -> None:
-            deployment.create() if kind == "CREATE" else deployment.update()
+            operations[kind]()
             stack.imports = frozenset(neighbourhood.imported)
 
         stack.set_status(f"{kind}_IN_PROGRESS", "User Initiated")
@@ -194,7 +214,7 @@ class CloudFormation:
                 work()
             except Exception as error:  # noqa: BLE001 - a thread's last resort
                 _log.exception("internal error in an operation on stack %s", stack.name)
-                status = _BROKEN[stack.status.split("_")[0]]
+                status = BROKEN[stack.status.split("_")[0]]
                 with self.lock:
                     stack.set_status(status, f"Internal error of the embedded AWS: {error!r}")
 
@@ -213,26 +233,9 @@ class CloudFormation:
         zones = self._clients(region).ec2.describe_availability_zones()["AvailabilityZones"]
         return [zone["ZoneName"] for zone in zones]
 
-    def _require_deletable(self, stack: Stack) -> None:
-        if stack.termination_protection:
-            raise validation_error(
-                f"Stack [{stack.name}] cannot be deleted while TerminationProtection is enabled"
-            )
+    def _require_deletable(self, stack: Stack, request: DeletionRequest) -> None:
+        require_deletable(stack, request)
         for export, importer in self.stacks.importers(stack):
             raise validation_error(
                 f"Export {export} cannot be deleted as it is in use by {importer}"
             )
-
-
-def _require_idle(stack: Stack) -> None:
-    if stack.is_busy:
-        raise validation_error(
-            f"Stack:{stack.arn} is in {stack.status} state and can not be updated."
-        )
-
-
-def _require_updatable(stack: Stack) -> None:
-    if stack.status not in _UPDATABLE:
-        raise validation_error(
-            f"Stack:{stack.arn} is in {stack.status} state and can not be updated."
-        )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NO_VALUE: Final = object()
 """What `Ref: AWS::NoValue` resolves to; keys and list items with it disappear."""
 
+_DYNAMIC_REFERENCE = "{{resolve:"
 _PLACEHOLDER = re.compile(r"\$\{([^!{}][^{}]*)\}")
 _ESCAPED_PLACEHOLDER = re.compile(r"\$\{!([^{}]*)\}")
 
@@ -81,9 +82,13 @@ class Resolver:
         """Return `value` with every function replaced by its result."""
         if isinstance(value, list):
             return [item for item in map(self.resolve, value) if item is not NO_VALUE]
+        if isinstance(value, str) and _DYNAMIC_REFERENCE in value:
+            raise TemplateError(
+                f"Dynamic references are not supported by the embedded AWS: {value}"
+            )
         if not isinstance(value, dict):
             return value
-        function = _function_name(value)
+        function = function_name(value)
         if function is not None:
             return self._call(function, value[function])
         resolved = {key: self.resolve(item) for key, item in value.items()}
@@ -187,7 +192,7 @@ class Resolver:
         return _ESCAPED_PLACEHOLDER.sub(r"${\1}", _PLACEHOLDER.sub(value_of, text))
 
 
-def _function_name(value: dict[str, Any]) -> str | None:
+def function_name(value: dict[str, Any]) -> str | None:
     """Return the function that a one-key object calls, or None for ordinary data."""
     if len(value) != 1:
         return None

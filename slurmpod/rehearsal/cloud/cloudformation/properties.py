@@ -23,7 +23,9 @@ def resolve_properties(
     properties: dict[str, Any] = resolver.resolve(definition.properties)
     provider = provider_for(definition.logical_id, definition.type)
     if stack_tags and "Tags" in provider.supported:
-        own = {tag["Key"]: tag["Value"] for tag in properties.get("Tags", [])}
-        merged = {**stack_tags, **own}
-        properties["Tags"] = [{"Key": key, "Value": merged[key]} for key in sorted(merged)]
+        given = properties.get("Tags", [])
+        own = given if provider.maps_tags else {tag["Key"]: tag["Value"] for tag in given}
+        merged = dict(sorted({**stack_tags, **dict(own)}.items()))
+        pairs = [{"Key": key, "Value": value} for key, value in merged.items()]
+        properties["Tags"] = merged if provider.maps_tags else pairs
     return properties

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from slurmpod.rehearsal.cloud.cloudformation.stack import StackResource
+from slurmpod.rehearsal.cloud.resources import existence
 from slurmpod.rehearsal.cloud.resources.provider import ProviderError, ResourceRequest
 from slurmpod.rehearsal.cloud.resources.registry import provider_for
 
@@ -30,7 +31,7 @@ class ResourceFailed(Exception):
         super().__init__(resource.reason)
         self.logical_id = resource.logical_id
         self.verb = resource.status.split("_")[0].lower()
-        """What failed: create, update or delete."""
+        """What failed: create, update, import or delete."""
 
 
 class Provisioner:
@@ -61,6 +62,24 @@ class Provisioner:
         self._attempt(resource, "CREATE_FAILED", steps)
         self._set(resource, "CREATE_COMPLETE")
 
+    def adopt(
+        self, definition: ResourceDefinition, properties: Mapping[str, Any], physical_id: str
+    ) -> None:
+        """Enter a resource that is there already into the stack; nothing about it changes."""
+        resource = _new_resource(definition, properties)
+        with self._lock:
+            self._stack.resources[definition.logical_id] = resource
+        resource.physical_id = physical_id
+        self._set(resource, "IMPORT_IN_PROGRESS", "Resource import started.")
+        request, provider = self._request(resource), _provider(resource)
+
+        def steps() -> None:
+            existence.require_existing(self._aws, definition.type, physical_id)
+            resource.attributes = provider.attributes(request, physical_id)
+
+        self._attempt(resource, "IMPORT_FAILED", steps)
+        self._set(resource, "IMPORT_COMPLETE", "Resource import completed.")
+
     def refuse(self, definition: ResourceDefinition, reason: str) -> ResourceFailed:
         """Report, and return as an error, that the work on a resource cannot even begin."""
         known = self._stack.resources.get(definition.logical_id)
@@ -87,7 +106,9 @@ class Provisioner:
         request, provider = self._request(resource), _provider(resource)
 
         def steps() -> None:
-            if resource.physical_id:
+            if resource.physical_id and resource.deletion_policy == "Snapshot":
+                provider.delete_with_snapshot(request, resource.physical_id)
+            elif resource.physical_id:
                 provider.delete(request, resource.physical_id)
 
         self._attempt(resource, "DELETE_FAILED", steps)
@@ -113,6 +134,7 @@ class Provisioner:
         with self._lock:
             if self._stack.resources.get(resource.logical_id) is resource:
                 del self._stack.resources[resource.logical_id]
+                self._stack.former[resource.logical_id] = resource
 
     def _attempt(self, resource: StackResource, failure: str, steps: Callable[[], None]) -> None:
         try:

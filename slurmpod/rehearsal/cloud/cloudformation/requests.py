@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.cloudformation.removal import DeletionRequest
 from slurmpod.rehearsal.cloud.cloudformation.stack import Submission
 from slurmpod.rehearsal.cloud.cloudformation.template import TemplateError, parse_template
 from slurmpod.rehearsal.cloud.errors import validation_error
@@ -14,17 +16,72 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.cloudformation.engine import CloudFormation
     from slurmpod.rehearsal.cloud.cloudformation.template import Template
 
-# ImportExistingResources, which `cdk bootstrap` always asks for, needs nothing: the account was
-# empty at the start, so what has a stack's names was made by a stack.
 _UNSUPPORTED = (
     "DisableRollback",
     "NotificationARNs",
-    "ResourcesToImport",
-    "RetainResources",
     "RollbackConfiguration",
     "StackPolicyBody",
     "StackPolicyURL",
 )
+
+
+@dataclass(frozen=True)
+class ResourceToImport:
+    """One entry of ResourcesToImport: a resource of the template, and which one it is."""
+
+    logical_id: str
+    type: str
+    identifier: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ChangeSetRequest:
+    """What CreateChangeSet was asked for; `kind` is CREATE, UPDATE or IMPORT."""
+
+    stack_name: str
+    name: str
+    kind: str
+    description: str
+    submission: Submission
+    to_import: tuple[ResourceToImport, ...] = ()
+    imports_existing: bool = False
+    """Whether what has the names that the template gives is taken in."""
+
+
+def read_change_set(
+    engine: CloudFormation, region: str, given: Mapping[str, Any]
+) -> ChangeSetRequest:
+    """Return what CreateChangeSet is asked for."""
+    return ChangeSetRequest(
+        stack_name=given["StackName"],
+        name=given["ChangeSetName"],
+        kind=given.get("ChangeSetType", "UPDATE"),
+        description=given.get("Description", ""),
+        submission=read_submission(engine, region, given),
+        to_import=tuple(
+            ResourceToImport(
+                each["LogicalResourceId"], each["ResourceType"], each["ResourceIdentifier"]
+            )
+            for each in given.get("ResourcesToImport") or ()
+        ),
+        imports_existing=bool(given.get("ImportExistingResources")),
+    )
+
+
+def read_deletion(given: Mapping[str, Any]) -> DeletionRequest:
+    """Return what DeleteStack is asked for beside the stack."""
+    return DeletionRequest(
+        retained=frozenset(given.get("RetainResources") or ()),
+        is_forced=given.get("DeletionMode") == "FORCE_DELETE_STACK",
+    )
+
+
+def read_template(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> Template:
+    """Return the template of a request, the stack's own where the request names only that."""
+    current = _current(engine, region, given.get("StackName", ""))
+    if current is not None and not (given.get("TemplateBody") or given.get("TemplateURL")):
+        return current.template
+    return _parse(_body(engine, region, given))
 
 
 def refuse_unsupported(given: Mapping[str, Any]) -> None:

@@ -66,9 +66,11 @@ class ChangeSet:
     name: str
     description: str
     kind: str
-    """CREATE or UPDATE."""
+    """CREATE, UPDATE or IMPORT."""
     submission: Submission
     changes: tuple[Change, ...]
+    imports: Mapping[str, str]
+    """Physical ids of what is there already and enters the stack, by logical id."""
     status: str = "CREATE_COMPLETE"
     execution_status: str = "AVAILABLE"
     reason: str = ""
@@ -90,6 +92,8 @@ class Stack:
     resolved_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters with defaults applied and SSM names replaced by values."""
     resources: dict[str, StackResource] = field(default_factory=dict)
+    former: dict[str, StackResource] = field(default_factory=dict)
+    """Resources that were deleted, or that the stack let go, as they were last."""
     outputs: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)
     imports: frozenset[str] = frozenset()
@@ -105,6 +109,13 @@ class Stack:
     def is_busy(self) -> bool:
         """Tell whether an operation is under way; a stack in review has had none yet."""
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"
+
+    @property
+    def known_resources(self) -> Mapping[str, StackResource]:
+        """What the stack tells about itself: after a deletion or rollback, also what is gone."""
+        if self.status.startswith(("DELETE_", "ROLLBACK_")):
+            return {**self.former, **self.resources}
+        return self.resources
 
     def set_status(self, status: str, reason: str = "") -> None:
         """Move the stack to `status` and record the event of it."""

@@ -53,6 +53,14 @@ class Stacks:
                 return stack
         raise validation_error(f"Stack with id {name_or_arn} does not exist")
 
+    def owner(self, region: str, resource_type: str, physical_id: str) -> Stack | None:
+        """Return the stack that a resource belongs to, if it belongs to any."""
+        for stack in self.active(region):
+            for resource in stack.resources.values():
+                if (resource.type, resource.physical_id) == (resource_type, physical_id):
+                    return stack
+        return None
+
     def importers(self, stack: Stack) -> list[tuple[str, str]]:
         """Return (export, importing stack) for every export of `stack` that is in use."""
         return [

@@ -35,7 +35,10 @@ _RESOURCE_KEYS = frozenset(
         "UpdateReplacePolicy",
     }
 )
-_POLICIES = ("Delete", "Retain", "RetainExceptOnCreate")
+_POLICIES = {
+    "DeletionPolicy": ("Delete", "Retain", "RetainExceptOnCreate", "Snapshot"),
+    "UpdateReplacePolicy": ("Delete", "Retain", "Snapshot"),
+}
 
 
 class TemplateError(Exception):
@@ -143,9 +146,9 @@ def _definition(logical_id: str, entry: Any) -> ResourceDefinition:
 
 def _policy(logical_id: str, key: str, entry: Mapping[str, Any]) -> str:
     policy = entry.get(key, "Delete")
-    if policy not in _POLICIES:
+    if policy not in _POLICIES[key]:
         raise TemplateError(
             f"{key} {policy} of resource {logical_id} is not supported by the embedded AWS; "
-            f"it knows {', '.join(_POLICIES)}."
+            f"it knows {', '.join(_POLICIES[key])}."
         )
     return str(policy)

@@ -1,1 +1,1 @@
-"""Amazon FSx for Lustre: file systems as the API shows them. Other kinds are refused."""
+"""Amazon FSx for Lustre and for OpenZFS, with data repository associations; no files in them."""

@@ -1,37 +1,44 @@
-"""The operations of the FSx API that a Lustre file system needs."""
+"""The operations of the FSx API that environments and the people who run them need."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from slurmpod.rehearsal.cloud.errors import ServiceError
+from slurmpod.rehearsal.cloud.fsx.association_rules import backup_refusals
+from slurmpod.rehearsal.cloud.fsx.refusals import raise_all
+from slurmpod.rehearsal.cloud.fsx.shapes import association_shape, file_system_shape, tag_shapes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slurmpod.rehearsal.cloud.fsx.associations import Association, Associations
     from slurmpod.rehearsal.cloud.fsx.file_systems import FileSystem, FileSystems
     from slurmpod.rehearsal.cloud.wire import Operation
 
 Shape = dict[str, Any]
 
-_STORAGE_TYPE = "SSD"
-_DEPLOYMENT_TYPE = "SCRATCH_1"
-"""What FSx assumes when a request leaves these out (API reference, CreateFileSystem)."""
-
 
 class FsxApi:
-    """The API in front of the file systems."""
+    """The API in front of the file systems and their associations."""
 
     name: Final = "fsx"
     refusal: Final = "BadRequest"
 
-    def __init__(self, file_systems: FileSystems) -> None:
+    def __init__(self, file_systems: FileSystems, associations: Associations) -> None:
         self._file_systems = file_systems
+        self._associations = associations
         self.operations: Mapping[str, Operation] = {
+            "CreateDataRepositoryAssociation": self._create_association,
             "CreateFileSystem": self._create,
+            "DeleteDataRepositoryAssociation": self._delete_association,
             "DeleteFileSystem": self._delete,
+            "DescribeDataRepositoryAssociations": self._describe_associations,
             "DescribeFileSystems": self._describe,
             "ListTagsForResource": self._list_tags,
             "TagResource": self._tag,
             "UntagResource": self._untag,
+            "UpdateDataRepositoryAssociation": self._update_association,
             "UpdateFileSystem": self._update,
         }
 
@@ -39,6 +46,8 @@ class FsxApi:
         return {"FileSystem": file_system_shape(self._file_systems.create(region, given))}
 
     def _update(self, region: str, given: Mapping[str, Any]) -> Shape:
+        if self._associations.of_file_system(region, given["FileSystemId"]):
+            raise_all(backup_refusals(given))
         return {"FileSystem": file_system_shape(self._file_systems.update(region, given))}
 
     def _describe(self, region: str, given: Mapping[str, Any]) -> Shape:
@@ -52,51 +61,55 @@ class FsxApi:
     def _delete(self, region: str, given: Mapping[str, Any]) -> Shape:
         file_system_id = given["FileSystemId"]
         self._file_systems.delete(region, file_system_id)
+        for association in self._associations.of_file_system(region, file_system_id):
+            self._associations.delete(region, association.id)
         return {"FileSystemId": file_system_id, "Lifecycle": "DELETING"}
 
+    def _create_association(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"Association": association_shape(self._associations.create(region, given))}
+
+    def _update_association(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"Association": association_shape(self._associations.update(region, given))}
+
+    def _describe_associations(self, region: str, given: Mapping[str, Any]) -> Shape:
+        wanted = given.get("AssociationIds")
+        if wanted:
+            found = [self._associations.find(region, association_id) for association_id in wanted]
+        else:
+            found = self._associations.all(region)
+        for condition in given.get("Filters", []):
+            if condition["Name"] != "file-system-id":
+                raise ServiceError(
+                    self.refusal, f"Filter {condition['Name']} is not supported by the embedded AWS"
+                )
+            found = [item for item in found if item.file_system_id in condition["Values"]]
+        return {"Associations": [association_shape(association) for association in found]}
+
+    def _delete_association(self, region: str, given: Mapping[str, Any]) -> Shape:
+        self._associations.delete(region, given["AssociationId"])
+        return {"AssociationId": given["AssociationId"], "Lifecycle": "DELETING"}
+
     def _list_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
-        file_system = self._file_systems.find_by_arn(region, given["ResourceARN"])
-        return {"Tags": _tags(file_system)}
+        return {"Tags": tag_shapes(self._by_arn(region, given).tags)}
 
     def _tag(self, region: str, given: Mapping[str, Any]) -> Shape:
-        file_system = self._file_systems.find_by_arn(region, given["ResourceARN"])
-        file_system.tags |= {tag["Key"]: tag["Value"] for tag in given["Tags"]}
+        tags = {tag["Key"]: tag["Value"] for tag in given["Tags"]}
+        self._by_arn(region, given).tags.update(tags)
         return {}
 
     def _untag(self, region: str, given: Mapping[str, Any]) -> Shape:
-        file_system = self._file_systems.find_by_arn(region, given["ResourceARN"])
+        resource = self._by_arn(region, given)
         for key in given["TagKeys"]:
-            file_system.tags.pop(key, None)
+            resource.tags.pop(key, None)
         return {}
 
-
-def file_system_shape(file_system: FileSystem) -> Shape:
-    """Return a file system as DescribeFileSystems does."""
-    request = file_system.request
-    settings = request.get("LustreConfiguration", {})
-    return {
-        "OwnerId": file_system.owner,
-        "CreationTime": file_system.created_at,
-        "FileSystemId": file_system.id,
-        "FileSystemType": "LUSTRE",
-        "FileSystemTypeVersion": request.get("FileSystemTypeVersion"),
-        "Lifecycle": "AVAILABLE",
-        "StorageCapacity": request.get("StorageCapacity"),
-        "StorageType": request.get("StorageType", _STORAGE_TYPE),
-        "VpcId": file_system.vpc_id,
-        "SubnetIds": request["SubnetIds"],
-        "NetworkInterfaceIds": file_system.interface_ids,
-        "DNSName": file_system.dns_name,
-        "KmsKeyId": request.get("KmsKeyId"),
-        "ResourceARN": file_system.arn,
-        "Tags": _tags(file_system),
-        "LustreConfiguration": {
-            "DeploymentType": _DEPLOYMENT_TYPE,
-            **settings,
-            "MountName": file_system.mount_name,
-        },
-    }
-
-
-def _tags(file_system: FileSystem) -> list[Shape]:
-    return [{"Key": key, "Value": value} for key, value in sorted(file_system.tags.items())]
+    def _by_arn(self, region: str, given: Mapping[str, Any]) -> FileSystem | Association:
+        arn = given["ResourceARN"]
+        resources: list[FileSystem | Association] = [
+            *self._file_systems.all(region),
+            *self._associations.all(region),
+        ]
+        for resource in resources:
+            if resource.arn == arn:
+                return resource
+        raise ServiceError("ResourceNotFound", f"Resource '{arn}' does not exist.")

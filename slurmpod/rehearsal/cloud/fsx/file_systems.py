@@ -1,4 +1,4 @@
-"""Lustre file systems of the account: what was asked for and what the service adds.
+"""File systems of the account: what was asked for and what the service adds.
 
 moto's FSx has no mount name, no lifecycle and no VPC, and cannot update.
 """
@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
 from slurmpod.rehearsal.cloud.fsx.interfaces import add_interfaces, delete_interfaces
+from slurmpod.rehearsal.cloud.fsx.lustre import Lustre
+from slurmpod.rehearsal.cloud.fsx.lustre_rules import lustre_refusals
+from slurmpod.rehearsal.cloud.fsx.openzfs_rules import openzfs_refusals
+from slurmpod.rehearsal.cloud.fsx.refusals import bad_request, check_model, raise_all
+from slurmpod.rehearsal.cloud.fsx.surroundings import check_surroundings
+from slurmpod.rehearsal.cloud.fsx.updates import CONFIGURATIONS, update_refusals, updated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,20 +29,24 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.clients import Clients
 
 _MOUNT_NAME_LENGTH = 8
+_MOUNT_NAME_OF_SCRATCH_1 = "fsx"
 
 
 @dataclass
 class FileSystem:
-    """One Lustre file system; `request` is what CreateFileSystem was asked for."""
+    """One file system; `request` is the CreateFileSystem that makes what it is now."""
 
     id: str
     arn: str
     dns_name: str
-    mount_name: str
     vpc_id: str
     owner: str
     request: dict[str, Any]
     tags: dict[str, str]
+    mount_name: str = ""
+    """Lustre only."""
+    root_volume_id: str = ""
+    """OpenZFS only."""
     interface_ids: list[str] = field(default_factory=list)
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -51,18 +60,10 @@ class FileSystems:
         self._by_region: dict[str, dict[str, FileSystem]] = {}
 
     def create(self, region: str, request: Mapping[str, Any]) -> FileSystem:
-        """Create a file system; its subnets and security groups must exist."""
-        problems = violations("fsx", "CreateFileSystem", request)
-        if problems:
-            raise ServiceError("BadRequest", summary(problems))
-        if request["FileSystemType"] != "LUSTRE":
-            raise ServiceError(
-                "BadRequest",
-                f"File system type {request['FileSystemType']} is not supported by the embedded "
-                "AWS; it knows LUSTRE",
-            )
+        """Create a file system; its subnet, security groups and key must exist."""
+        check_request(request)
         aws = self._clients(region)
-        file_system = _new_file_system(aws, request, _vpc_of(aws, request))
+        file_system = _new_file_system(aws, request, check_surroundings(aws, request))
         try:
             add_interfaces(aws, file_system.id, request, file_system.interface_ids)
         except ClientError:
@@ -81,38 +82,21 @@ class FileSystems:
                 )
             return self._of(region)[file_system_id]
 
-    def find_by_arn(self, region: str, arn: str) -> FileSystem:
-        """Return a file system by its ARN; raises ResourceNotFound."""
-        for file_system in self.all(region):
-            if file_system.arn == arn:
-                return file_system
-        raise ServiceError("ResourceNotFound", f"Resource '{arn}' does not exist.")
-
     def all(self, region: str) -> list[FileSystem]:
         """Return all file systems of a region, oldest first."""
         with self._lock:
             return list(self._of(region).values())
 
     def update(self, region: str, request: Mapping[str, Any]) -> FileSystem:
-        """Change size and Lustre settings; a file system never shrinks."""
+        """Change what UpdateFileSystem can change."""
+        check_model("UpdateFileSystem", request)
         file_system = self.find(region, request["FileSystemId"])
-        old_size = file_system.request.get("StorageCapacity", 0)
-        new_size = request.get("StorageCapacity", old_size)
-        if new_size < old_size:
-            raise ServiceError("BadRequest", f"Storage capacity cannot shrink from {old_size} GiB")
         with self._lock:
-            settings = file_system.request.get("LustreConfiguration", {})
-            file_system.request["StorageCapacity"] = new_size
-            file_system.request["LustreConfiguration"] = {
-                **settings,
-                **request.get("LustreConfiguration", {}),
-            }
-        add_interfaces(
-            self._clients(region),
-            file_system.id,
-            file_system.request,
-            file_system.interface_ids,
-        )
+            raise_all(update_refusals(file_system.request, request))
+            wanted = updated(file_system.request, request)
+            aws = self._clients(region)
+            add_interfaces(aws, file_system.id, wanted, file_system.interface_ids)
+            file_system.request = wanted
         return file_system
 
     def delete(self, region: str, file_system_id: str) -> None:
@@ -126,24 +110,43 @@ class FileSystems:
         return self._by_region.setdefault(region, {})
 
 
-def _vpc_of(aws: Clients, request: Mapping[str, Any]) -> str:
-    subnets = aws.ec2.describe_subnets(SubnetIds=list(request["SubnetIds"]))["Subnets"]
-    if request.get("SecurityGroupIds"):
-        aws.ec2.describe_security_groups(GroupIds=list(request["SecurityGroupIds"]))
-    return subnets[0]["VpcId"]
+def check_request(request: Mapping[str, Any]) -> None:
+    """Raise what FSx answers to a CreateFileSystem request that makes no sense in itself."""
+    check_model("CreateFileSystem", request)
+    kind = request["FileSystemType"]
+    if kind not in CONFIGURATIONS:
+        raise bad_request(
+            f"File system type {kind} is not supported by the embedded AWS; it knows "
+            f"{' and '.join(CONFIGURATIONS)}"
+        )
+    raise_all(lustre_refusals(request) if kind == "LUSTRE" else openzfs_refusals(request))
 
 
 def _new_file_system(aws: Clients, request: Mapping[str, Any], vpc_id: str) -> FileSystem:
-    file_system_id = f"fs-{secrets.token_hex(9)[:17]}"
-    alphabet = string.ascii_lowercase + string.digits
+    file_system_id = new_id()
     prefix = f"arn:{aws.partition}:fsx:{aws.region}:{aws.account}:file-system"
+    is_lustre = request["FileSystemType"] == "LUSTRE"
     return FileSystem(
         id=file_system_id,
         arn=f"{prefix}/{file_system_id}",
         dns_name=f"{file_system_id}.fsx.{aws.region}.{aws.dns_suffix}",
-        mount_name="".join(secrets.choice(alphabet) for _ in range(_MOUNT_NAME_LENGTH)),
         vpc_id=vpc_id,
         owner=aws.account,
         request=dict(request),
         tags={tag["Key"]: tag["Value"] for tag in request.get("Tags", [])},
+        mount_name=new_mount_name(Lustre.of(request)) if is_lustre else "",
+        root_volume_id="" if is_lustre else f"fsvol-{secrets.token_hex(9)[:17]}",
     )
+
+
+def new_id() -> str:
+    """Return the id of a file system."""
+    return f"fs-{secrets.token_hex(9)[:17]}"
+
+
+def new_mount_name(lustre: Lustre) -> str:
+    """Return the mount name of a Lustre file system."""
+    if lustre.deployment_type == "SCRATCH_1":
+        return _MOUNT_NAME_OF_SCRATCH_1
+    alphabet = string.ascii_lowercase + string.digits
+    return "".join(secrets.choice(alphabet) for _ in range(_MOUNT_NAME_LENGTH))

@@ -38,6 +38,7 @@ class BucketDeployment(Provider):
             "SourceMarkers",
             "SourceMarkersConfig",
             "SourceObjectKeys",
+            "UserMetadata",
             "WaitForDistributionInvalidation",
         }
     )
@@ -53,7 +54,13 @@ class BucketDeployment(Provider):
         prefix = _prefix(request.properties)
         files = {prefix + name: content for name, content in _files(s3, request.properties)}
         for key, content in files.items():
-            s3.put_object(Bucket=bucket, Key=key, Body=content, ContentType=_content_type(key))
+            s3.put_object(
+                Bucket=bucket,
+                Key=key,
+                Body=content,
+                ContentType=_content_type(key),
+                Metadata=request.properties.get("UserMetadata", {}),
+            )
         if _switch(request.properties, "Prune"):
             _delete(s3, bucket, [k for k in _keys(s3, bucket, prefix) if k not in files])
 

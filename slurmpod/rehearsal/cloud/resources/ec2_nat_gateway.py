@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.rehearsal.cloud.resources.ec2_tags import retag, tag_specifications
-from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
+from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,9 @@ class NatGateway(Provider):
     in_place = frozenset({"Tags"})
 
     def create(self, request: ResourceRequest) -> str:
-        """Create the gateway."""
+        """Create the gateway; a public one needs an internet gateway in its VPC."""
+        if request.properties.get("ConnectivityType", "public") == "public":
+            _require_internet_gateway(request)
         gateway = request.aws.ec2.create_nat_gateway(
             TagSpecifications=tag_specifications("natgateway", request),
             **request.given("AllocationId", "ConnectivityType", "SubnetId"),
@@ -75,6 +77,16 @@ class NatGateway(Provider):
         ec2.delete_nat_gateway(NatGatewayId=physical_id)
         for address in gateway["NatGatewayAddresses"]:
             ec2.delete_network_interface(NetworkInterfaceId=address["NetworkInterfaceId"])
+
+
+def _require_internet_gateway(request: ResourceRequest) -> None:
+    ec2 = request.aws.ec2
+    (subnet,) = ec2.describe_subnets(SubnetIds=[request.properties["SubnetId"]])["Subnets"]
+    attached = ec2.describe_internet_gateways(
+        Filters=[{"Name": "attachment.vpc-id", "Values": [subnet["VpcId"]]}]
+    )["InternetGateways"]
+    if not attached:
+        raise ProviderError(f"Network {subnet['VpcId']} has no Internet gateway attached")
 
 
 def _allocation_id(request: ResourceRequest, public_ip: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmpod.rehearsal.cloud.resources.ec2_dependencies import require_unused
 from slurmpod.rehearsal.cloud.resources.ec2_tags import retag, tag_specifications
@@ -18,10 +18,13 @@ _RULE_PROPERTIES = frozenset(
         "CidrIp",
         "CidrIpv6",
         "Description",
+        "DestinationPrefixListId",
         "DestinationSecurityGroupId",
         "FromPort",
         "IpProtocol",
+        "SourcePrefixListId",
         "SourceSecurityGroupId",
+        "SourceSecurityGroupOwnerId",
         "ToPort",
     }
 )
@@ -44,7 +47,8 @@ class SecurityGroup(Provider):
     in_place = frozenset({"SecurityGroupEgress", "SecurityGroupIngress", "Tags"})
 
     def create(self, request: ResourceRequest) -> str:
-        """Create the group."""
+        """Create the group; moto would take a VPC that does not exist."""
+        request.aws.ec2.describe_vpcs(VpcIds=[request.properties["VpcId"]])
         answer = request.aws.ec2.create_security_group(
             GroupName=request.properties.get("GroupName") or request.generated_name(255),
             Description=request.properties["GroupDescription"],
@@ -92,49 +96,61 @@ class SecurityGroup(Provider):
 class _Rule(Provider):
     """One rule as a resource of its own; Ref gives the id of the rule (sgr-...)."""
 
+    direction: ClassVar[str]
+    """ingress or egress, as the names of EC2's calls end."""
+    in_place = frozenset({"Description"})
+
+    def create(self, request: ResourceRequest) -> str:
+        """Authorize the rule."""
+        _require_prefix_lists(request, [request.properties])
+        answer = self._call(request, "authorize_security_group_{}")
+        return str(answer["SecurityGroupRules"][0]["SecurityGroupRuleId"])
+
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the id under its own name."""
         return {"Id": physical_id}
+
+    def update(
+        self,
+        request: ResourceRequest,
+        physical_id: str,  # noqa: ARG002
+        previous: Mapping[str, Any],  # noqa: ARG002
+    ) -> None:
+        """Change the description."""
+        self._call(request, "update_security_group_rule_descriptions_{}")
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Revoke the rule."""
+        revoke = getattr(request.aws.ec2, f"revoke_security_group_{self.direction}")
+        revoke(GroupId=request.properties["GroupId"], SecurityGroupRuleIds=[physical_id])
+
+    def _call(self, request: ResourceRequest, name: str) -> Any:
+        call = getattr(request.aws.ec2, name.format(self.direction))
+        permission = _permission(request.properties)
+        return call(GroupId=request.properties["GroupId"], IpPermissions=[permission])
 
 
 class SecurityGroupIngress(_Rule):
     """A rule for what may come in."""
 
     type = "AWS::EC2::SecurityGroupIngress"
-    supported = (_RULE_PROPERTIES | {"GroupId"}) - {"DestinationSecurityGroupId"}
-
-    def create(self, request: ResourceRequest) -> str:
-        """Authorize the rule."""
-        answer = request.aws.ec2.authorize_security_group_ingress(
-            GroupId=request.properties["GroupId"], IpPermissions=[_permission(request.properties)]
-        )
-        return answer["SecurityGroupRules"][0]["SecurityGroupRuleId"]
-
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Revoke the rule."""
-        request.aws.ec2.revoke_security_group_ingress(
-            GroupId=request.properties["GroupId"], SecurityGroupRuleIds=[physical_id]
-        )
+    direction = "ingress"
+    supported = (_RULE_PROPERTIES | {"GroupId"}) - {
+        "DestinationPrefixListId",
+        "DestinationSecurityGroupId",
+    }
 
 
 class SecurityGroupEgress(_Rule):
     """A rule for what may go out."""
 
     type = "AWS::EC2::SecurityGroupEgress"
-    supported = (_RULE_PROPERTIES | {"GroupId"}) - {"SourceSecurityGroupId"}
-
-    def create(self, request: ResourceRequest) -> str:
-        """Authorize the rule."""
-        answer = request.aws.ec2.authorize_security_group_egress(
-            GroupId=request.properties["GroupId"], IpPermissions=[_permission(request.properties)]
-        )
-        return answer["SecurityGroupRules"][0]["SecurityGroupRuleId"]
-
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Revoke the rule."""
-        request.aws.ec2.revoke_security_group_egress(
-            GroupId=request.properties["GroupId"], SecurityGroupRuleIds=[physical_id]
-        )
+    direction = "egress"
+    supported = (_RULE_PROPERTIES | {"GroupId"}) - {
+        "SourcePrefixListId",
+        "SourceSecurityGroupId",
+        "SourceSecurityGroupOwnerId",
+    }
 
 
 def _rules(properties: Mapping[str, Any], direction: str) -> list[Any]:
@@ -153,12 +169,25 @@ def _change_rules(
     authorize = (
         ec2.authorize_security_group_egress if egress else ec2.authorize_security_group_ingress
     )
+    _require_prefix_lists(request, new)
     gone = [_permission(rule) for rule in old if rule not in new]
     added = [_permission(rule) for rule in new if rule not in old]
     if gone:
         revoke(GroupId=group_id, IpPermissions=gone)
     if added:
         authorize(GroupId=group_id, IpPermissions=added)
+
+
+def _require_prefix_lists(request: ResourceRequest, rules: list[Any]) -> None:
+    """Raise ProviderError, with EC2's words, for a prefix list that moto would not miss."""
+    for prefix_list_id in filter(None, map(_prefix_list, rules)):
+        found = request.aws.ec2.describe_managed_prefix_lists(PrefixListIds=[prefix_list_id])
+        if not found["PrefixLists"]:
+            raise ProviderError(f"The prefix list ID '{prefix_list_id}' does not exist")
+
+
+def _prefix_list(rule: Mapping[str, Any]) -> Any:
+    return rule.get("SourcePrefixListId") or rule.get("DestinationPrefixListId")
 
 
 def _permission(rule: Mapping[str, Any]) -> Any:
@@ -170,7 +199,11 @@ def _permission(rule: Mapping[str, Any]) -> Any:
     note = {"Description": rule["Description"]} if "Description" in rule else {}
     peer = rule.get("SourceSecurityGroupId") or rule.get("DestinationSecurityGroupId")
     if peer:
-        permission["UserIdGroupPairs"] = [{"GroupId": peer, **note}]
+        owner = rule.get("SourceSecurityGroupOwnerId")
+        account = {"UserId": owner} if owner else {}
+        permission["UserIdGroupPairs"] = [{"GroupId": peer, **account, **note}]
+    if _prefix_list(rule):
+        permission["PrefixListIds"] = [{"PrefixListId": _prefix_list(rule), **note}]
     if "CidrIp" in rule:
         permission["IpRanges"] = [{"CidrIp": rule["CidrIp"], **note}]
     if "CidrIpv6" in rule:

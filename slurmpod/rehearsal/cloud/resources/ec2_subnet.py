@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.rehearsal.cloud.resources.ec2_dependencies import require_unused
 from slurmpod.rehearsal.cloud.resources.ec2_tags import retag, tag_specifications
+from slurmpod.rehearsal.cloud.resources.ec2_zones import zone_name
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class Subnet(Provider):
         """Create the subnet."""
         subnet = request.aws.ec2.create_subnet(
             TagSpecifications=tag_specifications("subnet", request),
-            **request.given("VpcId", "CidrBlock", "AvailabilityZone", "AvailabilityZoneId"),
+            AvailabilityZone=zone_name(request),
+            **request.given("VpcId", "CidrBlock"),
         )["Subnet"]
         return subnet["SubnetId"]
 

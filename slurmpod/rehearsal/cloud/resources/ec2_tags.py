@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources.tags import tag_changes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,10 +20,8 @@ def tag_specifications(kind: str, request: ResourceRequest) -> list[Any]:
 
 def retag(request: ResourceRequest, resource_id: str, previous: Mapping[str, Any]) -> None:
     """Make the tags of an EC2 resource those of the request."""
-    tags = request.properties.get("Tags", [])
-    kept = {tag["Key"] for tag in tags}
-    gone: list[Any] = [{"Key": t["Key"]} for t in previous.get("Tags", []) if t["Key"] not in kept]
+    gone, tags = tag_changes(previous, request.properties)
     if gone:
-        request.aws.ec2.delete_tags(Resources=[resource_id], Tags=gone)
+        request.aws.ec2.delete_tags(Resources=[resource_id], Tags=[{"Key": key} for key in gone])
     if tags:
         request.aws.ec2.create_tags(Resources=[resource_id], Tags=tags)

@@ -46,9 +46,12 @@ class Vpc(Provider):
         acls = ec2.describe_network_acls(Filters=[in_vpc, {"Name": "default", "Values": ["true"]}])[
             "NetworkAcls"
         ]
+        (vpc,) = ec2.describe_vpcs(VpcIds=[physical_id])["Vpcs"]
+        blocks = vpc["CidrBlockAssociationSet"]
         return {
             "VpcId": physical_id,
             "CidrBlock": request.properties["CidrBlock"],
+            "CidrBlockAssociations": [block["AssociationId"] for block in blocks],
             "DefaultSecurityGroup": groups[0]["GroupId"],
             "DefaultNetworkAcl": acls[0]["NetworkAclId"],
         }

@@ -28,7 +28,7 @@ class Role(Provider):
             "Tags",
         }
     )
-    in_place = supported - {"Path", "RoleName", "PermissionsBoundary"}
+    in_place = supported - {"Path", "RoleName"}
 
     def create(self, request: ResourceRequest) -> str:
         """Create the role."""
@@ -53,7 +53,7 @@ class Role(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set trust policy, settings, policies and tags anew."""
+        """Set trust policy, settings, boundary, policies and tags anew."""
         iam, properties = request.aws.iam, request.properties
         iam.update_assume_role_policy(
             RoleName=physical_id,
@@ -64,6 +64,10 @@ class Role(Provider):
             Description=properties.get("Description", ""),
             MaxSessionDuration=properties.get("MaxSessionDuration", 3600),
         )
+        if boundary := properties.get("PermissionsBoundary"):
+            iam.put_role_permissions_boundary(RoleName=physical_id, PermissionsBoundary=boundary)
+        elif previous.get("PermissionsBoundary"):
+            iam.delete_role_permissions_boundary(RoleName=physical_id)
         self._set_policies(request, physical_id, previous)
         old_keys = [tag["Key"] for tag in previous.get("Tags", [])]
         iam.untag_role(RoleName=physical_id, TagKeys=old_keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources.log_encryption import require_usable_key
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
 
 if TYPE_CHECKING:
@@ -15,17 +16,22 @@ class LogGroup(Provider):
 
     type = "AWS::Logs::LogGroup"
     supported = frozenset({"KmsKeyId", "LogGroupName", "RetentionInDays", "Tags"})
-    in_place = frozenset({"RetentionInDays", "Tags"})
+    in_place = frozenset({"KmsKeyId", "RetentionInDays", "Tags"})
 
     def create(self, request: ResourceRequest) -> str:
         """Create the log group."""
         name = str(request.properties.get("LogGroupName") or request.generated_name(512))
-        key = {"kmsKeyId": request.properties["KmsKeyId"]} if _has_key(request) else {}
-        request.aws.logs.create_log_group(logGroupName=name, tags=_tags(request.properties), **key)
+        _require_usable_key(request, name)
+        request.aws.logs.create_log_group(logGroupName=name, tags=_tags(request.properties))
         return name
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Set how long events are kept."""
+        """Set the key, and how long events are kept."""
+        key = request.properties.get("KmsKeyId")
+        if key is None:
+            request.aws.logs.disassociate_kms_key(logGroupName=physical_id)
+        else:
+            request.aws.logs.associate_kms_key(logGroupName=physical_id, kmsKeyId=key)
         days = request.properties.get("RetentionInDays")
         if days is None:
             request.aws.logs.delete_retention_policy(logGroupName=physical_id)
@@ -41,7 +47,8 @@ class LogGroup(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set retention and tags anew."""
+        """Set key, retention and tags anew."""
+        _require_usable_key(request, physical_id)
         self.complete(request, physical_id)
         arn = str(self.attributes(request, physical_id)["Arn"]).removesuffix(":*")
         old, new = _tags(previous), _tags(request.properties)
@@ -56,8 +63,9 @@ class LogGroup(Provider):
         request.aws.logs.delete_log_group(logGroupName=physical_id)
 
 
-def _has_key(request: ResourceRequest) -> bool:
-    return "KmsKeyId" in request.properties
+def _require_usable_key(request: ResourceRequest, name: str) -> None:
+    if "KmsKeyId" in request.properties:
+        require_usable_key(request.aws, request.properties["KmsKeyId"], name)
 
 
 def _tags(properties: Mapping[str, Any]) -> dict[str, str]:

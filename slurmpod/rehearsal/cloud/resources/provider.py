@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slurmpod.rehearsal.cloud.cloudformation.template import ResourceDefinition, TemplateError
+from slurmpod.rehearsal.cloud.resources import schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,14 +53,30 @@ class Provider(ABC):
     """The properties that the provider honours; any other is refused by name."""
     in_place: ClassVar[frozenset[str]] = frozenset()
     """The properties that `update` can change."""
+    maps_tags: ClassVar[bool] = False
+    """Whether the type has its tags as a mapping, and not as a list of keys and values."""
+    replaced_by: ClassVar[tuple[schemas.Path, ...]] = ()
+    """Properties whose change replaces the resource, beside those that the schema names."""
 
     def check(self, definition: ResourceDefinition) -> None:
-        """Raise TemplateError for a property that would otherwise be silently ignored."""
+        """Raise TemplateError for what AWS refuses or what would otherwise be silently ignored."""
+        where = f"{definition.type} ({definition.logical_id})"
         for name in sorted(definition.properties.keys() - self.supported):
             raise TemplateError(
-                f"Property {name} of {definition.type} ({definition.logical_id}) is not supported "
-                f"by the embedded AWS; it knows {', '.join(sorted(self.supported))}"
+                f"Property {name} of {where} is not supported by the embedded AWS; "
+                f"it knows {', '.join(sorted(self.supported))}"
             )
+        for problem in schemas.extraneous_keys(definition.type, definition.properties):
+            raise TemplateError(f"Properties validation failed for {where} with message: {problem}")
+
+    def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Tell whether AWS replaces the resource for this change instead of updating it."""
+        paths = (*schemas.create_only_paths(self.type), *self.replaced_by)
+        return schemas.differs_at(old, new, paths)
+
+    def fixed(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+        """Return the names of changed properties that `update` cannot change."""
+        return sorted(set(schemas.changed_properties(old, new)) - self.in_place)
 
     @abstractmethod
     def create(self, request: ResourceRequest) -> str:
@@ -88,3 +105,7 @@ class Provider(ABC):
     @abstractmethod
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the resource and return once it is gone."""
+
+    def delete_with_snapshot(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+        """Delete the resource, and keep a snapshot of what it held."""
+        raise ProviderError(f"DeletionPolicy Snapshot is not supported for {self.type}")

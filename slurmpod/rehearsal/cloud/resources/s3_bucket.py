@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
+from slurmpod.rehearsal.cloud.resources.existence import is_there
+from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 from slurmpod.rehearsal.cloud.resources.s3_configuration import (
     encryption_configuration,
     lifecycle_configuration,
@@ -42,6 +43,8 @@ class Bucket(Provider):
         """Create the bucket."""
         name = request.properties.get("BucketName")
         name = name or request.generated_name(_NAME_LENGTH).lower()
+        if is_there(request.aws, self.type, name):  # in us-east-1, S3 makes one's own again
+            raise ProviderError(f"{name} already exists")
         region = request.aws.region
         location: Any = {"LocationConstraint": region}
         request.aws.s3.create_bucket(

@@ -28,7 +28,7 @@ class Cluster(Provider):
 
     type = "AWS::SageMaker::Cluster"
     supported = frozenset(_CREATION)
-    in_place = frozenset({"Tags"})
+    in_place = frozenset({"InstanceGroups", "NodeRecovery", "Orchestrator", "Tags"})
 
     def create(self, request: ResourceRequest) -> str:
         """Create the cluster."""
@@ -37,13 +37,7 @@ class Cluster(Provider):
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:
         """Wait until the cluster is in service; its failure message becomes the reason."""
-        while True:
-            cluster = request.aws.sagemaker.describe_cluster(ClusterName=physical_id)
-            if cluster["ClusterStatus"] == "InService":
-                return
-            if cluster["ClusterStatus"] == "Failed":
-                raise ProviderError(cluster.get("FailureMessage", "The cluster failed"))
-            time.sleep(_POLL_SECONDS)
+        _wait_until_in_service(request, physical_id)
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Look up the cluster's read-only properties."""
@@ -58,8 +52,12 @@ class Cluster(Provider):
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
-        """Set the tags anew; UpdateCluster is not part of the embedded AWS."""
-        sagemaker = request.aws.sagemaker
+        """Change groups and settings with UpdateCluster, and wait for it; set the tags anew."""
+        sagemaker, changes = request.aws.sagemaker, _changes(previous, request.properties)
+        if changes:
+            changes |= _groups_to_delete(request, physical_id)
+            sagemaker.update_cluster(ClusterName=physical_id, **changes)
+            _wait_until_in_service(request, physical_id)
         old_keys = [tag["Key"] for tag in previous.get("Tags", [])]
         sagemaker.delete_tags(ResourceArn=physical_id, TagKeys=old_keys)
         sagemaker.add_tags(ResourceArn=physical_id, Tags=request.properties.get("Tags", []))
@@ -76,3 +74,39 @@ class Cluster(Provider):
             if cluster["ClusterStatus"] == "Failed":
                 raise ProviderError(cluster.get("FailureMessage", "The deletion failed"))
             time.sleep(_POLL_SECONDS)
+
+
+def _wait_until_in_service(request: ResourceRequest, physical_id: str) -> None:
+    """Return when nothing is under way any more; raises ProviderError with what went wrong.
+
+    A cluster whose update failed is in service, as it was before, and says why it failed.
+    """
+    while True:
+        cluster = request.aws.sagemaker.describe_cluster(ClusterName=physical_id)
+        if cluster["ClusterStatus"] in ("Failed", "InService"):
+            break
+        time.sleep(_POLL_SECONDS)
+    failure = cluster.get("FailureMessage")
+    if failure or cluster["ClusterStatus"] == "Failed":
+        raise ProviderError(failure or "The cluster failed")
+
+
+def _changes(previous: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of UpdateCluster that differ."""
+    return {
+        name: properties[name]
+        for name in ("InstanceGroups", "NodeRecovery", "Orchestrator")
+        if name in properties and properties[name] != previous.get(name)
+    }
+
+
+def _groups_to_delete(request: ResourceRequest, physical_id: str) -> dict[str, list[str]]:
+    """Return UpdateCluster's argument for the groups that the template does not have any more.
+
+    The cluster tells which there are: when a failed update is taken back, not all may be.
+    """
+    wanted = {group["InstanceGroupName"] for group in request.properties["InstanceGroups"]}
+    cluster = request.aws.sagemaker.describe_cluster(ClusterName=physical_id)
+    existing = [group["InstanceGroupName"] for group in cluster["InstanceGroups"]]
+    gone = [name for name in existing if name not in wanted]
+    return {"InstanceGroupsToDelete": gone} if gone else {}

@@ -14,13 +14,15 @@ class Parameter(Provider):
     """A parameter of the parameter store."""
 
     type = "AWS::SSM::Parameter"
-    supported = frozenset({"Description", "Name", "Type", "Value"})
-    in_place = frozenset({"Description", "Type", "Value"})
+    supported = frozenset({"Description", "Name", "Tags", "Type", "Value"})
+    in_place = frozenset({"Description", "Tags", "Type", "Value"})
+    maps_tags = True
 
     def create(self, request: ResourceRequest) -> str:
         """Put the parameter."""
         name = str(request.properties.get("Name") or request.generated_name())
         self._put(request, name, overwrite=False)
+        self._tag(request, name)
         return name
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
@@ -31,10 +33,16 @@ class Parameter(Provider):
         self,
         request: ResourceRequest,
         physical_id: str,
-        previous: Mapping[str, Any],  # noqa: ARG002
+        previous: Mapping[str, Any],
     ) -> None:
-        """Put the parameter anew."""
+        """Put the parameter anew, with the tags that it has now."""
         self._put(request, physical_id, overwrite=True)
+        gone = sorted(previous.get("Tags", {}).keys() - request.properties.get("Tags", {}).keys())
+        if gone:
+            request.aws.service("ssm").remove_tags_from_resource(
+                ResourceType="Parameter", ResourceId=physical_id, TagKeys=gone
+            )
+        self._tag(request, physical_id)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the parameter."""
@@ -44,3 +52,14 @@ class Parameter(Provider):
         request.aws.service("ssm").put_parameter(
             Name=name, Overwrite=overwrite, **request.given("Description", "Type", "Value")
         )
+
+    def _tag(self, request: ResourceRequest, name: str) -> None:
+        """Set the tags, which this type, unlike most, has as a mapping."""
+        tags = [
+            {"Key": key, "Value": value}
+            for key, value in request.properties.get("Tags", {}).items()
+        ]
+        if tags:
+            request.aws.service("ssm").add_tags_to_resource(
+                ResourceType="Parameter", ResourceId=name, Tags=tags
+            )

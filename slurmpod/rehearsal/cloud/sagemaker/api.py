@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
 from slurmpod.rehearsal.cloud.sagemaker import describe
+from slurmpod.rehearsal.cloud.sagemaker.event_shapes import describe_event, list_events
 from slurmpod.rehearsal.cloud.sagemaker.listing import Entry, list_page
+from slurmpod.rehearsal.cloud.sagemaker.node_addition import NodeAddition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmpod.rehearsal.cloud.platform import Cluster
+    from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode
     from slurmpod.rehearsal.cloud.sagemaker.clusters import Clusters
+    from slurmpod.rehearsal.cloud.sagemaker.node_operations import NodeOperations
     from slurmpod.rehearsal.cloud.wire import Operation
 
 Shape = dict[str, Any]
@@ -25,22 +28,36 @@ class SageMakerApi:
     name: Final = "sagemaker"
     refusal: Final = "ValidationException"
 
-    def __init__(self, clusters: Clusters) -> None:
+    def __init__(self, clusters: Clusters, nodes: NodeOperations) -> None:
         self._clusters = clusters
         self.operations: Mapping[str, Operation] = {
             "AddTags": self._add_tags,
+            "BatchAddClusterNodes": NodeAddition(clusters).add,
+            "BatchDeleteClusterNodes": nodes.delete,
+            "BatchRebootClusterNodes": nodes.reboot,
+            "BatchReplaceClusterNodes": nodes.replace,
             "CreateCluster": self._create_cluster,
             "DeleteCluster": self._delete_cluster,
             "DeleteTags": self._delete_tags,
             "DescribeCluster": self._describe_cluster,
+            "DescribeClusterEvent": self._describe_cluster_event,
             "DescribeClusterNode": self._describe_cluster_node,
+            "ListClusterEvents": self._list_cluster_events,
             "ListClusterNodes": self._list_cluster_nodes,
             "ListClusters": self._list_clusters,
             "ListTags": self._list_tags,
+            "UpdateCluster": self._update_cluster,
+            "UpdateClusterSoftware": self._update_cluster_software,
         }
 
     def _create_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
         return {"ClusterArn": self._clusters.create(region, given).arn}
+
+    def _update_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"ClusterArn": self._clusters.update(region, given).arn}
+
+    def _update_cluster_software(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"ClusterArn": self._clusters.update_software(region, given).arn}
 
     def _delete_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
         return {"ClusterArn": self._clusters.delete(region, given["ClusterName"]).arn}
@@ -62,7 +79,7 @@ class SageMakerApi:
         _check("ListClusterNodes", given)
         cluster = self._clusters.find(region, given["ClusterName"])
         entries = [
-            Entry(node.group, node.launched_at, describe.node_summary_shape(node))
+            Entry(node.group, node.launched_at, _node_summary(node, given))
             for node in list(cluster.nodes)
             if given.get("InstanceGroupNameContains", "") in node.group
         ]
@@ -72,13 +89,25 @@ class SageMakerApi:
     def _describe_cluster_node(self, region: str, given: Mapping[str, Any]) -> Shape:
         _check("DescribeClusterNode", given)
         cluster = self._clusters.find(region, given["ClusterName"])
+        asked = given.get("NodeId"), given.get("NodeLogicalId")
+        if asked.count(None) != 1:
+            raise ServiceError("ValidationException", "Specify one of NodeId and NodeLogicalId")
         for node in list(cluster.nodes):
-            if node.instance_id == given.get("NodeId"):
+            if node.instance_id == asked[0] or node.logical_id == asked[1]:
                 return {"NodeDetails": describe.node_shape(cluster, node)}
         raise ServiceError(
             "ResourceNotFound",
-            f"Instance {given.get('NodeId')} does not exist in cluster {cluster.name}",
+            f"Instance {asked[0] or asked[1]} does not exist in cluster {cluster.name}",
         )
+
+    def _list_cluster_events(self, region: str, given: Mapping[str, Any]) -> Shape:
+        _check("ListClusterEvents", given)
+        return list_events(self._clusters.find(region, given["ClusterName"]), given)
+
+    def _describe_cluster_event(self, region: str, given: Mapping[str, Any]) -> Shape:
+        _check("DescribeClusterEvent", given)
+        cluster = self._clusters.find(region, given["ClusterName"])
+        return describe_event(cluster, given["EventId"])
 
     def _add_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
         cluster = self._clusters.find(region, given["ResourceArn"])
@@ -99,6 +128,13 @@ def _check(operation: str, given: Mapping[str, Any]) -> None:
     problems = violations("sagemaker", operation, given)
     if problems:
         raise ServiceError("ValidationException", summary(problems))
+
+
+def _node_summary(node: ClusterNode, given: Mapping[str, Any]) -> Shape:
+    shape = describe.node_summary_shape(node)
+    if given.get("IncludeNodeLogicalIds"):
+        shape["NodeLogicalId"] = node.logical_id
+    return shape
 
 
 def _tags(cluster: Cluster) -> list[Shape]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ Shape = dict[str, Any]
 _GROUP_ECHO = (
     "CapacityRequirements",
     "ExecutionRole",
-    "InstanceRequirements",
     "InstanceStorageConfigs",
     "InstanceType",
     "LifeCycleConfig",
@@ -63,7 +63,7 @@ def cluster_summary_shape(cluster: Cluster) -> Shape:
 
 def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
     """Return a node as DescribeClusterNode does."""
-    group = next(group for group in cluster.groups if group.name == node.group)
+    group = cluster.group(node.group)
     shape = {
         "InstanceGroupName": node.group,
         "InstanceId": node.instance_id,
@@ -73,7 +73,10 @@ def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
         "PrivatePrimaryIp": node.private_ip,
         "PrivateDnsHostname": node.private_dns_hostname,
         **_given(group.request, _NODE_ECHO),
+        **_software(node),
     }
+    if cluster.settings.is_continuous:
+        shape["NodeLogicalId"] = node.logical_id
     if node.interface is not None:
         shape["Placement"] = {
             "AvailabilityZone": node.interface.availability_zone,
@@ -91,19 +94,69 @@ def node_summary_shape(node: ClusterNode) -> Shape:
         "LaunchTime": node.launched_at,
         "InstanceStatus": _status(node),
         "PrivateDnsHostname": node.private_dns_hostname,
+        **_software(node),
     }
 
 
+def _software(node: ClusterNode) -> Shape:
+    return {} if node.updated_at is None else {"LastSoftwareUpdateTime": node.updated_at}
+
+
 def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
-    running = [n for n in cluster.nodes if n.group == group.name and n.status == "Running"]
+    running = [node for node in cluster.members(group.name) if node.status == "Running"]
+    image = group.request.get("ImageId")
     return {
         "InstanceGroupName": group.name,
         "CurrentCount": len(running),
         "TargetCount": group.instance_count,
         "MinCount": group.request.get("MinInstanceCount"),
-        "Status": cluster.status,
+        "Status": _group_status(cluster, group, len(running)),
+        "CurrentImageId": image,
+        "DesiredImageId": image,
+        "SoftwareUpdateStatus": cluster.software_updates.get(group.name),
+        **_instance_types(group, running),
+        **_auto_patching(group.request),
         **_given(group.request, _GROUP_ECHO),
     }
+
+
+def _group_status(cluster: Cluster, group: InstanceGroup, running: int) -> str:
+    """Return a group's own status; it differs while its smallest number of nodes is awaited."""
+    if cluster.status == "InService" and running < group.min_instance_count:
+        return "Creating"
+    return cluster.status
+
+
+def _instance_types(group: InstanceGroup, running: list[ClusterNode]) -> Shape:
+    """Return what only a group of several possible instance types has."""
+    if "InstanceRequirements" not in group.request:
+        return {}
+    counts = Counter(node.instance_type for node in running)
+    return {
+        "InstanceRequirements": {
+            "CurrentInstanceTypes": sorted(counts) or None,
+            "DesiredInstanceTypes": group.request["InstanceRequirements"]["InstanceTypes"],
+        },
+        "InstanceTypeDetails": [
+            {
+                "InstanceType": instance_type,
+                "CurrentCount": count,
+                "ThreadsPerCore": group.threads_per_core,
+            }
+            for instance_type, count in sorted(counts.items())
+        ],
+    }
+
+
+def _auto_patching(request: Mapping[str, Any]) -> Shape:
+    """Return how a group is patched; its schedule is described by another name."""
+    if "AutoPatchConfig" not in request:
+        return {}
+    config = dict(request["AutoPatchConfig"])
+    schedule = config.pop("PatchSchedule", None)
+    if schedule:
+        config |= {"CurrentPatchSchedule": schedule, "DesiredPatchSchedule": schedule}
+    return {"AutoPatchConfig": config}
 
 
 def _status(node: ClusterNode) -> Shape:

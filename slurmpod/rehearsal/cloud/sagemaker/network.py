@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from slurmpod.rehearsal.cloud.errors import ServiceError
 from slurmpod.rehearsal.cloud.platform import ClusterFailed, NetworkInterface
 
 if TYPE_CHECKING:
@@ -20,6 +21,23 @@ if TYPE_CHECKING:
 
 ADDRESSES_KEPT_AT_THE_START = 3
 """For router, DNS and later use, after the network's own address (VPC user guide)."""
+
+
+def check_network(aws: Clients, request: Mapping[str, Any]) -> None:
+    """Look up every subnet and security group of a cluster's request.
+
+    EC2's own error says which does not exist; raises ValidationException for those that do not
+    belong together.
+    """
+    cluster_vpc = _vpc_of(aws, request["VpcConfig"], "VpcConfig")
+    for group in request["InstanceGroups"]:
+        if "OverrideVpcConfig" not in group:
+            continue
+        where = f"OverrideVpcConfig of instance group {group['InstanceGroupName']}"
+        if _vpc_of(aws, group["OverrideVpcConfig"], where) != cluster_vpc:
+            raise ServiceError(
+                "ValidationException", f"{where} is not in the VPC of the cluster, {cluster_vpc}"
+            )
 
 
 class SubnetInterfaces:
@@ -77,6 +95,19 @@ class SubnetInterfaces:
         hosts = map(str, IPv4Network(subnet["CidrBlock"]).hosts())
         usable = islice(hosts, ADDRESSES_KEPT_AT_THE_START, None)
         return next(address for address in usable if address not in taken)
+
+
+def _vpc_of(aws: Clients, config: Mapping[str, Any], where: str) -> str:
+    subnets = aws.ec2.describe_subnets(SubnetIds=config["Subnets"])["Subnets"]
+    groups = aws.ec2.describe_security_groups(GroupIds=config["SecurityGroupIds"])["SecurityGroups"]
+    vpcs = {item["VpcId"] for item in (*subnets, *groups)}
+    if len(vpcs) > 1:
+        raise ServiceError(
+            "ValidationException",
+            f"Subnets and security groups of {where} are in {', '.join(sorted(vpcs))}; they must "
+            "be in one VPC",
+        )
+    return vpcs.pop()
 
 
 def _described(interface: Any, subnet: Mapping[str, Any], region: str) -> NetworkInterface:

@@ -1,4 +1,4 @@
-"""From a CreateCluster request to a cluster's groups. Pure."""
+"""From requests to clusters: CreateCluster's makes one, UpdateCluster's changes it. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
-from slurmpod.rehearsal.cloud.platform import InstanceGroup, LifeCycleConfig, VpcConfig
+from slurmpod.rehearsal.cloud.platform import (
+    AccountingDatabase,
+    ClusterSettings,
+    FileSystemMount,
+    InstanceGroup,
+    LifeCycleConfig,
+    NodeType,
+    SlurmConfig,
+    VpcConfig,
+)
 from slurmpod.rehearsal.cloud.sagemaker.rules import refusals
+from slurmpod.rehearsal.cloud.sagemaker.rules.changes import change_rules
+from slurmpod.rehearsal.cloud.sagemaker.rules.groups import types_of
+from slurmpod.rehearsal.cloud.sagemaker.rules.storage import MOUNT_PATHS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+_DATABASE_PORT = 3306
+_OPENZFS_ROOT = "/fsx"
+"""The path of an FSx for OpenZFS file system's root volume (FSx for OpenZFS user guide)."""
+_STRATEGY = "Merge"
+"""What holds where no strategy is named: the developer guide's page on migrating to the API says
+Merge, its reference says Managed."""
+_INHERITED = ("OverrideVpcConfig", "SlurmConfig", "ThreadsPerCore")
+"""What a group keeps when UpdateCluster does not mention it."""
 
 
 def check_request(request: Mapping[str, Any]) -> None:
@@ -18,14 +39,46 @@ def check_request(request: Mapping[str, Any]) -> None:
     problems = violations("sagemaker", "CreateCluster", request)
     if problems:
         raise ServiceError("ValidationException", summary(problems))
-    reasons = refusals(request)
-    if reasons:
-        raise ServiceError("ValidationException", "; ".join(reasons))
+    _refuse(refusals(request))
+
+
+def updated_request(current: Mapping[str, Any], update: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the CreateCluster request that asks for what a cluster becomes by UpdateCluster.
+
+    Raises ValidationException with everything that is wrong with the change, or with its result.
+    """
+    problems = violations("sagemaker", "UpdateCluster", update)
+    if problems:
+        raise ServiceError("ValidationException", summary(problems))
+    _refuse(list(change_rules(current, update)))
+    updated = {**current, "InstanceGroups": _updated_groups(current["InstanceGroups"], update)}
+    for name in ("NodeRecovery", "Orchestrator"):
+        if name in update:
+            updated[name] = update[name]
+    _refuse(refusals(updated))
+    return updated
 
 
 def read_groups(request: Mapping[str, Any]) -> tuple[InstanceGroup, ...]:
     """Return the groups of a request that was checked."""
     return tuple(_group(group, request["VpcConfig"]) for group in request["InstanceGroups"])
+
+
+def read_settings(request: Mapping[str, Any], cluster_id: str) -> ClusterSettings:
+    """Return what a request that was checked says about the cluster as a whole."""
+    slurm = request.get("Orchestrator", {}).get("Slurm", {})
+    database = slurm.get("AccountingDatabase")
+    return ClusterSettings(
+        is_continuous=request.get("NodeProvisioningMode") == "Continuous",
+        strategy=slurm.get("SlurmConfigStrategy", _STRATEGY),
+        accounting_database=database
+        and AccountingDatabase(
+            endpoint=database["Endpoint"],
+            port=database.get("Port", _DATABASE_PORT),
+            name=database.get("Name", f"slurm_acct_db_{cluster_id}"),
+            secret_arn=database["SecretArn"],
+        ),
+    )
 
 
 def read_vpc_config(given: Mapping[str, Any]) -> VpcConfig:
@@ -35,15 +88,38 @@ def read_vpc_config(given: Mapping[str, Any]) -> VpcConfig:
     )
 
 
+def _refuse(reasons: Sequence[str]) -> None:
+    if reasons:
+        raise ServiceError("ValidationException", "; ".join(reasons))
+
+
+def _updated_groups(
+    current: Sequence[dict[str, Any]], update: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the groups that stay, changed where the update names them, then the new ones."""
+    asked = {group["InstanceGroupName"]: group for group in update.get("InstanceGroups", [])}
+    removed = update.get("InstanceGroupsToDelete", [])
+    groups = []
+    for group in current:
+        name = group["InstanceGroupName"]
+        if name in removed:
+            continue
+        kept = {member: group[member] for member in _INHERITED if member in group}
+        groups.append({**kept, **asked.pop(name)} if name in asked else group)
+    return [*groups, *asked.values()]
+
+
 def _group(given: Mapping[str, Any], cluster_vpc: Mapping[str, Any]) -> InstanceGroup:
-    requirements = given.get("InstanceRequirements", {}).get("InstanceTypes", [""])
     return InstanceGroup(
         name=given["InstanceGroupName"],
-        instance_type=given.get("InstanceType", requirements[0]),
+        instance_type=types_of(given)[0],
         instance_count=given["InstanceCount"],
+        min_instance_count=given.get("MinInstanceCount", 0),
         execution_role_arn=given["ExecutionRole"],
         threads_per_core=given.get("ThreadsPerCore"),
         lifecycle=_lifecycle(given.get("LifeCycleConfig")),
+        slurm=_slurm(given.get("SlurmConfig")),
+        mounts=_mounts(given.get("InstanceStorageConfigs", [])),
         vpc_config=read_vpc_config(given.get("OverrideVpcConfig", cluster_vpc)),
         request=given,
     )
@@ -57,3 +133,24 @@ def _lifecycle(given: Mapping[str, Any] | None) -> LifeCycleConfig | None:
         on_create=given.get("OnCreate"),
         on_init_complete=given.get("OnInitComplete"),
     )
+
+
+def _slurm(given: Mapping[str, Any] | None) -> SlurmConfig | None:
+    if given is None:
+        return None
+    partitions = given.get("PartitionNames") or [None]
+    return SlurmConfig(NodeType(given["NodeType"]), partitions[0])
+
+
+def _mounts(configs: Sequence[Mapping[str, Any]]) -> tuple[FileSystemMount, ...]:
+    """Return the shared file systems, those of Lustre first."""
+    mounts = []
+    for kind, default_path in MOUNT_PATHS.items():
+        for config in (config[kind] for config in configs if kind in config):
+            path = config.get("MountPath", default_path)
+            if kind == "FsxLustreConfig":
+                source = f"{config['DnsName']}@tcp:/{config['MountName']}"
+                mounts.append(FileSystemMount("lustre", source, path))
+            else:
+                mounts.append(FileSystemMount("nfs", f"{config['DnsName']}:{_OPENZFS_ROOT}", path))
+    return tuple(mounts)

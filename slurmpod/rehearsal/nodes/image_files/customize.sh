@@ -8,13 +8,15 @@ units=$root/etc/systemd/system
 
 copy_files() {
     cp -R --no-preserve=mode,ownership "$files/." "$root/"
-    chmod 755 "$root/usr/sbin/mount.lustre" "$root/usr/local/sbin/wait-until-serving"
+    chmod 755 "$root/usr/sbin/mount.lustre" "$root/usr/sbin/mount.nfs" \
+        "$root/usr/local/sbin/wait-until-serving" "$root/usr/local/bin/aws"
+    ln -s mount.nfs "$root/usr/sbin/mount.nfs4"
     chmod 440 "$root/etc/sudoers.d/90-ubuntu"
 }
 
-# HyperPod starts nothing of Slurm and no database: lifecycle scripts do.
+# HyperPod starts nothing of Slurm, no database and no metrics: lifecycle scripts do.
 disable_services() {
-    for service in sackd slurmctld slurmd slurmdbd mariadb; do
+    for service in sackd slurmctld slurmd slurmdbd mariadb prometheus prometheus-node-exporter; do
         rm -f "$units/multi-user.target.wants/$service.service"
     done
     rm -f "$units"/timers.target.wants/*
@@ -47,12 +49,23 @@ arrange_slurm() {
     plugins=$(echo "$root"/usr/lib/*/slurm-wlm)
     ln -s "${plugins#"$root"}" "$slurm/lib"
     rm -r "$root/etc/slurm"
-    mkdir "$slurm/etc"
+    mkdir -p "$slurm/etc"
     ln -s /opt/slurm/etc "$root/etc/slurm"
     for folder in var/spool/slurmctld var/spool/slurmd var/log/slurm; do
         mkdir -p "$root/$folder"
         chroot "$root" chown slurm: "/$folder"
     done
+}
+
+# The srun option --auto-resume, made with the headers of this very Slurm. tcc leaves out the note
+# that no executable stack is needed, and glibc loads nothing without it.
+build_plugin() {
+    cp "$(dirname "$0")/auto_resume.c" "$root/tmp/"
+    plugin=/opt/slurm/lib/auto_resume.so
+    chroot "$root" tcc -shared -Wall -Werror -o "$plugin" /tmp/auto_resume.c
+    chroot "$root" patchelf --clear-execstack "$plugin"
+    rm "$root/tmp/auto_resume.c"
+    install -m 666 /dev/null "$root/var/log/aws/clusters/autoresume.log" # users' steps write there
 }
 
 make_users_and_folders() {
@@ -74,4 +87,5 @@ disable_services
 mask_units
 arrange_slurm
 make_users_and_folders
+build_plugin
 remove_identity

@@ -1,0 +1,94 @@
+"""From nothing to a cluster whose workers are all idle: with our lifecycle scripts, and without.
+
+Both sides have the same nodes, image, munge key and slurm.conf, and take turns.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from benchmarks.clusters import bare_slurm, make, our_scripts, reports, upload
+from benchmarks.measure import Row
+from slurmpod.rehearsal.nodes.door import Door
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tests.rehearsal.hyperpod_lab import HyperPodLab
+
+RUNS = {2: 3, 16: 3, 64: 1}
+"""How often clusters with so many workers are made, on each side."""
+
+
+@dataclass(frozen=True)
+class BringUp:
+    """The creation of one cluster: its seconds, connections that left it, and seconds of steps."""
+
+    seconds: float
+    connections: int
+    steps: Mapping[str, Sequence[float]]
+
+
+def bring_up_rows(lab: HyperPodLab, runs: Mapping[int, int] = RUNS) -> Iterable[Row]:
+    """Make clusters of every size, in turn with and without our scripts."""
+    largest = max(runs)
+    for workers in runs:
+        bare, ours = [], []
+        for _ in range(runs[workers]):
+            bare.append(_bring_up(lab, workers, bare_slurm(lab, workers)))
+            ours.append(_bring_up(lab, workers, our_scripts(lab, workers)))
+        yield Row(
+            f"nothing to all idle, {workers} workers{_downloads(ours, workers)}",
+            statistics.median(each.seconds for each in ours),
+            "bare Slurm",
+            statistics.median(each.seconds for each in bare),
+            "ratio <= 1.5" if workers == largest else "",
+        )
+        if workers == largest:
+            yield from _step_rows(ours[-1].steps)
+
+
+def _downloads(runs: Sequence[BringUp], workers: int) -> str:
+    connections = max(each.connections for each in runs)
+    return f", {connections / (workers + 1):.1f} connections out of each node"
+
+
+def _step_rows(steps: Mapping[str, Sequence[float]]) -> Iterable[Row]:
+    medians = {name: statistics.median(seconds) for name, seconds in steps.items()}
+    for name in sorted(medians, key=lambda name: -medians[name]):
+        yield Row(f"step {name}, median of its {len(steps[name])} nodes", medians[name])
+
+
+def _bring_up(lab: HyperPodLab, workers: int, files: Mapping[str, str]) -> BringUp:
+    """Make a cluster, measure that, and take it away again."""
+    uri = upload(lab, files)
+    with _connections() as connections:
+        started = time.monotonic()
+        name = make(lab, workers, uri)
+        seconds = time.monotonic() - started
+    steps = defaultdict(list)
+    for report in reports(lab, name):
+        for step in report["steps"]:
+            steps[step["step"]].append(step["seconds"])
+    lab.delete(name)
+    return BringUp(seconds, len(connections), steps)
+
+
+@contextmanager
+def _connections() -> Iterator[list[None]]:
+    """Count what nodes connect to outside of their network; all that there is, is AWS."""
+    made: list[None] = []
+    connect = Door._connect  # noqa: SLF001  # nobody else needs to be told
+
+    def counted(door: Door, inside: Any) -> None:
+        made.append(None)
+        connect(door, inside)
+
+    with patch.object(Door, "_connect", counted):
+        yield made

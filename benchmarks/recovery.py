@@ -1,0 +1,115 @@
+"""From a worker's power cut to the next step of the training that it took part in.
+
+With `srun --auto-resume=1`, HyperPod replaces the node and the step goes on in the same job. Slurm
+alone, with HyperPod's settings, waits for SlurmdTimeout and requeues the job onto a spare node.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.clusters import make, our_scripts, upload
+from benchmarks.measure import Row
+from tests.rehearsal.hyperpod_lab import hostname
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slurmpod.rehearsal.shell import Shell
+    from tests.rehearsal.hyperpod_lab import HyperPodLab
+
+FOLDER = "/fsx/ubuntu"
+LOG = f"{FOLDER}/training.log"
+STEPS_BEFORE = 70
+PATIENCE_SECONDS = 1200
+
+TRAINING = f"""\
+#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=1 --exclusive --partition=cpu
+#SBATCH --requeue --open-mode=append --output={LOG}
+srun {{option}} bash -c '
+[ "$SLURM_PROCID" = 0 ] || exec sleep infinity
+cd {FOLDER}
+step=$(cat checkpoint 2>/dev/null || echo 0)
+echo "begins after $step"
+while sleep 0.1; do
+    step=$((step + 1))
+    echo "step $step"
+    [ $((step % 50)) != 0 ] || {{{{ echo $step >checkpoint.new && mv checkpoint.new checkpoint; }}}}
+done'
+"""
+"""A training in ten steps a second, which saves every fifty: how long a step takes is no matter."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How long nothing was trained, and how many steps were trained twice."""
+
+    seconds: float
+    steps_lost: int
+
+
+def recovery_rows(lab: HyperPodLab) -> Iterable[Row]:
+    """Cut the power of a worker of two clusters, one after the other."""
+    resumed = _recovery(lab, workers=2, option="--auto-resume=1", recovery="Automatic")
+    requeued = _recovery(lab, workers=3, option="", recovery="None")
+    lost = f"{resumed.steps_lost} steps trained twice, {requeued.steps_lost} when requeued"
+    yield Row(
+        f"power cut to next step of training ({lost})",
+        resumed.seconds,
+        "Slurm with --requeue",
+        requeued.seconds,
+    )
+
+
+def _recovery(lab: HyperPodLab, *, workers: int, option: str, recovery: str) -> Recovery:
+    uri = upload(lab, our_scripts(lab, workers))
+    name = make(lab, workers, uri, NodeRecovery=recovery)
+    head = lab.shell(name, "head")
+    job = head.run(["sbatch", "--parsable"], stdin=TRAINING.format(option=option))
+    _until(lambda: _last_step(head) >= STEPS_BEFORE)
+    used = head.run(["squeue", "--noheader", "--format=%N", f"--jobs={job}"])
+    hosts = head.run(["scontrol", "show", "hostnames", used]).split()
+    batch_host = head.run(["squeue", "--noheader", "--format=%B", f"--jobs={job}"])
+    names = [hostname(node) for node in lab.nodes(name, "cpu")]
+    victim = next(each for each in names if each in hosts and each != batch_host)
+    started = time.monotonic()
+    lab.machines.power_cut(victim)
+    _until(lambda: len(_beginnings(head)) > 1 and _last_step(head) > _beginnings(head)[-1])
+    seconds = time.monotonic() - started
+    before = _log(head).rpartition("begins after")[0]
+    lost = _steps(before)[-1] - _beginnings(head)[-1]
+    head.run(["scancel", job])
+    head.run(["rm", "-f", LOG, f"{FOLDER}/checkpoint"])
+    lab.delete(name)
+    return Recovery(seconds, lost)
+
+
+def _log(head: Shell) -> str:
+    return head.run(["sh", "-c", f"cat {LOG} 2>/dev/null || true"])
+
+
+def _beginnings(head: Shell) -> list[int]:
+    """Return after which step each life of the training began."""
+    lines = _log(head).splitlines()
+    return [int(line.rpartition(" ")[2]) for line in lines if line.startswith("begins after ")]
+
+
+def _last_step(head: Shell) -> int:
+    """Return the last step of the present life; 0 before its first one."""
+    return next(reversed(_steps(_log(head).rpartition("begins after")[2])), 0)
+
+
+def _steps(log: str) -> list[int]:
+    lines = log.splitlines()
+    return [int(line.rpartition(" ")[2]) for line in lines if line.startswith("step ")]
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"no recovery within {PATIENCE_SECONDS} s")
+        time.sleep(0.1)

@@ -1,0 +1,19 @@
+"""What a collector is: a part of the node's metrics, and when the node has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slurmpod_exporter.exposition import Sample
+    from slurmpod_exporter.host import Host
+
+
+class Collector(NamedTuple):
+    """`is_present` tells whether a node has what `collect` reads; that raises CollectorFailed."""
+
+    name: str
+    is_present: Callable[[Host], bool]
+    collect: Callable[[Host], Iterator[Sample]]

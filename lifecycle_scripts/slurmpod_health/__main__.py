@@ -1,0 +1,84 @@
+"""`slurmpod-health`: check this worker and print a table; ends with status 3 for a bad node.
+
+`--prolog` and `--epilog` are for Slurm: a bad node drains itself, and a job that was about to start
+there waits for another one. `--resume` lets a node that is good again take jobs, if it was this
+program that had drained it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import syslog
+from typing import TYPE_CHECKING
+
+from slurmpod_health import slurm
+from slurmpod_health.checks import run_checks
+from slurmpod_health.expectations import Expectations
+from slurmpod_health.finding import Verdict
+from slurmpod_health.probe import ProbeFailed
+from slurmpod_health.table import reason, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod_health.finding import Finding
+
+UNHEALTHY = 3
+"""No other end of this program says anything about the node: Slurm must not drain for it."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask for, and return the exit status."""
+    options = _options(arguments)
+    expected = Expectations.load()
+    findings = run_checks(expected)
+    why = reason(findings)
+    if options.prolog or options.epilog:
+        _log(findings)
+        if why:
+            _out_of_service(expected.node, why, job=_job() if options.prolog else "")
+    else:
+        sys.stdout.write(table(findings))
+        if options.resume and not why and slurm.resume(expected.node):
+            sys.stdout.write(f"{expected.node} takes jobs again\n")
+    return UNHEALTHY if why else 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="slurmpod-health", description="Check this worker.")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--prolog", action="store_true", help="as Slurm calls it before a job")
+    ways.add_argument("--epilog", action="store_true", help="as Slurm calls it after a job")
+    ways.add_argument(
+        "--resume", action="store_true", help="undo a drain of its own, if all is good"
+    )
+    return parser.parse_args(arguments)
+
+
+def _job() -> str:
+    return os.environ.get("SLURM_JOB_ID", "")
+
+
+def _out_of_service(node: str, why: str, *, job: str) -> None:
+    """Drain the node; let `job` start elsewhere, which Slurm does only for batch jobs."""
+    try:
+        if slurm.drain(node, why):
+            syslog.syslog(syslog.LOG_ERR, f"{node} drains itself: {why}")
+        if job:
+            slurm.requeue(job)
+    except ProbeFailed as error:
+        syslog.syslog(syslog.LOG_WARNING, f"scontrol: {error}")
+
+
+def _log(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        if finding.verdict is not Verdict.GOOD:
+            text = f"{finding.check} is {finding.verdict.value}: {finding.detail}"
+            syslog.syslog(syslog.LOG_WARNING, text)
+
+
+if __name__ == "__main__":
+    syslog.openlog("slurmpod-health")
+    sys.exit(main(sys.argv[1:]))

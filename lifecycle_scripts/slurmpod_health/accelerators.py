@@ -1,0 +1,58 @@
+"""The accelerators that the driver knows, against the catalog's number.
+
+nvidia-smi(1) lists a GPU per line; neuron-ls (AWS Neuron, Neuron LS user guide) lists a device per
+object. Where the tool is missing, or does not answer in time, the drivers' device files are counted
+instead. A tool that ends badly may have listed all of them before it warns of something else:
+nvidia-smi does so for a damaged infoROM, with which jobs run.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
+
+if TYPE_CHECKING:
+    from slurmpod_health.expectations import Expectations
+
+NAME = "accelerators"
+SECONDS = 4.0
+TOOLS = {
+    "gpu": (("/usr/bin/nvidia-smi", "--list-gpus"), r"^GPU \d+:"),
+    "neuron": (("/opt/aws/neuron/bin/neuron-ls", "--json-output"), r'"neuron_device"\s*:'),
+}
+DEVICE_FILES = {"gpu": "nvidia[0-9]*", "neuron": "neuron[0-9]*"}
+
+
+def check(expected: Expectations) -> Finding | None:
+    """Count the accelerators; None for a node that has none."""
+    if not expected.accelerators:
+        return None
+    found, doubt = _count(expected.accelerator_kind)
+    if found < expected.accelerators:
+        detail = f"{found} of {expected.accelerators} accelerators"
+        return Finding(NAME, Verdict.BAD, f"{detail} ({doubt})" if doubt else detail)
+    if doubt:
+        return Finding(NAME, Verdict.REPORTED, doubt)
+    return Finding(NAME, Verdict.GOOD, f"{found} accelerators")
+
+
+def _count(kind: str) -> tuple[int, str]:
+    """Return the number of accelerators, and what casts doubt on it."""
+    command, pattern = TOOLS[kind]
+    try:
+        listed, doubt = probe(*command, seconds=SECONDS), ""
+    except ProbeMissing:
+        return _device_files(kind), ""
+    except ProbeTimedOut as error:
+        return _device_files(kind), f"{Path(command[0]).name}: {error}"
+    except ProbeFailed as error:
+        listed, doubt = error.said, f"{Path(command[0]).name}: {error}"
+    return len(re.findall(pattern, listed, re.MULTILINE)), doubt
+
+
+def _device_files(kind: str) -> int:
+    return len(list(Path("/dev").glob(DEVICE_FILES[kind])))

@@ -1,0 +1,51 @@
+"""All checks of a node, side by side: together they take as long as the slowest of them."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slurmpod_health import accelerators, clock, efa, folders, root_disk
+from slurmpod_health.finding import Finding, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from slurmpod_health.expectations import Expectations
+
+
+def run_checks(expected: Expectations) -> tuple[Finding, ...]:
+    """Return what was found, in the order of the checks; what this node has not is left out."""
+    checks = _checks(expected)
+    found: list[Finding | None] = [None] * len(checks)
+
+    def work(index: int) -> None:
+        found[index] = _safely(checks[index])
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(checks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return tuple(finding for finding in found if finding)
+
+
+def _checks(expected: Expectations) -> Sequence[Callable[[], Finding | None]]:
+    scratch = expected.scratch
+    return (
+        partial(accelerators.check, expected),
+        partial(efa.check, expected),
+        *([partial(folders.check_scratch, scratch, expected.node)] if scratch else []),
+        *(partial(folders.check_shared, each, expected.node) for each in expected.shared_folders),
+        partial(root_disk.check, expected),
+        clock.check,
+    )
+
+
+def _safely(check: Callable[[], Finding | None]) -> Finding | None:
+    """Run a check; one that fails by itself is reported, and drains nobody."""
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001  # whatever it is, it says nothing about the node
+        return Finding("health check", Verdict.REPORTED, f"{type(error).__name__}: {error}")

@@ -1,0 +1,29 @@
+"""The EFA interfaces that the kernel knows, against the catalog's number.
+
+None at all is how a group without EFA looks, whose nodes are all alike: it is only reported. That
+some are missing is a fault of the node.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod_health.finding import Finding, Verdict
+
+if TYPE_CHECKING:
+    from slurmpod_health.expectations import Expectations
+
+NAME = "efa"
+DEVICES = Path("/sys/class/infiniband")
+
+
+def check(expected: Expectations) -> Finding | None:
+    """Count the interfaces; None for a type that has none."""
+    if not expected.efa_interfaces:
+        return None
+    found = len(list(DEVICES.iterdir())) if DEVICES.is_dir() else 0
+    if found >= expected.efa_interfaces:
+        return Finding(NAME, Verdict.GOOD, f"{found} EFA interfaces")
+    verdict = Verdict.BAD if found else Verdict.REPORTED
+    return Finding(NAME, verdict, f"{found} of {expected.efa_interfaces} EFA interfaces")

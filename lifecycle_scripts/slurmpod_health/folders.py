@@ -1,0 +1,74 @@
+"""Folders that jobs write to: the node's own scratch, and the file systems that all nodes share.
+
+A shared file system that is not mounted on this node is the node's fault: jobs would write to its
+root disk. One that is mounted, but full or without an answer, is everybody's. Scratch that jobs
+have filled up is no fault of the node either: one node after the other would drain.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
+
+if TYPE_CHECKING:
+    from slurmpod_health.expectations import SharedFolder
+
+SECONDS = 2.0
+MOUNTS = Path("/proc/self/mounts")
+FULL = "No space left on device"
+WRITE = """\
+export LC_ALL=C
+file=$(mktemp --dry-run -- "$1/.slurmpod-health-$2.XXXXXXXX") || exit
+dd if=/dev/zero of="$file" bs=512 count=1 conv=excl status=none
+status=$?
+rm -f -- "$file"
+exit $status
+"""
+"""Users may write there, too: root makes a file that was not there, and follows no link of theirs.
+
+Its name is another each time, as the checks of several jobs may run at once.
+"""
+
+
+def check_scratch(folder: str, node: str) -> Finding:
+    """See whether scratch is a disk that takes data; one that is slow or full is only told."""
+    name = f"scratch {folder}"
+    if not is_mounted(folder):
+        return Finding(name, Verdict.BAD, f"{folder} is not mounted")
+    return _write(name, folder, node, at_fault=Verdict.BAD)
+
+
+def check_shared(folder: SharedFolder, node: str) -> Finding:
+    """See whether a shared file system is mounted and takes data; entering it mounts it."""
+    name = f"shared {folder.path}"
+    try:
+        probe("stat", "--file-system", f"{folder.path}/.", seconds=SECONDS)
+    except ProbeTimedOut as error:
+        return Finding(name, Verdict.REPORTED, f"{folder.path}: {error}")
+    except ProbeFailed as error:
+        verdict = Verdict.REPORTED if is_mounted(folder.path) else Verdict.BAD
+        return Finding(name, verdict, f"{folder.path} cannot be entered: {error}")
+    if not is_mounted(folder.path):
+        return Finding(name, Verdict.BAD, f"{folder.path} is not mounted")
+    if not folder.writable:
+        return Finding(name, Verdict.GOOD, "mounted")
+    return _write(name, folder.path, node, at_fault=Verdict.REPORTED)
+
+
+def is_mounted(folder: str) -> bool:
+    """Tell whether something is mounted at a folder, and not only waits for its first use."""
+    lines = (line.split() for line in MOUNTS.read_text(encoding="utf-8").splitlines())
+    return any(fields[1] == folder and fields[2] != "autofs" for fields in lines)
+
+
+def _write(name: str, folder: str, node: str, *, at_fault: Verdict) -> Finding:
+    try:
+        probe("sh", "-c", WRITE, "sh", folder, node, seconds=SECONDS)
+    except ProbeFailed as error:
+        is_busy = isinstance(error, ProbeTimedOut) or FULL in str(error)
+        verdict = Verdict.REPORTED if is_busy else at_fault
+        return Finding(name, verdict, f"{folder} cannot be written: {error}")
+    return Finding(name, Verdict.GOOD, "writable")

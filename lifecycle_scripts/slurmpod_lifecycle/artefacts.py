@@ -1,0 +1,106 @@
+"""Packages that the environment names because images may lack them: fetched, checked, installed.
+
+They come from the environment's own bucket, where `slurmpod artefacts mirror` puts them, or from
+where they are published if the network lets the node out. Nothing of them runs before its checksum
+is the one that the environment pins.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
+from slurmpod_lifecycle.packages import install_file
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.machine import Machine
+    from slurmpod_lifecycle.node import Node
+    from slurmpod_lifecycle.node_options import Artefact
+
+CACHE = "/var/cache/slurmpod"
+KERNEL_NAMES = {"aarch64": "arm64"}
+"""What `uname` calls architectures that EC2 calls otherwise."""
+
+MIRROR = "run 'slurmpod artefacts mirror' for this environment"
+REACH = "check that the execution role may read the environment's bucket, and the node's way to it"
+NO_SUCH_FILE = r"\(404\)|error: 404"
+"""How the AWS CLI and curl say so; without s3:ListBucket it would be 403."""
+
+CURL = ("curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=https")
+
+
+def install_artefact(node: Node, name: str) -> bool:
+    """Install what the environment calls `name`, and tell whether it names that at all.
+
+    Only what is for this node's architecture counts. Raises StepFailed for a file with another
+    checksum or one that is nowhere, NotYet where the network or another installation is in the way.
+    """
+    artefact = _named(node, name)
+    if artefact is None:
+        return False
+    install_file(node.machine, _fetched(node, artefact), fix=f"look at what {name} depends on")
+    return True
+
+
+def _named(node: Node, name: str) -> Artefact | None:
+    found = [each for each in node.settings.node.artefacts if each.name == name]
+    if not found:
+        return None
+    architecture = _architecture(node)
+    return next((each for each in found if each.architecture == architecture), None)
+
+
+def _architecture(node: Node) -> str:
+    if node.hardware:
+        return node.hardware.architecture
+    kernel = node.machine.run("uname", "--machine").strip()
+    return KERNEL_NAMES.get(kernel, kernel)
+
+
+def _fetched(node: Node, artefact: Artefact) -> str:
+    """Return the path of the file on this node; what an earlier run has fetched is kept."""
+    machine, path = node.machine, f"{CACHE}/{artefact.sha256}.deb"
+    if _checksum(machine, path) == artefact.sha256:
+        return path
+    partial = f"{path}.part"
+    machine.run("mkdir", "-p", CACHE)
+    source = _download(node, artefact, partial)
+    found = _checksum(machine, partial)
+    if found != artefact.sha256:
+        machine.run("rm", "-f", partial)
+        reason = f"{source} has the SHA-256 {found}, not {artefact.sha256}"
+        raise StepFailed(reason, "find out who changed it, then write the right one down")
+    machine.run("mv", partial, path)
+    return path
+
+
+def _download(node: Node, artefact: Artefact, path: str) -> str:
+    """Fetch the file to `path` and return whence it came."""
+    quietly = ("--region", node.settings.region, "--only-show-errors")
+    try:
+        node.machine.run("aws", "s3", "cp", *quietly, artefact.mirror, path, fix=REACH)
+    except CommandFailed as error:
+        if not node.settings.node.has_way_out:
+            raise _final_if_missing(error, MIRROR) from None
+    else:
+        return artefact.mirror
+    try:
+        node.machine.run(*CURL, "--output", path, artefact.url, fix=MIRROR)
+    except CommandFailed as error:
+        raise _final_if_missing(error, f"correct its url, or {MIRROR}") from None
+    return artefact.url
+
+
+def _final_if_missing(error: CommandFailed, fix: str) -> StepFailed:
+    """Return a failure for good where the server knows no such file: waiting brings none."""
+    if re.search(NO_SUCH_FILE, error.reason):
+        return StepFailed(error.reason, fix)
+    return NotYet(error.reason, error.fix)
+
+
+def _checksum(machine: Machine, path: str) -> str:
+    """Return the SHA-256 of a file; empty where there is none."""
+    if not machine.succeeds("test", "-f", path):
+        return ""
+    return machine.run("sha256sum", path).partition(" ")[0]

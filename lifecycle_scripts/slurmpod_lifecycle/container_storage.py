@@ -1,0 +1,76 @@
+"""Where containers lie on a node, and what enroot and Docker have to be told about it.
+
+The root disk is too small for images: the fastest disk that the node has takes them. Settings are
+those of enroot's configuration.md and of Docker's daemon.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle.mounts import source_at
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
+DISKS = ("/opt/dlami/nvme", "/opt/sagemaker")
+"""The image's folders for NVMe and for the group's own volume, fastest first."""
+
+ROOT = "/var/lib/containers"
+FOLDERS = {
+    "ENROOT_RUNTIME_PATH": "runtime/user-$(id -u)",
+    "ENROOT_DATA_PATH": "data/user-$(id -u)",
+    "ENROOT_CACHE_PATH": "cache/user-$(id -u)",
+    "ENROOT_TEMP_PATH": "tmp",
+}
+"""Per user, as enroot runs as the user; only root's own folders are above them."""
+
+
+def disk_of(node: Node) -> str | None:
+    """Return the folder of the fastest disk; None where there is only the root disk."""
+    places = (node.settings.node.scratch_path, *DISKS)
+    return next((each for each in places if each and source_at(node.machine, each)), None)
+
+
+def base_of(node: Node) -> str:
+    """Return the folder of all containers: on the fastest disk, or else on the root disk."""
+    return disk_of(node) or ROOT
+
+
+def enroot_folders(base: str) -> tuple[str, ...]:
+    """Return the folders below which every user may make some."""
+    return tuple(f"{base}/enroot/{path.partition('/')[0]}" for path in FOLDERS.values())
+
+
+def enroot_conf(text: str, base: str) -> str:
+    """Return enroot.conf with our folders at its end; all other settings stay."""
+    kept = [line for line in text.splitlines() if line and line.split()[0] not in FOLDERS]
+    ours = [f"{name} {base}/enroot/{path}" for name, path in FOLDERS.items()]
+    return "".join(f"{line}\n" for line in [*kept, *ours])
+
+
+def has_own_enroot_folders(text: str, base: str) -> bool:
+    """Tell whether enroot.conf as the image has it keeps containers on the disk at `base`."""
+    paths = re.findall(r"^ENROOT_DATA_PATH\s+(\S.*?)\s*$", text, re.MULTILINE)
+    ours = f"{base}/enroot/{FOLDERS['ENROOT_DATA_PATH']}"
+    return any(path.startswith(f"{base}/") and path != ours for path in paths)
+
+
+def docker_conf(text: str, base: str) -> str:
+    """Return Docker's daemon.json with a folder for its data, unless it names one.
+
+    Raises ValueError for a file that is no JSON object.
+    """
+    settings = json.loads(text or "{}")
+    if not isinstance(settings, dict):
+        raise ValueError("not an object")  # noqa: TRY004  # as for any other text that is no JSON
+    if "data-root" in settings:
+        return text
+    return json.dumps({**settings, "data-root": f"{base}/docker"}, indent=2) + "\n"
+
+
+def tmpfiles(base: str) -> str:
+    """Return what makes the folders again at boot, when an NVMe disk is empty (tmpfiles.d(5))."""
+    return "".join(f"d {folder} 1777 root root -\n" for folder in enroot_folders(base))

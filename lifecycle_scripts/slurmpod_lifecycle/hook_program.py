@@ -1,0 +1,103 @@
+"""A program of the user's: its output goes on as it comes, its time is limited.
+
+When time is up it is killed with everything that it has started, also what has left its session:
+what hangs is seldom the program itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+LAST_WORDS_SECONDS = 1.0
+"""How long its output is read after its end: what it has left running may keep the pipe open."""
+
+
+def run_program(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: str,
+    timeout_seconds: float,
+    say: Callable[[str], None],
+) -> int | None:
+    """Run a command and `say` each line of its output; return its exit status, None if killed.
+
+    Raises OSError when it cannot be started.
+    """
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
+    assert process.stdout  # noqa: S101  # opened as a pipe
+    reader = threading.Thread(target=_pass_on, args=(process.stdout, say), daemon=True)
+    reader.start()
+    try:
+        return process.wait(timeout_seconds)
+    except subprocess.TimeoutExpired:
+        _kill_all(process)
+        return None
+    finally:
+        reader.join(LAST_WORDS_SECONDS)
+
+
+def _pass_on(output: IO[str], say: Callable[[str], None]) -> None:
+    for line in output:
+        if line.strip():
+            say(line.rstrip())
+
+
+def _kill_all(process: subprocess.Popen[str]) -> None:
+    """Stop a process and its descendants until no new ones appear, then kill all of them."""
+    stopped: set[int] = set()
+    while new := descendants(process.pid, _processes()) - stopped:
+        for pid in new:
+            _send(pid, signal.SIGSTOP)
+        stopped |= new
+    for pid in stopped:
+        _send(pid, signal.SIGKILL)
+    process.wait()
+
+
+def descendants(root: int, processes: Iterable[tuple[int, int, int]]) -> set[int]:
+    """Return `root`, who is in its session, and the children of all these.
+
+    `processes` are (process, parent, session).
+    """
+    known = list(processes)
+    found = {root}
+    while True:
+        more = {pid for pid, parent, session in known if parent in found or session == root}
+        if more <= found:
+            return found
+        found |= more
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = file.read_text(errors="replace")
+        except OSError:  # it has ended
+            continue
+        _, parent, _, session = text.rpartition(")")[2].split()[:4]
+        yield int(file.parent.name), int(parent), int(session)
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

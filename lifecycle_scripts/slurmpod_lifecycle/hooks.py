@@ -1,0 +1,115 @@
+"""Scripts of the user's own, before and after all steps of a node.
+
+They run as root, in the folder of the bundle, with the variables of `variables`. What they print is
+in the log, and one that fails or hangs fails the node, as a step of ours would.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.runner import log
+from slurmpod_lifecycle.settings import SETTINGS, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slurmpod_lifecycle.node import Node
+
+BUNDLE = SETTINGS.parent
+KILL_SECONDS = 30.0
+"""What the runner waits beyond a hook's own time, in which the hook is killed."""
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Hook(NodeStep):
+    """A script of the user's, run whenever the steps are: it has to bear repetition itself."""
+
+    roles = frozenset(Role)
+    when: ClassVar[str]
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.timeout_seconds = node.settings.step_timeout_seconds + KILL_SECONDS
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment has such a script for this role."""
+        return super().applies_to(node) and cls.when in _hooks(node)
+
+    def apply(self) -> str:
+        """Run it; raises StepFailed, with its last line, when it fails or takes too long."""
+        node, path = self.node, str(BUNDLE / _hooks(self.node)[self.when])
+        limit = node.settings.step_timeout_seconds
+        said = ["it said nothing"]
+
+        def say(line: str) -> None:
+            said[:] = [line]
+            log.info("%s: %s", self.name, line)
+
+        status = node.machine.run_program(
+            [*interpreter(node.machine.read(path) or ""), path],
+            environment=variables(node, self.when),
+            folder=str(BUNDLE),
+            timeout_seconds=limit,
+            say=say,
+        )
+        if status == 0:
+            return f"ran {_hooks(node)[self.when]}"
+        how = f"did not end within {limit} s" if status is None else f"ended with status {status}"
+        reason = f"{_hooks(node)[self.when]} {how}: {said[0]}"
+        raise StepFailed(reason, f"correct the script of lifecycle.hooks.{node.role.value}")
+
+
+class HookBefore(Hook):
+    """The script that comes before all steps but the one that finds out who the node is."""
+
+    name = "hook_before"
+    when = "before"
+
+
+class HookAfter(Hook):
+    """The script that comes after all other steps."""
+
+    name = "hook_after"
+    when = "after"
+
+
+def with_hooks(node: Node, steps: Sequence[NodeStep]) -> tuple[NodeStep, ...]:
+    """Return the steps of a node with the hooks that it has, one before and one after all."""
+    before = [HookBefore(node)] if HookBefore.applies_to(node) else []
+    after = [HookAfter(node)] if HookAfter.applies_to(node) else []
+    for step in steps:
+        step.needs = (*step.needs, *(each.name for each in before))
+    for last in after:
+        last.needs = tuple(each.name for each in (*before, *steps))
+    return (*before, *steps, *after)
+
+
+def interpreter(text: str) -> list[str]:
+    """Return what runs a script, by its first line; S3 does not keep that a file may be run."""
+    return text.partition("\n")[0].removeprefix("#!").strip().split(maxsplit=1)
+
+
+def variables(node: Node, when: str) -> Mapping[str, str]:
+    """Return the whole environment of a hook: docs/lifecycle.md promises it."""
+    return {
+        "PATH": PATH,
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "SLURMPOD_WHEN": when,
+        "SLURMPOD_CLUSTER": node.settings.cluster_name,
+        "SLURMPOD_REGION": node.settings.region,
+        "SLURMPOD_ROLE": node.role.value,
+        "SLURMPOD_GROUP": node.instance.group,
+        "SLURMPOD_NODE_NAME": node.name,
+        "SLURMPOD_INSTANCE_ID": node.instance.id,
+        "SLURMPOD_ADDRESS": node.instance.address,
+    }
+
+
+def _hooks(node: Node) -> Mapping[str, str]:
+    return node.settings.node.hooks.get(node.role.value, {})

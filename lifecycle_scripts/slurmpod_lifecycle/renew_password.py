@@ -1,0 +1,58 @@
+"""`python3 -m slurmpod_lifecycle.renew_password`: give slurmdbd the password that the secret has.
+
+RDS changes the password of its user every seven days, in the server and in the secret, and tells
+nobody. slurmdbd reads its configuration when it starts. A timer runs this; job records wait in
+slurmctld meanwhile, which sends them when slurmdbd is back.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from slurmpod_lifecycle import slurm, units
+from slurmpod_lifecycle.database import account_lines, credentials
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.settings import SETTINGS, load_settings
+
+ACCOUNT_LINE = re.compile(r"\s*Storage(User|Pass)\s*=", re.IGNORECASE)
+
+
+def main(machine: Machine) -> int:
+    """Look at the secret, change slurmdbd.conf if need be, and return the exit status."""
+    try:
+        database = load_settings(SETTINGS).database
+        if database and renew(machine, account_lines(credentials(machine, database))):
+            sys.stdout.write("slurmdbd was started again with what the secret says now\n")
+    except StepFailed as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def renew(machine: Machine, account: str) -> bool:
+    """Make slurmdbd connect as `account` says; tell whether it had to be started again.
+
+    It is also started again when it failed: a start may have met the moment in which the server had
+    the new password and the secret the old one.
+    """
+    text = machine.read(slurm.SLURMDBD_CONF)
+    if text is None:
+        return False
+    renewed = with_account(text, account)
+    changed = machine.write(slurm.SLURMDBD_CONF, renewed, mode=0o600, owner=slurm.USER)
+    if not changed and not machine.succeeds("systemctl", "is-failed", "--quiet", "slurmdbd"):
+        return False
+    units.start(machine, "slurmdbd", anew=True, wait=False)
+    return True
+
+
+def with_account(text: str, account: str) -> str:
+    """Return slurmdbd.conf with these lines in place of those that said who connects."""
+    kept = [line for line in text.splitlines() if not ACCOUNT_LINE.match(line)]
+    return "".join(f"{line}\n" for line in kept) + account
+
+
+if __name__ == "__main__":
+    sys.exit(main(Machine()))

@@ -1,0 +1,43 @@
+"""A copy of the report on the first shared file system that takes it.
+
+It is for people who look at all nodes at once, and never in the way: a file system that refuses or
+hangs costs the node a few seconds and nothing else.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.mounts import MOUNTS
+from slurmpod_lifecycle.runner import log
+from slurmpod_lifecycle.steps.mount_fsx import is_mounted
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
+FOLDER = ".slurmpod/reports"
+PATIENCE_SECONDS = 10.0
+
+
+def copy_report(node: Node, text: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    """Write `text` to `<mount path>/.slurmpod/reports/<node>.json`, if that is soon done."""
+    writer = threading.Thread(target=_write_anywhere, args=(node, text), daemon=True)
+    writer.start()
+    writer.join(patience_seconds)
+    if writer.is_alive():
+        log.warning("the report is not on shared storage: it did not answer in time")
+
+
+def _write_anywhere(node: Node, text: str) -> None:
+    mounts = node.machine.read(MOUNTS) or ""
+    for file_system in node.settings.file_systems:
+        path = f"{file_system.mount_path}/{FOLDER}/{node.name}.json"
+        if is_mounted(mounts, file_system):
+            try:
+                node.machine.write(path, text)
+            except (OSError, StepFailed) as error:
+                log.info("the report cannot be written to %s: %s", path, error)
+            else:
+                return

@@ -1,0 +1,106 @@
+"""`python3 -m slurmpod_lifecycle.scratch_volume FOLDER`: a node's NVMe disks as one volume.
+
+Only the disks that EC2 lends to an instance count, by the name of their model: never a volume of
+EBS. What is on them outlives a reboot, and is gone when the instance was stopped or replaced (EC2
+user guide, "Instance store temporary block storage"). So this runs at every boot, and makes what is
+missing: a striped logical volume, its file system, the mount.
+
+Deep Learning AMIs have such a volume already (service dlami-nvme); then a folder on it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.mounts import source_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MODEL = "Amazon EC2 NVMe Instance Storage"
+LSBLK = ("lsblk", "--json", "--output", "PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")
+
+GROUP = "slurmpod"
+VOLUME = f"{GROUP}/scratch"
+DEVICE = f"/dev/{VOLUME}"
+
+IMAGE_FOLDER = "/opt/dlami/nvme"
+SHARED_FOLDER = f"{IMAGE_FOLDER}/scratch"
+"""Beside what else the image, or containers, keep there."""
+
+FORMAT = ("mkfs", "-t", "ext4", "-q", "-m", "0", "-E", "nodiscard,lazy_itable_init=1")
+"""No blocks kept for root; the disks are empty, nothing has to be discarded."""
+
+FIX = "look at 'lsblk --fs' on the node; disks with anything on them are left as they are"
+
+
+def main(machine: Machine, folder: str) -> int:
+    """Mount the volume at `folder` and return the exit status; the last line says why not."""
+    try:
+        sys.stdout.write(f"{mount_volume(machine, folder)}\n")
+    except StepFailed as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+def mount_volume(machine: Machine, folder: str) -> str:
+    """Mount the volume where it is not, for everybody to write, and say so.
+
+    May be repeated after an end at any point. Raises StepFailed when no disk is free.
+    """
+    machine.run("mkdir", "-p", folder)
+    if source_at(machine, folder) is None:
+        if source_at(machine, IMAGE_FOLDER):
+            machine.run("mkdir", "-p", SHARED_FOLDER)
+            machine.run("mount", "--bind", SHARED_FOLDER, folder)
+        else:
+            make_volume(machine)
+            machine.run("mount", "-o", "noatime", DEVICE, folder)
+    machine.run("chmod", "1777", folder)
+    return f"this node's disks are at {folder}"
+
+
+def make_volume(machine: Machine) -> None:
+    """Make of the logical volume what is missing. LVM itself refuses disks with anything on them.
+
+    (It asks whether to wipe what it finds there, and nobody answers.)
+    """
+    if not machine.succeeds("vgs", GROUP):
+        machine.run("vgcreate", GROUP, *free_disks(instance_disks(machine)))
+    if not machine.succeeds("lvs", VOLUME):
+        stripes = machine.run("vgs", "--noheadings", "--options", "pv_count", GROUP).strip()
+        size = ("--extents", "100%FREE", "--stripes", stripes)
+        machine.run("lvcreate", "--yes", *size, "--name", VOLUME.partition("/")[2], GROUP)
+    machine.run("vgchange", "--activate", "y", GROUP)
+    if not machine.succeeds("blkid", "--probe", DEVICE):
+        machine.run(*FORMAT, DEVICE)
+
+
+def instance_disks(machine: Machine) -> list[dict[str, Any]]:
+    """Return the disks that EC2 lends to this instance, as `lsblk` describes them."""
+    listed = json.loads(machine.run(*LSBLK))["blockdevices"]
+    return [disk for disk in listed if (disk["model"] or "").strip() == MODEL]
+
+
+def free_disks(disks: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the devices without partitions, file system, volume or mount; StepFailed for none."""
+    free = [
+        str(disk["path"])
+        for disk in disks
+        if not (disk["fstype"] or disk["mountpoint"] or disk.get("children"))
+    ]
+    if not disks:
+        raise StepFailed("this node has no instance-store disk", "remove storage.scratch")
+    if not free:
+        names = ", ".join(str(disk["path"]) for disk in disks)
+        raise StepFailed(f"all instance-store disks are in use: {names}", FIX)
+    return free
+
+
+if __name__ == "__main__":
+    sys.exit(main(Machine(), sys.argv[1]))

@@ -1,0 +1,129 @@
+"""The files with which the environment's settings reach slurmctld, and what keeps them there.
+
+slurm.conf belongs to HyperPod: its agent writes it late, and may write it anew. The parameters are
+in slurmpod.conf, which slurm.conf includes. A systemd unit watches slurm.conf and puts the line
+back; a start of slurmctld waits for the same unit.
+
+Limits of partitions cannot be in slurmpod.conf: a second PartitionName line of one partition ends
+slurmctld, and ReconfigFlags=KeepPartInfo freezes the nodes of a partition that grows. At each of
+its starts slurmctld runs SlurmctldPrimaryOnProg, and every `scontrol reconfigure` is one (Slurm
+24.11 and 25.11): that program sets the limits.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle import slurm
+from slurmpod_lifecycle.health_programs import EPILOG, PROLOG
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod_lifecycle.node_options import NodeOptions
+    from slurmpod_lifecycle.slurm_settings import SlurmSettings
+
+SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
+LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"
+KEEPER_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-keep"
+
+EXTERN_STEP_FLAG = "Contain"
+"""What gives every job the extra step that pam_slurm_adopt looks for (slurm.conf(5))."""
+
+NOTE = "# Written by slurmpod's lifecycle scripts"
+
+KEEPER_UNIT = f"""\
+{NOTE}.
+[Unit]
+Description=Keep what slurmpod adds to slurm.conf
+Before=slurmctld.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+ExecStart={KEEPER_PROGRAM}
+
+[Install]
+WantedBy=slurmctld.service
+"""
+
+WATCH_UNIT = f"""\
+{NOTE}.
+[Unit]
+Description=Watch slurm.conf
+StartLimitIntervalSec=0
+
+[Path]
+PathChanged={slurm.SLURM_CONF}
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+_KEEPER = f"""\
+#!/bin/sh
+{NOTE}: puts back the lines that slurm.conf has lost, and makes
+# slurmctld read it again where it lost some.
+[ -e {slurm.SLURM_CONF} ] || exit 0
+lost=
+for file in {{files}}; do
+    [ -e "$file" ] || continue
+    name=$(basename "$file")
+    grep -Eiq "^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$" \\
+        {slurm.SLURM_CONF} && continue
+    printf '\\ninclude %s\\n' "$name" >>{slurm.SLURM_CONF}
+    lost=yes
+done
+[ "$lost" ] || exit 0
+for _ in 1 2 3 4 5; do
+    systemctl is-active --quiet slurmctld || exit 0
+    {slurm.COMMANDS}/scontrol reconfigure && exit 0
+    sleep 1
+done
+exit 1
+"""
+
+
+def keeper_program(*files: str) -> str:
+    """Return the script that lets slurm.conf include `files` again, those that there are."""
+    return _KEEPER.replace("{files}", shlex.join(files))
+
+
+def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -> str:
+    """Return what slurm.conf includes: the parameters, sorted, one per line.
+
+    Programs that nodes run before and after jobs are added to those that the image, or the user,
+    has named: Slurm runs all of them. Flags are added to the user's.
+    """
+    parameters = dict(settings.configuration)
+    if settings.partitions:
+        parameters["SlurmctldPrimaryOnProg"] = LIMITS_PROGRAM
+    if options and options.ssh_needs_job:
+        name = next((name for name in parameters if name.lower() == "prologflags"), "PrologFlags")
+        flags = parameters.get(name, "").split(",")
+        parameters[name] = ",".join(filter(None, [*flags, EXTERN_STEP_FLAG]))
+    lines = [f"{name}={_quoted(value)}" for name, value in sorted(parameters.items())]
+    if options and options.health_checks:
+        lines += [f"Prolog={PROLOG}", f"Epilog={EPILOG}"]
+    return "".join(f"{line}\n" for line in [f"{NOTE}; included by slurm.conf.", *lines])
+
+
+def limits_program(partitions: Mapping[str, Mapping[str, str]], *, then: str) -> str:
+    """Return the script that sets the limits of partitions; it runs as the user `slurm`.
+
+    Slurm runs only one program: `then` is another one that has to be run too, or empty.
+    """
+    lines = ["#!/bin/sh", f"{NOTE}; slurmctld runs it when it starts.", "status=0"]
+    for name, options in partitions.items():
+        given = [f"{option}={value}" for option, value in sorted(options.items())]
+        words = (f"{slurm.COMMANDS}/scontrol", "update", f"PartitionName={name}", *given)
+        lines.append(f"{shlex.join(words)} || status=$?")
+    if then:
+        lines.append(f"[ ! -x {then} ] || {then}")
+    return "".join(f"{line}\n" for line in [*lines, "exit $status"])
+
+
+def _quoted(value: str) -> str:
+    """Write a value of slurm.conf, which ends at a blank unless quoted."""
+    return f'"{value}"' if " " in value else value

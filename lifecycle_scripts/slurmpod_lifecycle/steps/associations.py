@@ -1,0 +1,170 @@
+"""QOS, accounts and their limits, as the environment names them, in Slurm's accounting database.
+
+What people made by hand stays: an option that the environment does not know, a QOS, an account or a
+user that it does not name. Where limits are enforced nobody runs jobs who is in no account, so
+everybody whom the controller knows gets into the accounts: the environment's users as it says (see
+`people_plan`), the image's user into all of them, and whoever is in none yet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle import slurm
+from slurmpod_lifecycle.directory import people_of
+from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.people_plan import COLUMNS as PEOPLE_COLUMNS
+from slurmpod_lifecycle.people_plan import SUBMIT_LIMIT, people_plan
+from slurmpod_lifecycle.sacctmgr import changes, table
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.user_folder import USER
+from slurmpod_lifecycle.steps.users import former_users
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slurmpod_lifecycle.sacctmgr import Row
+    from slurmpod_lifecycle.slurm_settings import Account, Value
+
+FIRST_UID, LAST_UID = 1000, 59_999
+"""Ordinary users of Debian and Ubuntu (Debian policy, 9.2.2)."""
+
+QOS_OPTIONS = (
+    "Priority",
+    "MaxWall",
+    "MaxJobsPerUser",
+    "MaxSubmitJobsPerUser",
+    "MaxTRESPerJob",
+    "MaxTRESPerUser",
+    "GrpTRES",
+    "Preempt",
+    "PreemptMode",
+)
+ACCOUNT_OPTIONS = ("ParentName", "Fairshare", "QOS", "DefaultQOS", "GrpTRES")
+NEW_QOS: Row = {"Priority": "0", "PreemptMode": "cluster"}
+"""How sacctmgr shows a QOS that has just been made."""
+
+Change = tuple[str, ...]
+"""The arguments of one sacctmgr command."""
+
+
+class Associations(NodeStep):
+    """The accounting database has the environment's QOS, accounts and limits."""
+
+    name = "associations"
+    roles = frozenset({Role.CONTROLLER})
+    needs = ("slurmctld", "slurm_settings", "users", "sssd")
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether this is the controller of an environment with QOS or accounts."""
+        wanted = node.settings.slurm
+        return super().applies_to(node) and bool(wanted.qos or wanted.accounts)
+
+    def is_done(self) -> bool:
+        """Tell whether nothing has to be changed."""
+        return not self._plan()
+
+    def apply(self) -> str:
+        """Make the changes; raises NotYet while slurmctld has not registered its cluster."""
+        plan = self._plan()
+        for change in plan:
+            slurm.command(self.node.machine, "sacctmgr", "--immediate", "--quiet", *change)
+        return f"{len(plan)} changes to QOS, accounts and users"
+
+    def _plan(self) -> list[Change]:
+        machine, wanted, cluster = self.node.machine, self.node.settings.slurm, self._cluster()
+        here = f"cluster={cluster}"
+        plan = qos_plan(wanted.qos, table(machine, "qos", ("Name", *QOS_OPTIONS)))
+        described = table(machine, "account", ("Account", "Description"))
+        columns = ("Account", "User", *ACCOUNT_OPTIONS, SUBMIT_LIMIT)
+        shown = table(machine, "associations", columns, "where", here)
+        plan += account_plan(wanted.accounts, described, shown, here)
+        users, former = self.node.settings.access.users, former_users(self.node)
+        entries = table(machine, "user", PEOPLE_COLUMNS, "where", here)
+        plan += people_plan(users, former, wanted.accounts, shown, entries, here)
+        others = self._people() - former - {user.name for user in users}
+        return plan + user_plan(wanted.accounts, sorted(others), shown, here)
+
+    def _people(self) -> set[str]:
+        """Return whom the controller knows, and whom the directory lets in."""
+        machine, directory = self.node.machine, self.node.settings.access.directory
+        people = set(ordinary_users(machine.run("getent", "passwd")))
+        return (
+            people | {name for name, *_ in people_of(machine, directory)} if directory else people
+        )
+
+    def _cluster(self) -> str:
+        """Return the cluster's name in Slurm; raises NotYet until the database has it."""
+        machine = self.node.machine
+        names = slurm.values(machine.read(slurm.SLURM_CONF) or "", "ClusterName")
+        known = [row["Cluster"] for row in table(machine, "cluster", ("Cluster",))]
+        registered = [name for name in names if name.lower() in known]
+        if registered:
+            return registered[-1].lower()
+        reason = "slurmctld has not registered the cluster in the accounting database"
+        raise NotYet(reason, "look at /var/log/slurm/slurmdbd.log on the controller")
+
+
+def qos_plan(wanted: Mapping[str, Mapping[str, Value]], shown: Sequence[Row]) -> list[Change]:
+    """Return what makes the QOS as wanted: all exist before one is to preempt another."""
+    by_name = {row["Name"]: row for row in shown}
+    made = [("add", "qos", name) for name in sorted(wanted) if name not in by_name]
+    plan: list[Change] = list(made)
+    for name, options in sorted(wanted.items()):
+        found = changes(options, by_name.get(name, NEW_QOS))
+        plan += [("modify", "qos", name, "set", *found)] if found else []
+    return plan
+
+
+def account_plan(
+    wanted: Sequence[Account], described: Sequence[Row], shown: Sequence[Row], here: str
+) -> list[Change]:
+    """Return what makes the accounts as wanted; `wanted` has parents before their children."""
+    descriptions = {row["Account"]: row["Description"] for row in described}
+    by_name = {row["Account"]: row for row in shown if not row["User"]}
+    plan: list[Change] = []
+    for account in wanted:
+        if account.name not in by_name:
+            plan.append(("add", "account", account.name, here, f"Description={account.name}"))
+        row = by_name.get(account.name, {"Fairshare": "1", "ParentName": "root"})
+        found = changes(account.options, {**row, "Parent": row["ParentName"]})
+        if descriptions.get(account.name, account.name) != _as_stored(account.description):
+            found.append(f"Description={account.description}")
+        if found:
+            where = ("where", f"name={account.name}", here)
+            plan.append(("modify", "account", *where, "set", *found))
+    return plan
+
+
+def _as_stored(description: str) -> str:
+    """Return a description as sacctmgr stores it: ASCII letters in lower case, others untouched."""
+    return description.encode().lower().decode()
+
+
+def user_plan(
+    accounts: Sequence[Account], people: Sequence[str], shown: Sequence[Row], here: str
+) -> list[Change]:
+    """Return what lets people run jobs: the image's user in all accounts, others if in none."""
+    plan: list[Change] = []
+    for person in people:
+        has = {row["Account"] for row in shown if row["User"] == person}
+        if has and person != USER:
+            continue
+        lacking = [account.name for account in accounts if account.name not in has]
+        if lacking:
+            names = f"Account={','.join(lacking)}"
+            first = () if has else (f"DefaultAccount={lacking[0]}",)
+            plan.append(("add", "user", person, here, names, *first))
+    return plan
+
+
+def ordinary_users(passwd: str) -> list[str]:
+    """Return the names of people, from the output of `getent passwd`."""
+    entries = (line.split(":") for line in passwd.splitlines())
+    return sorted(
+        entry[0]
+        for entry in entries
+        if len(entry) > 2 and entry[2].isdigit() and FIRST_UID <= int(entry[2]) <= LAST_UID
+    )

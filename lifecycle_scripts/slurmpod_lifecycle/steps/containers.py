@@ -1,0 +1,115 @@
+"""enroot with pyxis, for `srun --container-image`: what the image has stays.
+
+HyperPod's current images have both; others get the packages that the environment names. pyxis comes
+before slurmd starts, as the controller's plugstack.conf requires it on every node: a job that asks
+for a container fails where it is missing, and is not silently run without. So does every other job:
+hence the step is required.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle import slurm
+from slurmpod_lifecycle.artefacts import install_artefact
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.plugstack import PLUGIN, with_pyxis
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.slurmctld import complete_slurm_conf
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
+PLUGSTACK = f"{slurm.CONFIGURATION}/plugstack.conf"
+IN_FORCE = f"{PLUGSTACK}.in-force"
+"""A copy of what slurmctld hands to the nodes, or will from its first start on."""
+
+PLUGIN_FOLDERS = ("/usr/local/lib/slurm", "/opt/slurm/lib", "/usr/lib")
+
+
+class Containers(NodeStep):
+    """Both are there, and Slurm loads pyxis on every node, once."""
+
+    name = "containers"
+    roles = frozenset(Role)
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment asks for containers."""
+        return super().applies_to(node) and node.settings.node.containers
+
+    def is_done(self) -> bool:
+        """Tell whether nothing is missing, and the nodes have been told."""
+        library = self._library()
+        if library is None or not self._has_enroot():
+            return False
+        if self.node.role is not Role.CONTROLLER:
+            return True
+        wanted = self._plugstack(library)
+        return all(self.node.machine.read(path) == wanted for path in (PLUGSTACK, IN_FORCE))
+
+    def apply(self) -> str:
+        """Install what is missing; on the controller, let plugstack.conf load pyxis.
+
+        Raises StepFailed for what neither the image nor the environment has.
+        """
+        added = []
+        if not self._has_enroot():
+            self._install("enroot")
+            install_artefact(self.node, "enroot_caps")
+            added.append("enroot")
+        if self._library() is None:
+            self._install("pyxis")
+            added.append("pyxis")
+        library = self._library()
+        if library is None:
+            raise StepFailed(f"the package pyxis has no {PLUGIN}", "correct lifecycle.artefacts")
+        if self.node.role is Role.CONTROLLER:
+            self._hand_out(library)
+        return f"added {' and '.join(added)}" if added else "the image has enroot and pyxis"
+
+    def _install(self, name: str) -> None:
+        if not install_artefact(self.node, name):
+            fix = f"name '{name}' under lifecycle.artefacts, or use an image that has it"
+            raise StepFailed(f"this image has no {name}", fix)
+
+    def _hand_out(self, library: str) -> None:
+        """Write plugstack.conf, and let a running slurmctld send it to the nodes.
+
+        HyperPod may write it together with slurm.conf, late; NotYet until then.
+        """
+        machine = self.node.machine
+        complete_slurm_conf(machine.read(slurm.SLURM_CONF), self.node)
+        plugstack = self._plugstack(library)
+        machine.write(PLUGSTACK, plugstack)
+        if machine.succeeds("systemctl", "is-active", "--quiet", "slurmctld"):
+            slurm.command(machine, "scontrol", "reconfigure")
+        machine.write(IN_FORCE, plugstack)
+
+    def _plugstack(self, library: str) -> str:
+        return with_pyxis(self.node.machine.read(PLUGSTACK) or "", library, self._texts_of)
+
+    def _texts_of(self, pattern: str) -> list[str]:
+        """Return the texts of the files that an include of plugstack.conf names."""
+        machine = self.node.machine
+        folder, _, name = pattern.rpartition("/")
+        folder = folder or slurm.CONFIGURATION
+        if not machine.succeeds("test", "-d", folder):
+            return []
+        found = machine.run("find", "-L", folder, "-maxdepth", "1", "-type", "f", "-name", name)
+        return [machine.read(path) or "" for path in sorted(found.splitlines())]
+
+    def _library(self) -> str | None:
+        """Return the path of pyxis' library, None where the image has none.
+
+        Links below the folders are not followed: `find` fails at those that lead back to where they
+        are, which development packages bring, and modules link to the sources of the kernel.
+        """
+        machine = self.node.machine
+        folders = [each for each in PLUGIN_FOLDERS if machine.succeeds("test", "-d", each)]
+        found = machine.run("find", "-H", *folders, "-name", PLUGIN).split()
+        return found[0] if found else None
+
+    def _has_enroot(self) -> bool:
+        return self.node.machine.succeeds("which", "enroot")

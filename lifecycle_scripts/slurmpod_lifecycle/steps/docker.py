@@ -1,0 +1,65 @@
+"""Docker on workers and login nodes: to build images, and for jobs that start containers by hand.
+
+HyperPod's image has it; others get the distribution's. Optional: pyxis does without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle import container_storage, units
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.packages import install
+from slurmpod_lifecycle.settings import Role
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
+CONFIGURATION = "/etc/docker/daemon.json"
+PACKAGE = "docker.io"
+
+
+class Docker(NodeStep):
+    """Docker runs, and keeps its images on the fastest disk, unless the image says where."""
+
+    name = "docker"
+    roles = frozenset({Role.LOGIN, Role.WORKER})
+    needs = ("scratch",)
+    required = False
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment asks for containers."""
+        return super().applies_to(node) and node.settings.node.containers
+
+    def is_done(self) -> bool:
+        """Tell whether it runs as configured."""
+        machine = self.node.machine
+        configured = machine.read(CONFIGURATION) == self._configuration()
+        return configured and units.is_running(machine, "docker")
+
+    def apply(self) -> str:
+        """Configure it, install it if it is missing, and start it.
+
+        Raises StepFailed where it can be had nowhere.
+        """
+        machine = self.node.machine
+        missing = not machine.succeeds("which", "docker")
+        if missing and not self.node.settings.node.has_way_out:
+            fix = "use a custom image (image_id of the group) that has Docker"
+            raise StepFailed("this image has no Docker, and the network is closed", fix)
+        changed = machine.write(CONFIGURATION, self._configuration())
+        if missing:
+            install(machine, PACKAGE)
+        units.start(machine, "docker", anew=changed and not missing)
+        return f"{'added Docker' if missing else 'the image has Docker'}; it runs"
+
+    def _configuration(self) -> str:
+        text = self.node.machine.read(CONFIGURATION) or ""
+        base = container_storage.base_of(self.node)
+        try:
+            return container_storage.docker_conf(text, base)
+        except ValueError as error:
+            reason = f"{CONFIGURATION} is no JSON object: {error}"
+            raise StepFailed(reason, "correct it by hand") from None

@@ -1,0 +1,87 @@
+"""Workers check themselves before and after every job, when Slurm asks them: see slurmpod_health.
+
+The checks are on every worker's own disk, with what the node should have; `slurm_settings` lets
+Slurm ask. A scratch folder counts only where it is a disk of its own by now, and a file system of
+HyperPod's only where it is mounted by now: a new one is not, on nodes that are older. Optional, as
+a node that has no checks yet takes jobs all the same.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import slurmpod_health
+
+from slurmpod_lifecycle.health_programs import COMMAND, COMMAND_TEXT, EXPECTATIONS, FOLDER
+from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.settings import Role
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
+FREE_MIB_ON_ROOT = 1024
+"""With less, logs and Slurm's own files soon fill the disk."""
+
+
+class HealthChecks(NodeStep):
+    """The checks are there."""
+
+    name = "health_checks"
+    roles = frozenset({Role.WORKER})
+    needs = ("scratch", "mount_fsx")
+    required = False
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment asks for health checks."""
+        return super().applies_to(node) and node.settings.node.health_checks
+
+    def is_done(self) -> bool:
+        """Tell whether all files say what they should."""
+        machine = self.node.machine
+        return all(machine.read(path) == text for path, text in self._files().items())
+
+    def apply(self) -> str:
+        """Write the files, the command last: until it is there, nothing is checked."""
+        for path, text in self._files().items():
+            self.node.machine.write(path, text, mode=0o755 if path == COMMAND else 0o644)
+        return f"run {Path(COMMAND).name} to see what they find"
+
+    def _files(self) -> dict[str, str]:
+        text = json.dumps(expectations(self.node), indent=2) + "\n"
+        return {**_package(), EXPECTATIONS: text, COMMAND: COMMAND_TEXT}
+
+
+def expectations(node: Node) -> dict[str, object]:
+    """Return what the checks compare the node with; its reader is slurmpod_health.expectations."""
+    settings, hardware = node.settings, node.hardware
+    scratch = settings.node.scratch_path
+    has_scratch = scratch is not None and source_at(node.machine, scratch) is not None
+    shared = [
+        each
+        for each in settings.file_systems
+        if not each.mounted_by_hyperpod or source_at(node.machine, each.mount_path)
+    ]
+    return {
+        "node": node.name,
+        "accelerator_kind": hardware.accelerator_kind if hardware else "",
+        "accelerators": hardware.accelerators if hardware else 0,
+        "efa_interfaces": hardware.efa_interfaces if hardware else 0,
+        "scratch": scratch if has_scratch else None,
+        "shared_folders": [
+            {"path": each.mount_path, "writable": each.root_writes} for each in shared
+        ],
+        "free_mib_on_root": FREE_MIB_ON_ROOT,
+    }
+
+
+def _package() -> dict[str, str]:
+    """Return the files of the checks: the bundle's copy does not outlive a reboot."""
+    package = Path(slurmpod_health.__file__).parent
+    return {
+        f"{FOLDER}/{path.relative_to(package.parent).as_posix()}": path.read_text(encoding="utf-8")
+        for path in sorted(package.rglob("*.py"))
+    }

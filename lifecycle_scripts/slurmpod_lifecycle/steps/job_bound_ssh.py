@@ -1,0 +1,101 @@
+"""Users may go to a worker by SSH only while a job of theirs runs there: pam_slurm_adopt(8).
+
+The module looks for the extra step that PrologFlags=Contain gives every job, which `slurm_settings`
+sees to; jobs from before are unknown to it. It gives access, and no more: TaskPlugin stays
+task/none, which HyperPod's auto-resume needs, so that a session is not bound to what the job has.
+
+With that flag Slurm starts no step on a node that was replaced under a job (24.11 to 25.11: slurmd
+waits in vain for REQUEST_LAUNCH_PROLOG, and drains itself): jobs cannot resume in place.
+
+The line is the last one of sshd's account stack, as the module's documentation asks. root, the
+image's user and administrators get in before it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.user_folder import USER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod_lifecycle.node import Node
+
+PAM_FILE = "/etc/pam.d/sshd"
+MODULE = "pam_slurm_adopt.so"
+FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+BEGIN = "# Written by slurmpod's lifecycle scripts, up to the line that ends it."
+END = "# End of slurmpod's lines."
+OPTIONS = "action_adopt_failure=deny action_generic_failure=deny"
+
+FIX = (
+    f"use an image with {MODULE}, built for its Slurm (image_id of the group), or set"
+    " access.ssh_needs_job to false"
+)
+
+
+class JobBoundSsh(NodeStep):
+    """sshd asks Slurm; required, as nobody would notice that a lock is missing."""
+
+    name = "job_bound_ssh"
+    roles = frozenset({Role.WORKER})
+    needs = ("users", "sssd")
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment asks for it."""
+        return super().applies_to(node) and node.settings.node.ssh_needs_job
+
+    def is_done(self) -> bool:
+        """Tell whether the file says it already, with all who need no job."""
+        text = self.node.machine.read(PAM_FILE) or ""
+        module = _module_in(text)
+        return module is not None and text == with_lines(text, module, self._exempt())
+
+    def apply(self) -> str:
+        """Complete sshd's PAM file, which sshd reads at every login."""
+        machine = self.node.machine
+        text = machine.read(PAM_FILE)
+        if text is None:
+            raise StepFailed(f"this image has no {PAM_FILE}", FIX)
+        machine.write(PAM_FILE, with_lines(text, self._find_module(), self._exempt()))
+        return f"SSH needs a job, but for {', '.join(self._exempt())}"
+
+    def _find_module(self) -> str:
+        """Return the path of the module; raises StepFailed where the image has none.
+
+        PAM would refuse everybody for a module that it cannot load.
+        """
+        machine = self.node.machine
+        folders = [each for each in FOLDERS if machine.succeeds("test", "-d", each)]
+        found = machine.run("find", *folders, "-name", MODULE, "-path", "*/security/*").split()
+        if not found:
+            raise StepFailed(f"this image has no {MODULE}", FIX)
+        return sorted(found)[0]
+
+    def _exempt(self) -> tuple[str, ...]:
+        """Return who gets in without a job."""
+        admins = (user.name for user in self.node.settings.access.users if user.admin)
+        return ("root", USER, *sorted(admins))
+
+
+def with_lines(text: str, module: str, exempt: Sequence[str]) -> str:
+    """Return the text of a PAM file with our lines at its end, exactly once."""
+    rest = re.sub(rf"{re.escape(BEGIN)}\n.*?{re.escape(END)}\n", "", text, flags=re.DOTALL)
+    rest += "" if rest.endswith("\n") or not rest else "\n"
+    return (
+        f"{rest}{BEGIN}\n"
+        f"account [success=1 default=ignore] pam_succeed_if.so quiet user in {':'.join(exempt)}\n"
+        f"account required {module} {OPTIONS}\n"
+        f"{END}\n"
+    )
+
+
+def _module_in(text: str) -> str | None:
+    match = re.search(rf"^account required (\S*/{re.escape(MODULE)}) ", text, re.MULTILINE)
+    return match.group(1) if match else None

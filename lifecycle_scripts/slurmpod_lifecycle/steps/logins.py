@@ -1,0 +1,102 @@
+"""How the environment's users get in, and who may become root.
+
+Their keys are in a folder of root's on each node, beside those that users keep in their homes: what
+the environment takes away is gone, and nothing is written as root where users can write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod_lifecycle.failures import CommandFailed, StepFailed
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.users import has_people
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod_lifecycle.access_settings import Access
+    from slurmpod_lifecycle.node import Node
+
+NOTE = "# Written by slurmpod's lifecycle scripts."
+KEYS = "/etc/slurmpod/authorized_keys"
+SSHD_CONF = "/etc/ssh/sshd_config.d/10-slurmpod.conf"
+SSHD_TEXT = f"{NOTE}\nAuthorizedKeysFile .ssh/authorized_keys {KEYS}/%u\n"
+SUDOERS = "/etc/sudoers.d/slurmpod"
+CANDIDATE = "/etc/slurmpod/sudoers"
+VISUDO = "/usr/sbin/visudo"
+
+
+class Logins(NodeStep):
+    """Users log in with their keys, and administrators become root."""
+
+    name = "logins"
+    roles = frozenset(Role)
+    needs = ("users",)
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment has people, or had some."""
+        return super().applies_to(node) and has_people(node)
+
+    def is_done(self) -> bool:
+        """Tell whether all files say what they should, and there are no others."""
+        machine, access = self.node.machine, self.node.settings.access
+        wanted = key_files(access)
+        return (
+            machine.read(SSHD_CONF) == SSHD_TEXT
+            and machine.read(SUDOERS) == sudoers(access)
+            and self._present() == set(wanted)
+            and all(machine.read(path) == text for path, text in wanted.items())
+        )
+
+    def apply(self) -> str:
+        """Write the keys, remove those of others, and let sshd and sudo know."""
+        machine, access = self.node.machine, self.node.settings.access
+        wanted = key_files(access)
+        for path in sorted(self._present() - set(wanted)):
+            machine.run("rm", path)
+        for path, text in wanted.items():
+            machine.write(path, text)
+        self._allow_sudo(sudoers(access))
+        if machine.write(SSHD_CONF, SSHD_TEXT) and self._sshd_runs():
+            machine.run("systemctl", "reload", "ssh")
+        admins = sum(user.admin for user in access.users)
+        return f"{len(wanted)} users with keys, {admins} administrators"
+
+    def _present(self) -> set[str]:
+        """Return the files of keys that there are."""
+        machine = self.node.machine
+        if not machine.succeeds("test", "-d", KEYS):
+            return set()
+        return set(machine.run("find", KEYS, "-type", "f").splitlines())
+
+    def _allow_sudo(self, text: str) -> None:
+        """Write the rules for sudo, which refuses everybody at a fault in them."""
+        machine = self.node.machine
+        machine.write(CANDIDATE, text, mode=0o440)
+        try:
+            if machine.succeeds("test", "-x", VISUDO):
+                machine.run(VISUDO, "--check", "--quiet", f"--file={CANDIDATE}")
+        except CommandFailed as error:
+            raise StepFailed(error.reason, "report it, with the log of the node") from None
+        machine.write(SUDOERS, text, mode=0o440)
+
+    def _sshd_runs(self) -> bool:
+        return self.node.machine.succeeds("systemctl", "is-active", "--quiet", "ssh")
+
+
+def key_files(access: Access) -> Mapping[str, str]:
+    """Return the file of keys for everybody who has some, by path."""
+    return {
+        f"{KEYS}/{user.name}": "".join(f"{key}\n" for key in user.ssh_keys)
+        for user in access.users
+        if user.ssh_keys
+    }
+
+
+def sudoers(access: Access) -> str:
+    """Return what sudo is told: administrators may do everything, without a password."""
+    admins = (user.name for user in access.users if user.admin)
+    return "".join(f"{line}\n" for line in [NOTE, *(f"{a} ALL=(ALL) NOPASSWD:ALL" for a in admins)])

@@ -1,0 +1,62 @@
+"""The node's own NVMe disks as one folder, at this boot and at every other.
+
+Optional: a node without it takes jobs, and its report says what is missing.
+"""
+
+from __future__ import annotations
+
+from slurmpod_lifecycle import scratch_volume
+from slurmpod_lifecycle.boot_programs import BootProgram
+from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Role
+
+UNIT = "slurmpod-scratch"
+UNIT_LINES = """\
+Description=The NVMe disks of this node as one volume
+Wants=dlami-nvme.service
+After=dlami-nvme.service
+Before=slurmd.service docker.service"""
+"""The image's own service may still be at work when these scripts run; most images have none."""
+
+
+class Scratch(NodeStep):
+    """A world-writable volume of all instance-store disks, for nodes that have such disks."""
+
+    name = "scratch"
+    roles = frozenset(Role)
+    required = False
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment wants it, and this type of instance may have disks."""
+        if not super().applies_to(node) or node.settings.node.scratch_path is None:
+            return False
+        return node.hardware is None or node.hardware.nvme_gb > 0
+
+    def is_done(self) -> bool:
+        """Tell whether it is mounted, and will be after a reboot."""
+        machine = self.node.machine
+        return self._program().is_done(machine) and source_at(machine, self._folder()) is not None
+
+    def apply(self) -> str:
+        """Install and run the program that makes it, now and at every boot.
+
+        Raises StepFailed at once: what keeps disks from being used does not pass by waiting.
+        """
+        machine = self.node.machine
+        if self.node.hardware is None and not scratch_volume.instance_disks(machine):
+            return "this type of instance has no such disks"
+        try:
+            self._program().start(machine)
+        except NotYet as error:
+            raise StepFailed(error.reason, error.fix) from None
+        return f"this node's disks are at {self._folder()}"
+
+    def _program(self) -> BootProgram:
+        return BootProgram(UNIT, "scratch_volume", (self._folder(),), UNIT_LINES)
+
+    def _folder(self) -> str:
+        assert self.node.settings.node.scratch_path  # noqa: S101  # `applies_to` has looked
+        return self.node.settings.node.scratch_path

@@ -1,0 +1,115 @@
+"""The environment's own parameters of slurm.conf: see `slurm_files` for how they get there."""
+
+from __future__ import annotations
+
+from slurmpod_lifecycle import slurm, units
+from slurmpod_lifecycle.failures import CommandFailed, StepFailed
+from slurmpod_lifecycle.health_programs import controller_files
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.slurm_files import (
+    KEEPER_PROGRAM,
+    KEEPER_UNIT,
+    LIMITS_PROGRAM,
+    SLURMPOD_CONF,
+    WATCH_UNIT,
+    keeper_program,
+    limits_program,
+    slurmpod_conf,
+)
+from slurmpod_lifecycle.steps.accounting import ACCOUNTING_CONF
+from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
+
+CANDIDATE = f"{SLURMPOD_CONF}.candidate"
+IN_FORCE = f"{SLURMPOD_CONF}.in-force"
+"""A copy of what slurmctld has taken, or will read at its first start, with all programs."""
+
+KEEPER = "slurmpod-keep"
+WATCH = f"{KEEPER}.path"
+FIX = "correct slurm.settings in the environment; 'slurmpod validate' knows most of the forms"
+
+
+class SlurmSettings(NodeStep):
+    """slurmpod.conf is included by slurm.conf, now and whenever HyperPod writes that anew."""
+
+    name = "slurm_settings"
+    roles = frozenset({Role.CONTROLLER})
+    needs = ("bar_daemons", "shared_state", "accounting")
+
+    def is_done(self) -> bool:
+        """Tell whether slurmctld has these settings, or there are none and never were."""
+        machine = self.node.machine
+        if not (self._has_some() or machine.read(SLURMPOD_CONF)):
+            return True
+        conf, programs = self._conf(), self._programs()
+        return (
+            machine.read(SLURMPOD_CONF) == conf
+            and all(machine.read(path) == text for path, text in programs.items())
+            and machine.read(IN_FORCE) == "".join((conf, *programs.values()))
+            and units.is_running(machine, WATCH)
+        )
+
+    def apply(self) -> str:
+        """Check the parameters, write all files, and let a running slurmctld read them.
+
+        Raises StepFailed for parameters that this image's Slurm cannot read.
+        """
+        machine, conf, programs = self.node.machine, self._conf(), self._programs()
+        self._check(conf)
+        for path, text in programs.items():
+            machine.write(path, text, mode=0o755)
+        machine.write(SLURMPOD_CONF, conf)
+        self._watch()
+        if machine.succeeds("systemctl", "is-active", "--quiet", "slurmctld"):
+            machine.run("systemctl", "start", KEEPER)
+            slurm.command(machine, "scontrol", "reconfigure")
+            slurm.check_slurmctld(machine)
+        machine.write(IN_FORCE, "".join((conf, *programs.values())))
+        return f"slurm.conf includes {SLURMPOD_CONF}"
+
+    def _conf(self) -> str:
+        return slurmpod_conf(self.node.settings.slurm, self.node.settings.node)
+
+    def _programs(self) -> dict[str, str]:
+        """Return all programs by path; nodes get some of them when slurmctld is reconfigured."""
+        settings = self.node.settings
+        takeover = TAKEOVER_PROGRAM if settings.multi_head else ""
+        ours = {
+            LIMITS_PROGRAM: limits_program(settings.slurm.partitions, then=takeover),
+            KEEPER_PROGRAM: self._keeper(),
+        }
+        return {**ours, **(controller_files() if settings.node.health_checks else {})}
+
+    def _has_some(self) -> bool:
+        """Tell whether the environment asks for anything in slurm.conf."""
+        wanted, options = self.node.settings.slurm, self.node.settings.node
+        return bool(
+            wanted.configuration
+            or wanted.partitions
+            or options.health_checks
+            or options.ssh_needs_job
+        )
+
+    def _keeper(self) -> str:
+        """Return the keeper for the files that are ours: HyperPod does accounting when extended."""
+        settings = self.node.settings
+        ours = settings.accounting and settings.mode is Mode.CUSTOMER
+        return keeper_program(*([ACCOUNTING_CONF] if ours else []), SLURMPOD_CONF)
+
+    def _check(self, conf: str) -> None:
+        """Let one of Slurm's commands read the parameters: slurmctld would end at a fault."""
+        machine = self.node.machine
+        machine.write(CANDIDATE, f"ClusterName=check\nSlurmctldHost=localhost\n{conf}")
+        reader = ("env", f"SLURM_CONF={CANDIDATE}", f"{slurm.COMMANDS}/scontrol")
+        try:
+            machine.run(*reader, "show", "hostnames", "check")
+        except CommandFailed as error:
+            raise StepFailed(f"Slurm refuses the settings: {error.reason}", FIX) from None
+
+    def _watch(self) -> None:
+        machine = self.node.machine
+        units.add_unit(machine, KEEPER, KEEPER_UNIT)
+        machine.write(f"/etc/systemd/system/{WATCH}", WATCH_UNIT)
+        machine.run("systemctl", "daemon-reload")
+        machine.run("systemctl", "enable", "--quiet", f"{KEEPER}.service")
+        units.start(machine, WATCH, anew=True)

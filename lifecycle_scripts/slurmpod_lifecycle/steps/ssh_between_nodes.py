@@ -1,0 +1,100 @@
+"""The image's user goes from node to node by SSH, and nobody is asked about host keys.
+
+Both need a folder that all nodes share and root can write to. Without one, nodes have no way to
+tell each other their keys: then this is not possible, and the node's report says so.
+"""
+
+from __future__ import annotations
+
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.ssh_programs import (
+    HOSTS_PROGRAM,
+    KEY_PROGRAM,
+    KEY_TEXT,
+    PAIR_PROGRAM,
+    PAIR_TEXT,
+    SSH_CONF,
+    SSH_TEXT,
+    host_lines,
+    hosts_program,
+)
+from slurmpod_lifecycle.steps.user_folder import USER
+
+HOST_KEYS = tuple(f"/etc/ssh/ssh_host_{kind}_key.pub" for kind in ("ed25519", "ecdsa", "rsa"))
+
+FIX = (
+    "let the environment make a file system without root squash, or set access.ssh_between_nodes to"
+    " false"
+)
+
+
+class SshBetweenNodes(NodeStep):
+    """The user has the pair of keys on this node, and the other nodes know this one."""
+
+    name = "ssh_between_nodes"
+    roles = frozenset(Role)
+    needs = ("mount_fsx",)
+    required = False
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment asks for it."""
+        return super().applies_to(node) and node.settings.node.ssh_between_nodes
+
+    def is_done(self) -> bool:
+        """Tell whether all files say what they should; root may be unable to see into the home."""
+        machine, ssh = self.node.machine, f"{self._home()}/.ssh"
+        files = {**self._files(), **self._published()}
+        if not all(machine.read(path) == text for path, text in files.items()):
+            return False
+        key = (machine.read(f"{self._pair()}/id_ed25519.pub") or "").strip()
+        is_known = key and machine.succeeds("grep", "-qxF", "--", key, f"{ssh}/authorized_keys")
+        return bool(is_known) and machine.succeeds("test", "-e", f"{ssh}/id_ed25519")
+
+    def apply(self) -> str:
+        """Make the pair of keys if no node has, take it, and publish this node's host keys."""
+        machine, pair = self.node.machine, self._pair()
+        for path, text in self._files().items():
+            machine.write(path, text, mode=0o644 if path == SSH_CONF else 0o755)
+        machine.run(PAIR_PROGRAM, pair, f"{pair}.{self.node.name}", USER, fix=FIX)
+        machine.run("runuser", "-u", USER, "--", KEY_PROGRAM, pair, self._home())
+        machine.run("ssh-keygen", "-A")
+        for path, text in self._published().items():
+            machine.run("mkdir", "-p", self._hosts())
+            machine.write(path, text)
+        return f"{USER} goes from node to node; host keys are in {self._hosts()}"
+
+    def _files(self) -> dict[str, str]:
+        """Return the programs, and what ssh is told, by path."""
+        return {
+            PAIR_PROGRAM: PAIR_TEXT,
+            KEY_PROGRAM: KEY_TEXT,
+            HOSTS_PROGRAM: hosts_program(self._hosts()),
+            SSH_CONF: SSH_TEXT,
+        }
+
+    def _published(self) -> dict[str, str]:
+        """Return this node's host keys as other nodes look them up: by its name and its address."""
+        name, address = self.node.name, self.node.instance.address
+        keys = [key for path in HOST_KEYS if (key := self.node.machine.read(path))]
+        text = host_lines(name, address, keys)
+        return {f"{self._hosts()}/{each}": text for each in (name, address)}
+
+    def _home(self) -> str:
+        return self.node.machine.run("getent", "passwd", USER).split(":")[5]
+
+    def _pair(self) -> str:
+        return f"{self._folder()}/{USER}"
+
+    def _hosts(self) -> str:
+        return f"{self._folder()}/hosts"
+
+    def _folder(self) -> str:
+        """Return this cluster's folder for SSH; raises StepFailed where no storage is shared."""
+        settings = self.node.settings
+        shared = [each.mount_path for each in settings.file_systems if each.root_writes]
+        if not shared:
+            raise StepFailed("there is no file system that all nodes share and root writes to", FIX)
+        return f"{shared[0]}/slurmpod/{settings.cluster_name}/ssh"

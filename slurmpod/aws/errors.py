@@ -1,0 +1,28 @@
+"""What can go wrong when AWS is asked, in one exception with a text for people."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class AwsUnavailable(Exception):
+    """AWS could not be asked, or refused to answer: no credentials, no network, no permission."""
+
+
+@contextlib.contextmanager
+def as_unavailable(what: str) -> Iterator[None]:
+    """Turn every error of the SDK into AwsUnavailable; `what` says what was being done."""
+    try:
+        yield
+    except ClientError as error:
+        details = error.response["Error"]
+        reason = f"{details.get('Code', '')}: {details.get('Message', '')}"
+        raise AwsUnavailable(f"cannot {what}: {reason}") from error
+    except BotoCoreError as error:
+        raise AwsUnavailable(f"cannot {what}: {error}") from error

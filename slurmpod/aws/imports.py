@@ -1,0 +1,142 @@
+"""CloudFormation imports: what no stack holds becomes part of one. Nothing is created or deleted.
+
+Source: CloudFormation user guide, "Import AWS resources into a CloudFormation stack".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError, WaiterError
+
+from slurmpod.aws.errors import as_unavailable
+from slurmpod.aws.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import boto3
+    from types_boto3_cloudformation import CloudFormationClient
+
+    from slurmpod.aws.holdings import StackRecord
+
+CHANGE_SET = "slurmpod-adopt"
+POLL_SECONDS = 2
+POLLS = 900
+
+
+@dataclass(frozen=True)
+class Import:
+    """What one stack takes in: the template, and which resources are meant."""
+
+    stack: str
+    template: Mapping[str, Any]
+    resources: Sequence[Mapping[str, Any]]
+    """As `ResourcesToImport` of CreateChangeSet."""
+    tags: Mapping[str, str]
+
+
+class ImportRefused(Exception):
+    """CloudFormation refused an import or could not do it; the text is its reason."""
+
+
+def imports_of(region: str) -> Imports:
+    """Return the imports of the account that the user's settings name.
+
+    Raises:
+        AwsUnavailable: The settings name a profile that is not there.
+    """
+    return Imports(session_of(region))
+
+
+class Imports:
+    """The calls that change stacks; each waits for its end."""
+
+    def __init__(self, session: boto3.session.Session) -> None:
+        self._session = session
+
+    def clear(self, stack: StackRecord) -> None:
+        """Delete the remains of a stack that can only be deleted.
+
+        What could not be deleted with the stack stays where it is (DeletionMode
+        FORCE_DELETE_STACK), and so does what its policy retains.
+        """
+        mode: Any = (
+            {"DeletionMode": "FORCE_DELETE_STACK"} if stack.status == "DELETE_FAILED" else {}
+        )
+        with as_unavailable(f"clear the failed stack {stack.name}"):
+            self._cloudformation.delete_stack(StackName=stack.arn, **mode)
+            waiter = self._cloudformation.get_waiter("stack_delete_complete")
+            try:
+                waiter.wait(StackName=stack.arn, WaiterConfig=_POLLING)
+            except WaiterError as error:
+                raise ImportRefused(f"{stack.name} cannot be cleared: {error}") from error
+
+    def prepare(self, wanted: Import) -> None:
+        """Make the change set of an import, in place of one that was left; raises ImportRefused."""
+        with as_unavailable(f"prepare the import into {wanted.stack}"):
+            with contextlib.suppress(ClientError):
+                self._cloudformation.delete_change_set(
+                    StackName=wanted.stack, ChangeSetName=CHANGE_SET
+                )
+            try:
+                self._create(wanted)
+            except ClientError as error:
+                reason = error.response["Error"]["Message"]
+                raise ImportRefused(f"{wanted.stack}: {reason}") from error
+            except WaiterError as error:
+                reason = error.last_response.get("StatusReason", str(error))
+                raise ImportRefused(f"{wanted.stack}: {reason}") from error
+
+    def discard(self, wanted: Import) -> None:
+        """Delete a change set, and the empty stack that came with it."""
+        with as_unavailable(f"discard the change set of {wanted.stack}"):
+            self._cloudformation.delete_change_set(StackName=wanted.stack, ChangeSetName=CHANGE_SET)
+            (stack,) = self._cloudformation.describe_stacks(StackName=wanted.stack)["Stacks"]
+            if stack["StackStatus"] == "REVIEW_IN_PROGRESS":
+                self._cloudformation.delete_stack(StackName=wanted.stack)
+
+    def execute(self, wanted: Import) -> None:
+        """Do the import that was prepared; raises ImportRefused."""
+        with as_unavailable(f"import into {wanted.stack}"):
+            self._cloudformation.execute_change_set(
+                StackName=wanted.stack, ChangeSetName=CHANGE_SET
+            )
+            waiter = self._cloudformation.get_waiter("stack_import_complete")
+            try:
+                waiter.wait(StackName=wanted.stack, WaiterConfig=_POLLING)
+            except WaiterError as error:
+                raise ImportRefused(f"{wanted.stack}: {self._reason(wanted.stack)}") from error
+
+    def _create(self, wanted: Import) -> None:
+        self._cloudformation.create_change_set(
+            StackName=wanted.stack,
+            ChangeSetName=CHANGE_SET,
+            ChangeSetType="IMPORT",
+            TemplateBody=json.dumps(wanted.template),
+            ResourcesToImport=list(wanted.resources),  # type: ignore[arg-type]
+            Capabilities=["CAPABILITY_NAMED_IAM"],
+            Tags=[{"Key": key, "Value": value} for key, value in wanted.tags.items()],
+        )
+        waiter = self._cloudformation.get_waiter("change_set_create_complete")
+        waiter.wait(StackName=wanted.stack, ChangeSetName=CHANGE_SET, WaiterConfig=_POLLING)
+
+    def _reason(self, stack: str) -> str:
+        events = self._cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
+        failed = [each for each in events if each["ResourceStatus"] == "IMPORT_FAILED"]
+        reasons = (
+            f"{each['LogicalResourceId']}: {each.get('ResourceStatusReason', '')}"
+            for each in failed
+        )
+        return "; ".join(reasons) or "the import was rolled back"
+
+    @cached_property
+    def _cloudformation(self) -> CloudFormationClient:
+        return self._session.client("cloudformation")
+
+
+_POLLING: Any = {"Delay": POLL_SECONDS, "MaxAttempts": POLLS}

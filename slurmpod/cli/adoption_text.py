@@ -1,0 +1,100 @@
+"""What an environment can take back, as text for people and data for programs."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slurmpod.operations.adopt import Adoption
+    from slurmpod.operations.existing_lines import ExistingLines
+    from slurmpod.operations.leftovers import Leftover
+
+
+def adoption_text(adoption: Adoption, former: str, file: str) -> str:
+    """Return the plan: what goes where, what is to be written, and what stays as it is."""
+    if adoption.is_empty:
+        return f"{former}: nothing is left that no stack holds\n"
+    return "\n".join(_lines(adoption, former, file)) + "\n"
+
+
+def adoption_data(adoption: Adoption) -> dict[str, Any]:
+    """Return the plan as plain data."""
+    return {
+        "imports": [_resource_data(each) for each in adoption.resources],
+        "failed_stacks": [{"name": each.name, "status": each.status} for each in adoption.failed],
+        "file_systems": [_file_system_data(each) for each in adoption.lines],
+        "others": [_resource_data(each) | {"why": each.problem} for each in adoption.others],
+    }
+
+
+def _lines(adoption: Adoption, former: str, file: str) -> Iterator[str]:
+    yield f"{former}: left of earlier deployments, and held by no stack"
+    for stack in adoption.failed:
+        yield f"the failed stack {stack.name} ({stack.status}) is cleared away; what it could not"
+        yield "  delete stays where it is"
+    if adoption.resources:
+        yield "taken back by CloudFormation import:"
+        yield from (f"  {_resource_text(each)}" for each in adoption.resources)
+    if adoption.lines:
+        yield f"to be written into {file}, because CloudFormation imports no file systems:"
+        for each in adoption.lines:
+            yield from _file_system_lines(each)
+        yield from _suppress_lines(adoption.lines)
+    if adoption.others:
+        yield "left where they are:"
+        yield from (f"  {_resource_text(each)}: {each.problem}" for each in adoption.others)
+
+
+def _resource_text(left: Leftover) -> str:
+    return f"{left.resource.type} {left.resource.physical_id} of {left.stack.name}"
+
+
+def _file_system_lines(lines: ExistingLines) -> Iterator[str]:
+    held = lines.file_system
+    kind = "OpenZFS" if held.type == "OPENZFS" else "Lustre"
+    made = held.created.date().isoformat()
+    yield f"  {held.file_system_id}, {kind}, {held.capacity_gib} GiB, made on {made}:"
+    where = f"in place of {lines.place}" if lines.place else "added to storage.additional_lustre"
+    yield f"    {where}:"
+    yield _yaml(dict(lines.section) if lines.place else [dict(lines.section)])
+    if lines.warning:
+        yield f"    {lines.warning}"
+
+
+def _suppress_lines(lines: Sequence[ExistingLines]) -> Iterator[str]:
+    known = [each.suppress for each in lines if each.suppress]
+    if known:
+        yield "    and, so that a warning is not shown each time:"
+        yield _yaml({"suppress": [dict(known[0])]})
+
+
+def _yaml(data: Any) -> str:
+    return indent(yaml.safe_dump(data, sort_keys=False), "      ").rstrip()
+
+
+def _resource_data(left: Leftover) -> dict[str, Any]:
+    return {
+        "stack": left.stack.name,
+        "logical_id": left.resource.logical_id,
+        "type": left.resource.type,
+        "physical_id": left.resource.physical_id,
+    }
+
+
+def _file_system_data(lines: ExistingLines) -> dict[str, Any]:
+    held = lines.file_system
+    return {
+        "id": held.file_system_id,
+        "type": held.type,
+        "capacity_gib": held.capacity_gib,
+        "created": held.created.isoformat(),
+        "place": lines.place or None,
+        "section": dict(lines.section),
+        "suppress": dict(lines.suppress) if lines.suppress else None,
+        "warning": lines.warning or None,
+    }

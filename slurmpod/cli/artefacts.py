@@ -1,0 +1,67 @@
+"""`slurmpod artefacts`: packages that nodes may lack, and copies in the environment's bucket."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.aws.bucket import bucket_of
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.gateway import gateway_of
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say
+from slurmpod.operations.artefacts import NotMirrored, mirror, mirrored, title
+from slurmpod.operations.deployed import require_account
+from slurmpod.problems import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from slurmpod.operations.artefacts import Mirrored
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, summary in (
+        ("list", "show which packages the bucket has"),
+        ("mirror", "copy those that it lacks, from where they are published"),
+    ):
+        action = actions.add_parser(name, help=summary)
+        action.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+        action.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """List the packages; copy what is missing where the user says so."""
+    resolved = sound_environment(options.file).resolved
+    if not resolved.environment.lifecycle.artefacts:
+        say(f"{resolved.name} names no packages (lifecycle.artefacts)")
+    bucket = bucket_of(resolved.region, resolved.lifecycle.bucket)
+    try:
+        require_account(gateway_of(resolved.region), resolved.environment)
+        found = mirrored(bucket, resolved)
+        if options.action == "mirror":
+            mirror(bucket, [each for each in found if not each.is_there], say)
+            found = mirrored(bucket, resolved)
+    except (AwsUnavailable, NotMirrored) as error:
+        say(str(error))
+        return ExitCode.FAILED
+    _show(found, as_json=options.json)
+    return ExitCode.OK
+
+
+def _show(found: Sequence[Mirrored], *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {**each.artefact.model_dump(), "key": each.key, "mirrored": each.is_there}
+                for each in found
+            ]
+        )
+        return
+    for each in found:
+        state = "in the bucket" if each.is_there else "not in the bucket"
+        sys.stdout.write(f"{title(each.artefact):<24} {state:<18} {each.artefact.url}\n")

@@ -1,0 +1,27 @@
+"""The question before something is changed for good."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from slurmpod.cli.output import say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from slurmpod.model.environment import Environment
+
+
+def is_confirmed(environment: Environment, options: argparse.Namespace, what: str) -> bool:
+    """Ask whether to do `what`; a protected environment has to be typed by name, whoever asks."""
+    if environment.protected:
+        say(f"{environment.name} is protected; type its name to {what}:")
+        return sys.stdin.readline().strip() == environment.name
+    if options.yes:
+        return True
+    if not sys.stdin.isatty():
+        say("this is only the plan; --yes does it")
+        return False
+    say(f"{what}? [y/N]")
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

@@ -1,0 +1,93 @@
+"""`slurmpod dashboards`: the dashboards of an environment, as files or brought into Grafana."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say
+from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.metrics.grafana import dashboard_json
+from slurmpod.metrics.rules_file import rules_yaml
+from slurmpod.problems import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from slurmpod.metrics.panel import Dashboard
+    from slurmpod.resolve import Resolved
+
+RULES_FILE = "rules.yml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write dashboards, and the rules for promtool, into FOLDER",
+    )
+    parser.add_argument("--push", action="store_true", help="bring them into Grafana")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """List the dashboards; write them and bring them into Grafana where the user says so."""
+    resolved = sound_environment(options.file).resolved
+    if options.output:
+        options.output.mkdir(parents=True, exist_ok=True)
+        for name, text in _files(resolved).items():
+            (options.output / name).write_text(text, encoding="utf-8")
+    if options.push:
+        code = _push(resolved)
+        if code is not ExitCode.OK:
+            return code
+    if options.json:
+        print_json([_as_data(dashboard) for dashboard in DASHBOARDS])
+        return ExitCode.OK
+    for dashboard in DASHBOARDS:
+        panels = f"{len(dashboard.panels)} panels"
+        sys.stdout.write(f"{dashboard.uid:<24} {panels:<10} {dashboard.description}\n")
+    return ExitCode.OK
+
+
+def _files(resolved: Resolved) -> Mapping[str, str]:
+    """Return the files by name."""
+    pages = {f"{each.uid}.json": dashboard_json(each, resolved.name) for each in DASHBOARDS}
+    return {**pages, RULES_FILE: rules_yaml()}
+
+
+def _push(resolved: Resolved) -> ExitCode:
+    if not (resolved.monitoring and resolved.monitoring.grafana):
+        say(f"{resolved.name} has no Grafana workspace; write 'monitoring.grafana: {{}}' first")
+        return ExitCode.USAGE
+    from slurmpod.aws.gateway import gateway_of  # boto3 takes longer than all the rest
+    from slurmpod.aws.grafana import grafana_access_of
+    from slurmpod.operations.deployed import require_account
+    from slurmpod.operations.grafana import GrafanaRefused, place_of, push
+
+    try:
+        gateway = gateway_of(resolved.region)
+        require_account(gateway, resolved.environment)
+        place = place_of(gateway, resolved)
+        push(grafana_access_of(resolved.region), place, resolved)
+    except (AwsUnavailable, GrafanaRefused) as error:
+        say(str(error))
+        return ExitCode.FAILED
+    say(f"{len(DASHBOARDS)} dashboards are at {place.grafana_url}")
+    return ExitCode.OK
+
+
+def _as_data(dashboard: Dashboard) -> dict[str, object]:
+    return {
+        "uid": dashboard.uid,
+        "title": dashboard.title,
+        "description": dashboard.description,
+        "panels": [panel.title for panel in dashboard.panels],
+    }

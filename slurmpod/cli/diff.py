@@ -1,0 +1,96 @@
+"""`slurmpod diff`: what a deployment would change, replace or lose, before it is begun."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.gateway import gateway_of
+from slurmpod.changes.compare import changes
+from slurmpod.changes.effect import Kind
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import BOLD, RED, YELLOW, counted, paint, print_json, say
+from slurmpod.operations.deployed import deployed_environment
+from slurmpod.problems import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from slurmpod.changes.compare import Change
+    from slurmpod.model.environment import Environment
+    from slurmpod.model.yaml_source import YamlSource
+
+COLOURS = {Kind.LOSES: RED, Kind.REPLACES: RED, Kind.REFUSED: RED, Kind.NEW_NODES: YELLOW}
+LONGEST_VALUE = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--json", action="store_true", help="print the changes as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Compare the file with what is deployed; a protected environment refuses what would lose."""
+    sound = sound_environment(options.file)
+    environment = sound.environment
+    try:
+        deployed = deployed_environment(gateway_of(environment.region), environment)
+    except AwsUnavailable as error:
+        say(str(error))
+        return ExitCode.FAILED
+    found = changes(deployed, environment) if deployed is not None else ()
+    if options.json:
+        print_json({"deployed": deployed is not None, "changes": [_data(each) for each in found]})
+    elif deployed is None:
+        sys.stdout.write(f"{environment.name} is not deployed: everything would be new\n")
+    else:
+        _print_text(found, environment, sound.source)
+    verdict = _verdict(found, environment)
+    if verdict is ExitCode.OK and not options.json:
+        say(f"next: npx cdk diff --all -c env={shlex.quote(str(options.file))}")
+    return verdict
+
+
+def _verdict(found: Sequence[Change], environment: Environment) -> ExitCode:
+    harmful = [change for change in found if not change.is_harmless]
+    if any(change.effect.kind is Kind.REFUSED for change in harmful):
+        say("AWS refuses the changes marked so: do not deploy this")
+        return ExitCode.FAILED
+    if harmful and environment.protected:
+        say(f"refused: {environment.name} is protected; write 'protected: false' to allow it")
+        return ExitCode.FAILED
+    return ExitCode.OK
+
+
+def _print_text(found: Sequence[Change], environment: Environment, source: YamlSource) -> None:
+    for change in found:
+        kind = paint(change.effect.kind, COLOURS.get(change.effect.kind, BOLD), sys.stdout)
+        place = source.where(change.new_path)
+        sys.stdout.write(
+            f"{kind}: {change.path}: {_shown(change.old)} -> {_shown(change.new)}\n"
+            f"  {change.effect.meaning}\n"
+            f"  {place}\n"
+        )
+    what = counted(len(found), "change") if found else "no changes"
+    sys.stdout.write(f"{environment.name}: {what}\n")
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+def _data(change: Change) -> dict[str, Any]:
+    return {
+        "path": change.path,
+        "old": change.old,
+        "new": change.new,
+        "kind": change.effect.kind,
+        "meaning": change.effect.meaning,
+    }

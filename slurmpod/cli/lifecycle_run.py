@@ -1,0 +1,75 @@
+"""`slurmpod lifecycle run`: the deployed scripts once more, on nodes that are up."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.aws.gateway import gateway_of
+from slurmpod.aws.session_nodes import session_nodes_of
+from slurmpod.cli.confirmation import is_confirmed
+from slurmpod.cli.connect import has_group, has_plugin
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.lifecycle_text import print_reports
+from slurmpod.cli.output import counted, print_json, say
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.lifecycle_run import plan_run, run_plan
+from slurmpod.operations.node_command import Sessions
+from slurmpod.problems import ExitCode
+from slurmpod.rendering import render_bundle
+
+if TYPE_CHECKING:
+    import argparse
+
+    from slurmpod.operations.lifecycle_report import NodeReport
+    from slurmpod.operations.lifecycle_run import RunPlan
+    from slurmpod.resolve import Resolved
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--group", required=True, help="instance group whose nodes are meant")
+    parser.add_argument("--node", help="only this one: its name in Slurm, or its instance id")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
+    parser.add_argument("--yes", action="store_true", help="do it without asking")
+    parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Show what would run where, ask, and run it; AwsUnavailable is for the caller."""
+    resolved = sound_environment(options.file).resolved
+    if not has_group(resolved, options.group):
+        return ExitCode.USAGE
+    if not has_plugin():
+        return ExitCode.FAILED
+    gateway, nodes = gateway_of(resolved.region), session_nodes_of(resolved.region)
+    require_account(gateway, resolved.environment)
+    group, only = options.group, options.node
+    plan = plan_run(gateway, nodes, resolved, group, only, dry_run=options.dry_run)
+    _say_plan(plan, resolved)
+    if not options.dry_run and not is_confirmed(resolved.environment, options, "run them"):
+        say("nothing was run")
+        return ExitCode.FAILED
+    reports = run_plan(plan, _tell, Sessions())
+    if options.json:
+        print_json([dataclasses.asdict(report) for report in reports])
+    else:
+        print_reports(reports, {group.name: group.role for group in resolved.groups})
+    return ExitCode.OK if all(report.succeeded for report in reports) else ExitCode.FAILED
+
+
+def _say_plan(plan: RunPlan, resolved: Resolved) -> None:
+    how = "would do" if plan.dry_run else "do"
+    say(f"what the scripts at {plan.bundle_uri} {how} on {counted(len(plan.nodes), 'node')}:")
+    for node in plan.nodes:
+        say(f"  {node.hostname}  {node.group}  {node.instance_id}")
+    bundle = render_bundle(resolved)
+    if bundle and not plan.bundle_uri.rstrip("/").endswith(bundle.prefix):
+        say("the file has changed since the group was deployed: its scripts are not these")
+
+
+def _tell(report: NodeReport) -> None:
+    sys.stderr.write(f"{report.name}: {report.summary}\n")

@@ -1,0 +1,77 @@
+"""Where each value of an environment comes from: its file, a base of it, or nowhere (a default)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from slurmpod.cli.yaml_text import yaml_text
+from slurmpod.problems import format_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.yaml_source import Position, YamlSource
+    from slurmpod.problems import YamlPath
+
+DEFAULT = "default"
+
+LINE_LIMIT = 60
+"""Longest line that moves the comments of all lines to the right; longer ones only their own."""
+
+
+def origins(environment: dict[str, Any], source: YamlSource) -> dict[str, str]:
+    """Return for each value, by its path, the `file:line` that decides about it, or `default`."""
+    return {format_path(path): _origin(source.values.get(path)) for path in _leaves(environment)}
+
+
+def with_origins(environment: dict[str, Any], source: YamlSource) -> str:
+    """Return an environment as YAML, with the origin of each value in a comment.
+
+    Files are named as they are seen from the environment's folder: most often by name alone.
+    """
+    text = yaml_text(environment)
+    lines = text.splitlines(keepends=True)
+    document = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert document  # noqa: S101  # an environment is never empty
+    last_lines = dict(_last_lines(document))
+    column = min(LINE_LIMIT, max(len(lines[number]) - 1 for number in last_lines.values()))
+    folder = Path(source.file).parent
+    for path, number in last_lines.items():
+        comment = _origin(source.values.get(path), folder)
+        shown = comment if comment.isprintable() else ascii(comment)
+        line = lines[number].removesuffix("\n")
+        lines[number] = f"{line:<{column}}  # {shown}\n"
+    return "".join(lines)
+
+
+def _leaves(value: Any, path: YamlPath = ()) -> Iterator[YamlPath]:
+    """Return the paths of all values that hold no others."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in inside:
+        if item and isinstance(item, dict | list):
+            yield from _leaves(item, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def _last_lines(node: yaml.Node, path: YamlPath = ()) -> Iterator[tuple[YamlPath, int]]:
+    """Return for each value that holds no others its path and the index of its last line."""
+    if isinstance(node, yaml.MappingNode) and node.value:
+        for key, value in node.value:
+            yield from _last_lines(value, (*path, key.value))
+    elif isinstance(node, yaml.SequenceNode) and node.value:
+        for index, value in enumerate(node.value):
+            yield from _last_lines(value, (*path, index))
+    else:
+        yield path, node.end_mark.line
+
+
+def _origin(position: Position | None, folder: Path | None = None) -> str:
+    if not position:
+        return DEFAULT
+    file, line, _ = position
+    return f"{os.path.relpath(file, folder) if folder else file}:{line}"

@@ -1,0 +1,1 @@
+"""Batch scripts for Slurm on HyperPod: read without running them, and judged."""

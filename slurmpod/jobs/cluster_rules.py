@@ -1,0 +1,205 @@
+"""Rules that hold a script against the cluster that an environment describes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.environment_rules import EFA_VARIABLES
+from slurmpod.jobs.registry import ClusterTopic, Finding
+from slurmpod.model.cluster import Role
+from slurmpod.model.suggestion import did_you_mean
+from slurmpod.problems import Severity
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
+from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slurmpod.jobs.script import Script
+    from slurmpod.resolve.resolved import Resolved, ResolvedGroup
+
+CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
+
+SBATCH = "https://slurm.schedmd.com/sbatch.html"
+GPUS = re.compile(r"(?:gres/)?gpu(?::[\w.-]+)??(?::([0-9]{1,9}))?", re.ASCII)
+GPUS_PER_NODE = re.compile(r"(?:[\w.-]+:)?([0-9]{1,9})", re.ASCII)
+
+
+@CLUSTER.rule(
+    "JOB-040",
+    "The partition exists",
+    why="Slurm refuses a job for a partition that there is not.",
+    fix="name a partition of a worker group",
+    source=f"{SBATCH}#OPT_partition",
+)
+def _partition_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    option = script.option("partition")
+    known = {group.partition for group in resolved.groups if group.partition}
+    known.add(ALL_NODES_PARTITION)
+    for name in option.value.split(",") if option else ():
+        if option and name not in known:
+            message = f"there is no partition '{name}' (there are: {', '.join(sorted(known))})"
+            yield Finding(option.place, message, did_you_mean(name, sorted(known)))
+
+
+@CLUSTER.rule(
+    "JOB-041",
+    "The partition has as many nodes",
+    why="A job that asks for more nodes than its partition has, or gives to one job, never runs.",
+    fix="ask for fewer nodes, or give the group a higher count",
+    source=f"{SBATCH}#OPT_nodes",
+)
+def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    option, wanted = script.option("nodes"), script.fewest_nodes
+    sizes = {name: most_nodes(resolved, name) for name in _partitions(script, resolved)}
+    if option and wanted and 0 < max(sizes.values()) < wanted:
+        offered = ", ".join(f"{name} gives {size}" for name, size in sizes.items())
+        yield Finding(option.place, f"the job asks for {wanted} nodes, but {offered}")
+
+
+@CLUSTER.rule(
+    "JOB-042",
+    "Nodes have as many GPUs",
+    why="Slurm refuses a job that asks for more GPUs on a node than any node of its partition has.",
+    fix="ask for as many as the instance type has",
+    source=f"{SBATCH}#OPT_gres",
+)
+def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    workers = list(_workers(script, resolved))
+    if not workers or not all(group.facts for group in workers):
+        return
+    most = max(_gpus(group) for group in workers)
+    types = ", ".join(sorted({group.instance_type for group in workers}))
+    for name in ("gres", "gpus-per-node"):
+        option = script.option(name)
+        wanted = _wanted_gpus(name, option.value) if option else 0
+        if option and wanted > most:
+            message = f"the job asks for {wanted} GPUs on a node; {types} has {most or 'none'}"
+            yield Finding(option.place, message)
+
+
+@CLUSTER.rule(
+    "JOB-043",
+    "The account exists",
+    why="The environment makes Slurm enforce limits: jobs of unknown accounts are refused.",
+    fix="name an account of slurm.accounts",
+    source="https://slurm.schedmd.com/slurm.conf.html#OPT_AccountingStorageEnforce",
+)
+def _account_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    known = [ROOT, *(account.name for account in resolved.slurm.accounts)]
+    if len(known) > 1:
+        yield from _unknown_name(script, resolved, "account", known)
+
+
+@CLUSTER.rule(
+    "JOB-044",
+    "The QOS exists",
+    why="The environment makes Slurm enforce limits: jobs with an unknown QOS are refused.",
+    fix="name a QOS of slurm.qos",
+    source="https://slurm.schedmd.com/slurm.conf.html#OPT_AccountingStorageEnforce",
+)
+def _qos_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    known = [NORMAL, *(qos.name for qos in resolved.slurm.qos)]
+    if len(known) > 1:
+        yield from _unknown_name(script, resolved, "qos", known)
+
+
+@CLUSTER.rule(
+    "JOB-045",
+    "EFA is asked for where there is EFA",
+    why="With FI_PROVIDER=efa libfabric uses nothing else. On an instance type without EFA the job "
+    "ends at once.",
+    fix="remove FI_PROVIDER, or use an instance type with EFA",
+    source=EFA_VARIABLES,
+)
+def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    workers = list(_workers(script, resolved))
+    if not workers or any(not group.facts or group.facts.efa_interfaces for group in workers):
+        return
+    types = ", ".join(sorted({group.instance_type for group in workers}))
+    for assignment in script.assignments:
+        if assignment.name == "FI_PROVIDER" and assignment.value == "efa":
+            yield Finding(assignment.word.place, f"{types} has no EFA")
+
+
+@CLUSTER.rule(
+    "JOB-046",
+    "What a job says lies on shared storage",
+    why="The output is written by the job's first node. A folder that nodes do not share is on its "
+    "own disk: it is not seen from the login node, and is lost when the node is replaced.",
+    fix="write it into a folder on a shared file system",
+    source=f"{SBATCH}#OPT_output",
+    severity=Severity.WARNING,
+)
+def _output_is_shared(script: Script, resolved: Resolved) -> Iterator[Finding]:
+    for name in ("output", "error"):
+        option = script.option(name)
+        path = option.value if option else ""
+        is_file = path.startswith("/") and path != "/dev/null"
+        if option and is_file and not is_shared(resolved, path):
+            yield Finding(option.place, f"{path} is on a node's own disk")
+
+
+def is_shared(resolved: Resolved, path: str) -> bool:
+    """Tell whether all nodes see the same at an absolute path."""
+    return any(PurePosixPath(path).is_relative_to(mount) for mount in shared_mounts(resolved))
+
+
+def shared_mounts(resolved: Resolved) -> list[str]:
+    """Return where the file systems of an environment are mounted, the main one first.
+
+    Mounted buckets are none: nothing can be appended to what is in them.
+    """
+    mounts = [each.settings.mount_path for each in resolved.lustre]
+    return mounts + ([resolved.openzfs.settings.mount_path] if resolved.openzfs else [])
+
+
+def _unknown_name(
+    script: Script, resolved: Resolved, name: str, known: Iterable[str]
+) -> Iterator[Finding]:
+    option = script.option(name)
+    if option and enforces_limits(resolved) and option.value.lower() not in known:
+        message = f"there is no {name} '{option.value}' (there are: {', '.join(known)})"
+        yield Finding(option.place, message, did_you_mean(option.value, known))
+
+
+def _partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
+    """Return where the job may run: in what it names, or in the default."""
+    option = script.option("partition")
+    if option:
+        return tuple(option.value.split(","))
+    defaults = [partition.name for partition in resolved.slurm.partitions if partition.default]
+    return (*defaults, ALL_NODES_PARTITION)[:1]
+
+
+def most_nodes(resolved: Resolved, name: str) -> int:
+    """Return the most nodes that one job can have in a partition; 0 for an unknown one."""
+    groups = resolved.groups_with(Role.WORKER)
+    if name == ALL_NODES_PARTITION:
+        groups += resolved.groups_with(Role.LOGIN)
+    counts = [group.count for group in groups if name in (group.partition, ALL_NODES_PARTITION)]
+    limits = [
+        each.max_nodes for each in resolved.slurm.partitions if each.name == name and each.max_nodes
+    ]
+    return min(sum(counts), *limits) if limits else sum(counts)
+
+
+def _workers(script: Script, resolved: Resolved) -> Iterator[ResolvedGroup]:
+    names = _partitions(script, resolved)
+    for group in resolved.groups_with(Role.WORKER):
+        if ALL_NODES_PARTITION in names or group.partition in names:
+            yield group
+
+
+def _gpus(group: ResolvedGroup) -> int:
+    is_gpu = group.facts and group.facts.accelerator_kind == "gpu"
+    return group.facts.accelerator_count if group.facts and is_gpu else 0
+
+
+def _wanted_gpus(name: str, value: str) -> int:
+    """Return the GPUs per node in `--gres=gpu:h100:8` or `--gpus-per-node=8`; 0 for others."""
+    pattern = GPUS if name == "gres" else GPUS_PER_NODE
+    matches = [pattern.fullmatch(part) for part in value.split(",")]
+    return sum(int(match[1] or 1) for match in matches if match)

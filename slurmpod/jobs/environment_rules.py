@@ -1,0 +1,147 @@
+"""Rules for variables: where processes meet, and what NCCL and EFA are told."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.ports import highest
+from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.resume_rules import AUTO_RESUME
+from slurmpod.jobs.script import command_name
+from slurmpod.problems import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.jobs.script import Script
+    from slurmpod.jobs.words import Word
+
+MEETING = Topic("JOB", "Where processes meet")
+VARIABLES = Topic("JOB", "Variables and arguments")
+
+EFA_VARIABLES = "https://github.com/aws/aws-ofi-nccl/blob/master/doc/efa-env-var.md"
+NODE_LIST = re.compile(r"\$\{?SLURM_(JOB_)?NODELIST\b")
+THIS_HOST = r"(?:\$\([^()]*\bhostname\b|`[^`]*\bhostname\b|\$\{?(?:HOSTNAME|SLURMD_NODENAME)\b)"
+FIXED_HOST = re.compile(
+    rf"(?:rdzv|rendezvous|master|head|leader|endpoint)[\w-]*(?:\s*=\s*|\s+)\"?{THIS_HOST}",
+    re.IGNORECASE,
+)
+PRINTING = frozenset({"echo", "printf"})
+HIGHEST_PORT = 65535
+
+
+@MEETING.rule(
+    "JOB-020",
+    "The list of nodes is asked for inside the step",
+    why="When HyperPod replaces a node, only the step is restarted. What the batch script computed "
+    "from $SLURM_JOB_NODELIST before that names the old nodes.",
+    fix="ask scontrol for the job's nodes in the script that srun starts",
+    source=AUTO_RESUME,
+    severity=Severity.WARNING,
+)
+def _fresh_node_list(script: Script) -> Iterator[Finding]:
+    for word, _ in _words_of_resuming(script):
+        if match := NODE_LIST.search(word.expanded):
+            message = f"{match.group().replace('{', '')} is read once, outside the step"
+            yield Finding(word.place_of(match.start()), message)
+
+
+@MEETING.rule(
+    "JOB-021",
+    "The place to meet is chosen inside the step",
+    why="The host of the batch script is filled in once. When HyperPod has replaced that node, the "
+    "restarted processes wait for a host that is gone.",
+    fix="choose the first of the job's nodes in the script that srun starts",
+    source=AUTO_RESUME,
+    severity=Severity.WARNING,
+)
+def _fresh_meeting_place(script: Script) -> Iterator[Finding]:
+    for word, value in _words_of_resuming(script):
+        match = FIXED_HOST.search(f"{word.expanded} {value.expanded if value else ''}")
+        if match and match.start() < len(word.raw):
+            message = "processes meet at the host of the batch script"
+            yield Finding(word.place_of(match.start()), message)
+
+
+@MEETING.rule(
+    "JOB-022",
+    "Ports exist",
+    why=f"The highest port is {HIGHEST_PORT}, and $RANDOM goes up to 32767. A sum beyond that "
+    "makes the job fail, now and then or most of the time.",
+    fix="write e.g. $((29500 + RANDOM % 1000))",
+    source="https://www.gnu.org/software/bash/manual/bash.html#index-RANDOM",
+)
+def _ports_exist(script: Script) -> Iterator[Finding]:
+    for assignment in script.assignments:
+        if not assignment.name.upper().endswith("PORT"):
+            continue
+        most = highest(assignment.value)
+        if most is not None and most > HIGHEST_PORT:
+            message = f"{assignment.name} can be {most}, and the highest port is {HIGHEST_PORT}"
+            yield Finding(assignment.word.place, message)
+
+
+@VARIABLES.rule(
+    "JOB-030",
+    "RDMAV_FORK_SAFE is not set",
+    why="AWS's NCCL plugin says not to use it: on newer kernels it breaks things. What it was for "
+    "is done by libfabric.",
+    fix="remove it",
+    source=EFA_VARIABLES,
+    severity=Severity.WARNING,
+)
+def _no_fork_safe(script: Script) -> Iterator[Finding]:
+    yield from _settings(script, "RDMAV_FORK_SAFE", ("1",), "RDMAV_FORK_SAFE can break EFA")
+
+
+@VARIABLES.rule(
+    "JOB-031",
+    "NCCL chooses its protocol",
+    why="NCCL_PROTO=simple was needed up to version 1.5 of AWS's NCCL plugin. Today's images have "
+    "a newer one; there it takes faster protocols away from NCCL.",
+    fix="remove it",
+    source=EFA_VARIABLES,
+    severity=Severity.WARNING,
+)
+def _no_protocol(script: Script) -> Iterator[Finding]:
+    message = "NCCL may use no other protocol than 'simple'"
+    yield from _settings(script, "NCCL_PROTO", ("simple",), message)
+
+
+@VARIABLES.rule(
+    "JOB-032",
+    "SMP is given random_seed",
+    why="Version 2 of the SageMaker model parallelism library has random_seed in place of "
+    "tensor_parallel_seed.",
+    fix="write random_seed",
+    source="https://docs.aws.amazon.com/sagemaker/latest/dg/distributed-model-parallel-v2-reference.html",
+    severity=Severity.WARNING,
+)
+def _random_seed(script: Script) -> Iterator[Finding]:
+    for command in script.commands:
+        for word in command:
+            index = word.raw.find("tensor_parallel_seed")
+            if index >= 0:
+                yield Finding(word.place_of(index), "SMP v2 has no tensor_parallel_seed")
+
+
+def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:
+    """Yield every word that the batch script itself expands, if a step of it is restarted.
+
+    Beside an option without `=` stands the word behind it, which may be its value.
+    """
+    for command in script.commands if script.resuming_steps else ():
+        if command_name(command)[0] in PRINTING:
+            continue
+        for word, following in zip(command, (*command[1:], None), strict=True):
+            takes_value = word.raw.startswith("--") and "=" not in word.raw
+            yield word, following if takes_value else None
+
+
+def _settings(
+    script: Script, name: str, values: tuple[str, ...], message: str
+) -> Iterator[Finding]:
+    for assignment in script.assignments:
+        if assignment.name == name and assignment.value.lower() in values:
+            yield Finding(assignment.word.place, message)

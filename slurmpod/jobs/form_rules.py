@@ -1,0 +1,105 @@
+"""Rules for what sbatch itself asks of a script, and for what it puts where."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.script import command_name
+from slurmpod.jobs.words import Place
+from slurmpod.problems import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.jobs.script import Script
+
+FORM = Topic("JOB", "What sbatch reads")
+
+SBATCH = "https://slurm.schedmd.com/sbatch.html"
+SBATCH_SOURCE = "https://github.com/SchedMD/slurm/blob/master/src/sbatch/sbatch.c"
+NAMES_ONE_JOB = re.compile(r"%[0-9]*[jJA]", re.ASCII)
+NAMES_ONE_TASK = re.compile(r"%[0-9]*[jJa]", re.ASCII)
+
+FORM.reported_elsewhere(
+    "JOB-001",
+    "The script can be read",
+    why="A script that cannot be read cannot be judged.",
+    fix="give the path of a batch script",
+    source="slurmpod/model/text_file.py",
+)
+
+
+@FORM.rule(
+    "JOB-002",
+    "The first line says what runs the script",
+    why="sbatch refuses a script whose first line does not begin with #!.",
+    fix="begin the script with #!/bin/bash",
+    source=SBATCH_SOURCE,
+)
+def _begins_with_interpreter(script: Script) -> Iterator[Finding]:
+    if not script.text.startswith("#!"):
+        yield Finding(Place(1, 1), "the script does not begin with #!")
+
+
+@FORM.rule(
+    "JOB-003",
+    "Lines end as Linux has them",
+    why="sbatch refuses a script with Windows line ends.",
+    fix="save it with LF line ends, e.g. with dos2unix",
+    source=SBATCH_SOURCE,
+)
+def _linux_line_ends(script: Script) -> Iterator[Finding]:
+    before, found, _ = script.text.partition("\r\n")
+    if found:
+        yield Finding(Place(before.count("\n") + 1, 1), "the line ends as in Windows")
+
+
+@FORM.rule(
+    "JOB-004",
+    "Directives stand before the first command",
+    why="sbatch stops at the first line that is neither blank nor a comment. What stands behind it "
+    "is a comment: the job runs without the option, and nobody says so.",
+    fix="move it above the first command",
+    source=SBATCH,
+)
+def _directives_come_first(script: Script) -> Iterator[Finding]:
+    for place in script.late_directives:
+        yield Finding(place, "sbatch does not read this directive: a command stands above it")
+
+
+@FORM.rule(
+    "JOB-005",
+    "Each job has an output file of its own",
+    why="sbatch empties the output file when a job starts. With one name for all jobs the next one "
+    "deletes what the last one said, and two that run at once write over each other.",
+    fix="put %j into the name, e.g. --output=%x_%j.out (for arrays %A_%a)",
+    source=f"{SBATCH}#SECTION_FILENAME-PATTERN",
+    severity=Severity.WARNING,
+)
+def _output_of_its_own(script: Script) -> Iterator[Finding]:
+    open_mode = script.option("open-mode")
+    if open_mode and open_mode.value.startswith("a"):
+        return
+    wanted = NAMES_ONE_TASK if script.option("array") else NAMES_ONE_JOB
+    for name in ("output", "error"):
+        option = script.option(name)
+        if option and option.value != "/dev/null" and not wanted.search(option.value):
+            message = f"every job of this script writes to the same file '{option.value}'"
+            yield Finding(option.place, message)
+
+
+@FORM.rule(
+    "JOB-006",
+    "squeue is given jobs with --jobs",
+    why="squeue takes no job id as a word of its own, and ends with an error.",
+    fix="write squeue --jobs=ID",
+    source="https://slurm.schedmd.com/squeue.html",
+    severity=Severity.WARNING,
+)
+def _squeue_with_option(script: Script) -> Iterator[Finding]:
+    for command in script.commands:
+        name, words = command_name(command)
+        if name == "squeue" and words and not words[0].text.startswith("-"):
+            yield Finding(words[0].place, f"squeue does not understand '{words[0].text}'")

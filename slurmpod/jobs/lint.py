@@ -1,0 +1,53 @@
+"""Apply the rules: the text of a batch script -> every problem in it, top to bottom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.cluster_rules import CLUSTER
+from slurmpod.jobs.environment_rules import MEETING, VARIABLES
+from slurmpod.jobs.form_rules import FORM
+from slurmpod.jobs.resume_rules import RESUME
+from slurmpod.jobs.script import read_script
+from slurmpod.problems import Problem, Severity, Where, in_file_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slurmpod.jobs.registry import Finding, Rule
+    from slurmpod.resolve import Resolved
+
+OF_SCRIPTS = (FORM, RESUME, MEETING, VARIABLES)
+TOPICS = (*OF_SCRIPTS, CLUSTER)
+
+
+def all_rules() -> Iterator[Rule]:
+    """Return every rule for batch scripts, topic by topic."""
+    for topic in TOPICS:
+        yield from topic.rules
+
+
+def lint(file: str, text: str, resolved: Resolved | None = None) -> tuple[Problem, ...]:
+    """Return all problems of a batch script; with `resolved`, also those on that cluster."""
+    script = read_script(file, text)
+    found = [each for topic in OF_SCRIPTS for each in _found(topic.rules, script)]
+    if resolved:
+        found += _found(CLUSTER.rules, script, resolved)
+    return in_file_order(_problem(file, rule, finding) for rule, finding in found)
+
+
+def unreadable(file: str, message: str) -> Problem:
+    """Return the problem of a script that cannot be read."""
+    rule = next(rule for rule in all_rules() if rule.id == "JOB-001")
+    return Problem(rule.id, Severity.ERROR, Where(file), message, rule.fix)
+
+
+def _found(rules: Iterable[Rule], *judged: object) -> Iterator[tuple[Rule, Finding]]:
+    for rule in rules:
+        if rule.judge:
+            yield from ((rule, finding) for finding in rule.judge(*judged))
+
+
+def _problem(file: str, rule: Rule, finding: Finding) -> Problem:
+    where = Where(file, finding.place.line, finding.place.column)
+    return Problem(rule.id, rule.severity, where, finding.message, finding.fix or rule.fix)

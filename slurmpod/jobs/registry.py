@@ -1,0 +1,38 @@
+"""What rules for batch scripts judge, and what they find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmpod import rulebook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from slurmpod.jobs.script import Script
+    from slurmpod.jobs.words import Place
+    from slurmpod.resolve import Resolved
+
+    Judge = Callable[[Script], Iterable["Finding"]]
+    JudgeOnCluster = Callable[[Script, Resolved], Iterable["Finding"]]
+
+Rule = rulebook.Rule[Any]
+"""A rule of either kind."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place that breaks a rule; `fix` replaces the rule's own where it is given."""
+
+    place: Place
+    message: str
+    fix: str = ""
+
+
+class Topic(rulebook.Rulebook["Judge"]):
+    """Rules about one thing that a script alone shows."""
+
+
+class ClusterTopic(rulebook.Rulebook["JudgeOnCluster"]):
+    """Rules that hold a script against the cluster of an environment."""

@@ -1,0 +1,121 @@
+"""A recipe and a place -> the files of a job, in memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
+from slurmpod.jobs.place import JobRefused
+from slurmpod.model.image_names import IMAGE_USER
+from slurmpod.rendering.templates import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod.jobs.place import Place
+    from slurmpod.jobs.recipes import Recipe
+    from slurmpod.resolve import Resolved
+
+STEP = "step.sh"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+FOLDER = re.compile(r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", re.ASCII)
+WITHOUT_NVLINK = frozenset({"A10G", "L4", "L40S"})
+"""GPUs of g5, g6 and g6e, between which NCCL goes through the host's memory. Source: NCCL user
+guide, NCCL_SHM_USE_CUDA_MEMCPY; awslabs/awsome-distributed-ai, efa-cheatsheet.md."""
+
+DEVICES = {"gpu": "cuda", "neuron": "neuron"}
+"""What PyTorch calls accelerators, by the catalog's kinds."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A rendered job: its files by name, and the folder of the cluster in which they are to lie.
+
+    `programs` are the names of the files that users change: their model and data go there.
+    """
+
+    script: str
+    folder: str
+    files: Mapping[str, bytes]
+    programs: frozenset[str]
+
+    @property
+    def submitted(self) -> str:
+        """What sbatch is given on the cluster."""
+        return f"{self.folder}/{self.script}"
+
+
+def render_job(
+    resolved: Resolved, recipe: Recipe, place: Place, *, name: str, folder: str | None
+) -> Job:
+    """Render a job; its files lie in `folder`, or where HyperPod's own user keeps files.
+
+    Raises JobRefused.
+    """
+    if not NAME.fullmatch(name):
+        raise JobRefused(f"'{name}' cannot be the name of a job", "use letters, digits, . _ and -")
+    if place.facts.accelerator in recipe.unsuitable:
+        raise JobRefused(
+            f"{recipe.name} cannot run on {place.facts.name}: PyTorch has no FSDP2 there",
+            "render own-program, and start a program for PyTorch/XLA with it",
+        )
+    where = _checked(folder, resolved) if folder else f"{_shared(resolved)}/{IMAGE_USER}/{name}"
+    script = f"{name}.sbatch"
+    values = _values(recipe, place, name=name, folder=where)
+    rendered = {
+        script: render("jobs/job.sbatch", values),
+        STEP: render(f"jobs/{STEP}", values),
+    }
+    programs = {path.name: path.read_bytes() for path in recipe.folder.glob("*.py")}
+    files = {path: text.encode() for path, text in rendered.items()} | programs
+    ordered = MappingProxyType(dict(sorted(files.items())))
+    return Job(script, where, ordered, frozenset(programs))
+
+
+def _values(recipe: Recipe, place: Place, *, name: str, folder: str) -> Mapping[str, object]:
+    facts = place.facts
+    return {
+        "name": name,
+        "partition": place.partition,
+        "nodes": place.nodes,
+        "time": place.time,
+        "folder": folder,
+        "output": f"{folder}/%x_%j.out",
+        "submitted": f"{folder}/{name}.sbatch",
+        "program": recipe.program,
+        "device": DEVICES.get(facts.accelerator_kind, "cpu"),
+        "kind": facts.accelerator_kind,
+        "has_efa": facts.efa_interfaces > 0,
+        "shares_through_host": facts.accelerator in WITHOUT_NVLINK and place.processes > 1,
+        "processes": place.processes,
+        "threads": place.threads,
+    }
+
+
+def _checked(folder: str, resolved: Resolved) -> str:
+    """Return the folder if all nodes see it."""
+    if not FOLDER.fullmatch(folder):
+        raise JobRefused(
+            f"'{folder}' is no folder for jobs", "write a path from / on, without blanks"
+        )
+    if not is_shared(resolved, folder):
+        raise JobRefused(
+            f"{folder} is on no file system that all nodes share",
+            f"choose a folder below {_shared(resolved)}",
+        )
+    return folder
+
+
+def _shared(resolved: Resolved) -> str:
+    """Return where the first shared file system is mounted."""
+    mounts = shared_mounts(resolved)
+    if not mounts:
+        raise JobRefused(
+            f"the nodes of {resolved.name} share no file system, on which a job could keep"
+            " checkpoints",
+            "add one under storage, e.g. lustre",
+        )
+    return mounts[0]

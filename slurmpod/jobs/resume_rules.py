@@ -1,0 +1,181 @@
+"""Rules for jobs that go on after HyperPod has replaced a node."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.durations import minutes
+from slurmpod.jobs.options import FLAGS, parse_options
+from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.script import command_name, node_count
+from slurmpod.problems import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.jobs.script import Script
+
+RESUME = Topic("JOB", "Jobs that resume")
+
+AUTO_RESUME = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/"
+    "sagemaker-hyperpod-resiliency-slurm-auto-resume.html"
+)
+TIMINGS = (
+    "https://github.com/awslabs/awsome-distributed-ai/blob/main/1.architectures/"
+    "5.sagemaker-hyperpod/tools/devops-agent/docs/hyperpod-mental-model.md"
+)
+TRAINING = re.compile(
+    r"torch_?run|torch\.distributed|deepspeed|accelerate|train(?!ium)|finetune", re.IGNORECASE
+)
+CONTAINERS = ("container-image", "container-name")
+WHOLE_NODES = frozenset({"", "topo"})
+RESOURCES = ("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
+SHORTEST_MINUTES = 120
+"""A node is replaced in 20 to 30 minutes, and patched for up to an hour before it takes jobs."""
+
+SWITCHED_OFF = re.compile(r"\bresume_if_exists=(false|0)\b", re.IGNORECASE)
+
+
+@RESUME.rule(
+    "JOB-010",
+    "--auto-resume is given to srun",
+    why="It is an option of job steps, which HyperPod adds to srun. sbatch does not know it and "
+    "refuses the script.",
+    fix="remove it here, and write srun --auto-resume=1",
+    source=AUTO_RESUME,
+)
+def _not_for_sbatch(script: Script) -> Iterator[Finding]:
+    options = list(script.options)
+    for command in script.commands:
+        name, words = command_name(command)
+        if name in ("sbatch", "salloc"):
+            options += parse_options(words, FLAGS, {}).options
+    for option in options:
+        if option.name == "auto-resume":
+            yield Finding(option.place, "sbatch has no option --auto-resume")
+
+
+@RESUME.rule(
+    "JOB-011",
+    "Training on several nodes has --auto-resume",
+    why="HyperPod restarts only steps with this option after it has replaced a node; each srun "
+    "needs its own. Without it the whole job ends.",
+    fix="write srun --auto-resume=1",
+    source=AUTO_RESUME,
+    severity=Severity.WARNING,
+)
+def _training_resumes(script: Script) -> Iterator[Finding]:
+    if (script.fewest_nodes or 1) < 2:
+        return
+    for step in script.steps:
+        is_training = any(TRAINING.search(word.raw) for word in step.command)
+        of_one_node = node_count(step.option("nodes")) == 1
+        if is_training and step.is_certain and not of_one_node and not step.option("auto-resume"):
+            yield Finding(step.place, "this step is not restarted when a node is replaced")
+
+
+@RESUME.rule(
+    "JOB-012",
+    "A job that resumes has its nodes for itself",
+    why="Auto-resume needs whole nodes: HyperPod replaces a node under the job.",
+    fix="add #SBATCH --exclusive",
+    source=AUTO_RESUME,
+)
+def _has_whole_nodes(script: Script) -> Iterator[Finding]:
+    exclusive = script.option("exclusive")
+    if exclusive and exclusive.value in WHOLE_NODES:
+        return
+    for step in script.resuming_steps[:1]:
+        yield Finding(step.place, "the job resumes, but is not --exclusive")
+
+
+@RESUME.rule(
+    "JOB-013",
+    "A job that starts again keeps what it wrote",
+    why="A job that is requeued has the same id and the same output file, which sbatch empties "
+    "when the job starts: why it failed is then lost.",
+    fix="add #SBATCH --open-mode=append",
+    source="https://slurm.schedmd.com/sbatch.html#OPT_open-mode",
+    severity=Severity.WARNING,
+)
+def _appends(script: Script) -> Iterator[Finding]:
+    open_mode = script.option("open-mode")
+    if open_mode and open_mode.value.startswith("a"):
+        return
+    requeue = script.option("requeue")
+    places = [requeue.place] if requeue else [step.place for step in script.resuming_steps[:1]]
+    for place in places:
+        yield Finding(place, "when the job starts again, its output so far is deleted")
+
+
+@RESUME.rule(
+    "JOB-014",
+    "A job that resumes and asks for GRES says --requeue",
+    why="With generic resources HyperPod does not restart the step: it requeues the job, and the "
+    "script runs from its beginning.",
+    fix="add #SBATCH --requeue, and see that the script may run twice",
+    source=AUTO_RESUME,
+    severity=Severity.WARNING,
+)
+def _gres_requeues(script: Script) -> Iterator[Finding]:
+    said = [option.name for option in script.options if option.name in ("requeue", "no-requeue")]
+    if not script.resuming_steps or said[-1:] == ["requeue"]:
+        return
+    for name in RESOURCES:
+        option = script.option(name)
+        if option:
+            yield Finding(option.place, "with GRES the job is requeued, not resumed")
+
+
+@RESUME.rule(
+    "JOB-015",
+    "A job that resumes has time for it",
+    why="A node is replaced in 20 to 30 minutes and may be patched for an hour. The job's time "
+    f"goes on. With less than {SHORTEST_MINUTES} minutes it is over before it resumes.",
+    fix=f"ask for {SHORTEST_MINUTES // 60} hours or more",
+    source=TIMINGS,
+    severity=Severity.WARNING,
+)
+def _has_time(script: Script) -> Iterator[Finding]:
+    time = script.option("time")
+    wanted = minutes(time.value) if time else None
+    if time and wanted is not None and wanted < SHORTEST_MINUTES and script.resuming_steps:
+        yield Finding(time.place, f"{time.value} leaves no time to replace a node")
+
+
+@RESUME.rule(
+    "JOB-016",
+    "A job that resumes does not start from zero",
+    why="NeMo's experiment manager ignores the checkpoints that are there with "
+    "resume_if_exists=False: the step that HyperPod restarts begins again.",
+    fix="write resume_if_exists=True",
+    source="https://docs.nvidia.com/nemo-framework/user-guide/latest/nemotoolkit/core/exp_manager.html",
+    severity=Severity.WARNING,
+)
+def _loads_checkpoints(script: Script) -> Iterator[Finding]:
+    if not script.resuming_steps and not script.option("requeue"):
+        return
+    for command in script.commands:
+        for word in command:
+            if match := SWITCHED_OFF.search(word.raw):
+                yield Finding(word.place_of(match.start()), "checkpoints are not loaded")
+
+
+@RESUME.rule(
+    "JOB-017",
+    "A step that resumes is in no container of srun",
+    why="Reports disagree whether srun takes --auto-resume beside the options of pyxis. Where "
+    "pyxis is not loaded, srun refuses them, or the job runs outside the container. And a "
+    "container has no scontrol, with which the step finds out what nodes it has now.",
+    fix="start the container in the script that srun starts, or try on two nodes that it resumes",
+    source="https://github.com/aws-samples/sample-physical-ai-scaffolding-kit/issues/5",
+    severity=Severity.WARNING,
+)
+def _is_in_no_container(script: Script) -> Iterator[Finding]:
+    for step in script.resuming_steps:
+        options = (step.option(name) or script.option(name) for name in CONTAINERS)
+        if option := next(filter(None, options), None):
+            message = f"--auto-resume beside --{option.name} may not work"
+            yield Finding(option.place, message)

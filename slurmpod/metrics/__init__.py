@@ -1,0 +1,1 @@
+"""What is made of the nodes' metrics: recording and alert rules, and dashboards. All of it pure."""

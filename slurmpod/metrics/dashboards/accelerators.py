@@ -1,0 +1,116 @@
+"""Accelerators: GPUs and Trainium, how busy and how sound they are."""
+
+from __future__ import annotations
+
+from slurmpod.metrics.panel import Dashboard, Form, Panel, Query, Subject
+
+ACCELERATORS = Dashboard(
+    "slurmpod-accelerators",
+    "Accelerators",
+    "GPUs and Neuron devices: use, memory, heat, errors.",
+    (
+        Panel(
+            "GPUs: all and allocated by Slurm",
+            (Query("slurm:gpus:sum", "{{use}}"),),
+            subject=Subject.GPU,
+        ),
+        Panel(
+            "GPUs busy, by node",
+            (Query('node:gpu_utilization:avg{node=~"$node"}', "{{node}}"),),
+            unit="percentunit",
+            subject=Subject.GPU,
+            maximum=1,
+        ),
+        Panel(
+            "GPU memory in use",
+            (
+                Query(
+                    'slurmpod_gpu_memory_used_bytes{node=~"$node"}'
+                    ' / slurmpod_gpu_memory_bytes{node=~"$node"}',
+                    "{{node}} {{gpu}}",
+                ),
+            ),
+            unit="percentunit",
+            subject=Subject.GPU,
+            maximum=1,
+        ),
+        Panel(
+            "GPU temperature",
+            (
+                Query(
+                    'max by (node) (slurmpod_gpu_temperature_celsius{node=~"$node"})',
+                    "{{node}}",
+                ),
+            ),
+            unit="celsius",
+            subject=Subject.GPU,
+        ),
+        Panel(
+            "GPU power",
+            (Query('sum by (node) (slurmpod_gpu_power_watts{node=~"$node"})', "{{node}}"),),
+            unit="watt",
+            subject=Subject.GPU,
+        ),
+        Panel(
+            "GPU memory errors since the driver started",
+            (
+                Query(
+                    'slurmpod_gpu_ecc_errors_total{node=~"$node"} > 0',
+                    "{{node}} {{gpu}} {{kind}}",
+                ),
+            ),
+            subject=Subject.GPU,
+            may_be_empty=True,
+        ),
+        Panel(
+            "XID errors since boot",
+            (
+                Query(
+                    'slurmpod_gpu_xid_errors_total{node=~"$node"}',
+                    "{{node}} {{pci}} XID {{xid}}",
+                ),
+            ),
+            subject=Subject.GPU,
+            may_be_empty=True,
+        ),
+        Panel(
+            "NeuronCores busy, by node",
+            (
+                Query(
+                    'avg by (node) (slurmpod_neuron_core_utilization_ratio{node=~"$node"})',
+                    "{{node}}",
+                ),
+            ),
+            unit="percentunit",
+            subject=Subject.NEURON,
+            maximum=1,
+        ),
+        Panel(
+            "Neuron memory in use",
+            (
+                Query(
+                    'slurmpod_neuron_memory_used_bytes{node=~"$node",where="neuron_device"}',
+                    "{{node}}",
+                ),
+            ),
+            unit="bytes",
+            subject=Subject.NEURON,
+        ),
+        Panel(
+            "Neuron: failed executions and memory errors",
+            (
+                Query(
+                    'slurmpod_neuron_execution_errors{node=~"$node"}',
+                    "{{node}} {{kind}}",
+                ),
+                Query(
+                    'slurmpod_neuron_ecc_errors{node=~"$node"} > 0',
+                    "{{node}} {{device}} {{kind}}",
+                ),
+            ),
+            subject=Subject.NEURON,
+            form=Form.GRAPH,
+            may_be_empty=True,
+        ),
+    ),
+)

@@ -1,0 +1,93 @@
+"""File systems: how full they are, and how busy."""
+
+from __future__ import annotations
+
+from slurmpod.metrics.panel import Dashboard, Panel, Query, Subject
+
+USED = "(1 - node_filesystem_avail_bytes{%s} / node_filesystem_size_bytes{%s})"
+
+
+def _used(selection: str) -> str:
+    return USED % (selection, selection)
+
+
+def _lustre(kind: str, what: str, by: str) -> str:
+    selection = f'slurmpod_lustre_{what}_total{{node=~"$node",kind=~"{kind}"}}'
+    return f"sum by ({by}) (rate({selection}[$__rate_interval]))"
+
+
+FILE_SYSTEMS = Dashboard(
+    "slurmpod-file-systems",
+    "File systems",
+    "Shared file systems and the nodes' disks: space and traffic.",
+    (
+        Panel(
+            "Space in use, by folder",
+            (Query(f"max by (mountpoint) {_used('')}", "{{mountpoint}}"),),
+            unit="percentunit",
+            maximum=1,
+        ),
+        Panel(
+            "Free space, by folder",
+            (
+                Query(
+                    "min by (mountpoint) (node_filesystem_avail_bytes)",
+                    "{{mountpoint}}",
+                ),
+            ),
+            unit="bytes",
+        ),
+        Panel(
+            "Space in use on the nodes' own disks",
+            (Query(_used('node=~"$node",mountpoint="/"'), "{{node}}"),),
+            unit="percentunit",
+            maximum=1,
+        ),
+        Panel(
+            "Disks busy",
+            (
+                Query(
+                    "max by (node)"
+                    ' (rate(node_disk_io_time_seconds_total{node=~"$node"}[$__rate_interval]))',
+                    "{{node}}",
+                ),
+            ),
+            unit="percentunit",
+            maximum=1,
+        ),
+        Panel(
+            "Disks read and written",
+            (
+                Query(
+                    "sum by (node)"
+                    ' (rate(node_disk_read_bytes_total{node=~"$node"}[$__rate_interval]))',
+                    "{{node}} read",
+                ),
+                Query(
+                    "-sum by (node)"
+                    ' (rate(node_disk_written_bytes_total{node=~"$node"}[$__rate_interval]))',
+                    "{{node}} written",
+                ),
+            ),
+            unit="Bps",
+        ),
+        Panel(
+            "Lustre: read, by node",
+            (Query(_lustre("read", "bytes", "node"), "{{node}}"),),
+            unit="Bps",
+            subject=Subject.LUSTRE,
+        ),
+        Panel(
+            "Lustre: written, by node",
+            (Query(_lustre("write", "bytes", "node"), "{{node}}"),),
+            unit="Bps",
+            subject=Subject.LUSTRE,
+        ),
+        Panel(
+            "Lustre: operations",
+            (Query(_lustre(".+", "operations", "kind"), "{{kind}}"),),
+            unit="ops",
+            subject=Subject.LUSTRE,
+        ),
+    ),
+)

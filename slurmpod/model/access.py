@@ -1,0 +1,143 @@
+"""The `access` section: who may use the cluster, as which user, and how they get there."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.model.base import Section
+from slurmpod.model.directory import Directory
+from slurmpod.model.names import KmsKeyArn, MountPath
+from slurmpod.model.network import RetentionDays
+from slurmpod.model.slurm_limits import AccountingName
+
+PosixName = Annotated[
+    str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$", max_length=32, examples=["alice"])
+]
+"""A name that every Linux takes: useradd(8) allows 32 lower-case letters, digits, - and _."""
+
+PosixId = Annotated[int, Field(ge=0, le=4_294_967_293, examples=[20001])]
+
+SshKey = Annotated[
+    str,
+    Field(
+        max_length=8192,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI... alice@laptop"],
+    ),
+]
+
+
+class PosixGroup(Section):
+    """A group of users, with the same id on every node and file system."""
+
+    name: PosixName
+    """Its name: lower-case letters, digits, hyphens and underscores, the first one no digit."""
+
+    gid: PosixId
+    """Its id, which never changes: files keep it."""
+
+
+class User(Section):
+    """A person, with the same id on every node and file system."""
+
+    name: PosixName
+    """Login name: lower-case letters, digits, hyphens and underscores, the first one no digit."""
+
+    uid: PosixId
+    """Its id, which never changes: files keep it. The user's own group has the same."""
+
+    full_name: Annotated[
+        str, Field(max_length=100, pattern=r"^[^\x00-\x1f\x7f:,]*$", examples=["Alice Example"])
+    ] = ""
+    """Who it is, as `getent passwd` shows it; without commas and colons."""
+
+    group: PosixName | None = None
+    """Primary group; default: a group of the user's own, with its name and id."""
+
+    groups: tuple[PosixName, ...] = ()
+    """Further groups."""
+
+    ssh_keys: Annotated[tuple[SshKey, ...], Field(max_length=20)] = ()
+    """Public keys, each one line as in id_ed25519.pub."""
+
+    accounts: tuple[AccountingName, ...] = ()
+    """Slurm accounts that pay for the user's jobs; default: all."""
+
+    default_account: AccountingName | None = None
+    """Account of jobs that name none; default: the first."""
+
+    qos: tuple[AccountingName, ...] = ()
+    """QOS that the user's jobs can use; default: those of the account."""
+
+    shares: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    """The user's share of each account, beside its other users."""
+
+    admin: bool = False
+    """Whether the user may become root on all nodes and manage Slurm."""
+
+
+class Sessions(Section):
+    """Sessions that people open with AWS Systems Manager: no open port, no SSH key."""
+
+    run_as: Annotated[
+        str, Field(pattern=r"^([a-z_][a-z0-9_-]{0,31}|\$\{tag\})$", examples=["ubuntu"])
+    ] = "ubuntu"
+    """The user of a session on the nodes. `${tag}` takes it from the tag SSMSessionRunAs of the
+    IAM user or role, so that everybody works under a name of their own."""
+
+    record: Literal["cloudwatch", "s3", "none"] = "cloudwatch"
+    """Where all that is typed and shown in a session is kept, encrypted."""
+
+    retention_days: Annotated[RetentionDays, Field(examples=[365])] = 365
+    """Days after which records are deleted."""
+
+    kms_key_arn: KmsKeyArn | None = None
+    """Key for sessions and their records; default: slurmpod makes one."""
+
+    idle_timeout_minutes: Annotated[int, Field(ge=1, le=60)] = 20
+    """Minutes without a key pressed after which a session ends."""
+
+    max_duration_minutes: Annotated[int | None, Field(ge=1, le=1440)] = None
+    """Longest time of a session; default: no end."""
+
+
+class Access(Section):
+    """People and their ways in."""
+
+    groups: tuple[PosixGroup, ...] = ()
+    """Groups of users."""
+
+    users: tuple[User, ...] = ()
+    """Users of the cluster, beside those of `users_file`."""
+
+    users_file: Annotated[
+        str | None, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["users.csv"])
+    ] = None
+    """A CSV file with users, relative to this file: a first line with the names of the columns,
+    which are those of `users`; lists are separated by spaces, keys by `|`."""
+
+    home_directory: MountPath | None = None
+    """Folder of the home directories on shared storage; default: home below the main file system,
+    or /home where OpenZFS is mounted there."""
+
+    directory: Directory | None = None
+    """A directory (LDAP, Active Directory) that knows users, too, through SSSD."""
+
+    sessions: Sessions | None = None
+    """Policies for administrators and users of the cluster, and sessions through AWS Systems
+    Manager; default: none are made."""
+
+    user_groups: tuple[
+        Annotated[
+            str, Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63, examples=["login"])
+        ],
+        ...,
+    ] = ()
+    """Instance groups on which the policy for users allows sessions; default: the login groups."""
+
+    ssh_between_nodes: bool = False
+    """Let the image's user go from node to node by SSH, with keys that nobody has to hand out and
+    host keys that every node knows."""
+
+    ssh_needs_job: bool = False
+    """Let users go to a worker only while a job of theirs runs there (pam_slurm_adopt)."""

@@ -1,0 +1,142 @@
+"""The `monitoring` and `budget` sections: what is watched, and who is told."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.model.base import Section
+from slurmpod.model.names import KmsKeyArn
+from slurmpod.model.network import RetentionDays
+
+EmailAddress = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](-*[A-Za-z0-9])*"
+        r"(\.[A-Za-z0-9](-*[A-Za-z0-9])*)+$",
+        max_length=254,
+        examples=["oncall@example.com"],
+    ),
+]
+
+
+class Subscribers(Section):
+    """Who gets the messages of one severity."""
+
+    emails: Annotated[tuple[EmailAddress, ...], Field(max_length=20)] = ()
+    """E-mail addresses; each gets a link to confirm first."""
+
+    https: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Field(
+                    pattern=r"^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[^\s\x00-\x1f\x7f\"'<>\\]*)?$",
+                    max_length=1024,
+                    examples=["https://alerts.example.com/hyperpod"],
+                ),
+            ],
+            ...,
+        ],
+        Field(max_length=20),
+    ] = ()
+    """Web addresses that take the messages of SNS."""
+
+
+class Notify(Section):
+    """Who is told, by severity. A topic is made for each, also for others to subscribe to."""
+
+    critical: Subscribers = Field(default_factory=Subscribers)
+    """What somebody has to look at now: the cluster failed, nodes fail, storage is full."""
+
+    warning: Subscribers = Field(default_factory=Subscribers)
+    """What can wait until tomorrow: a node was replaced, storage fills up."""
+
+    info: Subscribers = Field(default_factory=Subscribers)
+    """What is good to know: the cluster was updated, nodes were added."""
+
+
+class Alarms(Section):
+    """Limits beyond which somebody is told."""
+
+    file_system_used_percent: Annotated[int, Field(ge=1, le=99)] = 85
+    """Used part of each file system's capacity."""
+
+    file_system_throughput_percent: Annotated[int | None, Field(ge=1, le=100)] = None
+    """Used part of each file system's throughput, for half an hour; default: no alarm."""
+
+    nat_gib_per_hour: Annotated[int | None, Field(ge=1, le=100_000)] = None
+    """Data through each NAT gateway, which costs by the GiB; default: no alarm."""
+
+    missing_nodes_minutes: Annotated[int, Field(ge=5, le=1440)] = 60
+    """Minutes for which fewer nodes than wanted may be in service."""
+
+
+class Prometheus(Section):
+    """A workspace of Amazon Managed Service for Prometheus, to which the nodes send metrics."""
+
+    scrape_seconds: Annotated[int, Field(ge=10, le=120)] = 60
+    """Seconds between two samples of each metric; queries forget a value after five minutes."""
+
+    retention_days: Annotated[int, Field(ge=1, le=1095)] = 150
+    """Days for which metrics are kept."""
+
+    kms_key_arn: KmsKeyArn | None = None
+    """Key for the workspace; default: AWS's own."""
+
+
+class Grafana(Section):
+    """A workspace of Amazon Managed Grafana with dashboards for the cluster."""
+
+    sign_in: Literal["sso", "saml"] = "sso"
+    """How people sign in: IAM Identity Center, or SAML."""
+
+    version: Literal["9.4", "10.4", "12.4"] = "10.4"
+    """Version of Grafana."""
+
+
+class Monitoring(Section):
+    """What is watched beside Slurm itself."""
+
+    notify: Notify = Field(default_factory=Notify)
+    """Who is told, by severity."""
+
+    alarms: Alarms = Field(default_factory=Alarms)
+    """Limits beyond which somebody is told."""
+
+    log_retention_days: Annotated[RetentionDays, Field(examples=[90])] = 90
+    """Days after which the logs of the nodes are deleted."""
+
+    kms_key_arn: KmsKeyArn | None = None
+    """Key for topics and logs, whose policy lets the services use it; default: slurmpod makes
+    one."""
+
+    dashboard: bool = True
+    """A dashboard in CloudWatch."""
+
+    prometheus: Prometheus | None = None
+    """Metrics of nodes, accelerators, file systems and Slurm; default: none are collected."""
+
+    grafana: Grafana | None = None
+    """Dashboards for these metrics; needs `prometheus`."""
+
+
+class Budget(Section):
+    """What the environment may cost, and who is told before it costs more."""
+
+    monthly_usd: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    """US dollars for a calendar month."""
+
+    actual_percent: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=1000)], ...], Field(max_length=4)
+    ] = (
+        50,
+        80,
+        100,
+    )
+    """Spent parts of it at which people are told."""
+
+    forecast_percent: Annotated[int | None, Field(ge=1, le=1000)] = 100
+    """The part of it that the month's forecast may reach; null tells nobody."""
+
+    emails: Annotated[tuple[EmailAddress, ...], Field(min_length=1, max_length=10)]
+    """Who is told."""

@@ -1,0 +1,67 @@
+"""Texts with a form of their own that several sections use: ARNs, ids, zones, tags."""
+
+import re
+from typing import Annotated
+
+from pydantic import Field
+
+ZONE_NAME_PATTERN = r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]"
+ZONE_ID_PATTERN = r"[a-z]{3,6}[0-9]-az[0-9]{1,2}"
+
+Zone = Annotated[
+    str, Field(pattern=f"^({ZONE_NAME_PATTERN}|{ZONE_ID_PATTERN})$", examples=["usw2-az2"])
+]
+"""An Availability Zone: its id (`usw2-az2`, the same place in every account) or its name."""
+
+KmsKeyArn = Annotated[
+    str,
+    Field(
+        pattern=r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/"
+        r"(mrk-[0-9a-f]{32}|[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12})$",
+        examples=["arn:aws:kms:us-west-2:123456789012:key/12345678-1234-1234-1234-123456789012"],
+    ),
+]
+SecretArn = Annotated[
+    str,
+    Field(
+        pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$",
+        examples=["arn:aws:secretsmanager:us-west-2:123456789012:secret:slurmdbd-AbCdEf"],
+    ),
+]
+BucketName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-z0-9][a-z0-9.-]*[a-z0-9]$",
+        min_length=3,
+        max_length=63,
+        examples=["my-training-data"],
+    ),
+]
+HostName = Annotated[
+    str,
+    Field(
+        pattern=r"^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+        r"(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$",
+        max_length=255,
+        examples=["slurm.abcdefghijkl.us-west-2.rds.amazonaws.com"],
+    ),
+]
+MountPath = Annotated[
+    str, Field(pattern=r"^(/[a-zA-Z0-9][a-zA-Z0-9._-]*)+$", max_length=1024, examples=["/fsx"])
+]
+"""A folder on every node; letters, digits, dots, hyphens and underscores only."""
+
+
+def region_of_arn(arn: str) -> str:
+    """Return the Region of a resource; empty where it has none."""
+    return arn.split(":")[3]
+
+
+def account_of_arn(arn: str) -> str:
+    """Return the account id of a resource; empty where it has none."""
+    return arn.split(":")[4]
+
+
+def is_zone_id(zone: str) -> bool:
+    """Tell whether a zone is written as an id (`usw2-az2`) and not as a name."""
+    return re.fullmatch(ZONE_ID_PATTERN, zone) is not None

@@ -1,0 +1,1 @@
+"""Day-2 operations: look at what is deployed, plan, and then do."""

@@ -1,0 +1,155 @@
+"""Taking back what earlier deployments left: the plan, and then the doing.
+
+CloudFormation imports keep a resource in our hands and come first. It cannot import FSx file
+systems; those an environment takes back by naming them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.aws.imports import Import, ImportRefused
+from slurmpod.operations.existing_lines import existing_lines
+from slurmpod.operations.leftovers import find_leftovers, stack_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from slurmpod.aws.holdings import Holdings, StackRecord
+    from slurmpod.aws.imports import Imports
+    from slurmpod.model.environment import Environment
+    from slurmpod.operations.existing_lines import ExistingLines
+    from slurmpod.operations.leftovers import Leftover, Leftovers
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """What would be taken back, and how.
+
+    `failed` stacks are cleared away first; `lines` are for the user to write; `others` stay where
+    they are.
+    """
+
+    resources: tuple[Leftover, ...]
+    failed: tuple[StackRecord, ...]
+    lines: tuple[ExistingLines, ...]
+    others: tuple[Leftover, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is left at all."""
+        return not (self.resources or self.failed or self.lines or self.others)
+
+    @property
+    def is_work(self) -> bool:
+        """Tell whether there is something that we can do."""
+        return bool(self.resources or self.failed)
+
+
+def plan_adoption(holdings: Holdings, former: str, environment: Environment) -> Adoption:
+    """Return what `environment` can take back of what `former` left. Nothing changes.
+
+    Raises:
+        AwsUnavailable: AWS does not answer.
+    """
+    left = find_leftovers(holdings, former, environment.name)
+    resources = tuple(each for each in left.resources if not each.problem)
+    return Adoption(
+        resources=resources,
+        failed=tuple(_in_the_way(left.failed, resources, former, environment.name)),
+        lines=tuple(_lines(left, former, environment)),
+        others=tuple(each for each in left.resources if each.problem),
+    )
+
+
+def adopt(holdings: Holdings, imports: Imports, former: str, environment: Environment) -> Adoption:
+    """Take back what CloudFormation can import; return what was taken.
+
+    Every import is prepared before the first is done, so that a refusal changes nothing but failed
+    stacks, which are gone then. Doing it again goes on where it ended.
+
+    Raises:
+        AwsUnavailable: AWS does not answer.
+        ImportRefused: CloudFormation refuses; the text has all reasons.
+    """
+    for stack in plan_adoption(holdings, former, environment).failed:
+        imports.clear(stack)
+    adoption = plan_adoption(holdings, former, environment)
+    wanted = _imports(adoption.resources, holdings, former, environment.name)
+    _prepare_all(imports, wanted)
+    refusals = []
+    for each in wanted:
+        try:
+            imports.execute(each)
+        except ImportRefused as refused:
+            refusals.append(str(refused))
+    if refusals:
+        raise ImportRefused("\n".join(refusals))
+    return adoption
+
+
+def _in_the_way(
+    failed: Sequence[StackRecord], resources: Sequence[Leftover], former: str, environment: str
+) -> Iterator[StackRecord]:
+    """Yield the failed stacks that hold something to be taken, or the name of a taker.
+
+    A stack whose creation failed is the CDK's own matter: it clears it away when it deploys.
+    """
+    takers = dict(zip(stack_names(former), stack_names(environment), strict=True))
+    names = {name for each in resources for name in (each.stack.name, takers[each.stack.name])}
+    for stack in failed:
+        if stack.status == "DELETE_FAILED" or stack.name in names:
+            yield stack
+
+
+def _prepare_all(imports: Imports, wanted: Sequence[Import]) -> None:
+    prepared, refusals = [], []
+    for each in wanted:
+        try:
+            imports.prepare(each)
+            prepared.append(each)
+        except ImportRefused as refused:
+            refusals.append(str(refused))
+    if refusals:
+        for each in prepared:
+            imports.discard(each)
+        raise ImportRefused("\n".join(refusals))
+
+
+def _imports(
+    resources: Sequence[Leftover], holdings: Holdings, former: str, environment: str
+) -> list[Import]:
+    """Return an import for each stack, in the order in which stacks are deployed."""
+    pairs = zip(stack_names(former), stack_names(environment), strict=True)
+    return [
+        _import(new, [each for each in resources if each.stack.name == old], holdings)
+        for old, new in pairs
+        if any(each.stack.name == old for each in resources)
+    ]
+
+
+def _import(stack: str, resources: Sequence[Leftover], holdings: Holdings) -> Import:
+    definitions: dict[str, Any] = {r.resource.logical_id: r.definition for r in resources}
+    return Import(
+        stack=stack,
+        template={"Resources": definitions},
+        resources=[
+            {
+                "ResourceType": each.resource.type,
+                "LogicalResourceId": each.resource.logical_id,
+                "ResourceIdentifier": dict(each.identifier),
+            }
+            for each in resources
+        ],
+        tags=holdings.tags(resources[0].stack),
+    )
+
+
+def _lines(left: Leftovers, former: str, environment: Environment) -> Iterator[ExistingLines]:
+    existing = environment.network.existing
+    ours = left.vpc_ids | ({existing.vpc_id} if existing else set())
+    for each in left.file_systems:
+        lines = existing_lines(each, former, environment, is_in_our_network=each.vpc_id in ours)
+        if lines:
+            yield lines

@@ -1,0 +1,127 @@
+"""Data source and dashboards of an environment, brought into its Grafana workspace."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.metrics.grafana import DATA_SOURCE, dashboard_json
+
+if TYPE_CHECKING:
+    from slurmpod.aws.gateway import Gateway
+    from slurmpod.aws.grafana import GrafanaAccess
+    from slurmpod.resolve import Resolved
+
+TIMEOUT_SECONDS = 30
+
+
+class GrafanaRefused(Exception):
+    """Grafana did not take what it was sent, or did not answer; the text says what."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where Grafana and Prometheus of a deployed environment are."""
+
+    workspace_id: str
+    grafana_url: str
+    prometheus_url: str
+
+
+def place_of(gateway: Gateway, resolved: Resolved) -> Place:
+    """Return the place that the monitoring stack tells; AwsUnavailable if it is not deployed."""
+    name = str(resolved.stacks.monitoring)
+    outputs = next((stack.outputs for stack in gateway.stacks([name])), {})
+    try:
+        return Place(
+            workspace_id=outputs["GrafanaWorkspaceId"],
+            grafana_url=f"https://{outputs['GrafanaEndpoint']}",
+            prometheus_url=outputs["PrometheusEndpoint"].rstrip("/"),
+        )
+    except KeyError:
+        raise AwsUnavailable(f"the stack {name} is not deployed with a Grafana workspace") from None
+
+
+def push(access: GrafanaAccess, place: Place, resolved: Resolved) -> None:
+    """Write the data source and all dashboards over what is there under their names.
+
+    Raises AwsUnavailable, and GrafanaRefused for what Grafana says no to.
+    """
+    assert resolved.monitoring  # noqa: S101  # the command has looked
+    assert resolved.monitoring.prometheus  # noqa: S101
+    scrape_seconds = resolved.monitoring.prometheus.scrape_seconds
+    source = _data_source(place, resolved.region, scrape_seconds)
+    with access.token(place.workspace_id) as token:
+        api = _Api(place.grafana_url, token)
+        known = f"/api/datasources/uid/{DATA_SOURCE.uid}"
+        if api.ask("GET", known, missing_is_none=True) is None:
+            api.ask("POST", "/api/datasources", source)
+        else:
+            api.ask("PUT", known, source)
+        for dashboard in DASHBOARDS:
+            page = json.loads(dashboard_json(dashboard, resolved.name))
+            api.ask("POST", "/api/dashboards/db", {"dashboard": page, "overwrite": True})
+
+
+def _data_source(place: Place, region: str, scrape_seconds: int) -> dict[str, Any]:
+    """Return the data source: Grafana asks with its workspace's role.
+
+    Source: Amazon Managed Grafana user guide, "Connect to an Amazon Managed Service for Prometheus
+    data source".
+    """
+    return {
+        "uid": DATA_SOURCE.uid,
+        "name": "slurmpod",
+        "type": "prometheus",
+        "access": "proxy",
+        "url": place.prometheus_url,
+        "isDefault": True,
+        "jsonData": {
+            "httpMethod": "POST",
+            "sigV4Auth": True,
+            "sigV4AuthType": "workspace-iam-role",
+            "sigV4Region": region,
+            "timeInterval": f"{scrape_seconds}s",
+        },
+    }
+
+
+class _Api:
+    """Grafana's HTTP API; the token goes to this one host and is in no text."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._parts = urlsplit(url)
+        self._token = token
+
+    def ask(
+        self, method: str, path: str, body: object = None, *, missing_is_none: bool = False
+    ) -> Any:
+        """Ask, and return what the answer says; None for what is not there, if that is no error."""
+        is_secure = self._parts.scheme == "https"
+        kind = http.client.HTTPSConnection if is_secure else http.client.HTTPConnection
+        connection = kind(self._parts.netloc, timeout=TIMEOUT_SECONDS)
+        headers = {
+            "Accept": "application/json",
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": "application/json",
+        }
+        try:
+            text = None if body is None else json.dumps(body)
+            connection.request(method, path, body=text, headers=headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise GrafanaRefused(f"{self._parts.netloc} does not answer: {error}") from None
+        finally:
+            connection.close()
+        if missing_is_none and answer.status == http.client.NOT_FOUND:
+            return None
+        if answer.status >= http.client.BAD_REQUEST:
+            said = content.decode(errors="replace")[:300]
+            raise GrafanaRefused(f"Grafana refused {method} {path} ({answer.status}): {said}")
+        return json.loads(content or b"{}")

@@ -1,0 +1,126 @@
+"""Whether the roles and the boundary in the account let nodes do what they must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
+from slurmpod.operations.deployed import require_account
+from slurmpod.permissions import expected_scope, grants, lacking, node_roles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from slurmpod.aws.gateway import Gateway
+    from slurmpod.aws.iam_roles import IamRole
+    from slurmpod.model.cluster import Role
+    from slurmpod.permissions import Grant, Lack
+    from slurmpod.resolve import Resolved
+
+SAGEMAKER = Principal(service="sagemaker.amazonaws.com")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One role or boundary, the nodes it is for, and what is wrong with it: nothing if it suffices.
+
+    `faults` are sentences about the role itself; `lacks` are what it does not allow.
+    """
+
+    arn: str
+    nodes: frozenset[Role]
+    faults: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+
+    @property
+    def suffices(self) -> bool:
+        """Whether nodes can do all that they must."""
+        return not (self.faults or self.lacks)
+
+
+def check_identity(gateway: Gateway, resolved: Resolved) -> tuple[Checked, ...]:
+    """Ask the account about the roles that the environment names, and about its boundary.
+
+    Empty where it names none: then slurmpod makes the roles, and nothing bounds them.
+
+    Raises:
+        AwsUnavailable: AWS cannot be asked, or the credentials belong to another account.
+    """
+    require_account(gateway, resolved.environment)
+    if resolved.identity.existing:
+        return tuple(
+            _checked_role(gateway, resolved, arn, nodes)
+            for arn, nodes in node_roles(resolved).items()
+        )
+    boundary = resolved.identity.permissions_boundary
+    if boundary is None:
+        return ()
+    return tuple(
+        _checked_boundary(gateway, resolved, boundary.policy_arn, nodes)
+        for nodes in node_roles(resolved).values()
+    )
+
+
+def _checked_role(
+    gateway: Gateway, resolved: Resolved, arn: str, nodes: frozenset[Role]
+) -> Checked:
+    role = gateway.iam_role(arn)
+    if role is None:
+        return Checked(arn, nodes, ("there is no such role in the account",), ())
+    faults = [] if _is_trusted(role, resolved) else ["sagemaker.amazonaws.com may not assume it"]
+    needed = grants(expected_scope(resolved, nodes))
+    lacks = list(lacking(needed, tuple(_read(role.policies)), resolved))
+    if role.boundary_arn:
+        bounds, missing = _boundary(gateway, role.boundary_arn)
+        faults += missing
+        lacks += _lacking_beside(lacks, needed, bounds, resolved)
+    return Checked(arn, nodes, tuple(faults), tuple(lacks))
+
+
+def _checked_boundary(
+    gateway: Gateway, resolved: Resolved, arn: str, nodes: frozenset[Role]
+) -> Checked:
+    bounds, missing = _boundary(gateway, arn)
+    needed = grants(expected_scope(resolved, nodes))
+    return Checked(arn, nodes, tuple(missing), tuple(_lacking_beside([], needed, bounds, resolved)))
+
+
+def _boundary(gateway: Gateway, arn: str) -> tuple[tuple[Policy, ...], list[str]]:
+    document = gateway.iam_policy(arn)
+    if document is None:
+        return (), [f"there is no policy {arn} in the account, which is its boundary"]
+    return tuple(_read({arn: document})), []
+
+
+def _lacking_beside(
+    told: Iterable[Lack], needed: Iterable[Grant], bounds: tuple[Policy, ...], resolved: Resolved
+) -> Iterator[Lack]:
+    """Yield what a boundary denies, but for what is lacking anyhow."""
+    known = {(lack.grant.sid, lack.action) for lack in told}
+    for lack in lacking(needed, bounds, resolved) if bounds else ():
+        if (lack.grant.sid, lack.action) not in known:
+            yield lack
+
+
+def _is_trusted(role: IamRole, resolved: Resolved) -> bool:
+    """Tell whether SageMaker may assume a role for a cluster of this account."""
+    try:
+        trust = policy_of("its trust policy", role.trust)
+    except NotAPolicy:
+        return False
+    circumstances = {
+        "aws:SourceAccount": resolved.account,
+        "aws:SourceArn": resolved.arn("sagemaker", "cluster/0a1b2c3d4e5f"),
+    }
+    request = Request("sts:AssumeRole", role.arn, circumstances, SAGEMAKER)
+    return evaluate(request, Policies(resource=trust)).allowed
+
+
+def _read(documents: Mapping[str, Any]) -> Iterator[Policy]:
+    """Yield policies; IAM has none that breaks its own grammar, but a newer one may."""
+    for name, document in documents.items():
+        try:
+            yield policy_of(name, document)
+        except NotAPolicy:
+            continue

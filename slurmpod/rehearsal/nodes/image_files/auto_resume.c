@@ -1,0 +1,248 @@
+/*
+ * srun --auto-resume=0|1, an option of steps only, as on HyperPod: a step that fails because of a
+ * fault of one of its nodes runs again, in the same job, when that node has been replaced.
+ *
+ * srun becomes two processes. The child goes on being srun. The parent waits for its end, asks the
+ * cluster agent whether hardware was the reason, waits until the nodes are back if it was, and
+ * starts the same command line again; otherwise it ends as the step did.
+ *
+ * The agent is spoken to in lines, over a connection that lives as long as the parent: the agent
+ * knows by it whose allocation has to be left alone when a node dies.
+ *   > watch JOB HOST
+ *   > diagnose STEP                            the step failed
+ *   < JobId=JOB, ResumeAction=RETRYSTEP|NONE
+ *   < ready                                    after RETRYSTEP: the nodes are back
+ *
+ * Argument in plugstack.conf: agent=ADDRESS:PORT
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+SPANK_PLUGIN(auto_resume, 1)
+
+#define LOG "/var/log/aws/clusters/autoresume.log"
+#define REPORT "AUTO_RESUME_REPORT" /* in a child's environment: where it says which step it is */
+
+enum { MAX_RESTARTS = 5, MAX_ARGUMENTS = 4096 };
+
+static const char *agent_address = "";
+static int enabled;
+static int agent = -1;
+static unsigned step_id;
+static volatile pid_t child;
+static volatile sig_atomic_t interrupted;
+
+static int take_value(int value, const char *argument, int remote)
+{
+	(void)value, (void)remote;
+	if (!argument || (strcmp(argument, "0") && strcmp(argument, "1"))) {
+		slurm_error("--auto-resume takes 0 or 1");
+		return -1;
+	}
+	enabled = argument[0] == '1';
+	return 0;
+}
+
+static struct spank_option option = {
+	"auto-resume", "0|1", "run the step again when a faulty node has been replaced", 1, 0, take_value
+};
+
+/* Not in sbatch and salloc, which refuse the option; slurmstepd is told of it and has to know it. */
+int slurm_spank_init(spank_t spank, int count, char *arguments[])
+{
+	for (int i = 0; i < count; i++)
+		if (!strncmp(arguments[i], "agent=", 6))
+			agent_address = strdup(arguments[i] + 6);
+	if (spank_context() == S_CTX_LOCAL || spank_context() == S_CTX_REMOTE)
+		return spank_option_register(spank, &option);
+	return 0;
+}
+
+/* Tell the user, and the log, what happens. */
+static void say(const char *format, ...)
+{
+	char text[1024];
+	va_list values;
+	va_start(values, format);
+	vsnprintf(text, sizeof text, format, values);
+	va_end(values);
+	FILE *log = fopen(LOG, "a");
+	FILE *places[] = { stderr, log };
+	for (int i = 0; i < 2; i++)
+		if (places[i])
+			fprintf(places[i], "[Auto Resume] Info: JobID: %s StepID: %u %s\n",
+				getenv("SLURM_JOB_ID"), step_id, text);
+	if (log)
+		fclose(log);
+}
+
+static void send_line(const char *word, const char *first, const char *second)
+{
+	char line[512];
+	int length = snprintf(line, sizeof line, "%s %s %s\n", word, first, second);
+	if (send(agent, line, length, MSG_NOSIGNAL) < 0)
+		say("The cluster agent is gone: %s", strerror(errno));
+}
+
+/* Read a line without its end; an empty one when the agent is gone. */
+static char *receive_line(char *line, size_t size)
+{
+	size_t length = 0;
+	while (length + 1 < size && recv(agent, line + length, 1, 0) == 1 && line[length] != '\n')
+		length++;
+	line[length] = 0;
+	return line;
+}
+
+static void call_agent(void)
+{
+	char host[256] = "", address[64] = "";
+	struct sockaddr_in target = { .sin_family = AF_INET };
+	snprintf(address, sizeof address, "%s", agent_address);
+	char *port = strchr(address, ':');
+	if (port) {
+		*port = 0;
+		target.sin_port = htons(atoi(port + 1));
+		inet_pton(AF_INET, address, &target.sin_addr);
+	}
+	agent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(agent, (struct sockaddr *)&target, sizeof target))
+		say("The cluster agent does not answer: %s", strerror(errno));
+	gethostname(host, sizeof host - 1);
+	send_line("watch", getenv("SLURM_JOB_ID"), host);
+}
+
+/* A terminal signals both processes; what came from another process is for srun. */
+static void pass_on(int signal, siginfo_t *origin, void *context)
+{
+	(void)context;
+	if (signal == SIGINT || signal == SIGTERM || signal == SIGQUIT || signal == SIGHUP)
+		interrupted = 1;
+	if (!child)
+		_exit(128 + signal);
+	if (origin->si_code <= 0)
+		kill(child, signal);
+}
+
+static void watch_signals(void)
+{
+	int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT };
+	struct sigaction action = { .sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART };
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+/* Start the command line of this process once more; does not return. */
+static void run_again(void)
+{
+	static char text[1 << 20];
+	static char *arguments[MAX_ARGUMENTS];
+	FILE *file = fopen("/proc/self/cmdline", "r");
+	size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+	size_t count = 0;
+	for (char *next = text; next < text + size && count + 1 < MAX_ARGUMENTS; next += strlen(next) + 1)
+		arguments[count++] = next;
+	setenv("SLURM_OVERLAP", "1", 1); /* slurmctld never closes the dead node's share of a step */
+	execv("/proc/self/exe", arguments);
+	_exit(127);
+}
+
+/*
+ * Run the step in a child and return its status. The first child is this process as it was, and
+ * returns -1: it is srun. So does a process that cannot fork.
+ */
+static int run_step(int restarts)
+{
+	int report[2], status;
+	char number[16];
+	pid_t parent = getpid();
+	if (pipe(report))
+		return -1;
+	snprintf(number, sizeof number, "%d", report[1]);
+	setenv(REPORT, number, 1);
+	pid_t pid = fork();
+	if (pid < 0)
+		return -1;
+	if (pid == 0) {
+		close(agent);
+		close(report[0]);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+		if (restarts)
+			run_again();
+		return -1;
+	}
+	child = pid;
+	close(report[1]);
+	if (!restarts)
+		watch_signals();
+	if (read(report[0], &step_id, sizeof step_id) != sizeof step_id)
+		step_id = 0; /* it ended before there was a step */
+	close(report[0]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	child = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Tell whether a step that failed is to run again; returns when it can. */
+static int nodes_were_replaced(void)
+{
+	char line[512], step[16];
+	snprintf(step, sizeof step, "%u", step_id);
+	say("Initiating communication with cluster agent to diagnose health of nodes");
+	send_line("diagnose", step, "");
+	say("Response from cluster agent: %s", receive_line(line, sizeof line));
+	if (!strstr(line, "ResumeAction=RETRYSTEP"))
+		return 0;
+	say("Job failed - replacing nodes");
+	if (strcmp(receive_line(line, sizeof line), "ready")) {
+		say("The nodes were not replaced: %s", line);
+		return 0;
+	}
+	say("Nodes are back - restarting the step");
+	return 1;
+}
+
+int slurm_spank_init_post_opt(spank_t spank, int count, char *arguments[])
+{
+	(void)spank, (void)count, (void)arguments;
+	if (spank_context() != S_CTX_LOCAL || !enabled || getenv(REPORT) || !getenv("SLURM_JOB_ID"))
+		return 0;
+	call_agent();
+	for (int restarts = 0;; restarts++) {
+		int status = run_step(restarts);
+		if (status < 0)
+			return 0;
+		if (!status || interrupted || restarts == MAX_RESTARTS || !nodes_were_replaced())
+			_exit(status);
+	}
+}
+
+/* In srun, when there is a step: the parent learns which. The tasks do not inherit what is ours. */
+int slurm_spank_local_user_init(spank_t spank, int count, char *arguments[])
+{
+	(void)count, (void)arguments;
+	const char *report = getenv(REPORT);
+	if (!report || spank_get_item(spank, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS)
+		return 0;
+	int end = atoi(report);
+	if (write(end, &step_id, sizeof step_id) < 0)
+		slurm_error("auto-resume: %s", strerror(errno));
+	close(end);
+	unsetenv(REPORT);
+	return 0;
+}

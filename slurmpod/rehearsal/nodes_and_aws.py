@@ -1,0 +1,46 @@
+"""Machines that reach the embedded AWS, and the platform that makes nodes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.cloud.isolation import is_read_by_aws_tools, variables
+from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.node_roles import NodeRoles
+from slurmpod.rehearsal.platform.auto_resume import AGENT_PORT, AutoResumeServer
+from slurmpod.rehearsal.platform.hyperpod import HyperPod
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slurmpod.aws.gateway import Gateway
+    from slurmpod.rehearsal.cloud.server import EmbeddedAws
+    from slurmpod.rehearsal.nodes.machines import Machines
+    from slurmpod.rehearsal.platform.provisioning import SharedDatabase
+
+
+def hyperpod(
+    machines: Machines,
+    aws: EmbeddedAws,
+    gateway: Gateway,
+    folder: Path,
+    database: SharedDatabase | None = None,
+) -> HyperPod:
+    """Return the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
+
+    `database` is a server of the user's own that they reach, too.
+
+    Raises MachineFailed or OSError when the kernel refuses to let them.
+    """
+    endpoint = f"http://{machines.open_door(aws.port)}"
+    led = variables(endpoint=endpoint, account=aws.account, region=aws.region)
+    platform = HyperPod(
+        machines=machines,
+        gateway=gateway,
+        journal=Journal(folder),
+        folder=folder,
+        database=database,
+        assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,
+    )
+    machines.open_door(AutoResumeServer(platform.health_agent_of).port, inside=AGENT_PORT)
+    return platform

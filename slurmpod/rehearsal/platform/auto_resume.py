@@ -1,0 +1,66 @@
+"""Where `srun --auto-resume=1` asks what is to become of a step that failed.
+
+The other side, and the conversation, is image_files/auto_resume.c. On HyperPod the cluster agent of
+the controller answers; here all clusters of a rehearsal have this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.cloud.platform import ClusterFailed
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.platform.resumable_steps import ResumeAction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmpod.rehearsal.platform.health_agent import HealthAgent
+
+AGENT_PORT = 4001
+"""The cluster agent's port on HyperPod; plugstack.conf of the image names it."""
+
+
+class AutoResumeServer:
+    """Answers on a port of the loopback interface; `agent_of` finds the agent of a node's cluster.
+
+    It ends with this process.
+    """
+
+    def __init__(self, agent_of: Callable[[str], HealthAgent | None]) -> None:
+        self._agent_of = agent_of
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, name="auto-resume", daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """The port on which it listens."""
+        return int(self._socket.getsockname()[1])
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._socket.accept()
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        # An srun that ends, by itself or with its node, just goes.
+        with connection, contextlib.suppress(OSError, ClusterFailed, MachineFailed):
+            lines = connection.makefile("r", encoding="utf-8")
+            greeting = lines.readline().split()
+            agent = self._agent_of(greeting[2]) if len(greeting) == 3 else None
+            if agent is None:
+                return
+            _, job_id, host = greeting
+            since = time.monotonic()
+            with agent.steps.step(job_id, host):
+                for _ in lines:
+                    action = agent.diagnose(job_id, since)
+                    connection.sendall(f"JobId={job_id}, ResumeAction={action}\n".encode())
+                    if action is ResumeAction.RETRYSTEP:
+                        is_back = agent.wait_until_back(job_id)
+                        since = time.monotonic()
+                        connection.sendall(b"ready\n" if is_back else b"a replacement failed\n")

@@ -1,0 +1,250 @@
+"""One cluster while it exists: what HyperPod knows of it, and what it does to one of its nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.cloud.events.happenings import termination_begins
+from slurmpod.rehearsal.cloud.events.hyperpod import record
+from slurmpod.rehearsal.cloud.instances import new_instance_id
+from slurmpod.rehearsal.cloud.platform import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.platform.bundles import SCRIPTS_FAILED, download_bundles
+from slurmpod.rehearsal.platform.cluster_agent import (
+    controllers_of,
+    hostname,
+    rewrite_slurm_configuration,
+)
+from slurmpod.rehearsal.platform.cluster_log import log_group
+from slurmpod.rehearsal.platform.host_agent import HostAgent, LogStream
+from slurmpod.rehearsal.platform.node_files import RESOURCE_CONFIG, resource_config
+from slurmpod.rehearsal.platform.node_spec import machine_spec
+from slurmpod.rehearsal.platform.nodes_at_work import NodesAtWork
+from slurmpod.rehearsal.platform.operations import (
+    REBOOT,
+    REPLACEMENT,
+    SOFTWARE_UPDATE,
+    operation,
+    recorded,
+)
+from slurmpod.rehearsal.platform.placing import put_file
+from slurmpod.rehearsal.platform.setting_up import set_up, write_slurm_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from slurmpod.rehearsal.cloud.events.happenings import Happening
+    from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode
+    from slurmpod.rehearsal.journal import Journal
+    from slurmpod.rehearsal.nodes.machines import Machines
+    from slurmpod.rehearsal.platform.bundles import DownloadedBundle
+    from slurmpod.rehearsal.platform.node_role import AssumeRole, NodeRole
+    from slurmpod.rehearsal.platform.provisioning import Provisioning
+
+
+@dataclass
+class ClusterRun:
+    """A cluster with all that its nodes are made from; `output_folder` keeps what scripts print.
+
+    `assume_role` gives nodes and their agents what their groups' roles may do.
+    `given_up` is set when the cluster fails or goes: from then on nothing new is begun.
+    """
+
+    cluster: Cluster
+    provisioning: Provisioning
+    bundles: Mapping[str, DownloadedBundle]
+    machines: Machines
+    assume_role: AssumeRole
+    journal: Journal
+    output_folder: Path
+    given_up: threading.Event = field(default_factory=threading.Event)
+    at_work: NodesAtWork = field(default_factory=NodesAtWork)
+    munge_key: bytes = field(default_factory=lambda: secrets.token_bytes(128))
+    _one_writer: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def controllers(self) -> list[ClusterNode]:
+        """The controller nodes, the primary one first."""
+        return controllers_of(self.cluster, self.provisioning)
+
+    def configures_itself(self, node: ClusterNode) -> bool:
+        """Tell whether HyperPod sets a node up, Slurm included, before any script."""
+        return self.cluster.group(node.group).configures_itself
+
+    def is_wanted(self, node: ClusterNode) -> bool:
+        """Tell whether a node is still to come up, or to stay."""
+        return not (self.given_up.is_set() or node.is_leaving)
+
+    def boot(self, node: ClusterNode) -> None:
+        """Boot a node's machine with the files that HyperPod puts there.
+
+        Raises MachineFailed when it does not boot, or nobody wants the node any more.
+        """
+        self.machines.boot(machine_spec(self, node))
+        self._check_wanted(node)
+        self.journal.note(hostname(node), "booted")
+
+    def configure(self, node: ClusterNode) -> None:
+        """Do what the image does by itself, if it does; slurm.conf has to be there.
+
+        Raises ClusterFailed with the node and what failed.
+        """
+        if not self.configures_itself(node):
+            return
+        try:
+            set_up(self, node)
+        except ClusterFailed as failure:
+            raise self.failed(node, f"The image's own configuration failed: {failure}") from None
+        self.journal.note(hostname(node), "configured by HyperPod")
+
+    def run_scripts(self, node: ClusterNode) -> None:
+        """Run the lifecycle script of a node's group, if it has one.
+
+        Then the node is running, or to be checked by who watches over the cluster's health.
+
+        Raises ClusterFailed with the node and the last line that the script printed.
+        """
+        if node.group in self.bundles:
+            self._run_lifecycle(node)
+        if self.is_wanted(node):
+            checks = self.cluster.group(node.group).deep_health_checks
+            node.status, node.message = (DEEP_HEALTH_CHECK if checks else RUNNING), ""
+
+    def bring_up(self, node: ClusterNode) -> None:
+        """Do everything for a node of a cluster whose Slurm already runs."""
+        self.boot(node)
+        if node in self.controllers:
+            write_slurm_files(self, node)
+        self.configure(node)
+        self.run_scripts(node)
+
+    def replace(self, node: ClusterNode) -> None:
+        """Put a new instance in a node's place: its name and address, nothing of its disk.
+
+        Returns when its scripts have run. Raises ClusterFailed when it did not come up, and is in
+        status Failure then, or when something else is being done to the node.
+        """
+        with operation(self, node, "Pending"):
+            self.power_off(node)
+            node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
+            self.journal.note(hostname(node), f"{node.instance_id} takes its place")
+            with recorded(self, node, REPLACEMENT):
+                self._fetch_scripts(node)
+                self.tell_controllers()
+                self.bring_up(node)
+
+    def reboot(self, node: ClusterNode) -> None:
+        """Shut a node down and let it boot from its disk: what is enabled starts, no script runs.
+
+        Raises ClusterFailed as `replace` does.
+        """
+        with operation(self, node, "Pending"), recorded(self, node, REBOOT):
+            self.machines.reboot(hostname(node))
+            self._check_wanted(node)
+            node.status = RUNNING
+
+    def renew(self, node: ClusterNode) -> None:
+        """Write a node's root volume anew, as other software comes; then its scripts run.
+
+        Raises ClusterFailed as `replace` does.
+        """
+        with operation(self, node, "SystemUpdating"), recorded(self, node, SOFTWARE_UPDATE):
+            self.power_off(node)
+            self._fetch_scripts(node)
+            self.bring_up(node)
+            node.updated_at = datetime.now(UTC)
+
+    def tell_controllers(self) -> None:
+        """Write the list of instances anew on the controllers; other nodes' copies go stale."""
+        with self._one_writer:  # the list, too: an older one must not be written last
+            instances = resource_config(self.cluster, self.controllers)
+            for controller in self.controllers:
+                put_file(self.machines, hostname(controller), RESOURCE_CONFIG, instances)
+
+    def tell_slurm(self, unlisted: Collection[ClusterNode] = ()) -> None:
+        """Write the list of instances and slurm.conf anew on the controllers; Slurm reads it.
+
+        `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
+        """
+        self.tell_controllers()
+        with self._one_writer:
+            rewrite_slurm_configuration(
+                self.machines, self.cluster, self.provisioning, unlisted=unlisted
+            )
+
+    def power_off(self, node: ClusterNode) -> None:
+        """End a node's machine, whether it runs, boots, or never came to be; its disk is lost."""
+        with contextlib.suppress(MachineFailed):
+            self.machines.power_cut(hostname(node))
+
+    def remove(self, node: ClusterNode) -> None:
+        """Take a node away for good: its machine, its address, its entry.
+
+        What is being done to it fails.
+        """
+        if node not in self.cluster.nodes:
+            return
+        node.is_leaving, node.status = True, "ShuttingDown"
+        self.record(termination_begins(self.cluster, node))
+        with self.at_work.after_all(node, lambda: self.power_off(node)):
+            if node not in self.cluster.nodes:  # somebody else has removed it meanwhile
+                return
+            self.power_off(node)
+            self.cluster.nodes.remove(node)
+            if node.interface:
+                self.cluster.network.delete_interface(node.interface.interface_id)
+                node.interface = None
+
+    def role(self, node: ClusterNode) -> NodeRole:
+        """Return a session of the node's execution role."""
+        return self.assume_role(self.cluster.group(node.group).execution_role_arn)
+
+    def record(self, happening: Happening) -> None:
+        """Put an event among the cluster's, where it keeps any, and note it."""
+        record(self.cluster, happening)
+        self.journal.note(self.cluster.name, happening.description)
+
+    def failed(self, node: ClusterNode, message: str) -> ClusterFailed:
+        """Make a node one that failed, and return what to raise."""
+        if self.is_wanted(node):
+            node.status, node.message = "Failure", message
+        return ClusterFailed(
+            f"Instance {node.instance_id} of group {node.group} ({hostname(node)}): {message}"
+        )
+
+    def _fetch_scripts(self, node: ClusterNode) -> None:
+        """Fetch a group's scripts as they are in S3 now; raises ClusterFailed."""
+        group = self.cluster.group(node.group)
+        fetched = download_bundles(self.assume_role, [group])
+        with self._one_writer:
+            self.bundles = {**self.bundles, **fetched}
+
+    def _check_wanted(self, node: ClusterNode) -> None:
+        if not self.is_wanted(node):
+            self.power_off(node)
+            raise MachineFailed(f"{hostname(node)} is no longer wanted")
+
+    def _run_lifecycle(self, node: ClusterNode) -> None:
+        agent = HostAgent(
+            machines=self.machines,
+            gateway=self.role(node).gateway,
+            hostname=hostname(node),
+            log_stream=LogStream(
+                log_group(self.cluster), f"LifecycleConfig/{node.group}/{node.instance_id}"
+            ),
+            output=self.output_folder / f"{hostname(node)}-{node.instance_id}.log",
+            journal=self.journal,
+        )
+        self.journal.note(hostname(node), "lifecycle scripts start")
+        result = agent.run_lifecycle(self.bundles[node.group])
+        if result.exit_status and self.is_wanted(node):
+            self.journal.note(hostname(node), "lifecycle scripts failed")
+            raise self.failed(node, f"{SCRIPTS_FAILED} Last line: {result.last_line}")
+        if not result.exit_status:
+            self.journal.note(hostname(node), "lifecycle scripts succeeded")

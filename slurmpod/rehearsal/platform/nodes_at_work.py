@@ -1,0 +1,54 @@
+"""Which nodes something is being done to: to each one thing at a time, whoever asks for it.
+
+Users ask through the API, and the health monitoring agent by itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.cloud.platform import ClusterFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from slurmpod.rehearsal.cloud.platform import ClusterNode
+
+_PATIENCE_SECONDS = 0.2
+
+
+class NodesAtWork:
+    """The nodes of one cluster; they are known by their addresses, which outlive instances."""
+
+    def __init__(self) -> None:
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def is_busy(self, node: ClusterNode) -> bool:
+        """Tell whether something is being done to a node."""
+        return self._locks[node.private_ip].locked()
+
+    @contextmanager
+    def alone(self, node: ClusterNode) -> Iterator[None]:
+        """Do something to a node; raises ClusterFailed when something is being done to it."""
+        lock = self._locks[node.private_ip]
+        if not lock.acquire(blocking=False):
+            raise ClusterFailed(f"Another operation on {node.instance_id} is in progress.")
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def after_all(self, node: ClusterNode, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Do the last thing to a node, as soon as `interrupt` has ended what is being done."""
+        lock = self._locks[node.private_ip]
+        interrupt()
+        while not lock.acquire(timeout=_PATIENCE_SECONDS):
+            interrupt()  # it may have gone one step further
+        try:
+            yield
+        finally:
+            lock.release()

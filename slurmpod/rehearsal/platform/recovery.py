@@ -1,0 +1,107 @@
+"""One faulty node until it is in service again: replaced or rebooted, and given back to Slurm."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.cloud.platform import DEEP_HEALTH_CHECK, ClusterFailed
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.platform.cluster_agent import hostname
+from slurmpod.rehearsal.platform.deep_health_checks import DeepHealthCheck
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.cloud.platform import ClusterNode
+    from slurmpod.rehearsal.platform.cluster_run import ClusterRun
+    from slurmpod.rehearsal.platform.slurm_control import SlurmControl
+
+ATTEMPTS = 3
+"""How often a node is replaced in vain before it stays in status Failure."""
+
+_REGISTRATION_SECONDS = 60.0
+_POLL_SECONDS = 0.2
+
+
+class Repair(StrEnum):
+    """What is done about a faulty node, in HyperPod's words."""
+
+    REPLACE = "Replace"
+    REBOOT = "Reboot"
+
+
+class Recovery:
+    """The repair of one node; when it has ended, jobs run there or the node has failed for good."""
+
+    def __init__(self, run: ClusterRun, slurm: SlurmControl, node: ClusterNode) -> None:
+        self._run = run
+        self._slurm = slurm
+        self._node = node
+        self._name = hostname(node)
+
+    def run(self, repair: Repair) -> None:
+        """Repair the node; a reboot that fails is followed by replacements."""
+        started_before = self._slurmd_started()
+        if self._is_repaired(repair):
+            self._give_back(started_before)
+
+    def _is_repaired(self, repair: Repair) -> bool:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                if repair is Repair.REBOOT and attempt == 1:
+                    self._run.reboot(self._node)
+                else:
+                    self._run.replace(self._node)
+            except ClusterFailed as failure:
+                if not self._run.is_wanted(self._node):
+                    return False
+                self._note(f"attempt {attempt} to {repair.lower()} it failed: {failure}")
+            else:
+                return True
+        self._note(f"stays out of service: {ATTEMPTS} attempts failed")
+        return False
+
+    def _give_back(self, started_before: str) -> None:
+        """Let jobs start on the node again, when it has passed the checks that its group wants."""
+        checks = DeepHealthCheck(self._run, self._slurm, self._node)
+        if self._node.status == DEEP_HEALTH_CHECK:
+            with contextlib.suppress(ClusterFailed, MachineFailed):  # the checks try again
+                checks.isolate()
+        if not self._has_registered(started_before):
+            self._note("did not register with slurmctld")
+        elif self._node.status != DEEP_HEALTH_CHECK or checks.run():
+            self._slurm.start_requeued_jobs()
+            self._note("is in service again")
+
+    def _has_registered(self, started_before: str) -> bool:
+        """Wait until the node's new slurmd has registered, and clear the state it was given."""
+        deadline = time.monotonic() + _REGISTRATION_SECONDS
+        while self._run.is_wanted(self._node) and time.monotonic() < deadline:
+            # slurmctld does not answer, or the node has just changed its state
+            with contextlib.suppress(ClusterFailed, MachineFailed):
+                if self._is_in_service(started_before):
+                    return True
+            time.sleep(_POLL_SECONDS)
+        return False
+
+    def _is_in_service(self, started_before: str) -> bool:
+        state = self._slurm.nodes().get(self._name)
+        if state is None:
+            return True  # nothing for Slurm: it does not name the node
+        if not state.answers or state.slurmd_started == started_before:
+            return False
+        if state.is_unusable:
+            self._slurm.set_node(self._name, "resume")
+            return False
+        return True
+
+    def _slurmd_started(self) -> str:
+        try:
+            state = self._slurm.nodes().get(self._name)
+        except (ClusterFailed, MachineFailed):
+            return ""
+        return state.slurmd_started if state else ""
+
+    def _note(self, what: str) -> None:
+        self._run.journal.note(self._name, what)

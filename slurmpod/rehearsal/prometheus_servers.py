@@ -1,0 +1,176 @@
+"""What stands behind workspaces of Amazon Managed Service for Prometheus: a real Prometheus each.
+
+It takes what nodes send, evaluates the workspace's rules and answers queries at the addresses that
+AWS's service has (its API reference, "Prometheus-compatible APIs"). The program is that of the node
+image.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.rehearsal.nodes.image_program import image_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+ADDRESS = re.compile(r"/workspaces/(?P<id>ws-[0-9a-f-]+)/api/v1/(?P<call>[a-z_/-]+)$")
+SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=[^,]+/aps/aws4_request")
+PASSED_ON = {"CONTENT_TYPE": "Content-Type", "HTTP_CONTENT_ENCODING": "Content-Encoding"}
+START_TIMEOUT_SECONDS = 30
+EVALUATION_SECONDS = 5
+
+
+class PrometheusServers:
+    """The servers of one rehearsal, each started by the first request to its workspace.
+
+    `rules` tells the rules files of a workspace by name, None for one that there is not; a server
+    reads them when it starts.
+    """
+
+    def __init__(
+        self, *, image: Path, folder: Path, rules: Callable[[str], Mapping[str, str] | None]
+    ) -> None:
+        self._image = image
+        self._folder = folder
+        self._rules = rules
+        self._servers: dict[str, _Server] = {}
+        self._lock = threading.Lock()
+
+    def answer(
+        self, environ: Mapping[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes] | None:
+        """Answer a request to a workspace; None for one to anything else."""
+        match = ADDRESS.fullmatch(str(environ.get("PATH_INFO")))
+        if match is None:
+            return None
+        if not SIGNED.match(str(environ.get("HTTP_AUTHORIZATION"))):
+            return _say(start_response, "403 Forbidden", "Missing Authentication Token")
+        server = self._server(match["id"])
+        if server is None:
+            return _say(start_response, "404 Not Found", f"Workspace not found: {match['id']}")
+        status, kind, body = server.forward(environ, match["call"])
+        headers = [("Content-Type", kind), ("Content-Length", str(len(body)))]
+        start_response(status, headers)
+        return [body]
+
+    def close(self) -> None:
+        """End all servers; may be repeated."""
+        with self._lock:
+            for server in self._servers.values():
+                server.close()
+            self._servers.clear()
+
+    def _server(self, workspace_id: str) -> _Server | None:
+        with self._lock:
+            if workspace_id not in self._servers:
+                rules = self._rules(workspace_id)
+                if rules is None:
+                    return None
+                folder = self._folder / workspace_id
+                self._servers[workspace_id] = _Server(self._image, folder, rules)
+            return self._servers[workspace_id]
+
+
+class _Server:
+    """One Prometheus, without anything to scrape."""
+
+    def __init__(self, image: Path, folder: Path, rules: Mapping[str, str]) -> None:
+        self._port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        configuration = _write_configuration(folder, rules)
+        command = image_command(
+            image,
+            "prometheus",
+            f"--config.file={configuration}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            "--web.enable-remote-write-receiver",
+            f"--web.listen-address=127.0.0.1:{self._port}",
+        )
+        started = threading.Event()
+        runner = threading.Thread(target=self._run, args=(command, folder, started), daemon=True)
+        runner.start()
+        started.wait()
+        self._wait_until_ready()
+
+    def forward(self, environ: Mapping[str, Any], call: str) -> tuple[str, str, bytes]:
+        """Pass a request on, and return status, content type and body of the answer."""
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        path = "/api/v1/" + ("write" if call == "remote_write" else call)
+        query = environ.get("QUERY_STRING")
+        headers = {name: environ[key] for key, name in PASSED_ON.items() if environ.get(key)}
+        answer = self._ask(
+            environ["REQUEST_METHOD"], f"{path}?{query}" if query else path, body, headers
+        )
+        content = answer.read()
+        kind = answer.getheader("Content-Type") or "text/plain"
+        return f"{answer.status} {answer.reason}", kind, content
+
+    def close(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    def _run(self, command: list[str], folder: Path, started: threading.Event) -> None:
+        """Be the thread with which the process ends, however this process does."""
+        with (folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                ["setpriv", "--pdeathsig=KILL", "--", *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+            started.set()
+            self._process.wait()
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                if self._ask("GET", "/-/ready", b"", {}).status == http.client.OK:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise TimeoutError("the Prometheus of a workspace does not start; see its log")
+
+    def _ask(
+        self, method: str, path: str, body: bytes, headers: dict[str, str]
+    ) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        connection.request(method, path, body=body, headers=headers)
+        return connection.getresponse()
+
+
+def _write_configuration(folder: Path, rules: Mapping[str, str]) -> Path:
+    folder.mkdir(parents=True)
+    for name, text in rules.items():
+        (folder / f"{name}.rules.yml").write_text(text)
+    configuration = {
+        "global": {"evaluation_interval": f"{EVALUATION_SECONDS}s"},
+        "rule_files": ["*.rules.yml"],
+    }
+    path = folder / "prometheus.yml"
+    path.write_text(json.dumps(configuration))
+    return path
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def _say(start_response: Callable[..., Any], status: str, message: str) -> list[bytes]:
+    body = json.dumps({"message": message}).encode()
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+    start_response(status, headers)
+    return [body]

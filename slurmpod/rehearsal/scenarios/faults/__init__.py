@@ -1,0 +1,1 @@
+"""What goes wrong on real clusters, done to a rehearsed one; each fault is one file."""

@@ -1,0 +1,71 @@
+"""Which faults a user asks for, and whether an environment's cluster can suffer them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.model.cluster import Role
+from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+from slurmpod.rehearsal.scenarios.faults.registry import FAULTS
+from slurmpod.rehearsal.scenarios.first_job import shared_folder, workers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod.aws.gateway import ClusterNode
+    from slurmpod.rehearsal.cloud.clients import Clients
+    from slurmpod.rehearsal.scenarios.faults.fault import Fault
+    from slurmpod.resolve import Resolved
+
+ALL = "all"
+NAMES = (ALL, *(fault.name for fault in FAULTS))
+WORKERS = 2
+"""One to suffer, one whose jobs go on."""
+
+
+def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
+    """Return the faults of these names, each once and in the order in which all would run."""
+    return tuple(fault for fault in FAULTS if ALL in names or fault.name in names)
+
+
+def unmet_needs(resolved: Resolved) -> tuple[str, ...]:
+    """Say what an environment lacks for faults to be tried on its cluster; empty if nothing."""
+    lifecycle, workers = resolved.lifecycle, workers_of(resolved)
+    wanted = {
+        "our own scripts have to start Slurm (lifecycle.mode: customer)": lifecycle.mode
+        == "customer"
+        and lifecycle.own_scripts is None,
+        f"a worker group needs a count of {WORKERS} or more": workers.count >= WORKERS,
+        "users need a file system that they share (storage.lustre, a new one)": bool(
+            resolved.lustre
+        )
+        and shared_folder(resolved) is not None,
+        "jobs need records (slurm.accounting: true, with a database on the controller)": (
+            resolved.slurm.accounting and resolved.database is None
+        ),
+        "HyperPod has to replace faulty nodes (cluster.node_recovery: Automatic)": (
+            resolved.environment.cluster.node_recovery == "Automatic"
+        ),
+    }
+    return tuple(text for text, is_so in wanted.items() if not is_so)
+
+
+def fault_cluster(
+    folder: Path, aws: Clients, resolved: Resolved, nodes: Sequence[ClusterNode], entrance: str
+) -> FaultCluster:
+    """Return the cluster of an environment that lacks nothing, as faults need it."""
+    workers, shared = workers_of(resolved), shared_folder(resolved)
+    assert shared is not None  # noqa: S101  # `unmet_needs` has looked
+    assert workers.partition is not None  # noqa: S101  # every worker group has one
+    controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
+    return FaultCluster(
+        folder=folder,
+        aws=aws,
+        name=resolved.name,
+        controller=next(node.hostname for node in nodes if node.group in controllers),
+        login=entrance,
+        workers=tuple(node.hostname for node in nodes if node.group == workers.name),
+        partition=workers.partition,
+        shared=Path(shared),
+    )

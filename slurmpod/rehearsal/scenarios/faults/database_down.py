@@ -1,0 +1,68 @@
+"""slurmdbd and its database stop, jobs begin and end meanwhile, and both come back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.shell import CommandFailed
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+_UNITS = ("slurmdbd", "mariadb")
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    controller = cluster.root(cluster.controller)
+    before = SteadyJob.start(cluster, watch)
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    controller.run(["systemctl", "stop", *_UNITS])
+    watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
+    watch.until("sacct fails", lambda: _sacct_answers(cluster), wanted=False)
+    watch.noticed("sacct fails; sbatch, squeue and jobs do not")
+    during = SteadyJob.start(cluster, watch)
+    for job in (before, during):
+        job.finish()
+    after = SteadyJob.start(cluster, watch)
+    watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
+    kept = waiting_records(cluster)
+    refused = "Sending PersistInit msg: Connection refused"
+    watch.until("it says why", lambda: log.says(refused), wanted=True)
+    controller.run(["systemctl", "start", *reversed(_UNITS)])
+    watch.mended(f"both are up again; slurmctld had kept {kept} records")
+    watch.until("slurmctld hands all over", lambda: waiting_records(cluster), 0)
+    watch.recovered("every record is in the database")
+    after.finish()
+
+
+def waiting_records(cluster: FaultCluster) -> int:
+    """Return how many records slurmctld keeps for a database that does not take them."""
+    shown = cluster.user.run(["sdiag"])
+    found = re.search(r"DBD Agent queue size:\s*(\d+)", shown)
+    return int(found.group(1)) if found else -1
+
+
+def _sacct_answers(cluster: FaultCluster) -> bool:
+    try:
+        cluster.user.run(["sacct", "--noheader"])
+    except CommandFailed:
+        return False
+    return True
+
+
+FAULT = Fault(
+    name="database-down",
+    title="slurmdbd and the database go down and come back",
+    sees="`sacct` and `sacctmgr` fail: `Unable to contact slurm database` or `Connection"
+    " refused`. Jobs are submitted, run and end as always.",
+    logged="slurmctld.log: `error: Sending PersistInit msg: Connection refused`; `sdiag` shows"
+    " how many records wait (`DBD Agent queue size`).",
+    recovers="slurmctld keeps the records, also on disk, and hands them over as soon as slurmdbd"
+    " answers. systemd starts a slurmdbd or a MariaDB that died by itself.",
+    act=_act,
+)

@@ -1,0 +1,89 @@
+"""FSx has no space left: a job that writes fails, and the cluster stays as it is.
+
+A small file system takes the place of the one that all nodes have mounted, and is filled up.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.enclosure import file_systems, in_enclosure
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.shell import CommandFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+NO_SPACE = "No space left on device"
+NAME = "full"
+SEEN_AT = f"/run/machine/file-systems/{NAME}"
+"""Where all nodes see what is mounted for them in the enclosure."""
+
+_FILL = "cat /dev/zero >{0}/filler 2>/dev/null; test -s {0}/filler"
+_WRITES = "head -c 65536 /dev/zero >{0}/checkpoint.$SLURM_JOB_ID"
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    worker, root = cluster.workers[0], cluster.root(cluster.login)
+    with _small_file_system(cluster):
+        root.run(["sh", "-c", _FILL.format(cluster.shared)])
+        watch.injected(f"{cluster.shared} is full on all nodes")
+        watch.until("a job says so", lambda: _write(cluster), NO_SPACE)
+        watch.noticed(f"srun shows the job's own error: {NO_SPACE}")
+        with scripts_run(cluster, worker) as run:
+            watch.until("the scripts say so", lambda: NO_SPACE in run.printed(), wanted=True)
+            watch.until("the node stays", lambda: cluster.state(worker), "idle")
+            root.run(["rm", f"{cluster.shared}/filler"])
+            watch.mended("somebody made space")
+            run.require_success(watch)
+        watch.until("the job can write", lambda: _write(cluster), "")
+        watch.recovered("the same job ends well, on nodes that never left service")
+        SteadyJob.start(cluster, watch).finish()
+
+
+def _write(cluster: FaultCluster) -> str:
+    """Let a job write; return what of its own error is known, nothing when it ended well."""
+    write = ["bash", "-c", _WRITES.format(cluster.home)]
+    try:
+        cluster.user.run(["srun", f"--partition={cluster.partition}", *write])
+    except CommandFailed as failure:
+        return NO_SPACE if NO_SPACE in str(failure) else str(failure)
+    return ""
+
+
+@contextmanager
+def _small_file_system(cluster: FaultCluster) -> Iterator[None]:
+    """Let all nodes have a small file system in place of the shared one, with its content."""
+    place, size = str(file_systems(cluster.folder) / NAME), "size=2m,mode=755"
+    in_enclosure(cluster.folder, "mkdir", "-p", place)
+    in_enclosure(cluster.folder, "mount", "-t", "tmpfs", "-o", size, "none", place)
+    root = cluster.root(cluster.login)
+    root.run(["cp", "-a", f"{cluster.shared}/.", SEEN_AT])
+    for node in cluster.nodes:
+        cluster.root(node).run(["mount", "--bind", SEEN_AT, str(cluster.shared)])
+    try:
+        yield
+    finally:
+        for node in cluster.nodes:
+            cluster.root(node).run(["umount", str(cluster.shared)])
+        root.run(["cp", "-a", f"{SEEN_AT}/.", str(cluster.shared)])
+        in_enclosure(cluster.folder, "umount", place)
+
+
+FAULT = Fault(
+    name="file-system-full",
+    title="FSx is full",
+    sees="Jobs that write fail with their own `No space left on device`; what they print into a"
+    " file there is cut off. Nodes stay in service, other jobs go on, `df` shows 100 %.",
+    logged="The job's output and its exit code in `sacct`; scripts that run then wait in"
+    " `self_check`, with the same words.",
+    recovers="Nothing, until somebody makes space or the file system larger. Slurm, the nodes and"
+    " job records are not touched; failed jobs are submitted again by their users.",
+    act=_act,
+)

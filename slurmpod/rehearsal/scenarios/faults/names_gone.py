@@ -1,0 +1,73 @@
+"""No name resolves for a while, as when the resolver is restarted."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+SAYS = "mount_fsx: waiting: "
+UNRESOLVED = "Can't parse NID"
+"""What Lustre's mount says for a server whose name does not resolve."""
+
+SERVERS = "/run/machine/file-systems/lustre"
+_FORGET = f"cp -p /etc/hosts /run/hosts && : >/etc/hosts && mount -t tmpfs none {SERVERS}"
+_REMEMBER = f"cat /run/hosts >/etc/hosts && umount {SERVERS}"
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    worker, other = cluster.workers[:2]
+    running = SteadyJob.start(cluster, watch, f"--nodelist={other}")
+    with _no_names(cluster):
+        watch.injected("no node can resolve a name")
+        cluster.root(worker).run(["umount", str(cluster.shared)])
+        with scripts_run(cluster, worker) as run:
+            watch.until("the scripts wait", lambda: SAYS in run.printed(), wanted=True)
+            watch.until("they say why", lambda: UNRESOLVED in run.printed(), wanted=True)
+            watch.noticed("the scripts on a node without its file system wait")
+            SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
+            running.wait_until_it_writes()
+            _remember(cluster)
+            watch.mended("names resolve again")
+            run.require_success(watch)
+    watch.recovered("the scripts went on from where they were")
+    both = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    for job in (running, both):
+        job.finish()
+
+
+@contextmanager
+def _no_names(cluster: FaultCluster) -> Iterator[None]:
+    for node in cluster.nodes:
+        cluster.root(node).run(["sh", "-c", _FORGET])
+    try:
+        yield
+    finally:
+        _remember(cluster)
+
+
+def _remember(cluster: FaultCluster) -> None:
+    for node in cluster.nodes:
+        cluster.root(node).run(
+            ["sh", "-c", f"test ! -e /run/hosts || {{ {_REMEMBER}; rm /run/hosts; }}"]
+        )
+
+
+FAULT = Fault(
+    name="names-gone",
+    title="DNS is restarted in the middle",
+    sees="Nothing on a cluster in service: Slurm's nodes know each other by address, and what is"
+    " mounted stays. A node whose scripts run then takes longer.",
+    logged="The node's stream in CloudWatch Logs: `mount_fsx: waiting: ... Can't parse NID`.",
+    recovers="The scripts try again until names resolve, then go on from where they were.",
+    act=_act,
+)

@@ -1,0 +1,57 @@
+"""A worker and the controller do not reach each other: shortly, then for long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.wires import cut_network, heal_network
+from slurmpod.rehearsal.shell import CommandFailed
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    worker = cluster.workers[0]
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    cut_network(cluster, worker, cluster.controller)
+    watch.injected(f"{worker} and the controller do not reach each other")
+    try:
+        watch.until("commands there fail", lambda: _answers(cluster, worker), wanted=False)
+        watch.noticed(f"squeue on {worker} fails; its job goes on")
+        job.wait_until_it_writes()
+    finally:
+        heal_network(cluster, worker, cluster.controller)
+    watch.mended("the network is whole again, before SlurmdTimeout was over")
+    watch.until("commands there work", lambda: _answers(cluster, worker), wanted=True)
+    watch.until("the node answers", lambda: cluster.state(worker), "mixed")
+    watch.until("the job was not touched", lambda: (job.state, job.restarts), ("RUNNING", 0))
+    watch.recovered(f"{worker} answers; its job was never disturbed")
+    for each in (job, bystander):
+        each.wait_until_it_writes()
+        each.finish()
+
+
+def _answers(cluster: FaultCluster, node: str) -> bool:
+    """Tell whether Slurm's commands reach the controller from a node."""
+    try:
+        cluster.root(node).run(["timeout", "2", "squeue", "--noheader"])
+    except CommandFailed:
+        return False
+    return True
+
+
+FAULT = Fault(
+    name="network-cut",
+    title="The network between a worker and the controller is cut for a moment",
+    sees="Slurm's commands on that node fail, and after a while `sinfo` shows it with a `*`: it"
+    " does not answer. Its jobs go on.",
+    logged="slurmctld.log, if it lasts: the node does not answer, later `Node ... now responding`.",
+    recovers="Everything, by itself, if the network is back before SlurmdTimeout is over (300 s"
+    " unless you set it).",
+    act=_act,
+)

@@ -1,0 +1,45 @@
+"""Two nodes are replaced at the same time, one of them with a job."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.wires import cut_power
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    pair, before = cluster.workers[:2], cluster.instances()
+    job = SteadyJob.start(cluster, watch, f"--nodelist={pair[0]}")
+    for worker in pair:
+        cut_power(cluster, worker)
+    watch.injected(f"{' and '.join(pair)} have no power")
+    for worker in pair:
+        is_new = partial(cluster.has_successor, worker, before[worker])
+        watch.until(f"{worker} is another instance", is_new, wanted=True)
+    watch.noticed("HyperPod replaces both at the same time")
+    for worker in pair:
+        watch.until(f"{worker} is set up", partial(cluster.is_set_up, worker), wanted=True)
+    job.wait_until_it_runs()
+    watch.until("it was started anew once", lambda: job.restarts, 1)
+    watch.until("both are in service", lambda: cluster.state(pair[1]), "idle")
+    watch.recovered("both take jobs, the job runs again")
+    job.finish()
+
+
+FAULT = Fault(
+    name="two-replaced",
+    title="Two nodes are replaced at once",
+    sees="Both are `down` in sinfo for a while; jobs that ran there are back in the queue.",
+    logged="The cluster's events name both; each new instance has a stream of its own in"
+    " CloudWatch Logs.",
+    recovers="Both are replaced side by side, in the time that one takes; names and addresses"
+    " stay.",
+    act=_act,
+)

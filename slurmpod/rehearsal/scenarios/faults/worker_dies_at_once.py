@@ -1,0 +1,44 @@
+"""A new node dies as soon as its scripts have ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.wires import cut_power
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    worker, first = cluster.workers[0], cluster.instances()[cluster.workers[0]]
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    cluster.replace(worker)
+    watch.until("a new one comes", lambda: cluster.has_successor(worker, first), wanted=True)
+    watch.until("it is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    second = cluster.instances()[worker]
+    cut_power(cluster, worker)
+    watch.injected(f"{worker} died as soon as its scripts had ended")
+    watch.until(
+        "HyperPod sees it", lambda: cluster.has_successor(worker, first, second), wanted=True
+    )
+    watch.noticed("HyperPod replaces it again")
+    watch.until("the next one is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    watch.until("the node is in service", lambda: cluster.state(worker), "idle")
+    watch.recovered(f"{worker} takes jobs")
+    SteadyJob.start(cluster, watch, f"--nodelist={worker}").finish()
+    bystander.finish()
+
+
+FAULT = Fault(
+    name="worker-dies-at-once",
+    title="A worker dies at once after its scripts",
+    sees="The node is in `sinfo` for a moment, then `down`; it takes as long again as a new node.",
+    logged="Its stream in CloudWatch Logs ends with `The lifecycle scripts succeeded.`; the"
+    " cluster's events name the next fault and the next instance.",
+    recovers="HyperPod replaces it again. No job was lost: none ran there.",
+    act=_act,
+)

@@ -1,0 +1,51 @@
+"""A worker loses its power while a job runs on it: nobody is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rehearsal.scenarios.faults.fault import Fault
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.wires import cut_power
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.watch import Watch
+
+
+def _act(cluster: FaultCluster, watch: Watch) -> None:
+    worker = cluster.workers[0]
+    before = cluster.instances()
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    cut_power(cluster, worker)
+    watch.injected(f"{worker} has no power")
+    watch.until("Slurm knows", lambda: cluster.state(worker) in DOWN, wanted=True)
+    watch.noticed(f"sinfo shows {worker} as {cluster.state(worker)}")
+    watch.until("the job waits for the node", lambda: (job.state, job.restarts), ("PENDING", 1))
+    bystander.wait_until_it_writes()
+    watch.until("its successor is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    watch.until(
+        "it is another instance", lambda: cluster.has_successor(worker, before[worker]), wanted=True
+    )
+    watch.recovered("a new instance has the node's name and address")
+    job.wait_until_it_runs()
+    watch.recovered("the job runs there again")
+    for each in (job, bystander):
+        each.finish()
+
+
+DOWN = {"down", "down*"}
+
+FAULT = Fault(
+    name="worker-power-cut",
+    title="A worker dies silently during a job",
+    sees="The node is `down` in sinfo, and the job back in the queue (`Restarts=1`): it starts anew"
+    " on another node, or on this one if it asked for it. Jobs on other nodes go on.",
+    logged="Events of the cluster (ListClusterEvents) name the node, the fault and the repair;"
+    " slurmctld.log says that the node was set down, and that the job was requeued.",
+    recovers="HyperPod puts a new instance in its place, with the same name and address, and runs"
+    " the scripts there. Slurm requeues the job by itself (`JobRequeue=1`); it loses what it did"
+    " since its last checkpoint.",
+    act=_act,
+)

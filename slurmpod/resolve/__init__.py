@@ -1,0 +1,44 @@
+"""Environment -> Resolved: every name, address range, count and path, computed once.
+
+Pure: the same environment gives the same result, and nothing here reads a clock, the network or
+another file than the catalog. It also answers for environments that rules will refuse (an unknown
+instance type, a subnet outside its VPC), so that all problems can be reported together.
+"""
+
+from slurmpod.resolve.environment import bucket_name, partition_of, resolve
+from slurmpod.resolve.resolved import (
+    KnownUser,
+    NewDatabase,
+    Resolved,
+    ResolvedAccess,
+    ResolvedDatabase,
+    ResolvedGroup,
+    ResolvedLifecycle,
+    ResolvedLustre,
+    ResolvedNetwork,
+    ResolvedOpenZfs,
+    StackNames,
+    Subnet,
+)
+from slurmpod.resolve.sessions import SessionNames, session_names, session_target
+
+__all__ = [
+    "KnownUser",
+    "NewDatabase",
+    "Resolved",
+    "ResolvedAccess",
+    "ResolvedDatabase",
+    "ResolvedGroup",
+    "ResolvedLifecycle",
+    "ResolvedLustre",
+    "ResolvedNetwork",
+    "ResolvedOpenZfs",
+    "SessionNames",
+    "StackNames",
+    "Subnet",
+    "bucket_name",
+    "partition_of",
+    "resolve",
+    "session_names",
+    "session_target",
+]

@@ -1,0 +1,86 @@
+"""The database for job records outside the cluster: a server of the user's, or a new one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.model.rds import LARGEST_STORAGE_GIB
+from slurmpod.resolve.resolved import NewDatabase, ResolvedDatabase
+
+if TYPE_CHECKING:
+    from slurmpod.model.environment import Environment
+    from slurmpod.model.rds import Rds
+    from slurmpod.model.slurm import Slurm
+
+PORT = 3306
+"""MariaDB's own. HyperPod has no place for another one where several controllers share a server."""
+
+DATABASE_NAME = "slurm_acct_db"
+"""slurmdbd's own name for it (slurmdbd.conf(5), StorageLoc). Written down for a new server, because
+HyperPod makes up another one for every cluster, and a cluster made anew would miss its records."""
+
+USER = "admin"
+"""Who connects when neither the secret nor the environment says it, which is HyperPod's default."""
+
+ADDRESSES_IN_EACH_SUBNET = 1
+"""RDS puts a server into any of its subnets, and into another one when it takes over or is replaced
+(RDS user guide, Working with a DB instance in a VPC)."""
+
+IDENTIFIER_LIMIT = 63
+STORAGE_GROWTH = 2
+
+
+def resolve_database(environment: Environment) -> ResolvedDatabase | None:
+    """Return where job records go; None for a database on the controller."""
+    slurm = environment.slurm
+    if slurm.rds:
+        return ResolvedDatabase(
+            endpoint=None,
+            port=PORT,
+            name=DATABASE_NAME,
+            secret_arn=None,
+            user=USER,
+            requires_tls=environment.lifecycle.mode == "customer",
+            new=_new_database(environment.name, slurm.rds),
+        )
+    database = slurm.accounting_database
+    if database is None:
+        return None
+    return ResolvedDatabase(
+        endpoint=database.endpoint,
+        port=database.port,
+        name=database.name,
+        secret_arn=database.secret_arn,
+        user=_user(slurm),
+        requires_tls=False,
+        new=None,
+    )
+
+
+def database_identifier(name: str) -> str:
+    """Return the name of an environment's server: 63 characters, no two hyphens in a row.
+
+    Source: RDS API reference, CreateDBInstance, DBInstanceIdentifier.
+    """
+    full = f"{name}-records"
+    usable = re.sub("-+", "-", full)
+    if usable == full and len(full) <= IDENTIFIER_LIMIT:
+        return full
+    digest = hashlib.sha256(full.encode()).hexdigest()[:12]
+    kept = usable[: IDENTIFIER_LIMIT - len(digest) - 1].rstrip("-")
+    return f"{kept}-{digest}"
+
+
+def _new_database(name: str, rds: Rds) -> NewDatabase:
+    return NewDatabase(
+        settings=rds,
+        identifier=database_identifier(name),
+        max_storage_gib=rds.max_storage_gib
+        or min(rds.storage_gib * STORAGE_GROWTH, LARGEST_STORAGE_GIB),
+    )
+
+
+def _user(slurm: Slurm) -> str:
+    return slurm.multi_head.database_user if slurm.multi_head else USER

@@ -1,0 +1,127 @@
+"""The whole environment: names, and the parts put together."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from slurmpod.model.beside import FilesBeside
+from slurmpod.resolve.access import resolve_access
+from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET, resolve_database
+from slurmpod.resolve.groups import resolve_group
+from slurmpod.resolve.network import resolve_network
+from slurmpod.resolve.resolved import Resolved, ResolvedLifecycle, StackNames
+from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
+
+if TYPE_CHECKING:
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve.resolved import ResolvedNetwork
+
+BUCKET_NAME_LIMIT = 63
+ENVIRONMENT_TAG = "slurmpod:environment"
+"""The tag by which resources and costs of an environment are found."""
+
+ENTRY_SCRIPTS = {"customer": "on_create.sh", "extended": "on_init_complete.sh", "managed": None}
+"""The script that HyperPod starts, by lifecycle mode."""
+
+
+def resolve(environment: Environment, beside: FilesBeside | None = None) -> Resolved:
+    """Compute everything that follows from `environment` and the files that it names."""
+    beside = beside or FilesBeside()
+    network = environment.network
+    groups = tuple(resolve_group(group, network.zone) for group in environment.cluster.groups)
+    lustre = resolve_all_lustre(environment.storage, environment.region, network.zone)
+    openzfs = resolve_openzfs(environment.storage.openzfs, environment.region, network.zone)
+    resolved_network = resolve_network(
+        network,
+        groups,
+        file_system_addresses=sum(each.addresses for each in (*lustre, openzfs) if each),
+        database_addresses=ADDRESSES_IN_EACH_SUBNET if environment.slurm.rds else 0,
+        sends_metrics=bool(environment.monitoring and environment.monitoring.prometheus),
+    )
+    return Resolved(
+        environment=environment,
+        name=environment.name,
+        account=environment.account,
+        region=environment.region,
+        aws_partition=partition_of(environment.region),
+        protected=environment.protected,
+        tags={ENVIRONMENT_TAG: environment.name, **environment.tags},
+        stacks=_stack_names(environment, resolved_network),
+        network=resolved_network,
+        lustre=lustre,
+        openzfs=openzfs,
+        s3_mounts=environment.storage.s3_mounts,
+        database=resolve_database(environment),
+        lifecycle=_resolve_lifecycle(environment, beside),
+        node_recovery=environment.cluster.node_recovery,
+        continuous=environment.cluster.provisioning == "continuous",
+        groups=groups,
+        slurm=environment.slurm,
+        access=resolve_access(environment, beside.users),
+        identity=environment.identity,
+        policies=beside.policies,
+        monitoring=environment.monitoring,
+        budget=environment.budget,
+    )
+
+
+def partition_of(region: str) -> str:
+    """Return the AWS partition of a Region, which ARNs begin with."""
+    if region.startswith("us-gov-"):
+        return "aws-us-gov"
+    if region.startswith("cn-"):
+        return "aws-cn"
+    return "aws"
+
+
+def bucket_name(name: str, account: str, region: str) -> str:
+    """Return the lifecycle bucket's name: at most 63 characters, unique per account and Region.
+
+    It begins with `sagemaker-`, because the managed HyperPod policy reads no other buckets.
+    """
+    return shortened_bucket_name(f"sagemaker-{name}-{account}-{region}")
+
+
+def shortened_bucket_name(full: str) -> str:
+    """Return `full`, or as much of it as a bucket's name may have, with a digest of the rest."""
+    if len(full) <= BUCKET_NAME_LIMIT:
+        return full
+    digest = hashlib.sha256(full.encode()).hexdigest()[:12]
+    kept = full[: BUCKET_NAME_LIMIT - len(digest) - 1].rstrip("-")
+    return f"{kept}-{digest}"
+
+
+def _stack_names(environment: Environment, network: ResolvedNetwork) -> StackNames:
+    """Name the stacks that will hold something: CloudFormation refuses empty ones."""
+    storage = environment.storage
+    file_systems = (storage.lustre, *storage.additional_lustre, storage.openzfs)
+    makes_storage = any(each and not each.existing for each in file_systems)
+    has_scripts = environment.lifecycle.mode != "managed"
+    watches = environment.monitoring or environment.budget
+    name = environment.name
+    return StackNames(
+        network=None if network.is_complete else f"{name}-network",
+        storage=f"{name}-storage" if makes_storage else None,
+        database=f"{name}-database" if environment.slurm.rds else None,
+        monitoring=f"{name}-monitoring" if watches else None,
+        lifecycle=f"{name}-lifecycle" if has_scripts else None,
+        identity=None if environment.identity.existing else f"{name}-identity",
+        cluster=f"{name}-cluster",
+        cluster_watch=f"{name}-cluster-watch" if environment.monitoring else None,
+        access=f"{name}-access" if environment.access.sessions else None,
+    )
+
+
+def _resolve_lifecycle(environment: Environment, beside: FilesBeside) -> ResolvedLifecycle:
+    lifecycle = environment.lifecycle
+    return ResolvedLifecycle(
+        mode=lifecycle.mode,
+        bucket=bucket_name(environment.name, environment.account, environment.region),
+        prefix="lifecycle",
+        entry_script=lifecycle.entry_script or ENTRY_SCRIPTS[lifecycle.mode],
+        own_scripts=beside.own_scripts,
+        hooks=beside.hooks,
+        step_timeout_seconds=lifecycle.step_timeout_seconds,
+        bucket_on_delete=lifecycle.bucket_on_delete,
+    )

@@ -1,0 +1,41 @@
+"""An instance group: the facts of its types, its zone, the addresses of its nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.catalog import InstanceType, instance_types
+from slurmpod.resolve.resolved import ResolvedGroup
+
+if TYPE_CHECKING:
+    from slurmpod.model.cluster import Group
+
+
+def resolve_group(group: Group, zone: str) -> ResolvedGroup:
+    """Resolve one group; `zone` is where it is placed unless it says otherwise."""
+    types = (group.instance_type,) if group.instance_type else group.instance_types
+    known = [instance_types().get(name) for name in types]
+    facts = known[0] if known else None
+    default_threads = facts.default_threads_per_core if facts else 1
+    return ResolvedGroup(
+        name=group.name,
+        role=group.role,
+        settings=group,
+        instance_types=types,
+        facts=facts,
+        count=group.count,
+        partition=group.partition,
+        threads_per_core=group.threads_per_core or default_threads,
+        zone=group.zone or zone,
+        addresses_per_node=max((_addresses(group, each) for each in known), default=1),
+    )
+
+
+def _addresses(group: Group, facts: InstanceType | None) -> int:
+    """Return the addresses of one node: one per network card, unless those after it have none.
+
+    Source: SageMaker HyperPod developer guide, prerequisites (a P5 takes 32).
+    """
+    if facts is None or group.network_interface == "efa-only":
+        return 1
+    return facts.network_cards

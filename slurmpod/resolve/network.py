@@ -1,0 +1,144 @@
+"""The network: subnets and their ranges, ways out, and how many addresses are taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from ipaddress import IPv4Network
+from typing import TYPE_CHECKING
+
+from slurmpod.resolve.resolved import ResolvedGroup, ResolvedNetwork, Subnet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod.model.network import ExistingNetwork, Network
+
+DEFAULT_VPC_CIDR = IPv4Network("10.0.0.0/16")
+PUBLIC_PREFIX = 24
+SMALLEST_SUBNET_PREFIX = 28
+
+SERVICES_OF_A_CLOSED_NETWORK = (
+    "ec2",
+    "ec2messages",
+    "ecr.api",
+    "ecr.dkr",
+    "fsx",
+    "kms",
+    "logs",
+    "monitoring",
+    "sagemaker.api",
+    "secretsmanager",
+    "ssm",
+    "ssmmessages",
+    "sts",
+)
+"""What nodes call while they are set up, watched and used, but for S3, which has a gateway."""
+
+SERVICE_OF_METRICS = "aps-workspaces"
+"""Where nodes send metrics, in environments that ask for them."""
+
+
+def resolve_network(
+    network: Network,
+    groups: Sequence[ResolvedGroup],
+    *,
+    file_system_addresses: int,
+    database_addresses: int,
+    sends_metrics: bool,
+) -> ResolvedNetwork:
+    """Give every zone a private subnet; the file systems lie in the first, a database in any."""
+    zones = _zones(network)
+    services = _interface_endpoints(network, sends_metrics=sends_metrics)
+    needed = Counter({network.zone: file_system_addresses})
+    for group in groups:
+        needed[group.zone] += group.count * group.addresses_per_node
+    for zone in zones:
+        needed[zone] += len(services) + database_addresses
+    nat_gateways = _nat_gateways(network, zones)
+    vpc_cidr = network.vpc_cidr or DEFAULT_VPC_CIDR
+    return ResolvedNetwork(
+        zone=network.zone,
+        existing=network.existing,
+        vpc_cidr=None if network.existing else vpc_cidr,
+        secondary_cidrs=() if network.existing else network.secondary_cidrs,
+        public=_public(vpc_cidr, zones) if nat_gateways else (),
+        private=_existing(network.existing, network.zone, needed)
+        if network.existing
+        else _private(network, vpc_cidr, zones, needed),
+        nat_gateways=nat_gateways,
+        closed=network.closed,
+        interface_endpoints=services,
+        s3_buckets=network.s3_buckets,
+        flow_logs=network.flow_logs,
+    )
+
+
+def _zones(network: Network) -> list[str]:
+    """Return the zones of the environment, that of nodes and file systems first, each once."""
+    if network.existing:
+        others = [subnet.zone for subnet in network.existing.subnets]
+    else:
+        others = [other.zone for other in network.other_zones]
+    return list(dict.fromkeys((network.zone, *others)))
+
+
+def _interface_endpoints(network: Network, *, sends_metrics: bool) -> tuple[str, ...]:
+    services = set(network.interface_endpoints)
+    has_endpoints = network.existing and network.existing.has_endpoints
+    if network.closed and not has_endpoints:
+        services.update(SERVICES_OF_A_CLOSED_NETWORK)
+        services.update([SERVICE_OF_METRICS] * sends_metrics)
+    return tuple(sorted(services))
+
+
+def _nat_gateways(network: Network, zones: Sequence[str]) -> int:
+    if network.existing or network.closed or network.nat == "none":
+        return 0
+    return len(zones) if network.nat == "per_zone" else 1
+
+
+def _public(vpc_cidr: IPv4Network, zones: Sequence[str]) -> tuple[Subnet, ...]:
+    """Cut a small subnet for each zone from the lower half of the VPC.
+
+    All zones have one, so that a change of the number of NAT gateways moves no addresses.
+    """
+    lower_half = next(vpc_cidr.subnets(prefixlen_diff=1))
+    prefix = max(PUBLIC_PREFIX, lower_half.prefixlen + _bits(len(zones)))
+    ranges = lower_half.subnets(new_prefix=prefix)
+    return tuple(Subnet(zone, cidr, 1) for zone, cidr in zip(zones, ranges, strict=False))
+
+
+def _private(
+    network: Network, vpc_cidr: IPv4Network, zones: Sequence[str], needed: Counter[str]
+) -> tuple[Subnet, ...]:
+    chosen = {other.zone: other.private_subnet_cidr for other in network.other_zones}
+    chosen[network.zone] = network.private_subnet_cidr
+    _, upper_half = vpc_cidr.subnets(prefixlen_diff=1)
+    shares = _shares(network.secondary_cidrs or (upper_half,), zones)
+    return tuple(Subnet(zone, chosen[zone] or shares[zone], needed[zone]) for zone in zones)
+
+
+def _shares(blocks: Sequence[IPv4Network], zones: Sequence[str]) -> dict[str, IPv4Network]:
+    """Deal the zones out to the blocks, and divide each block equally among its zones.
+
+    Subnets cannot grow later and addresses are free, hence no smaller ones.
+    """
+    shares: dict[str, IPv4Network] = {}
+    for number, block in enumerate(blocks):
+        mine = zones[number :: len(blocks)]
+        parts = block.subnets(prefixlen_diff=_bits(len(mine)) if mine else 0)
+        shares.update(zip(mine, parts, strict=False))
+    return shares
+
+
+def _existing(existing: ExistingNetwork, zone: str, needed: Counter[str]) -> tuple[Subnet, ...]:
+    """Take the user's subnets, that of the environment's zone first."""
+    ordered = sorted(existing.subnets, key=lambda subnet: subnet.zone != zone)
+    return tuple(
+        Subnet(subnet.zone, subnet.cidr, needed[subnet.zone], subnet.id) for subnet in ordered
+    )
+
+
+def _bits(count: int) -> int:
+    """Return how many bits number `count` things."""
+    return (count - 1).bit_length()

@@ -1,0 +1,299 @@
+"""The shapes of what is resolved. Sections of the environment are referred to, not repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from ipaddress import IPv4Network
+
+    from slurmpod.model.access import PosixGroup, Sessions, User
+    from slurmpod.model.catalog import InstanceType
+    from slurmpod.model.cluster import Group, Role
+    from slurmpod.model.directory import Directory
+    from slurmpod.model.environment import Environment
+    from slurmpod.model.identity import Identity
+    from slurmpod.model.lustre import Lustre
+    from slurmpod.model.monitoring import Budget, Monitoring
+    from slurmpod.model.network import ExistingNetwork, FlowLogs
+    from slurmpod.model.openzfs import OpenZfs
+    from slurmpod.model.own_scripts import OwnScripts
+    from slurmpod.model.policy_files import PolicyDocument
+    from slurmpod.model.rds import Rds
+    from slurmpod.model.slurm import Slurm
+    from slurmpod.model.storage import S3Mount
+    from slurmpod.problems import Where, YamlPath
+
+ADDRESSES_KEPT_BY_AWS = 5
+"""AWS keeps the first four and the last address of every subnet (VPC user guide)."""
+
+ALL_NODES_PARTITION = "dev"
+"""HyperPod puts every node in this partition, beside the partition of its group."""
+
+
+@dataclass(frozen=True)
+class StackNames:
+    """The CloudFormation stacks of an environment; None for one that would be empty."""
+
+    network: str | None
+    storage: str | None
+    database: str | None
+    monitoring: str | None
+    lifecycle: str | None
+    identity: str | None
+    cluster: str
+    cluster_watch: str | None
+    access: str | None
+
+    def in_order(self) -> tuple[str, ...]:
+        """Return the names as they are deployed; destroying goes the other way."""
+        return tuple(name for field in fields(self) if (name := getattr(self, field.name)))
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """A subnet's zone and addresses, and how many of these are taken when all nodes run.
+
+    `cidr` is None for one of the user's own whose size is not stated; `id` is None for a new one.
+    """
+
+    zone: str
+    cidr: IPv4Network | None
+    addresses_needed: int
+    id: str | None = None
+
+    @property
+    def addresses_usable(self) -> int | None:
+        """Addresses that AWS leaves to its user; None where the size is not known."""
+        if self.cidr is None:
+            return None
+        return max(self.cidr.num_addresses - ADDRESSES_KEPT_BY_AWS, 0)
+
+
+@dataclass(frozen=True)
+class ResolvedNetwork:
+    """The VPC of an environment; `zone` is that of nodes and file systems unless said otherwise.
+
+    `private` has one subnet for each zone, that of `zone` first; so has `public`, or it is empty in
+    a network without NAT gateways of ours. `interface_endpoints` are AWS's short names of the
+    services for which endpoints are made, sorted; `s3_buckets` are those that a closed network
+    lets nodes reach beside the ones that the environment uses.
+    """
+
+    zone: str
+    existing: ExistingNetwork | None
+    vpc_cidr: IPv4Network | None
+    secondary_cidrs: tuple[IPv4Network, ...]
+    public: tuple[Subnet, ...]
+    private: tuple[Subnet, ...]
+    nat_gateways: int
+    closed: bool
+    interface_endpoints: tuple[str, ...]
+    s3_buckets: tuple[str, ...]
+    flow_logs: FlowLogs
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The zones with a private subnet, as the environment names them."""
+        return tuple(subnet.zone for subnet in self.private)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing has to be made: all of it is there already."""
+        existing = self.existing
+        return bool(
+            existing
+            and existing.security_group_ids
+            and not existing.route_table_ids
+            and not self.interface_endpoints
+        )
+
+    @property
+    def known_cidrs(self) -> tuple[IPv4Network, ...]:
+        """The ranges that are known of the VPC: of an existing one, those of the given subnets."""
+        if self.vpc_cidr:
+            return (self.vpc_cidr, *self.secondary_cidrs)
+        return tuple(subnet.cidr for subnet in self.private if subnet.cidr)
+
+    def private_in(self, zone: str) -> Subnet | None:
+        """Return the private subnet of a zone, or None where there is none."""
+        return next((subnet for subnet in self.private if subnet.zone == zone), None)
+
+
+@dataclass(frozen=True)
+class ResolvedLustre:
+    """One FSx for Lustre file system, new or existing.
+
+    `name` is `lustre` for the main one. `capacity_gib`, `throughput_mbps_per_tib` and
+    `throughput_mbps` are None where FSx takes none; `metadata_iops` is None where FSx chooses.
+    `dns_name` is None until a new one is deployed.
+    """
+
+    name: str
+    settings: Lustre
+    zone: str
+    capacity_gib: int | None
+    throughput_mbps_per_tib: int | None
+    throughput_mbps: int | None
+    has_metadata_configuration: bool
+    metadata_iops: int | None
+    addresses: int
+    dns_name: str | None
+
+
+@dataclass(frozen=True)
+class ResolvedOpenZfs:
+    """The FSx for OpenZFS file system, new or existing; `dns_name` as for Lustre."""
+
+    settings: OpenZfs
+    zone: str
+    throughput_mbps: int
+    addresses: int
+    dns_name: str | None
+
+
+@dataclass(frozen=True)
+class NewDatabase:
+    """The RDS server that an environment makes for its job records."""
+
+    settings: Rds
+    identifier: str
+    max_storage_gib: int
+
+
+@dataclass(frozen=True)
+class ResolvedDatabase:
+    """Where job records go outside the cluster: a server of the user's, or a `new` one.
+
+    `endpoint` and `secret_arn` are None until a new one is deployed, `name` where nobody chose one.
+    `user` connects unless the secret names another. `requires_tls` says that the server takes
+    encrypted connections only.
+    """
+
+    endpoint: str | None
+    port: int
+    name: str | None
+    secret_arn: str | None
+    user: str
+    requires_tls: bool
+    new: NewDatabase | None
+
+
+@dataclass(frozen=True)
+class ResolvedLifecycle:
+    """How nodes are set up, and where the scripts lie.
+
+    The content hash is appended to `prefix` when rendered. `entry_script` is None in managed mode.
+    `hooks` are the user's scripts around the steps, by their paths in the bundle.
+    """
+
+    mode: str
+    bucket: str
+    prefix: str
+    entry_script: str | None
+    own_scripts: OwnScripts | None
+    hooks: Mapping[str, str]
+    step_timeout_seconds: int
+    bucket_on_delete: str
+
+
+@dataclass(frozen=True)
+class KnownUser:
+    """One user, where the environment has it, and the line of its file of users if it is there."""
+
+    user: User
+    path: YamlPath
+    line: Where | None
+
+
+@dataclass(frozen=True)
+class ResolvedAccess:
+    """Who uses the cluster, and how they get there.
+
+    `home_directory` is None where nodes share nothing; `session_groups` are the instance groups on
+    which users, who are no administrators, may open sessions.
+    """
+
+    groups: tuple[PosixGroup, ...]
+    users: tuple[KnownUser, ...]
+    home_directory: str | None
+    directory: Directory | None
+    sessions: Sessions | None
+    session_groups: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ResolvedGroup:
+    """One instance group and what Slurm makes of it.
+
+    `instance_types` has several entries with flexible capacity only, `instance_type` is the first.
+    `facts` are that one's, and None for a type that the catalog does not know.
+    `addresses_per_node` is the most that any of the types takes.
+    """
+
+    name: str
+    role: Role
+    settings: Group
+    instance_types: tuple[str, ...]
+    facts: InstanceType | None
+    count: int
+    partition: str | None
+    threads_per_core: int
+    zone: str
+    addresses_per_node: int
+
+    @property
+    def instance_type(self) -> str:
+        """The type of the nodes, or the most wanted one."""
+        return self.instance_types[0] if self.instance_types else ""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Everything about one environment, ready for stacks, scripts and the rehearsal.
+
+    `environment` is what it was computed from; `policies` are the documents of the policy files
+    that it names, by path.
+    """
+
+    environment: Environment
+    name: str
+    account: str
+    region: str
+    aws_partition: str
+    protected: bool
+    tags: Mapping[str, str]
+    stacks: StackNames
+    network: ResolvedNetwork
+    lustre: tuple[ResolvedLustre, ...]
+    openzfs: ResolvedOpenZfs | None
+    s3_mounts: tuple[S3Mount, ...]
+    database: ResolvedDatabase | None
+    lifecycle: ResolvedLifecycle
+    node_recovery: str
+    continuous: bool
+    groups: tuple[ResolvedGroup, ...]
+    slurm: Slurm
+    access: ResolvedAccess
+    identity: Identity
+    policies: Mapping[str, PolicyDocument]
+    monitoring: Monitoring | None
+    budget: Budget | None
+
+    def groups_with(self, role: Role) -> tuple[ResolvedGroup, ...]:
+        """Return the instance groups of one role, in the order of the file."""
+        return tuple(group for group in self.groups if group.role is role)
+
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of a resource in this account and Region."""
+        return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
+
+    def service(self, name: str) -> str:
+        """Return the DNS name of an AWS service in this Region, as policies name it, too.
+
+        Source: AWS General Reference, "AWS service endpoints".
+        """
+        domain = "amazonaws.com.cn" if self.aws_partition == "aws-cn" else "amazonaws.com"
+        return f"{name}.{self.region}.{domain}"

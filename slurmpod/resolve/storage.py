@@ -1,0 +1,134 @@
+"""The file systems: what FSx is told where the user said nothing, and the addresses they take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.file_systems import StorageType
+from slurmpod.resolve.resolved import ResolvedLustre, ResolvedOpenZfs
+
+if TYPE_CHECKING:
+    from slurmpod.model.lustre import Lustre
+    from slurmpod.model.openzfs import OpenZfs
+    from slurmpod.model.storage import Storage
+
+MAIN_LUSTRE = "lustre"
+"""Name of the file system that `storage.lustre` describes."""
+
+GIB_PER_SSD_SERVER = 2400
+"""One object storage server, with one address, per 2.4 TiB of SSD (FSx for Lustre user guide)."""
+
+GIB_PER_HDD_SERVER = {12: 6000, 40: 1800}
+"""The same for HDD, by throughput in MB/s per TiB."""
+
+GIB_PER_EFA_SERVER = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
+"""The same for SSD file systems with EFA, by throughput in MB/s per TiB."""
+
+MBPS_PER_TIERING_SERVER = 4000
+"""One server of an Intelligent-Tiering file system per step of its throughput."""
+
+METADATA_IOPS_PER_SERVER = 12000
+"""One metadata server, with one address, per 12,000 metadata operations per second."""
+
+GIB_PER_AUTOMATIC_METADATA_SERVER = 24000
+"""One of them per 24,000 GiB where FSx chooses, but never a second below 48,000 GiB (FSx for Lustre
+user guide, metadata performance)."""
+
+TIERING_METADATA_IOPS = 6000
+"""Intelligent-Tiering has no automatic metadata; this is the lesser of its two values."""
+
+METADATA_VERSION = "2.15"
+"""The first Lustre version with metadata configuration."""
+
+DEFAULT_THROUGHPUT = {
+    ("PERSISTENT_2", StorageType.SSD): 250,
+    ("PERSISTENT_1", StorageType.SSD): 50,
+    ("PERSISTENT_1", StorageType.HDD): 12,
+}
+"""MB/s per TiB where the user says nothing; what is not here takes no such value."""
+
+OPENZFS_MOUNT_NAME = "fsx"
+"""The root volume of every OpenZFS file system; what is below `/` of its NFS server."""
+
+OPENZFS_LEAST_THROUGHPUT = {1: 64, 2: 160}
+"""MB/s by generation of the deployment type (FSx for OpenZFS user guide)."""
+
+
+def resolve_all_lustre(storage: Storage, region: str, zone: str) -> tuple[ResolvedLustre, ...]:
+    """Resolve the main file system and then the additional ones; all lie in `zone`."""
+    main = [(MAIN_LUSTRE, storage.lustre)] if storage.lustre else []
+    more = [(each.name, each) for each in storage.additional_lustre]
+    return tuple(_resolve_lustre(name, lustre, region, zone) for name, lustre in (*main, *more))
+
+
+def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> ResolvedOpenZfs | None:
+    """Resolve the OpenZFS file system.
+
+    HA types have two servers and an address that moves between them.
+    """
+    if openzfs is None:
+        return None
+    generation = int(openzfs.deployment_type[-1])
+    addresses = 3 if "_HA_" in openzfs.deployment_type else 1
+    return ResolvedOpenZfs(
+        settings=openzfs,
+        zone=zone,
+        throughput_mbps=openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT[generation],
+        addresses=0 if openzfs.existing else addresses,
+        dns_name=_dns_name(openzfs.existing.id, region) if openzfs.existing else None,
+    )
+
+
+def _resolve_lustre(name: str, lustre: Lustre, region: str, zone: str) -> ResolvedLustre:
+    is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
+    default_throughput = DEFAULT_THROUGHPUT.get((lustre.deployment_type, lustre.storage_type))
+    throughput = lustre.throughput_mbps_per_tib or default_throughput
+    metadata_iops = lustre.metadata_iops or (TIERING_METADATA_IOPS if is_tiering else None)
+    return ResolvedLustre(
+        name=name,
+        settings=lustre,
+        zone=zone,
+        capacity_gib=None if is_tiering else lustre.capacity_gib,
+        throughput_mbps_per_tib=throughput,
+        throughput_mbps=lustre.throughput_mbps or (MBPS_PER_TIERING_SERVER if is_tiering else None),
+        has_metadata_configuration=_has_metadata_configuration(lustre),
+        metadata_iops=metadata_iops,
+        addresses=0 if lustre.existing else _servers(lustre, throughput, metadata_iops),
+        dns_name=_dns_name(lustre.existing.id, region) if lustre.existing else None,
+    )
+
+
+def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) -> int:
+    """Return the servers of a file system, each of which takes an address."""
+    metadata_servers = _metadata_servers(lustre, metadata_iops)
+    if lustre.storage_type is StorageType.INTELLIGENT_TIERING:
+        return metadata_servers + _begun(lustre.throughput_mbps or 1, MBPS_PER_TIERING_SERVER)
+    gib_per_server = GIB_PER_SSD_SERVER
+    if lustre.storage_type is StorageType.HDD:
+        gib_per_server = GIB_PER_HDD_SERVER.get(throughput or 0, gib_per_server)
+    elif lustre.efa:
+        gib_per_server = GIB_PER_EFA_SERVER.get(throughput or 0, gib_per_server)
+    return metadata_servers + _begun(lustre.capacity_gib, gib_per_server)
+
+
+def _metadata_servers(lustre: Lustre, metadata_iops: int | None) -> int:
+    if metadata_iops:
+        return _begun(metadata_iops, METADATA_IOPS_PER_SERVER)
+    is_large = lustre.capacity_gib >= 2 * GIB_PER_AUTOMATIC_METADATA_SERVER
+    if is_large and _has_metadata_configuration(lustre):
+        return _begun(lustre.capacity_gib, GIB_PER_AUTOMATIC_METADATA_SERVER)
+    return 1
+
+
+def _has_metadata_configuration(lustre: Lustre) -> bool:
+    return lustre.deployment_type == "PERSISTENT_2" and lustre.version == METADATA_VERSION
+
+
+def _begun(amount: int, step: int) -> int:
+    """Return how many steps an amount begins."""
+    return -(-amount // step)
+
+
+def _dns_name(file_system_id: str, region: str) -> str:
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return f"{file_system_id}.fsx.{region}.{suffix}"

@@ -1,0 +1,75 @@
+"""The shape of a rule, whatever it judges, and how the rules about one thing are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from slurmpod.problems import Severity
+
+Judge = TypeVar("Judge", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Rule(Generic[Judge]):
+    """The facts of one rule, as its documentation shows them.
+
+    `judge` yields what breaks it; None for what other parts report under this id.
+    """
+
+    id: str
+    title: str
+    why: str
+    fix: str
+    source: str
+    severity: Severity
+    judge: Judge | None
+
+
+@dataclass(frozen=True)
+class Rulebook(Generic[Judge]):
+    """The rules about one thing, in the order of their definition; ids begin with `prefix`."""
+
+    prefix: str
+    title: str
+    rules: list[Rule[Judge]] = field(default_factory=list)
+
+    def rule(
+        self,
+        rule_id: str,
+        title: str,
+        *,
+        why: str,
+        fix: str,
+        source: str,
+        severity: Severity = Severity.ERROR,
+    ) -> Callable[[Judge], Judge]:
+        """Register the decorated function as a rule. `title` says how it is when all is well."""
+
+        def register(judge: Judge) -> Judge:
+            self._add(Rule(rule_id, title, why, fix, source, severity, judge))
+            return judge
+
+        return register
+
+    def reported_elsewhere(
+        self,
+        rule_id: str,
+        title: str,
+        *,
+        why: str,
+        fix: str,
+        source: str,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        """Register the facts of what another part reports under this id."""
+        self._add(Rule(rule_id, title, why, fix, source, severity, None))
+
+    def _add(self, rule: Rule[Judge]) -> None:
+        number = rule.id.removeprefix(f"{self.prefix}-")
+        if not (len(number) == 3 and number.isdigit()):
+            raise ValueError(f"{rule.id} is not of the form {self.prefix}-000")
+        if any(known.id == rule.id for known in self.rules):
+            raise ValueError(f"two rules have the id {rule.id}")
+        self.rules.append(rule)

@@ -1,0 +1,54 @@
+"""Warnings that the user has accepted in the file, with a reason: `suppress`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.suggestion import did_you_mean
+from slurmpod.problems import Problem, Severity
+from slurmpod.rules.areas import all_rules, rule_by_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence, Set
+
+    from slurmpod.model.environment import Suppression
+    from slurmpod.model.yaml_source import YamlSource
+    from slurmpod.problems import Where
+
+
+NOT_ACCEPTABLE = "RUL-002"
+ACCEPTS_NOTHING = "RUL-003"
+
+
+def without_accepted(
+    problems: Iterable[Problem], suppressions: Sequence[Suppression], source: YamlSource
+) -> Iterator[Problem]:
+    """Leave out the warnings that are accepted, and report what accepts nothing.
+
+    Errors stay: what AWS refuses is refused whatever the reason.
+    """
+    accepted = {suppression.rule for suppression in suppressions}
+    found = set()
+    for problem in problems:
+        found.add(problem.rule)
+        if problem.rule not in accepted or problem.severity is Severity.ERROR:
+            yield problem
+    for index, suppression in enumerate(suppressions):
+        where = source.where(("suppress", index, "rule"))
+        yield from _judge(suppression, where, found, source.file)
+
+
+def _judge(suppression: Suppression, where: Where, found: Set[str], file: str) -> Iterator[Problem]:
+    rule = rule_by_id(suppression.rule)
+    if rule is None:
+        guess = did_you_mean(suppression.rule, (known.id for known in all_rules()))
+        fix = f"{guess} 'slurmpod explain' lists all rules".strip()
+        message = f"there is no rule {suppression.rule}"
+        yield Problem(NOT_ACCEPTABLE, Severity.ERROR, where, message, fix)
+    elif rule.severity is Severity.ERROR:
+        message = f"{rule.id} is an error, and only warnings can be accepted"
+        fix = f"correct what it finds ({rule.title[0].lower()}{rule.title[1:]}), and remove this"
+        yield Problem(NOT_ACCEPTABLE, Severity.ERROR, where, message, fix)
+    elif rule.id not in found and where.file == file:  # a base accepts for all who extend it
+        message = f"{rule.id} finds nothing here any more"
+        yield Problem(ACCEPTS_NOTHING, Severity.WARNING, where, message, "remove the entry")

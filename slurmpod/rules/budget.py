@@ -1,0 +1,109 @@
+"""Rules for the budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.problems import Severity
+from slurmpod.rules.listed_once import values_listed_twice
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+BUDGET = Area("BUD", "Budget")
+
+NOTIFICATION = (
+    "https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/"
+    "API_budgets_CreateNotification.html"
+)
+SUBSCRIBERS = (
+    "https://docs.aws.amazon.com/aws-cost-management/latest/APIReference/"
+    "API_budgets_NotificationWithSubscribers.html"
+)
+CREATING = "https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-create.html"
+RESOURCE_TYPES = (
+    "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resource-type-schemas.html"
+)
+
+REGIONS_WITHOUT_BUDGETS = frozenset(
+    {"ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
+)
+"""Regions with HyperPod whose CloudFormation has no AWS::Budgets::Budget, mid 2026."""
+
+
+@BUDGET.rule(
+    "BUD-001",
+    "Every part of the budget is listed once",
+    why="A budget has one notification for each threshold; a second one is refused as a duplicate.",
+    fix="remove one of the two",
+    source=NOTIFICATION,
+)
+def _parts_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.budget:
+        yield from values_listed_twice(
+            environment.budget.actual_percent, "budget", "actual_percent"
+        )
+
+
+@BUDGET.rule(
+    "BUD-002",
+    "The parts of the budget rise",
+    why="Mails come in the order of the parts. In another order a reader takes the last one for "
+    "the highest.",
+    fix="write them from the lowest to the highest",
+    source=CREATING,
+    severity=Severity.WARNING,
+)
+def _parts_rise(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    parts = environment.budget.actual_percent if environment.budget else ()
+    for index in range(1, len(parts)):
+        if parts[index] < parts[index - 1]:
+            place = ("budget", "actual_percent", index)
+            yield Finding(place, f"{parts[index]} comes after {parts[index - 1]}")
+
+
+@BUDGET.rule(
+    "BUD-003",
+    "The budget tells somebody",
+    why="A budget limits nothing. Without a threshold it tells nobody either.",
+    fix="write a part under 'actual_percent', or 'forecast_percent'",
+    source=CREATING,
+)
+def _somebody_is_told(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    budget = environment.budget
+    if budget and not budget.actual_percent and budget.forecast_percent is None:
+        message = "it has neither actual_percent nor forecast_percent"
+        yield Finding(("budget",), message, at_key=True)
+
+
+@BUDGET.rule(
+    "BUD-004",
+    "Every address of the budget is listed once",
+    why="A notification takes an address once; a second one is refused as a duplicate.",
+    fix="remove one of the two",
+    source=SUBSCRIBERS,
+)
+def _addresses_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.budget:
+        emails = [address.lower() for address in environment.budget.emails]
+        yield from values_listed_twice(emails, "budget", "emails")
+
+
+@BUDGET.rule(
+    "BUD-005",
+    "CloudFormation of the Region can make budgets",
+    why="Budgets are the same everywhere, but CloudFormation makes them in some Regions only; in "
+    "the others the stack is refused.",
+    fix="remove the section, and make the budget in the console, filtered by the tag "
+    "slurmpod:environment",
+    source=RESOURCE_TYPES,
+)
+def _budgets_are_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    region = environment.region
+    if environment.budget and region in REGIONS_WITHOUT_BUDGETS:
+        message = f"CloudFormation has no AWS::Budgets::Budget in {region}"
+        yield Finding(("budget",), message, at_key=True)

@@ -1,0 +1,182 @@
+"""Rules for a directory server that knows users."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.problems import Severity
+from slurmpod.resolve.slurm import enforces_limits
+from slurmpod.rules.lifecycle import is_ours
+from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_account, of_another_region
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.sources import REPLICATED_SECRETS, RESOURCE_LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+DIRECTORIES = Area("DIR", "Directory of users")
+
+SSSD_LDAP = "https://manpages.ubuntu.com/manpages/jammy/en/man5/sssd-ldap.5.html"
+SECRETS = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/"
+ANONYMOUS = (
+    "https://learn.microsoft.com/en-us/troubleshoot/windows-server/active-directory/"
+    "anonymous-ldap-operations-active-directory-disabled"
+)
+DIRECTORY = ("access", "directory")
+SECRET = (*DIRECTORY, "bind_secret_arn")
+
+
+@DIRECTORIES.rule(
+    "DIR-001",
+    "The connection to the directory is encrypted from its start",
+    why="With ldap:// it begins in the clear. Nodes insist on StartTLS then, and a server that "
+    "does not know it is of no use to them.",
+    fix="write ldaps:// (port 636), or accept this for a server with StartTLS",
+    source=SSSD_LDAP,
+    severity=Severity.WARNING,
+)
+def _encrypted(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    directory = environment.access.directory
+    for number, uri in enumerate(directory.uris if directory else ()):
+        if uri.startswith("ldap://"):
+            yield Finding((*DIRECTORY, "uris", number), f"{uri} begins without encryption")
+
+
+@DIRECTORIES.rule(
+    "DIR-002",
+    "Who asks the directory has a password",
+    why="A name without a password, or a password without a name, is no way to sign in.",
+    fix="write both bind_dn and bind_secret_arn, or neither",
+    source=SSSD_LDAP,
+)
+def _both_or_neither(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    directory = environment.access.directory
+    if directory and directory.bind_dn and not directory.bind_secret_arn:
+        yield Finding((*DIRECTORY, "bind_dn"), "there is no bind_secret_arn", at_key=True)
+    if directory and directory.bind_secret_arn and not directory.bind_dn:
+        yield Finding(SECRET, "there is no bind_dn", at_key=True)
+
+
+@DIRECTORIES.rule(
+    "DIR-003",
+    "The directory's secret is in the Region of the nodes",
+    why="Every node reads it when it starts. Another Region is far away, and out of reach in a "
+    "closed network.",
+    fix=NAME_A_REPLICA,
+    source=REPLICATED_SECRETS,
+    severity=Severity.WARNING,
+)
+def _secret_is_near(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    yield from of_another_region(environment, _secret(environment), SECRET, "the secret")
+
+
+@DIRECTORIES.rule(
+    "DIR-004",
+    "The directory's secret is in the account of the nodes",
+    why="The role of the nodes reads a secret of another account only if that has a policy and a "
+    "key of its own that allow it.",
+    fix="copy the secret into this account, or allow the roles of the nodes there and accept this",
+    source=f"{SECRETS}auth-and-access_examples_cross.html",
+    severity=Severity.WARNING,
+)
+def _secret_is_ours(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    yield from of_another_account(environment, _secret(environment), SECRET, "the secret")
+
+
+@DIRECTORIES.rule(
+    "DIR-005",
+    "A closed network reaches the directory",
+    why="Nodes of a closed network reach AWS through endpoints, and nothing else but what is in "
+    "their VPC, or connected with it. Nodes that do not reach the directory fail.",
+    fix="see to it that the servers are in the VPC or connected with it, and accept this",
+    source="https://docs.aws.amazon.com/whitepapers/latest/aws-vpc-connectivity-options/welcome.html",
+    severity=Severity.WARNING,
+)
+def _reachable(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.access.directory and environment.network.closed:
+        message = "nobody here knows whether a closed network reaches them"
+        yield Finding((*DIRECTORY, "uris"), message, at_key=True)
+
+
+@DIRECTORIES.rule(
+    "DIR-006",
+    "Nodes have SSSD, or can install it",
+    why="HyperPod's own images are not known to have SSSD. Nodes install it from Ubuntu's archive, "
+    "which a closed network does not reach.",
+    fix="give every group the image_id of an image with sssd-ldap, libnss-sss and libpam-sss, or "
+    "accept this warning",
+    source="https://documentation.ubuntu.com/server/how-to/sssd/with-ldap/",
+    severity=Severity.WARNING,
+)
+def _sssd_is_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    has_other_images = all(group.image_id for group in environment.cluster.groups)
+    is_closed = environment.network.closed and is_ours(resolved)
+    if environment.access.directory and is_closed and not has_other_images:
+        yield Finding(DIRECTORY, "nodes of a closed network cannot install SSSD", at_key=True)
+
+
+@DIRECTORIES.rule(
+    "DIR-007",
+    "The certificate of the authority is one",
+    why="Nodes trust servers whose certificate it has signed. With one that cannot be read they "
+    "trust none.",
+    fix="write the PEM file of the certificate, from its BEGIN to its END line",
+    source="https://www.rfc-editor.org/rfc/rfc7468",
+)
+def _certificate_is_one(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    directory = environment.access.directory
+    if directory and directory.ca_certificate and not is_certificate(directory.ca_certificate):
+        path = (*DIRECTORY, "ca_certificate")
+        yield Finding(path, "the text cannot be read as a certificate", at_key=True)
+
+
+@DIRECTORIES.rule(
+    "DIR-008",
+    "People of the directory have accounts in Slurm",
+    why="Where limits are enforced nobody runs jobs who is in no account. The controller puts the "
+    "members of allowed_groups into the accounts, and has no list of anybody else.",
+    fix="name groups in allowed_groups, or add people with sacctmgr and accept this",
+    source=RESOURCE_LIMITS,
+    severity=Severity.WARNING,
+)
+def _have_accounts(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    directory = environment.access.directory
+    if directory and not directory.allowed_groups and enforces_limits(resolved):
+        yield Finding(DIRECTORY, "its people are in no account", at_key=True)
+
+
+@DIRECTORIES.rule(
+    "DIR-009",
+    "Active Directory is told who asks",
+    why="It answers no anonymous searches unless it was told to.",
+    fix="write bind_dn and bind_secret_arn",
+    source=ANONYMOUS,
+    severity=Severity.WARNING,
+)
+def _active_directory_knows_who_asks(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    directory = environment.access.directory
+    if directory and directory.kind == "active_directory" and not directory.bind_dn:
+        yield Finding((*DIRECTORY, "kind"), "nobody in particular asks Active Directory")
+
+
+def is_certificate(pem: str) -> bool:
+    """Tell whether a text holds certificates, and nothing that merely looks like some."""
+    import ssl  # only needed for a certificate: it is slow to import
+
+    blocks = re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", pem, re.DOTALL)
+    if not blocks or len(blocks) != pem.count("-----BEGIN ") or not pem.isascii():
+        return False
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    except (ssl.SSLError, ValueError):
+        return False
+    return True
+
+
+def _secret(environment: Environment) -> str | None:
+    directory = environment.access.directory
+    return directory.bind_secret_arn if directory else None

@@ -1,0 +1,212 @@
+"""Rules for the roles of nodes: boundaries, roles of the user's own, further policies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.iam import policy_of
+from slurmpod.model.identity import MANAGED_POLICIES_OF_A_ROLE
+from slurmpod.model.names import account_of_arn
+from slurmpod.model.policy_files import RULE
+from slurmpod.permissions import expected_scope, grants, lacking, node_roles
+from slurmpod.permissions.functions import grants_of_functions
+from slurmpod.problems import Severity, first_of
+from slurmpod.rules.listed_once import values_listed_twice
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from slurmpod.iam import Policy
+    from slurmpod.model.environment import Environment
+    from slurmpod.permissions import Grant, Lack
+    from slurmpod.problems import YamlPath
+    from slurmpod.resolve import Resolved
+
+IDENTITY = Area("IDN", "Roles of the nodes")
+
+IAM = "https://docs.aws.amazon.com/IAM/latest/UserGuide/"
+GRAMMAR = f"{IAM}reference_policies_grammar.html"
+BOUNDARIES = f"{IAM}access_policies_boundaries.html"
+EVALUATION = f"{IAM}reference_policies_evaluation-logic.html"
+QUOTAS = f"{IAM}reference_iam-quotas.html"
+PASSING_ROLES = f"{IAM}id_roles_use_passrole.html"
+ROLE_OF_A_GROUP = (
+    "https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
+    "API_ClusterInstanceGroupSpecification.html"
+)
+
+SECTION = ("identity",)
+BOUNDARY = (*SECTION, "permissions_boundary")
+EXISTING = (*SECTION, "existing")
+SHOWN_RESOURCES = 3
+
+IDENTITY.reported_elsewhere(
+    RULE,
+    "Copies of policies can be read and are policies",
+    why="What a policy allows can only be told from its document, as IAM has it.",
+    fix="save the document of the policy as JSON: UTF-8, with Version and Statement",
+    source=GRAMMAR,
+)
+
+
+@IDENTITY.rule(
+    "IDN-002",
+    "The permissions boundary leaves room for what nodes do",
+    why="A role is allowed what both its policies and its boundary allow. Without these actions "
+    "nodes cannot be created, are not set up, or cannot be reached.",
+    fix="allow them in the boundary ('slurmpod permissions' prints all that nodes need), and renew "
+    "the copy",
+    source=BOUNDARIES,
+)
+def _boundary_leaves_room(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if resolved.identity.existing is None:
+        for roles in node_roles(resolved).values():
+            needed = grants(expected_scope(resolved, roles))
+            yield from _boundary_findings(resolved, needed)
+
+
+@IDENTITY.rule(
+    "IDN-003",
+    "The permissions boundary leaves room for what deployments do",
+    why="All roles of an environment get the boundary, as it is demanded of whoever may make roles "
+    "at all. So do those of the functions that fill the bucket of lifecycle scripts, empty the "
+    "VPC's default security group, set up logs and count nodes, and that of Grafana.",
+    fix="allow them in the boundary, and renew the copy",
+    source=BOUNDARIES,
+)
+def _boundary_leaves_room_for_functions(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    yield from _boundary_findings(resolved, grants_of_functions(expected_scope(resolved, ())))
+
+
+def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[Finding]:
+    boundary = resolved.identity.permissions_boundary
+    policies = _policies(resolved, (boundary.policy_file,) if boundary else ())
+    if policies:
+        for lack in lacking(needed, policies, resolved):
+            yield Finding((*BOUNDARY, "policy_file"), described(lack))
+
+
+@IDENTITY.rule(
+    "IDN-004",
+    "Roles of your own suffice",
+    why="Without these actions nodes cannot be created, are not set up, or cannot be reached.",
+    fix="allow them to the role ('slurmpod permissions' prints all that nodes need), or name a "
+    "copy of the policy that allows them already",
+    source=EVALUATION,
+)
+def _existing_roles_suffice(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    existing = resolved.identity.existing
+    policies = _policies(resolved, existing.policy_files if existing else ())
+    if not existing or len(policies) < len(existing.policy_files) or not policies:
+        return
+    needed = {
+        (grant.sid, grant.target.resources): grant
+        for roles in node_roles(resolved).values()
+        for grant in grants(expected_scope(resolved, roles))
+    }
+    for lack in lacking(needed.values(), policies, resolved):
+        yield Finding((*EXISTING, "policy_files"), described(lack), at_key=True)
+
+
+def _policies(resolved: Resolved, files: Iterable[str | None]) -> list[Policy]:
+    """Return those of the named policies that could be read; another rule tells of the rest."""
+    documents = resolved.policies
+    return [policy_of(file, documents[file]) for file in files if file and file in documents]
+
+
+def described(lack: Lack) -> str:
+    """Return what is lacking, why, and who needs it, in one sentence."""
+    permission = lack.grant.permission
+    resources = first_of([each.rpartition(":::")[2] for each in lack.resources], SHOWN_RESOURCES)
+    return f"{lack.action} on {resources} is lacking: {permission.needed_by} ({lack.because})"
+
+
+@IDENTITY.rule(
+    "IDN-005",
+    "Roles and policies are those of the environment's account",
+    why="SageMaker takes roles of its own account only, and a role takes policies of its own "
+    "account and of AWS only. Each partition of AWS has accounts and ARNs of its own.",
+    fix="name a role or policy of the environment's account",
+    source=PASSING_ROLES,
+)
+def _own_account(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for path, arn in _named_arns(resolved):
+        partition, account = arn.split(":")[1], account_of_arn(arn)
+        if partition != resolved.aws_partition:
+            message = f"it is of the partition {partition}, {resolved.region} of "
+            yield Finding(path, f"{message}{resolved.aws_partition}")
+        elif account not in {resolved.account, "aws"}:
+            yield Finding(path, f"it belongs to the account {account}, not to {resolved.account}")
+
+
+def _named_arns(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
+    identity = resolved.identity
+    for role in ("controller", "login", "worker") if identity.existing else ():
+        if arn := getattr(identity.existing, role):
+            yield (*EXISTING, role), arn
+    if identity.permissions_boundary:
+        yield (*BOUNDARY, "policy_arn"), identity.permissions_boundary.policy_arn
+    for number, arn in enumerate(identity.policy_arns):
+        yield (*SECTION, "policy_arns", number), arn
+
+
+@IDENTITY.rule(
+    "IDN-006",
+    "Settings of new roles come with new roles",
+    why="With roles of your own, slurmpod makes none for nodes, and changes none.",
+    fix="remove the key, and change your own roles instead",
+    source=ROLE_OF_A_GROUP,
+    severity=Severity.WARNING,
+)
+def _about_new_roles(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    identity = resolved.identity
+    if identity.existing is None:
+        return
+    for key in ("roles", "policy_arns"):
+        if key in identity.model_fields_set:
+            yield Finding((*SECTION, key), "no role of nodes is made here", at_key=True)
+
+
+@IDENTITY.rule(
+    "IDN-007",
+    "Roles of your own are carried by nodes",
+    why="A role that no group carries is a mistake in the file, or a leftover.",
+    fix="remove the key, or add the group",
+    source=ROLE_OF_A_GROUP,
+    severity=Severity.WARNING,
+)
+def _roles_have_groups(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    existing = resolved.identity.existing
+    roles_of_groups = {group.role.value for group in resolved.groups}
+    for role in ("login", "worker"):
+        if existing and getattr(existing, role) and role not in roles_of_groups:
+            yield Finding((*EXISTING, role), f"there is no {role} group", at_key=True)
+
+
+@IDENTITY.rule(
+    "IDN-008",
+    "A role takes all its policies",
+    why=f"IAM attaches {MANAGED_POLICIES_OF_A_ROLE} managed policies to a role, unless the account "
+    "has a higher quota (20 at most). A boundary does not count.",
+    fix="put several policies into one, or accept it where the account's quota is higher",
+    source=QUOTAS,
+    severity=Severity.WARNING,
+)
+def _policies_are_not_too_many(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    count = len(resolved.identity.policy_arns)
+    if count > MANAGED_POLICIES_OF_A_ROLE:
+        message = f"{count} policies, and a role takes {MANAGED_POLICIES_OF_A_ROLE}"
+        yield Finding((*SECTION, "policy_arns"), message, at_key=True)
+
+
+@IDENTITY.rule(
+    "IDN-009",
+    "Further policies are named once",
+    why="Attached twice, a policy allows no more.",
+    fix="remove the entry",
+    source=QUOTAS,
+    severity=Severity.WARNING,
+)
+def _policies_are_named_once(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    yield from values_listed_twice(resolved.identity.policy_arns, *SECTION, "policy_arns")

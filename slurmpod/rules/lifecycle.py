@@ -1,0 +1,240 @@
+"""Rules for the three lifecycle modes: what goes with each, and what would silently do nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.cluster_request import is_configured_by_api
+from slurmpod.model.lifecycle import READ_BY_SCRIPTS
+from slurmpod.problems import Severity
+from slurmpod.rules.artefact_needs import FOR_BUCKETS, is_missing
+from slurmpod.rules.file_systems import EFA_CLIENTS
+from slurmpod.rules.groups import API, GUIDE, at, known_types
+from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_region
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.sources import ACCOUNTING, REPLICATED_SECRETS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+LIFECYCLE = Area("LIF", "Lifecycle modes")
+
+CONFIGURATION = f"{API}API_ClusterLifeCycleConfig.html"
+SCRIPTS = f"{GUIDE}sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
+MIGRATION = f"{GUIDE}sagemaker-hyperpod-slurm-api-config-migration.html"
+DATABASE = f"{GUIDE}sagemaker-hyperpod-external-accounting-db-slurm.html"
+MOUNTPOINT = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint-installation.html"
+
+APPLIED_BY_SCRIPTS = ("partitions", "qos", "accounts", "fair_share", "settings")
+"""Parts of the `slurm` section for which HyperPod's API has no place."""
+
+
+def is_ours(resolved: Resolved) -> bool:
+    """Tell whether slurmpod's own scripts run on nodes."""
+    return resolved.stacks.lifecycle is not None and resolved.environment.lifecycle.scripts is None
+
+
+@LIFECYCLE.rule(
+    "LIF-001",
+    "In managed mode there are no scripts",
+    why="HyperPod then sets nodes up by itself; a cluster whose nodes run scripts is in another "
+    "mode.",
+    fix="write 'mode: extended' or 'mode: customer', or remove the key",
+    source=CONFIGURATION,
+)
+def _no_scripts_in_managed_mode(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.lifecycle.mode != "managed":
+        return
+    for key in ("scripts", "entry_script"):
+        if getattr(environment.lifecycle, key) is not None:
+            yield Finding(("lifecycle", key), "managed mode runs no scripts", at_key=True)
+
+
+@LIFECYCLE.rule(
+    "LIF-002",
+    "The entry script is named for scripts of your own only",
+    why="The scripts of slurmpod have one entry for each mode, and it is known.",
+    fix="remove the key, or name the folder with your scripts in lifecycle.scripts",
+    source=CONFIGURATION,
+)
+def _entry_script_needs_scripts(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    lifecycle = environment.lifecycle
+    if lifecycle.entry_script and not lifecycle.scripts and lifecycle.mode != "managed":
+        message = f"'{lifecycle.entry_script}' is looked for in no folder"
+        yield Finding(("lifecycle", "entry_script"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-003",
+    "Every key of the lifecycle section does something",
+    why="slurmpod's own scripts do what these keys say, and the bucket is there for scripts only: "
+    "without them a key promises what nobody does.",
+    fix="remove the key",
+    source="slurmpod/model/lifecycle.py",
+    severity=Severity.WARNING,
+)
+def _keys_have_an_effect(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    lifecycle = environment.lifecycle
+    is_managed = lifecycle.mode == "managed"
+    for key in READ_BY_SCRIPTS:
+        if (is_managed or lifecycle.scripts) and key in lifecycle.model_fields_set:
+            instead = "HyperPod sets nodes up by itself" if is_managed else "your own scripts run"
+            message = f"{instead}: nobody here reads this"
+            yield Finding(("lifecycle", key), message, at_key=True)
+    if is_managed and "bucket_on_delete" in lifecycle.model_fields_set:
+        message = "in managed mode there is no bucket with scripts"
+        yield Finding(("lifecycle", "bucket_on_delete"), message, at_key=True)
+
+
+@LIFECYCLE.rule(
+    "LIF-004",
+    "In managed mode nothing is asked of Slurm that only scripts can do",
+    why="The API describes node types and partitions by name. Limits, QOS, accounts, priorities "
+    "and other parameters are written on the controller, by scripts.",
+    fix="write 'mode: extended' under lifecycle, or remove the key",
+    source=MIGRATION,
+)
+def _managed_mode_applies_settings(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.lifecycle.mode != "managed":
+        return
+    for key in APPLIED_BY_SCRIPTS:
+        if getattr(environment.slurm, key):
+            yield Finding(("slurm", key), "nobody applies this in managed mode", at_key=True)
+
+
+@LIFECYCLE.rule(
+    "LIF-005",
+    "In managed mode there is one Lustre file system at most",
+    why="HyperPod mounts one FSx for Lustre file system by itself; scripts mount the others.",
+    fix="write 'mode: extended' under lifecycle, or remove all but one file system",
+    source=f"{API}API_ClusterInstanceStorageConfig.html",
+)
+def _managed_mode_mounts_one(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if environment.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
+        names = ", ".join(lustre.name for lustre in resolved.lustre[1:])
+        message = f"nobody mounts {names} in managed mode"
+        yield Finding(("storage", "additional_lustre"), message, at_key=True)
+
+
+@LIFECYCLE.rule(
+    "LIF-006",
+    "Accounting is switched off where that is possible",
+    why="In extended and managed mode HyperPod sets accounting up on the controller before any "
+    "script runs, whatever this key says.",
+    fix="remove the key, or use lifecycle mode customer",
+    source=DATABASE,
+    severity=Severity.WARNING,
+)
+def _accounting_is_always_on(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if is_configured_by_api(resolved) and not environment.slurm.accounting:
+        message = "HyperPod keeps job records all the same"
+        yield Finding(("slurm", "accounting"), message, at_key=True)
+
+
+@LIFECYCLE.rule(
+    "LIF-007",
+    "A database for job records is used",
+    why="With accounting switched off nothing is written to the database.",
+    fix="remove 'accounting: false', or the database",
+    source=ACCOUNTING,
+)
+def _database_is_used(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if resolved.database and not environment.slurm.accounting:
+        message = "there is a database for job records, but accounting is off"
+        yield Finding(("slurm", "accounting"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-008",
+    "Images of your own are new enough to be set up by HyperPod",
+    why="Extended and managed mode need what HyperPod's images have since January 2026. An older "
+    "one is refused: 'LifeCycleConfig is optional but requires a compatible AMI'.",
+    fix="make the image from a HyperPod image of January 2026 or later, and accept this warning",
+    source=MIGRATION,
+    severity=Severity.WARNING,
+)
+def _image_is_new(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if not is_configured_by_api(resolved):
+        return
+    for index, group in enumerate(environment.cluster.groups):
+        if group.image_id:
+            message = f"nobody here knows the age of {group.image_id}"
+            yield Finding(at(index, "image_id"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-009",
+    "Nodes have Mountpoint for Amazon S3",
+    why="The step that mounts buckets needs mount-s3 on the image, or its package among those that "
+    "the environment lists. Without it nodes are in service, but have no such folder.",
+    fix="list mount_s3 under lifecycle.artefacts for every architecture, give every group the "
+    "image_id of an image that has it, or accept this warning",
+    source=MOUNTPOINT,
+    severity=Severity.WARNING,
+)
+def _mountpoint_is_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if not environment.storage.s3_mounts or not is_ours(resolved):
+        return
+    has_other_images = all(group.image_id for group in environment.cluster.groups)
+    if is_missing(environment, *FOR_BUCKETS) and not has_other_images:
+        message = "HyperPod's own images are not known to have mount-s3"
+        yield Finding(("storage", "s3_mounts"), message, at_key=True)
+
+
+@LIFECYCLE.rule(
+    "LIF-010",
+    "Nodes reach a file system over EFA that was made for it",
+    why="The step that sets Lustre's client up for EFA fetches nothing: FSx's client for EFA and "
+    "the EFA driver have to be on the image. Without them the same data go over TCP, slower, and "
+    "the report of the node says so.",
+    fix="give groups with EFA the image_id of an image that has them, or accept this warning",
+    source=EFA_CLIENTS,
+    severity=Severity.WARNING,
+)
+def _efa_clients(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    storage, groups = environment.storage, environment.cluster.groups
+    with_efa = [each for each in groups if any(facts.efa_interfaces for facts in known_types(each))]
+    has_other_images = with_efa and all(group.image_id for group in with_efa)
+    if not is_ours(resolved) or has_other_images:
+        return
+    message = "HyperPod's own images are not known to have FSx's client for EFA"
+    if storage.lustre and storage.lustre.efa:
+        yield Finding(("storage", "lustre", "efa"), message)
+    for index, lustre in enumerate(storage.additional_lustre):
+        if lustre.efa:
+            yield Finding(("storage", "additional_lustre", index, "efa"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-011",
+    "The database's secret is in the Region of the nodes",
+    why="The controller reads it when it starts. Another Region is far away, and out of reach in a "
+    "closed network.",
+    fix=NAME_A_REPLICA,
+    source=REPLICATED_SECRETS,
+    severity=Severity.WARNING,
+)
+def _secret_is_near(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    database = environment.slurm.accounting_database
+    if database:
+        place = ("slurm", "accounting_database", "secret_arn")
+        yield from of_another_region(environment, database.secret_arn, place, "the secret")
+
+
+@LIFECYCLE.rule(
+    "LIF-012",
+    "A protected environment keeps its scripts",
+    why="A node that is replaced fetches its scripts again. A cluster whose bucket was deleted by "
+    "mistake cannot heal itself.",
+    fix="write retain, or remove the key",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _protected_scripts(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    lifecycle = environment.lifecycle
+    if environment.protected and lifecycle.bucket_on_delete == "delete":
+        message = "the bucket goes with its stack, though the environment is protected"
+        yield Finding(("lifecycle", "bucket_on_delete"), message)

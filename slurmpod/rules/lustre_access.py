@@ -1,0 +1,174 @@
+"""Rules for how nodes reach FSx for Lustre: over EFA, and as whom."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.model.cluster import Role
+from slurmpod.model.file_systems import StorageType
+from slurmpod.problems import Severity
+from slurmpod.resolve.storage import GIB_PER_EFA_SERVER, METADATA_VERSION
+from slurmpod.rules.file_systems import API, EFA_CLIENTS, all_lustre, new_lustre
+from slurmpod.rules.lifecycle import is_ours
+from slurmpod.rules.lustre import REGIONS_WITH_LITTLE_THROUGHPUT
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+ACCESS = Area("LAC", "Access to FSx for Lustre")
+
+EFA = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html"
+ROOT_SQUASH = f"{API}/API_LustreRootSquashConfiguration.html"
+
+LARGEST_ID = 4_294_967_294
+NID_PART = r"([0-9]{1,3}|\[[0-9]{1,3}-[0-9]{1,3}\])"
+NID = re.compile(rf"{NID_PART}(\.{NID_PART}){{3}}@tcp")
+LARGEST_PART = 255
+
+
+@ACCESS.rule(
+    "LAC-001",
+    "A file system with EFA is PERSISTENT_2 with a metadata configuration",
+    why="FSx offers EFA for PERSISTENT_2 with a metadata configuration only, and it cannot be "
+    "added later.",
+    fix=f"choose PERSISTENT_2 and version {METADATA_VERSION}, or remove 'efa'",
+    source=EFA,
+)
+def _efa_kind(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(environment, resolved):
+        if each.settings.efa and not each.resolved.has_metadata_configuration:
+            kind = f"{each.settings.deployment_type} with Lustre {each.settings.version}"
+            yield each.finding("efa", f"{kind} has no EFA")
+
+
+@ACCESS.rule(
+    "LAC-002",
+    "A file system with EFA has a capacity that its servers share",
+    why="With EFA servers are larger: capacity comes in steps of 38400 GiB at 125 MB/s per TiB, "
+    "19200 at 250, 9600 at 500 and 4800 at 1000.",
+    fix="write a multiple of the step, or choose a throughput with a smaller step",
+    source=EFA,
+)
+def _efa_capacity(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(environment, resolved):
+        settings, throughput = each.settings, each.resolved.throughput_mbps_per_tib or 0
+        step = GIB_PER_EFA_SERVER.get(throughput)
+        is_ssd = settings.storage_type is StorageType.SSD
+        if not settings.efa or not is_ssd or step is None or not settings.capacity_gib % step:
+            continue
+        message = f"with EFA at {throughput} MB/s per TiB, {settings.capacity_gib} GiB is no size"
+        above = (settings.capacity_gib // step + 1) * step
+        fix = f"write a multiple of {step}, such as {above}, or choose another throughput"
+        yield each.finding("capacity_gib", message, fix)
+
+
+@ACCESS.rule(
+    "LAC-003",
+    "Some worker has EFA when a file system has it",
+    why="Nodes without EFA reach the file system over TCP: nobody would use what cannot be taken "
+    "away again and makes the steps of the capacity large.",
+    fix="choose instance types with EFA, or remove 'efa'",
+    source=EFA_CLIENTS,
+    severity=Severity.WARNING,
+)
+def _efa_is_used(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    facts = [group.facts for group in resolved.groups_with(Role.WORKER)]
+    if not facts or any(each is None or each.efa_interfaces for each in facts):
+        return
+    for each in all_lustre(environment, resolved):
+        if each.settings.efa:
+            yield each.finding("efa", "no worker group has EFA")
+
+
+@ACCESS.rule(
+    "LAC-004",
+    "The Region has file systems with EFA",
+    why="In some Regions FSx for Lustre has no EFA.",
+    fix="remove 'efa', or look up whether FSx offers it there by now",
+    source="https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-fsx-lustre.html",
+    severity=Severity.WARNING,
+)
+def _efa_region(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if environment.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
+        return
+    for each in new_lustre(environment, resolved):
+        if each.settings.efa:
+            message = f"FSx for Lustre had no EFA in {environment.region} in 2026"
+            yield each.finding("efa", message)
+
+
+@ACCESS.rule(
+    "LAC-005",
+    "Root becomes a user and a group that exist",
+    why="Root squash takes ids from 1 to 4294967294, both or none of them 0: 0 is root itself and "
+    "turns it off.",
+    fix="write 65534:65534, which is nobody, or 0:0 to turn root squash off",
+    source=ROOT_SQUASH,
+)
+def _squash_ids(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(environment, resolved):
+        squash = each.settings.root_squash
+        if squash is None:
+            continue
+        user, group = map(int, squash.user.split(":"))
+        if bool(user) != bool(group) or max(user, group) > LARGEST_ID:
+            path = (*each.path, "root_squash", "user")
+            yield Finding(path, f"root cannot become '{squash.user}'")
+
+
+@ACCESS.rule(
+    "LAC-006",
+    "Exceptions from root squash are network ids",
+    why="A client is named by its address, each part of which can be a range, and Lustre's name of "
+    "the network.",
+    fix="write 10.0.128.5@tcp, or a range such as 10.0.[128-255].[0-255]@tcp",
+    source=ROOT_SQUASH,
+)
+def _squash_exceptions(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(environment, resolved):
+        nids = each.settings.root_squash.except_nids if each.settings.root_squash else ()
+        for index, nid in enumerate(nids):
+            if not _is_nid(nid):
+                path = (*each.path, "root_squash", "except_nids", index)
+                yield Finding(path, f"'{nid}' is no network id of a client")
+
+
+@ACCESS.rule(
+    "LAC-007",
+    "Root squash leaves somebody who can begin",
+    why="The root folder of a new file system belongs to root. When root is nobody on every node, "
+    "the lifecycle scripts can neither write to it nor make folders for users.",
+    fix="name the nodes' addresses in except_nids, such as 10.0.[128-255].[0-255]@tcp",
+    source=ROOT_SQUASH,
+)
+def _squash_leaves_somebody(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(environment, resolved):
+        squash = each.settings.root_squash
+        if squash and is_ours(resolved) and not squash.except_nids and squash.user != "0:0":
+            message = "root is nobody on every node, and nobody can write to a new file system"
+            yield each.finding("root_squash", message, at_key=True)
+
+
+@ACCESS.rule(
+    "LAC-008",
+    "Exceptions are from a root squash that is on",
+    why="With 0:0 root stays root everywhere, and FSx takes no exceptions from that.",
+    fix="remove except_nids, or name another user, such as 65534:65534",
+    source=ROOT_SQUASH,
+)
+def _squash_is_on(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(environment, resolved):
+        squash = each.settings.root_squash
+        if squash and squash.except_nids and squash.user == "0:0":
+            path = (*each.path, "root_squash", "except_nids")
+            yield Finding(path, "root is root everywhere: there is nothing to except", at_key=True)
+
+
+def _is_nid(text: str) -> bool:
+    numbers = map(int, re.findall("[0-9]+", text))
+    return bool(NID.fullmatch(text)) and all(number <= LARGEST_PART for number in numbers)

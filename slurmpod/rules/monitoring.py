@@ -1,0 +1,183 @@
+"""Rules for what is watched and who is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.problems import Severity
+from slurmpod.rules.listed_once import values_listed_twice
+from slurmpod.rules.named_arns import of_another_region
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+MONITORING = Area("MON", "Monitoring")
+
+SUBSCRIBE = "https://docs.aws.amazon.com/sns/latest/dg/sns-create-subscribe-endpoint-to-topic.html"
+KEYS = "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html"
+NAT = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway-cloudwatch.html"
+LUSTRE_METRICS = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/fs-metrics.html"
+GRAFANA = (
+    "https://docs.aws.amazon.com/grafana/latest/userguide/"
+    "what-is-Amazon-Managed-Service-Grafana.html"
+)
+
+TOLD_OF_ALARMS = ("critical", "warning")
+"""The severities that alarms have."""
+
+REGIONS_WITHOUT_GRAFANA = frozenset(
+    {"ap-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
+    | {"sa-east-1", "us-west-1"}
+)
+"""Regions with HyperPod but without Amazon Managed Grafana, from its user guide, mid 2026."""
+
+
+@MONITORING.rule(
+    "MON-001",
+    "Somebody is told of what is critical, and of what is a warning",
+    why="An alarm without a subscriber goes off, and nobody hears it.",
+    fix="name e-mail addresses or web addresses, or accept it with who subscribes to the topic",
+    source=SUBSCRIBE,
+    severity=Severity.WARNING,
+)
+def _somebody_is_told(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.monitoring is None:
+        return
+    for severity in TOLD_OF_ALARMS:
+        subscribers = getattr(environment.monitoring.notify, severity)
+        if not (subscribers.emails or subscribers.https):
+            place = ("monitoring", "notify", severity)
+            yield Finding(place, f"alarms go to the topic '{severity}', which nobody reads")
+
+
+@MONITORING.rule(
+    "MON-002",
+    "Every subscriber of a severity is listed once",
+    why="SNS has one subscription for each address of a topic; the second one changes nothing.",
+    fix="remove one of the two",
+    source=SUBSCRIBE,
+)
+def _subscribers_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.monitoring is None:
+        return
+    notify = environment.monitoring.notify
+    for severity in type(notify).model_fields:
+        subscribers = getattr(notify, severity)
+        emails = [address.lower() for address in subscribers.emails]
+        place = ("monitoring", "notify", severity)
+        yield from values_listed_twice(emails, *place, "emails")
+        yield from values_listed_twice(subscribers.https, *place, "https")
+
+
+@MONITORING.rule(
+    "MON-003",
+    "The key of topics and logs lies in the Region",
+    why="SNS and CloudWatch Logs encrypt with a key of their own Region only.",
+    fix="name a key of the Region, or remove the line: slurmpod makes one",
+    source=KEYS,
+)
+def _key_lies_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    key = environment.monitoring.kms_key_arn if environment.monitoring else None
+    yield from of_another_region(environment, key, ("monitoring", "kms_key_arn"))
+
+
+@MONITORING.rule(
+    "MON-004",
+    "The alarm for NAT gateways has gateways to watch",
+    why="slurmpod watches the NAT gateways that it makes. A closed network has none, and those of "
+    "an existing network are not known to it.",
+    fix="remove the key, or make an alarm where the gateways are made",
+    source=NAT,
+    severity=Severity.WARNING,
+)
+def _there_are_gateways(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    monitoring = environment.monitoring
+    if monitoring and monitoring.alarms.nat_gib_per_hour and not resolved.network.nat_gateways:
+        place = ("monitoring", "alarms", "nat_gib_per_hour")
+        yield Finding(place, "there is no NAT gateway to watch", at_key=True)
+
+
+@MONITORING.rule(
+    "MON-005",
+    "Alarms for file systems have something to watch",
+    why="Used capacity is a part of the whole, and used throughput of what is provisioned. Both "
+    "are known of file systems that slurmpod makes, and OpenZFS reports its capacity itself; "
+    "an Intelligent-Tiering file system grows by itself, a scratch one has no throughput that "
+    "is provisioned.",
+    fix="remove the key",
+    source=LUSTRE_METRICS,
+    severity=Severity.WARNING,
+)
+def _there_are_file_systems(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if environment.monitoring is None:
+        return
+    alarms = environment.monitoring.alarms
+    watched = {
+        "file_system_used_percent": _has_capacity(resolved),
+        "file_system_throughput_percent": _has_throughput(resolved),
+    }
+    for key, has_something in watched.items():
+        if key in alarms.model_fields_set and getattr(alarms, key) and not has_something:
+            place = ("monitoring", "alarms", key)
+            yield Finding(place, "there is no file system of which this is known", at_key=True)
+
+
+@MONITORING.rule(
+    "MON-006",
+    "Nodes may be missing for as long as they take to be set up",
+    why="A replaced node is missing until its scripts have ended, and each of their steps may take "
+    "lifecycle.step_timeout_seconds. An alarm that is faster than that cries wolf.",
+    fix="raise missing_nodes_minutes, or lower lifecycle.step_timeout_seconds",
+    source="slurmpod/model/lifecycle.py",
+    severity=Severity.WARNING,
+)
+def _nodes_have_the_time(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if environment.monitoring is None or not resolved.stacks.lifecycle:
+        return
+    minutes = environment.monitoring.alarms.missing_nodes_minutes
+    seconds = resolved.lifecycle.step_timeout_seconds
+    if minutes * 60 < seconds:
+        place = ("monitoring", "alarms", "missing_nodes_minutes")
+        yield Finding(place, f"one step of the scripts alone may take {seconds // 60} minutes")
+
+
+@MONITORING.rule(
+    "MON-007",
+    "Grafana has metrics to show",
+    why="Its dashboards show what the workspace for metrics holds; without one they are empty.",
+    fix="add 'prometheus: {}' beside it, or remove 'grafana'",
+    source="slurmpod/model/monitoring.py",
+)
+def _grafana_has_metrics(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    monitoring = environment.monitoring
+    if monitoring and monitoring.grafana and not monitoring.prometheus:
+        yield Finding(("monitoring", "grafana"), "there is no 'prometheus' beside it", at_key=True)
+
+
+@MONITORING.rule(
+    "MON-008",
+    "Amazon Managed Grafana is in the Region",
+    why="Some Regions have HyperPod and no Amazon Managed Grafana: the stack would be refused.",
+    fix="remove 'grafana', and let a Grafana elsewhere read the workspace for metrics",
+    source=GRAFANA,
+)
+def _grafana_is_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    monitoring, region = environment.monitoring, environment.region
+    if monitoring and monitoring.grafana and region in REGIONS_WITHOUT_GRAFANA:
+        message = f"there is no Amazon Managed Grafana in {region}"
+        yield Finding(("monitoring", "grafana"), message, at_key=True)
+
+
+def _has_capacity(resolved: Resolved) -> bool:
+    lustre = any(each.capacity_gib and not each.settings.existing for each in resolved.lustre)
+    return lustre or resolved.openzfs is not None
+
+
+def _has_throughput(resolved: Resolved) -> bool:
+    made = (each for each in resolved.lustre if not each.settings.existing)
+    lustre = any(each.throughput_mbps or each.throughput_mbps_per_tib for each in made)
+    return lustre or bool(resolved.openzfs and not resolved.openzfs.settings.existing)

@@ -1,0 +1,37 @@
+"""Resources that an environment names by ARN: do they lie where it does, and belong to it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.names import account_of_arn, region_of_arn
+from slurmpod.rules.registry import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.problems import YamlPath
+
+NAME_A_KEY_OF_THE_REGION = (
+    "write the ARN of a key in the environment's Region, or of a replica of a multi-Region key"
+)
+CHECK_THE_KEY_POLICY = "check the key's policy, then accept the warning with 'suppress'"
+
+NAME_A_REPLICA = "replicate the secret into the environment's Region, and name that one"
+
+
+def of_another_region(
+    environment: Environment, arn: str | None, path: YamlPath, what: str = "the key"
+) -> Iterator[Finding]:
+    """Yield a finding at `path` when `what` is named there and lies elsewhere."""
+    if arn and (region := region_of_arn(arn)) != environment.region:
+        yield Finding(path, f"{what} lies in {region}, not in {environment.region}")
+
+
+def of_another_account(
+    environment: Environment, arn: str | None, path: YamlPath, what: str = "the key"
+) -> Iterator[Finding]:
+    """Yield a finding at `path` when `what` is named there and is somebody else's."""
+    if arn and (account := account_of_arn(arn)) != environment.account:
+        yield Finding(path, f"{what} belongs to the account {account}")

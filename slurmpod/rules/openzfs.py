@@ -1,0 +1,99 @@
+"""Rules for the FSx for OpenZFS file system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.problems import Severity
+from slurmpod.rules.file_systems import API, OPENZFS, new_openzfs
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+ZFS = Area("ZFS", "FSx for OpenZFS")
+
+CREATE_OPENZFS = f"{API}/API_CreateFileSystemOpenZFSConfiguration.html"
+PERFORMANCE = "https://docs.aws.amazon.com/fsx/latest/OpenZFSGuide/performance.html"
+REGIONS = "https://docs.aws.amazon.com/fsx/latest/OpenZFSGuide/available-aws-regions.html"
+
+THROUGHPUT = {
+    "1": (64, 128, 256, 512, 1024, 2048, 3072, 4096),
+    "2": (160, 320, 640, 1280, 2560, 3840, 5120, 7680, 10240),
+}
+"""MB/s by the generation of the deployment type, its last character."""
+
+IOPS_PER_GIB = 3
+MOST_IOPS = {"1": 160_000, "2": 400_000}
+"""Operations per second by generation, as above."""
+
+REGIONS_WITHOUT = {
+    "SINGLE_AZ_2": frozenset({"ap-southeast-3", "ap-southeast-4"}),
+    "SINGLE_AZ_HA_2": frozenset({"ap-southeast-3", "ap-southeast-4"}),
+    "SINGLE_AZ_HA_1": frozenset(
+        {"ap-northeast-1", "ap-south-1", "ap-southeast-1", "ap-southeast-2"}
+        | {"us-east-1", "us-east-2", "us-west-2"}
+    ),
+}
+"""Regions with HyperPod that lack a deployment type, from the FSx for OpenZFS user guide, mid 2026;
+Regions in Europe and South America were not looked up."""
+
+
+@ZFS.rule(
+    "ZFS-001",
+    "The throughput is one that FSx offers for this deployment type",
+    why="Each generation has values of its own: 64 to 4096 MB/s for the first, 160 to 10240 for "
+    "the second.",
+    fix="remove the key: the default is the least",
+    source=CREATE_OPENZFS,
+)
+def _throughput(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    openzfs = new_openzfs(environment)
+    if openzfs is None or openzfs.throughput_mbps is None:
+        return
+    offered = THROUGHPUT[openzfs.deployment_type[-1]]
+    if openzfs.throughput_mbps not in offered:
+        message = f"{openzfs.deployment_type} has no throughput of {openzfs.throughput_mbps} MB/s"
+        fix = f"write one of {', '.join(map(str, offered))}"
+        yield Finding((*OPENZFS, "throughput_mbps"), message, fix)
+
+
+@ZFS.rule(
+    "ZFS-002",
+    "Provisioned operations are possible for the capacity",
+    why="Every GiB brings 3 operations per second, and FSx refuses to provision fewer; the servers "
+    "of the first generation reach 160000 of them, those of the second 400000.",
+    fix="remove the key: the default is 3 for each GiB",
+    source=PERFORMANCE,
+)
+def _iops(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    openzfs = new_openzfs(environment)
+    if openzfs is None or openzfs.iops is None:
+        return
+    least, most = IOPS_PER_GIB * openzfs.capacity_gib, MOST_IOPS[openzfs.deployment_type[-1]]
+    if not least <= openzfs.iops <= most:
+        kind = f"{openzfs.deployment_type} with {openzfs.capacity_gib} GiB"
+        message = f"{kind} cannot have {openzfs.iops} operations per second"
+        fix = f"write {least} to {most}, or remove the key" if least <= most else ""
+        yield Finding((*OPENZFS, "iops"), message, fix)
+
+
+@ZFS.rule(
+    "ZFS-003",
+    "The Region has the deployment type",
+    why="Not every Region has every deployment type of FSx for OpenZFS.",
+    fix="choose another deployment_type, or look up whether FSx offers it there by now",
+    source=REGIONS,
+    severity=Severity.WARNING,
+)
+def _region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    openzfs = new_openzfs(environment)
+    if openzfs is None:
+        return
+    kind = openzfs.deployment_type
+    if environment.region in REGIONS_WITHOUT.get(kind, ()):
+        message = f"FSx for OpenZFS had no {kind} in {environment.region} in 2026"
+        yield Finding((*OPENZFS, "deployment_type"), message)

@@ -1,0 +1,244 @@
+"""Rules for lifecycle scripts that the user brings: do they suit the environment?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from slurmpod.cluster_request import is_configured_by_api
+from slurmpod.model.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
+from slurmpod.model.suggestion import did_you_mean
+from slurmpod.problems import Severity, first_of
+from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
+from slurmpod.rules.node_options import asked_of_nodes
+from slurmpod.rules.record_places import database_place
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.script_text import lines_with, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.problems import YamlPath
+    from slurmpod.resolve import Resolved
+
+OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")
+
+TROUBLESHOOTING = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-troubleshooting-slurm.html"
+)
+FOLDER = ("lifecycle", "scripts")
+
+INTERNET = re.compile(
+    r"https?://|\b(git\s+clone|pip3?\s+install|apt(-get)?\s+(-\S+\s+)*(install|update|upgrade)"
+    r"|ansible-galaxy|docker\s+pull|enroot\s+import|conda\s+install|npm\s+install|go\s+install)\b"
+)
+REACHABLE = re.compile(r"https?://(169\.254\.|127\.|localhost\b|\[|\$)|amazonaws\.com")
+"""The instance's own services, and AWS endpoints, which a closed network has."""
+
+STARTS_SLURM = re.compile(
+    r"\bsystemctl\s+(-\S+\s+)*(enable|start|restart)\s+(-\S+\s+)*(slurmctld|slurmd|slurmdbd)\b"
+)
+MENTIONS_SLURMCTLD = re.compile(r"\bslurmctld\b")
+AWS_CONFIGURE = re.compile(r"\baws\s+configure\b")
+SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b")
+USUAL_GROUPS = ("controller-machine", "login-nodes", "login-group", "compute-nodes")
+USUAL_GROUP = re.compile(rf"\b({'|'.join(USUAL_GROUPS)})\b(?!-)")
+"""Names of groups in AWS's examples, from which many scripts come."""
+
+SHOWN = 5
+
+
+OWN_SCRIPTS.reported_elsewhere(
+    RULE,
+    "The folder with your scripts can be taken",
+    why="Its files are copied to S3 and from there to every node as they are. Links out of the "
+    "folder, names that S3 cannot have, and more than "
+    f"{FILES_LIMIT} files or {BYTES_LIMIT // 1_000_000} MB are refused.",
+    fix="name a folder with readable files, relative to the file that says so",
+    source="slurmpod/model/own_scripts.py",
+)
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-002",
+    "The entry script is in the folder",
+    why="HyperPod starts one script by its name, and fails every node when it is not there.",
+    fix="put it at the top of the folder, or name another one in lifecycle.entry_script",
+    source=SCRIPTS,
+)
+def _entry_is_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own, entry = resolved.lifecycle.own_scripts, resolved.lifecycle.entry_script
+    if not own or not entry or entry in own.files:
+        return
+    at_top = [path for path in own.files if "/" not in path]
+    message = f"{own.folder} has no {entry} (at its top: {first_of(at_top, SHOWN) or 'no file'})"
+    path = ("lifecycle", "entry_script") if environment.lifecycle.entry_script else FOLDER
+    yield Finding(path, message, did_you_mean(entry, at_top))
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-003",
+    "The entry script says what runs it",
+    why="It is started as a program. Without a first line such as #!/bin/bash it depends on who "
+    "starts it whether, and by what, it is run.",
+    fix="begin the script with #!/bin/bash",
+    source="https://man7.org/linux/man-pages/man2/execve.2.html",
+    severity=Severity.WARNING,
+)
+def _entry_has_a_shebang(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own, entry = resolved.lifecycle.own_scripts, resolved.lifecycle.entry_script
+    if own and entry and not _without_bom(own.files.get(entry, b"#!")).startswith(b"#!"):
+        yield Finding(FOLDER, f"{entry} does not begin with #!")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-004",
+    "Scripts are plain Linux text",
+    why="With Windows line ends the first line asks for a program whose name ends in a carriage "
+    "return, and every word at the end of a line is another one. A byte order mark hides #!.",
+    fix="save them with LF line ends and without byte order mark, e.g. with dos2unix",
+    source=TROUBLESHOOTING,
+)
+def _linux_text(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    for path, content in own.files.items() if own else ():
+        is_script = _without_bom(content).startswith(b"#!") or path.endswith((".sh", ".bash"))
+        if not is_script or text_of(content) is None:
+            continue
+        if b"\r\n" in content:
+            yield Finding(FOLDER, f"{path} has Windows line ends")
+        elif _without_bom(content) != content:
+            yield Finding(FOLDER, f"{path} begins with a byte order mark")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-005",
+    "Scripts that run after HyperPod do not start Slurm",
+    why="In extended mode HyperPod has configured and started Slurm before. What starts it again "
+    "works against that; on the controller, slurmd removes slurm.conf.",
+    fix="remove the lines, or use lifecycle mode customer",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _slurm_runs_already(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    if own and resolved.lifecycle.mode == "extended":
+        places = [str(line) for line in lines_with(own, STARTS_SLURM)]
+        if places:
+            yield Finding(FOLDER, f"Slurm is started in {first_of(places, SHOWN)}")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-006",
+    "In customer mode the scripts start Slurm",
+    why="HyperPod then writes slurm.conf, but starts no daemon. A cluster whose scripts do not "
+    "either has no scheduler.",
+    fix="start slurmctld on the controller and slurmd on the other nodes, or use extended mode",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _somebody_starts_slurm(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    if not own or resolved.lifecycle.mode != "customer":
+        return
+    if not any(MENTIONS_SLURMCTLD.search(text_of(each) or "") for each in own.files.values()):
+        yield Finding(FOLDER, "no file mentions slurmctld")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-007",
+    "In a closed network scripts fetch nothing from the internet",
+    why="There is no way out: what waits for the internet fails after minutes, and the node with "
+    "it.",
+    fix="bring it in the image, in the folder or through S3, or write 'closed: false'",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _stays_inside(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    if not own or not resolved.network.closed:
+        return
+    for line in lines_with(own, INTERNET):
+        whole = (text_of(own.files[line.path]) or "").splitlines()[line.number - 1]
+        if not REACHABLE.search(whole):
+            yield Finding(FOLDER, f"{line} needs the internet: {line.found}")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-008",
+    "Scripts name groups that there are",
+    why="AWS's example scripts know groups by the names of AWS's examples. Where groups are called "
+    "otherwise, such a line does nothing, or the wrong thing.",
+    fix="use the environment's names, or find the role in provisioning_parameters.json",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _groups_are_known(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    known = {group.name for group in resolved.groups}
+    for line in lines_with(own, USUAL_GROUP) if own else ():
+        if line.found not in known:
+            yield Finding(FOLDER, f"{line} speaks of a group '{line.found}'; there is none")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-009",
+    "Nodes keep the credentials of their role",
+    why="'aws configure' on a node puts other credentials in their place. The agents of HyperPod "
+    "and Session Manager then have no access.",
+    fix="remove the line, and give the execution role what the scripts need",
+    source=TROUBLESHOOTING,
+    severity=Severity.WARNING,
+)
+def _keeps_credentials(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    for line in lines_with(own, AWS_CONFIGURE) if own else ():
+        yield Finding(FOLDER, f"{line} runs 'aws configure'")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-010",
+    "No secret lies among the scripts",
+    why="Everybody with access to the bucket or to a node can read the scripts, and versions of "
+    "them are kept.",
+    fix="put it into Secrets Manager, and let the script read it on the node",
+    source="https://docs.aws.amazon.com/secretsmanager/latest/userguide/best-practices.html",
+    severity=Severity.WARNING,
+)
+def _no_secrets(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    for path, content in own.files.items() if own else ():
+        if SECRET.search(text_of(content) or ""):
+            yield Finding(FOLDER, f"{path} holds what looks like a private key or an access key")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-011",
+    "What the environment asks of nodes is done by somebody",
+    why="Your scripts run in place of slurmpod's, which would do this. slurmpod cannot tell "
+    "whether yours do.",
+    fix="see to it in your scripts, and accept this warning, or remove the key",
+    source="slurmpod/rendering/bundle.py",
+    severity=Severity.WARNING,
+)
+def _somebody_does_it(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if not resolved.lifecycle.own_scripts:
+        return
+    storage, slurm = environment.storage, environment.slurm
+    is_customer = not is_configured_by_api(resolved)
+    left: list[tuple[object, YamlPath]] = [
+        (storage.additional_lustre, ("storage", "additional_lustre")),
+        (storage.s3_mounts, ("storage", "s3_mounts")),
+        (is_customer and storage.openzfs, ("storage", "openzfs")),
+        (is_customer and resolved.database, database_place(environment)),
+        *((getattr(slurm, key), ("slurm", key)) for key in APPLIED_BY_SCRIPTS),
+        *((True, path) for path in asked_of_nodes(environment)),
+    ]
+    for value, path in left:
+        if value:
+            yield Finding(path, "your own scripts have to do this", at_key=True)
+
+
+def _without_bom(content: bytes) -> bytes:
+    return content.removeprefix(b"\xef\xbb\xbf")

@@ -1,0 +1,240 @@
+"""Rules for the database server that an environment makes: what RDS refuses, what is unwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.rds import LARGEST_STORAGE_GIB
+from slurmpod.problems import Severity
+from slurmpod.resolve.database import USER
+from slurmpod.rules.named_arns import (
+    CHECK_THE_KEY_POLICY,
+    NAME_A_KEY_OF_THE_REGION,
+    of_another_account,
+    of_another_region,
+)
+from slurmpod.rules.network_places import EXISTING, ZONE
+from slurmpod.rules.rds_windows import SHORTEST_MINUTES, minutes_of_backup, minutes_of_maintenance
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+RDS = Area("RDS", "A database server for job records")
+
+USER_GUIDE = "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/"
+CREATION = "https://docs.aws.amazon.com/AmazonRDS/latest/APIReference/API_CreateDBInstance.html"
+SUBNET_GROUPS = f"{USER_GUIDE}USER_VPC.WorkingWithRDSInstanceinaVPC.html"
+AUTOSCALING = f"{USER_GUIDE}USER_PIOPS.Autoscaling.html"
+ENCRYPTION = f"{USER_GUIDE}Overview.Encryption.html"
+CLASSES = f"{USER_GUIDE}Concepts.DBInstanceClass.Support.html"
+ROTATION = f"{USER_GUIDE}rds-secrets-manager.html"
+MULTI_HEAD = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-multihead-slurm.html"
+)
+
+SECTION = ("slurm", "rds")
+ZONES_OF_RDS = 2
+LEAST_GROWTH_PERCENT = 10
+
+_FAMILIES = """
+m5 m5d m6g m6gd m6i m6id m6idn m6in m7g m7i m8a m8g m8gd m9g
+r5 r5b r5d r6g r6gd r6i r6id r6idn r6in r7g r7i r8a r8g r8gd
+t3 t4g x2g x2idn x2iedn
+"""
+FAMILIES = frozenset(_FAMILIES.split())
+"""The families of instance classes that RDS has for MariaDB in any Region."""
+
+
+@RDS.rule(
+    "RDS-001",
+    "A database server has subnets in two zones",
+    why="RDS makes no server in subnets of one zone: it must be able to go elsewhere when that "
+    "zone fails. Nodes do not have to be in the second zone.",
+    fix="add a zone to network.other_zones, where a private_subnet_cidr of /28 is enough; in a "
+    "deployed environment write network.private_subnet_cidr as it is, so that it stays",
+    source=SUBNET_GROUPS,
+)
+def _two_zones(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    zones = set(resolved.network.zones)
+    if environment.slurm.rds is None or len(zones) >= ZONES_OF_RDS:
+        return
+    message = f"RDS needs subnets in two zones, there is {', '.join(sorted(zones))}"
+    if environment.network.existing:
+        fix = "add a private subnet of your VPC in another zone"
+        yield Finding((*EXISTING, "subnets"), message, fix, at_key=True)
+    else:
+        yield Finding(ZONE, message)
+
+
+@RDS.rule(
+    "RDS-002",
+    "There is one database for job records",
+    why="slurmdbd writes to one server: the other would stay empty, and cost.",
+    fix="remove rds, or accounting_database",
+    source="https://slurm.schedmd.com/slurmdbd.conf.html",
+)
+def _one_database(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.slurm.rds and environment.slurm.accounting_database:
+        message = "accounting_database says that there is a server already"
+        yield Finding(SECTION, message, at_key=True)
+
+
+@RDS.rule(
+    "RDS-003",
+    "The storage has room to grow",
+    why=f"RDS refuses a limit that is less than {LEAST_GROWTH_PERCENT} percent above the storage.",
+    fix="write a larger max_storage_gib, or remove the key",
+    source=AUTOSCALING,
+)
+def _has_room_to_grow(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    rds = environment.slurm.rds
+    if not rds or not resolved.database or not resolved.database.new:
+        return
+    limit = resolved.database.new.max_storage_gib
+    least = -(-rds.storage_gib * (100 + LEAST_GROWTH_PERCENT) // 100)
+    if limit < least:
+        message = f"{limit} GiB is too little for a storage of {rds.storage_gib} GiB"
+        fix = f"write {least} or more" if least <= LARGEST_STORAGE_GIB else "write less storage_gib"
+        yield Finding((*SECTION, "max_storage_gib"), message, fix)
+
+
+@RDS.rule(
+    "RDS-004",
+    "Windows are long enough",
+    why=f"RDS takes no window for backups or maintenance under {SHORTEST_MINUTES} minutes.",
+    fix=f"write a window of {SHORTEST_MINUTES} minutes or more",
+    source=CREATION,
+)
+def _windows_are_long(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    rds = environment.slurm.rds
+    for key, minutes in (
+        ("backup_window", minutes_of_backup(rds.backup_window if rds else None)),
+        ("maintenance_window", minutes_of_maintenance(rds.maintenance_window if rds else None)),
+    ):
+        if minutes is not None and minutes.length < SHORTEST_MINUTES:
+            yield Finding((*SECTION, key), f"the window has {minutes.length} minutes")
+
+
+@RDS.rule(
+    "RDS-005",
+    "Backups and maintenance have times of their own",
+    why="RDS refuses a window for maintenance that meets the one for the daily backup.",
+    fix="move one of the two windows",
+    source=CREATION,
+)
+def _windows_are_apart(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    rds = environment.slurm.rds
+    backup = minutes_of_backup(rds.backup_window if rds else None)
+    maintenance = minutes_of_maintenance(rds.maintenance_window if rds else None)
+    if backup and maintenance and backup.meets_daily(maintenance):
+        message = "the server would be maintained while it is backed up"
+        yield Finding((*SECTION, "maintenance_window"), message)
+
+
+@RDS.rule(
+    "RDS-006",
+    "The key lies in the Region of the server",
+    why="RDS encrypts with a key of its own Region only.",
+    fix=NAME_A_KEY_OF_THE_REGION,
+    source=ENCRYPTION,
+)
+def _key_is_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    key = environment.slurm.rds.kms_key_arn if environment.slurm.rds else None
+    yield from of_another_region(environment, key, (*SECTION, "kms_key_arn"))
+
+
+@RDS.rule(
+    "RDS-007",
+    "The key belongs to the environment's account",
+    why="A key of another account works only if its key policy lets this account and RDS use it; "
+    "nothing here can see whether it does.",
+    fix=CHECK_THE_KEY_POLICY,
+    source=KEY_OF_ANOTHER_ACCOUNT,
+    severity=Severity.WARNING,
+)
+def _key_is_in_the_account(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    key = environment.slurm.rds.kms_key_arn if environment.slurm.rds else None
+    yield from of_another_account(environment, key, (*SECTION, "kms_key_arn"))
+
+
+@RDS.rule(
+    "RDS-008",
+    "A protected environment keeps its job records",
+    why="`protected` promises that nothing is lost by one command; `on_delete: delete` deletes the "
+    "server with its stack, and its backups with it.",
+    fix="write 'on_delete: retain' or snapshot, or take the protection away",
+    source=DELETION_POLICY,
+)
+def _protected_keeps_records(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    rds = environment.slurm.rds
+    if rds and rds.on_delete == "delete" and environment.protected:
+        message = "a protected environment cannot delete its job records with its stack"
+        yield Finding((*SECTION, "on_delete"), message)
+
+
+@RDS.rule(
+    "RDS-009",
+    "Job records outlive their stack",
+    why="Deleting the stack deletes the server with all job records, and its backups.",
+    fix="write retain or snapshot; where the records can be lost, accept the warning with "
+    "'suppress'",
+    source=DELETION_POLICY,
+    severity=Severity.WARNING,
+)
+def _records_outlive_the_stack(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    rds = environment.slurm.rds
+    if rds and rds.on_delete == "delete" and not environment.protected:
+        yield Finding((*SECTION, "on_delete"), "all job records are deleted with the stack")
+
+
+@RDS.rule(
+    "RDS-010",
+    "The server is of a size that RDS has for MariaDB",
+    why="RDS refuses a class that it does not have, after everything else was created. The list of "
+    "families is that of this version of slurmpod.",
+    fix="choose a class such as db.t4g.medium or db.m7g.large; accept it where AWS has added it",
+    source=CLASSES,
+    severity=Severity.WARNING,
+)
+def _class_is_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    rds = environment.slurm.rds
+    if rds and rds.instance_class.split(".")[1] not in FAMILIES:
+        message = f"RDS is not known to have {rds.instance_class} for MariaDB"
+        yield Finding((*SECTION, "instance_class"), message)
+
+
+@RDS.rule(
+    "RDS-011",
+    "Somebody tells slurmdbd the new password",
+    why="RDS changes the password every seven days. slurmpod's scripts give the new one to "
+    "slurmdbd; in managed mode there are none, and HyperPod is not known to do it. From then on "
+    "slurmctld keeps the records of jobs back, and sacct fails.",
+    fix="use lifecycle mode extended, which is managed mode with slurmpod's scripts; or give the "
+    "secret a long schedule by hand, and accept this warning",
+    source=ROTATION,
+    severity=Severity.WARNING,
+)
+def _somebody_tells_slurmdbd(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    if environment.slurm.rds and resolved.lifecycle.mode == "managed":
+        message = "nobody tells slurmdbd when RDS has changed the password"
+        yield Finding(SECTION, message, at_key=True)
+
+
+@RDS.rule(
+    "RDS-012",
+    "The user of a new server is its own",
+    why=f"RDS makes one user, {USER}, whose password the secret holds. database_user is for a "
+    "server of your own.",
+    fix="remove database_user",
+    source=MULTI_HEAD,
+)
+def _user_is_its_own(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    slurm = environment.slurm
+    if slurm.rds and slurm.multi_head and slurm.multi_head.database_user != USER:
+        message = f"the server has no user {slurm.multi_head.database_user}"
+        yield Finding(("slurm", "multi_head", "database_user"), message)

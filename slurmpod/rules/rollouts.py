@@ -1,0 +1,143 @@
+"""Rules for updates in batches, and for the alarms that turn them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.problems import Severity
+from slurmpod.rules.groups import API, GUIDE, at
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.model.updates import Rollout
+    from slurmpod.problems import YamlPath
+    from slurmpod.resolve import Resolved
+
+ROLLOUTS = Area("ROL", "Updates in batches")
+
+POLICY = f"{API}API_RollingDeploymentPolicy.html"
+DEPLOYMENT = f"{API}API_DeploymentConfiguration.html"
+IMAGE_UPDATES = f"{GUIDE}sagemaker-hyperpod-ami-update.html"
+
+
+@ROLLOUTS.rule(
+    "ROL-001",
+    "A rollout says how large its batches are, in one way",
+    why="A batch is a number of nodes or a share of them; HyperPod needs one of the two.",
+    fix="write either batch_count or batch_percent",
+    source=POLICY,
+)
+def _one_size(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(environment):
+        if rollout.batch_count and rollout.batch_percent:
+            message = "both batch_count and batch_percent are given"
+            yield Finding((*path, "batch_percent"), message, at_key=True)
+        elif not rollout.batch_count and not rollout.batch_percent:
+            yield Finding(path, "the size of the batches is missing", at_key=True)
+
+
+@ROLLOUTS.rule(
+    "ROL-002",
+    "Batches that are turned back have one size",
+    why="A batch is a number of nodes or a share of them, not both.",
+    fix="write either rollback_batch_count or rollback_batch_percent",
+    source=POLICY,
+)
+def _one_rollback_size(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(environment):
+        if rollout.rollback_batch_count and rollout.rollback_batch_percent:
+            message = "both rollback_batch_count and rollback_batch_percent are given"
+            yield Finding((*path, "rollback_batch_percent"), message, at_key=True)
+
+
+@ROLLOUTS.rule(
+    "ROL-003",
+    "Batches are smaller than their group",
+    why="A batch of as many nodes as the group has is all of them at once, with no node left for "
+    "jobs.",
+    fix="write a smaller number, or remove the rollout",
+    source=POLICY,
+    severity=Severity.WARNING,
+)
+def _batches_are_smaller(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for index, path, rollout in _rollouts(environment):
+        count = environment.cluster.groups[index].count
+        for key in ("batch_count", "rollback_batch_count"):
+            size = getattr(rollout, key)
+            if size and count > 1 and size >= count:
+                message = f"the group has {count} nodes: all of them are in a batch of {size}"
+                yield Finding((*path, key), message)
+
+
+@ROLLOUTS.rule(
+    "ROL-004",
+    "Only alarms turn an update back",
+    why="HyperPod turns an update back when an alarm goes off: without alarms it never does, and "
+    "the sizes of those batches mean nothing.",
+    fix="name alarms in rollback_alarms, or remove the key",
+    source=IMAGE_UPDATES,
+    severity=Severity.WARNING,
+)
+def _rollback_has_alarms(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(environment):
+        for key in ("rollback_batch_count", "rollback_batch_percent"):
+            if getattr(rollout, key) and not rollout.rollback_alarms:
+                yield Finding((*path, key), "no alarm turns the update back")
+
+
+@ROLLOUTS.rule(
+    "ROL-005",
+    "Alarms have time to go off",
+    why="HyperPod watches the alarms between two batches, for wait_seconds.",
+    fix="write wait_seconds: at least the period of the alarms, such as 600",
+    source=IMAGE_UPDATES,
+    severity=Severity.WARNING,
+)
+def _alarms_have_time(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(environment):
+        if rollout.rollback_alarms and not rollout.wait_seconds:
+            message = "nobody waits for the alarms"
+            yield Finding((*path, "rollback_alarms"), message, at_key=True)
+
+
+@ROLLOUTS.rule(
+    "ROL-006",
+    "No alarm is named twice",
+    why="An alarm is watched once; a second mention is a mistyped other one.",
+    fix="remove it, or write the name of the other alarm",
+    source=DEPLOYMENT,
+    severity=Severity.WARNING,
+)
+def _alarms_differ(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(environment):
+        for number, name in enumerate(rollout.rollback_alarms):
+            if name in rollout.rollback_alarms[:number]:
+                place = (*path, "rollback_alarms", number)
+                yield Finding(place, f"'{name}' stands above already")
+
+
+@ROLLOUTS.rule(
+    "ROL-007",
+    "Clusters with Slurm are updated in batches",
+    why="AWS documents updates in batches for clusters with EKS, and batches of automatic patches "
+    "for rolling strategies, which WhenIdle and WhenAllIdle are not. On Slurm the request may be "
+    "refused, or all nodes be updated at once.",
+    fix="remove the rollout, or accept the warning when AWS says that it supports this by now",
+    source=IMAGE_UPDATES,
+    severity=Severity.WARNING,
+)
+def _slurm_has_batches(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for _index, path, _rollout in _rollouts(environment):
+        yield Finding(path, "batches were for clusters with EKS in 2026", at_key=True)
+
+
+def _rollouts(environment: Environment) -> Iterator[tuple[int, YamlPath, Rollout]]:
+    """Yield every rollout, with the place of its group and its own."""
+    for index, group in enumerate(environment.cluster.groups):
+        for key in ("scheduled_update", "auto_patch"):
+            update = getattr(group, key)
+            if update and update.rollout:
+                yield index, at(index, key, "rollout"), update.rollout

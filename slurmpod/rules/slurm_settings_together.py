@@ -1,0 +1,215 @@
+"""Rules for parameters of slurm.conf that depend on each other, or on other parts of the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.problems import Severity
+from slurmpod.resolve.slurm import enforces_limits
+from slurmpod.rules.partitions import SLURM_CONF
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.problems import YamlPath
+    from slurmpod.resolve import Resolved
+
+TOGETHER = Area("TOG", "Parameters of slurm.conf together")
+
+STRATEGY = (
+    "https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
+    "API_ClusterOrchestratorSlurmConfig.html"
+)
+
+DEFAULTS = {
+    "messagetimeout": 10,
+    "slurmdtimeout": 300,
+    "maxarraysize": 1001,
+    "maxjobcount": 10_000,
+    "firstjobid": 1,
+    "maxjobid": 67_043_328,
+}
+"""What Slurm takes where nothing is set (slurm.conf(5)), by lower-case name."""
+
+EXCLUSIVE = (
+    ("DefMemPerCPU", "DefMemPerNode"),
+    ("MaxMemPerCPU", "MaxMemPerNode"),
+    ("PropagateResourceLimits", "PropagateResourceLimitsExcept"),
+)
+"""Pairs of which slurm.conf(5) allows one."""
+
+REST_ON_ACCOUNTING = ("AccountingStorageEnforce", "AccountingStoreFlags")
+
+KILL_TIMEOUT_PER_MESSAGE_TIMEOUT = 5
+
+
+@TOGETHER.rule(
+    "TOG-001",
+    "SlurmdTimeout leaves a node time to answer",
+    why="With 0 a dead node is never DOWN and its jobs hang. With no more than one MessageTimeout "
+    "a single slow answer costs all jobs of a node.",
+    fix="write a larger value than MessageTimeout; Slurm's default is 300",
+    source=f"{SLURM_CONF}#OPT_SlurmdTimeout",
+    severity=Severity.WARNING,
+)
+def _nodes_can_answer(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    timeout, message = _number(environment, "SlurmdTimeout"), _number(environment, "MessageTimeout")
+    path = _place(environment, "SlurmdTimeout") or _place(environment, "MessageTimeout")
+    if path and timeout == 0:
+        yield Finding(path, "Slurm would never notice that a node is dead")
+    elif path and timeout is not None and message is not None and timeout <= message:
+        yield Finding(path, f"{timeout} s leave no time beyond a MessageTimeout of {message} s")
+
+
+@TOGETHER.rule(
+    "TOG-002",
+    "UnkillableStepTimeout is five times MessageTimeout",
+    why="Slurm drains nodes for no reason otherwise.",
+    fix="raise UnkillableStepTimeout, or leave it to Slurm, which computes it",
+    source=f"{SLURM_CONF}#OPT_UnkillableStepTimeout",
+    severity=Severity.WARNING,
+)
+def _steps_can_be_killed(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    kill, message = (
+        _number(environment, "UnkillableStepTimeout"),
+        _number(environment, "MessageTimeout"),
+    )
+    path = _place(environment, "UnkillableStepTimeout")
+    least = KILL_TIMEOUT_PER_MESSAGE_TIMEOUT * (message or 0)
+    if path and kill is not None and kill < least:
+        yield Finding(path, f"{kill} s are less than 5 times a MessageTimeout of {message} s")
+
+
+@TOGETHER.rule(
+    "TOG-003",
+    "There can be more jobs than an array has tasks",
+    why="Every task of a job array becomes a job: one array could take all places.",
+    fix="raise MaxJobCount well above MaxArraySize",
+    source=f"{SLURM_CONF}#OPT_MaxArraySize",
+    severity=Severity.WARNING,
+)
+def _arrays_fit(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    tasks, jobs = _number(environment, "MaxArraySize"), _number(environment, "MaxJobCount")
+    path = _place(environment, "MaxArraySize") or _place(environment, "MaxJobCount")
+    if path and tasks is not None and jobs is not None and tasks > jobs:
+        yield Finding(path, f"an array can have {tasks - 1} tasks, and there are {jobs} jobs")
+
+
+@TOGETHER.rule(
+    "TOG-004",
+    "The first job id is below the last",
+    why="Slurm counts from FirstJobId to MaxJobId.",
+    fix="lower FirstJobId, or raise MaxJobId",
+    source=f"{SLURM_CONF}#OPT_MaxJobId",
+)
+def _job_ids_are_a_range(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    first, last = _number(environment, "FirstJobId"), _number(environment, "MaxJobId")
+    path = _place(environment, "FirstJobId") or _place(environment, "MaxJobId")
+    if path and first is not None and last is not None and first >= last:
+        yield Finding(path, f"ids would run from {first} to {last}")
+
+
+@TOGETHER.rule(
+    "TOG-005",
+    "Parameters that exclude each other are not both set",
+    why="Slurm reads one of the two and ignores the other.",
+    fix="remove one of them",
+    source=SLURM_CONF,
+)
+def _one_of_two(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for first, second in EXCLUSIVE:
+        path = _place(environment, second)
+        if path and _place(environment, first):
+            yield Finding(path, f"{first} is set too: only one of them counts", at_key=True)
+
+
+@TOGETHER.rule(
+    "TOG-006",
+    "Settings of preemption fit the QOS",
+    why="A QOS that preempts others needs PreemptType=preempt/qos and a PreemptMode that is not "
+    "OFF.",
+    fix="remove the parameter: it follows from 'preempts'",
+    source="https://slurm.schedmd.com/preempt.html",
+)
+def _preemption_fits(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if not any(qos.preempts for qos in environment.slurm.qos):
+        return
+    kind, mode = _value(environment, "PreemptType"), _value(environment, "PreemptMode")
+    if kind and kind.lower() != "preempt/qos":
+        yield Finding(_required(environment, "PreemptType"), f"'{kind}' switches 'preempts' off")
+    if mode and "off" in mode.lower().split(","):
+        yield Finding(_required(environment, "PreemptMode"), "OFF switches 'preempts' off")
+
+
+@TOGETHER.rule(
+    "TOG-007",
+    "Parameters of accounting are set where there is accounting",
+    why="Without slurmdbd Slurm ignores them.",
+    fix="remove the parameter, or 'accounting: false'",
+    source="https://slurm.schedmd.com/accounting.html",
+)
+def _accounting_is_there(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for name in () if environment.slurm.accounting else REST_ON_ACCOUNTING:
+        if path := _place(environment, name):
+            yield Finding(path, f"{name} needs accounting, which is off", at_key=True)
+
+
+@TOGETHER.rule(
+    "TOG-008",
+    "Limits are enforced",
+    why="slurmpod sets AccountingStorageEnforce where QOS, accounts or partitions have limits; "
+    "a value of your own that leaves limits out makes them mere words.",
+    fix="remove the parameter, or write associations,limits,qos (or safe, or all)",
+    source=f"{SLURM_CONF}#OPT_AccountingStorageEnforce",
+    severity=Severity.WARNING,
+)
+def _limits_are_enforced(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    value = _value(environment, "AccountingStorageEnforce")
+    if value is None or not enforces_limits(resolved):
+        return
+    words = set(value.lower().split(","))
+    if "all" not in words and not ({"limits", "safe"} & words and "qos" in words):
+        path = _required(environment, "AccountingStorageEnforce")
+        yield Finding(path, f"'{value}' leaves limits or QOS unenforced")
+
+
+@TOGETHER.rule(
+    "TOG-009",
+    "HyperPod does not undo settings",
+    why="With the strategy Overwrite HyperPod writes slurm.conf anew at every update of the "
+    "cluster. The scripts put their line back at once; until then Slurm runs without it.",
+    fix="write 'config_strategy: Merge'",
+    source=STRATEGY,
+    severity=Severity.WARNING,
+)
+def _not_overwritten(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    slurm = environment.slurm
+    has_lines = slurm.settings or slurm.fair_share or slurm.partitions
+    if slurm.config_strategy == "Overwrite" and (has_lines or enforces_limits(resolved)):
+        yield Finding(("slurm", "config_strategy"), "every update interrupts your settings")
+
+
+def _place(environment: Environment, name: str) -> YamlPath | None:
+    """Return where a parameter is set, in whatever case; None where it is not."""
+    given = (key for key in environment.slurm.settings if key.lower() == name.lower())
+    key = next(given, None)
+    return None if key is None else ("slurm", "settings", key)
+
+
+def _required(environment: Environment, name: str) -> YamlPath:
+    return _place(environment, name) or ("slurm", "settings")
+
+
+def _value(environment: Environment, name: str) -> str | None:
+    path = _place(environment, name)
+    return environment.slurm.settings[str(path[-1])] if path else None
+
+
+def _number(environment: Environment, name: str) -> int | None:
+    """Return the number that holds for a parameter; None where it is set to something else."""
+    value = _value(environment, name)
+    if value is None:
+        return DEFAULTS.get(name.lower())
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None

@@ -1,0 +1,32 @@
+"""Public pages on which rules of several areas rest."""
+
+DELETION_POLICY = (
+    "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/"
+    "aws-attribute-deletionpolicy.html"
+)
+ENCRYPTED_LOGS = (
+    "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html"
+)
+IAM_QUOTAS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"
+KEY_OF_ANOTHER_ACCOUNT = (
+    "https://docs.aws.amazon.com/kms/latest/developerguide/"
+    "key-policy-modifying-external-accounts.html"
+)
+REPLICATED_SECRETS = (
+    "https://docs.aws.amazon.com/secretsmanager/latest/userguide/replicate-secrets.html"
+)
+
+ACCESS_NODES = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/"
+    "sagemaker-hyperpod-run-jobs-slurm-access-nodes.html"
+)
+LIFECYCLE_SCRIPTS = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/"
+    "sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
+)
+
+ACCOUNTING = "https://slurm.schedmd.com/accounting.html"
+FAIR_TREE = "https://slurm.schedmd.com/fair_tree.html"
+QOS_GUIDE = "https://slurm.schedmd.com/qos.html"
+RESOURCE_LIMITS = "https://slurm.schedmd.com/resource_limits.html"
+SACCTMGR = "https://slurm.schedmd.com/sacctmgr.html"

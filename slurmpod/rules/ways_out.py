@@ -1,0 +1,216 @@
+"""Rules for the ways out of the network: NAT gateways, endpoints, closed networks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.model.endpoint_services import (
+    SERVICES_WITHOUT_POLICIES,
+    interface_endpoint_services,
+)
+from slurmpod.model.suggestion import did_you_mean
+from slurmpod.problems import Severity
+from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
+from slurmpod.rules.registry import Area, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+WAYS_OUT = Area("OUT", "Ways out of the network")
+
+NAT_GATEWAYS = "https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html"
+ENDPOINT_SERVICES = (
+    "https://docs.aws.amazon.com/vpc/latest/privatelink/aws-services-privatelink-support.html"
+)
+INTERFACE_ENDPOINTS = (
+    "https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html"
+)
+GATEWAY_ENDPOINTS = "https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html"
+S3_ENDPOINT_POLICY = "https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-s3.html"
+VPC_QUOTAS = "https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html"
+
+NAT = ("network", "nat")
+ENDPOINTS = ("network", "interface_endpoints")
+
+SERVICES_WITH_GATEWAYS = {"s3", "dynamodb"}
+DEFAULT_ENDPOINT_QUOTA = 50
+"""Interface endpoints per VPC, adjustable (Amazon VPC quotas)."""
+
+
+@WAYS_OUT.rule(
+    "OUT-001",
+    "A closed network has no NAT gateway",
+    why="closed says that nothing leads to the internet, a NAT gateway does.",
+    fix="remove nat, or remove closed",
+    source=NAT_GATEWAYS,
+)
+def _closed_has_no_nat(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    network = environment.network
+    if network.closed and network.nat not in {None, "none"}:
+        yield Finding(NAT, f"a closed network has no NAT gateways, and nat is '{network.nat}'")
+
+
+@WAYS_OUT.rule(
+    "OUT-002",
+    "Nodes have a way out, or the network is closed",
+    why="Nodes call AWS services while they are set up, watched and used. Without NAT gateways and "
+    "without the endpoints of a closed network only routes that you add later lead there; until "
+    "then the cluster fails to be created.",
+    fix="write 'closed: true' to have endpoints for these services, or 'nat: one'; accept it where "
+    "you add routes of your own, through a transit gateway for instance",
+    source=NAT_GATEWAYS,
+    severity=Severity.WARNING,
+)
+def _nodes_have_a_way_out(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    network = environment.network
+    if network.nat == "none" and not network.closed and not network.existing:
+        yield Finding(NAT, "nothing leads out of this network, and it is not closed")
+
+
+@WAYS_OUT.rule(
+    "OUT-003",
+    "NAT gateways per zone are for several zones",
+    why="With one zone, per_zone makes the same one NAT gateway as one.",
+    fix="write 'nat: one', or remove the key",
+    source=NAT_GATEWAYS,
+    severity=Severity.WARNING,
+)
+def _per_zone_is_for_several(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    network = environment.network
+    if network.nat == "per_zone" and not network.existing and len(resolved.network.zones) == 1:
+        yield Finding(NAT, "there is only one zone")
+
+
+@WAYS_OUT.rule(
+    "OUT-004",
+    "Several zones say how many NAT gateways they have",
+    why="Zones that share a NAT gateway lose their way out together with its zone, and pay for "
+    "traffic between zones; one per zone costs more while idle.",
+    fix="write 'nat: per_zone', or 'nat: one' if that is meant",
+    source=NAT_GATEWAYS,
+    severity=Severity.WARNING,
+)
+def _several_zones_say_how_many(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    network, with_nodes = environment.network, {group.zone for group in resolved.groups}
+    zones = [zone for zone in resolved.network.zones if zone in with_nodes]
+    if resolved.network.nat_gateways and network.nat is None and len(zones) > 1:
+        message = f"the {len(zones)} zones share the NAT gateway of {zones[0]}"
+        yield Finding(("network", "other_zones"), message, at_key=True)
+
+
+@WAYS_OUT.rule(
+    "OUT-005",
+    "Interface endpoints are named once",
+    why="There is one endpoint per service; a closed network has those that nodes need already.",
+    fix="remove the entry",
+    source="slurmpod/resolve/network.py",
+    severity=Severity.WARNING,
+)
+def _endpoints_are_named_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    network = environment.network
+    has_endpoints = network.existing and network.existing.has_endpoints
+    closed = network.closed and not has_endpoints
+    for index, service in enumerate(network.interface_endpoints):
+        if service in network.interface_endpoints[:index]:
+            yield Finding((*ENDPOINTS, index), f"'{service}' is named twice")
+        elif closed and service in SERVICES_OF_A_CLOSED_NETWORK:
+            yield Finding((*ENDPOINTS, index), f"a closed network has an endpoint for '{service}'")
+
+
+@WAYS_OUT.rule(
+    "OUT-006",
+    "Services are named by their short names",
+    why="The Region's prefix is added: `ecr.api` becomes com.amazonaws.us-west-2.ecr.api.",
+    fix="write what follows the Region",
+    source=ENDPOINT_SERVICES,
+)
+def _services_have_short_names(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for index, service in enumerate(environment.network.interface_endpoints):
+        if _is_full_name(service):
+            short = ".".join(service.split(".")[3:])
+            fix = f"write {short}" if short else ""
+            yield Finding((*ENDPOINTS, index), f"'{service}' is a full name", fix)
+
+
+@WAYS_OUT.rule(
+    "OUT-007",
+    "Interface endpoints are for services that have them",
+    why="The network fails to be created with an endpoint for an unknown service.",
+    fix="look the name up: aws ec2 describe-vpc-endpoint-services; accept it for one that is newer "
+    "than the list of the pinned aws-cdk-lib",
+    source=ENDPOINT_SERVICES,
+    severity=Severity.WARNING,
+)
+def _services_are_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for index, service in enumerate(environment.network.interface_endpoints):
+        if service not in interface_endpoint_services() and not _is_full_name(service):
+            guess = did_you_mean(service, interface_endpoint_services())
+            message = f"no AWS service with interface endpoints is called '{service}'"
+            yield Finding((*ENDPOINTS, index), message, guess)
+
+
+@WAYS_OUT.rule(
+    "OUT-008",
+    "S3 and DynamoDB are reached through gateway endpoints",
+    why="A gateway endpoint is free of charge, an interface endpoint costs by the hour and by the "
+    "gigabyte. The network has one for S3, which the private DNS names of an interface endpoint "
+    "would bypass: all data of the training would be paid for.",
+    fix="remove the entry; accept it for DynamoDB where a gateway endpoint will not do",
+    source=GATEWAY_ENDPOINTS,
+    severity=Severity.WARNING,
+)
+def _no_interface_for_gateways(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for index, service in enumerate(environment.network.interface_endpoints):
+        if service in SERVICES_WITH_GATEWAYS:
+            yield Finding((*ENDPOINTS, index), f"'{service}' has gateway endpoints")
+
+
+@WAYS_OUT.rule(
+    "OUT-009",
+    "The interface endpoints are within the quota of a VPC",
+    why=f"A VPC has {DEFAULT_ENDPOINT_QUOTA} interface endpoints unless AWS has raised the quota.",
+    fix="name fewer services; accept it where your quota is larger",
+    source=VPC_QUOTAS,
+    severity=Severity.WARNING,
+)
+def _endpoints_within_quota(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    count = len(resolved.network.interface_endpoints)
+    if count > DEFAULT_ENDPOINT_QUOTA:
+        yield Finding(ENDPOINTS, f"{count} interface endpoints are needed", at_key=True)
+
+
+@WAYS_OUT.rule(
+    "OUT-010",
+    "Reachable buckets are listed for closed networks only",
+    why="Only a closed network limits the buckets that nodes can reach; elsewhere the list has no "
+    "effect.",
+    fix="remove s3_buckets, or write 'closed: true'",
+    source=S3_ENDPOINT_POLICY,
+    severity=Severity.WARNING,
+)
+def _buckets_are_for_closed_networks(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    if environment.network.s3_buckets and not environment.network.closed:
+        yield Finding(("network", "s3_buckets"), "all buckets can be reached", at_key=True)
+
+
+@WAYS_OUT.rule(
+    "OUT-011",
+    "Endpoints of a closed network let only this account through",
+    why="The endpoints of some services take no policy. Whoever has credentials of another account "
+    "can use such a one to carry data there.",
+    fix="remove the entry, or accept it with the reason",
+    source=ENDPOINT_SERVICES,
+    severity=Severity.WARNING,
+)
+def _endpoints_have_policies(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    network = environment.network
+    for index, service in enumerate(network.interface_endpoints):
+        if network.closed and service in SERVICES_WITHOUT_POLICIES:
+            yield Finding((*ENDPOINTS, index), f"the endpoint of '{service}' takes no policy")
+
+
+def _is_full_name(service: str) -> bool:
+    return service.startswith(("com.amazonaws.", "aws."))

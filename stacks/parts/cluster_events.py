@@ -1,0 +1,173 @@
+"""What HyperPod tells EventBridge about a cluster: which of it matters how much, and in what words.
+
+Sources: SageMaker AI developer guide, "Events that Amazon SageMaker AI sends to Amazon
+EventBridge" (the three kinds of events and their members) and "SageMaker HyperPod cluster events
+reference" (the levels Info, Warn and Error; the types of resources). SageMaker may send several
+events for one change, so a message may come twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Severity = Literal["critical", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
+"""As `monitoring.notify` has them."""
+
+SOURCE = "aws.sagemaker"
+STATE_CHANGE = "SageMaker HyperPod Cluster State Change"
+NODE_HEALTH = "SageMaker HyperPod Cluster Node Health Event"
+CLUSTER_EVENT = "SageMaker HyperPod Cluster Event"
+
+Pattern = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """Lines for people; `<name>` in them stands for what the path of that name leads to."""
+
+    paths: Mapping[str, str]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClusterEvents:
+    """Events of one kind that matter equally; `detail` is the pattern of their details."""
+
+    id: str
+    severity: Severity
+    kind: str
+    detail: Pattern
+    message: Message
+
+    @property
+    def pattern(self) -> Pattern:
+        """The whole pattern, as EventBridge takes it."""
+        return {"source": [SOURCE], "detail-type": [self.kind], "detail": self.detail}
+
+
+def events_of(cluster: str, region: str) -> Iterator[ClusterEvents]:
+    """Yield what to tell of the cluster of this name; no event belongs to two of them."""
+    yield from _state_changes(cluster, region)
+    yield from _node_health(cluster, region)
+    yield from _cluster_events(cluster, region)
+
+
+_FAILURE = [{"wildcard": "* *"}]
+"""A failure message is a sentence: it has a space, which neither an empty text nor null has."""
+
+_NO_FAILURE = [{"exists": False}, {"anything-but": {"wildcard": "* *"}}]
+
+
+def _state_changes(cluster: str, region: str) -> Iterator[ClusterEvents]:
+    """Yield what becomes of the cluster; one that goes back to service after a failure says why."""
+    describe = f"aws sagemaker describe-cluster --region {region} --cluster-name {cluster}"
+    after = f"the cluster is as it was before: correct what failed and deploy again; {describe}"
+    healthy: Pattern = {"ClusterStatus": ["InService"], "FailureMessage": _NO_FAILURE}
+    unchanged: Pattern = {"ClusterStatus": ["InService"], "FailureMessage": _FAILURE}
+    states: tuple[tuple[str, Severity, Pattern, str], ...] = (
+        ("Failed", "critical", _status("Failed"), describe),
+        ("UpdateFailed", "critical", unchanged, after),
+        ("Leaving", "warning", _status("Deleting", "RollingBack"), f"unless you asked: {describe}"),
+        ("Changed", "info", _status("Creating", "SystemUpdating", "Updating"), "nothing"),
+        ("InService", "info", healthy, "nothing"),
+    )
+    for id_, severity, detail, advice in states:
+        paths = {"status": "$.detail.ClusterStatus"}
+        reason: tuple[str, ...] = ()
+        if id_ in ("Failed", "UpdateFailed"):
+            paths["reason"], reason = "$.detail.FailureMessage", ("Why: <reason>",)
+        yield ClusterEvents(
+            f"State{id_}",
+            severity,
+            STATE_CHANGE,
+            {"ClusterName": [cluster], **detail},
+            _message(cluster, "cluster is <status>", reason, advice, paths),
+        )
+
+
+def _status(*statuses: str) -> Pattern:
+    return {"ClusterStatus": list(statuses)}
+
+
+def _node_health(cluster: str, region: str) -> Iterator[ClusterEvents]:
+    """Yield what the health monitoring agent finds.
+
+    An unhealthy node for which HyperPod plans nothing (RepairAction None) waits for somebody; one
+    that is rebooted or replaced comes back by itself, or shows among the missing nodes.
+    """
+    nodes = f"aws sagemaker list-cluster-nodes --region {region} --cluster-name {cluster}"
+    paths = {
+        "node": "$.detail.InstanceId",
+        "health": "$.detail.HealthSummary.HealthStatus",
+        "reason": "$.detail.HealthSummary.HealthStatusReason",
+        "action": "$.detail.HealthSummary.RepairAction",
+        "recommendation": "$.detail.HealthSummary.Recommendation",
+    }
+    why = ("Why: <reason>", "HyperPod does: <action>", "HyperPod recommends: <recommendation>")
+    unattended: Pattern = {
+        "HealthStatus": ["Unhealthy"],
+        "RepairAction": ["None", {"exists": False}],
+    }
+    attended: Pattern = {
+        "HealthStatus": ["Unhealthy"],
+        "RepairAction": [{"anything-but": ["None"]}],
+    }
+    kinds: tuple[tuple[str, Severity, Pattern, str], ...] = (
+        ("Unattended", "critical", unattended, f"replace the node, or reboot it; {nodes}"),
+        ("Attended", "warning", attended, f"nothing, unless the node does not come back; {nodes}"),
+        ("Other", "info", {"HealthStatus": [{"anything-but": ["Unhealthy"]}]}, "nothing"),
+    )
+    for id_, severity, summary, advice in kinds:
+        yield ClusterEvents(
+            f"Node{id_}",
+            severity,
+            NODE_HEALTH,
+            {"ClusterName": [cluster], "HealthSummary": summary},
+            _message(cluster, "node <node> is <health>", why, advice, paths),
+        )
+
+
+def _cluster_events(cluster: str, region: str) -> Iterator[ClusterEvents]:
+    """Yield what a continuously provisioned cluster tells of its work, by HyperPod's own levels.
+
+    What goes well with single instances is left out: a large cluster tells of thousands of them.
+    FailureMessage of these events is empty in EventBridge, hence the call that shows it.
+    """
+    paths = {
+        "description": "$.detail.EventDetails.Description",
+        "kind": "$.detail.EventDetails.ResourceType",
+        "event": "$.detail.EventDetails.EventId",
+    }
+    describe = (
+        f"aws sagemaker describe-cluster-event --region {region} --cluster-name {cluster} "
+        "--event-id <event>"
+    )
+    levels: tuple[tuple[str, Severity, Pattern, str], ...] = (
+        ("Error", "critical", {}, f"see why: {describe}"),
+        ("Warn", "warning", {}, f"see why: {describe}"),
+        ("Info", "info", {"ResourceType": ["Cluster", "InstanceGroup"]}, f"nothing; {describe}"),
+    )
+    for level, severity, more, advice in levels:
+        details = {"ClusterName": [cluster], "EventLevel": [level], **more}
+        yield ClusterEvents(
+            f"Event{level}",
+            severity,
+            CLUSTER_EVENT,
+            {"EventDetails": details},
+            _message(cluster, "<kind>: <description>", (), advice, paths),
+        )
+
+
+def _message(
+    cluster: str, what: str, more: tuple[str, ...], advice: str, paths: Mapping[str, str]
+) -> Message:
+    """Return what happened, where, and what to do next."""
+    where = "Where: account <account>, <region>, at <time>"
+    always = {"account": "$.account", "region": "$.region", "time": "$.time"}
+    lines = (f"HyperPod cluster {cluster}: {what}", *more, where, f"What to do: {advice}")
+    return Message({**paths, **always}, lines)

@@ -1,0 +1,37 @@
+"""Tags on what the CDK itself leaves without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeGuard
+
+from aws_cdk import CfnResource, TagManager, Tags
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import App
+
+GENERIC_TYPES = frozenset({"AWS::IAM::Role", "AWS::Lambda::Function"})
+"""What the CDK's functions for custom resources consist of: generic resources, which its own
+tagging passes over."""
+
+
+def tag_everything(app: App, tags: Mapping[str, str]) -> None:
+    """Give every resource of `app` that can carry tags the given ones: bills are read by them.
+
+    To be called once all constructs are there.
+    """
+    for key, value in tags.items():
+        Tags.of(app).add(key, value)
+    listed = [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+    for construct in app.node.find_all():
+        if _is_passed_over(construct):
+            construct.add_property_override("Tags", listed)
+
+
+def _is_passed_over(construct: object) -> TypeGuard[CfnResource]:
+    return (
+        isinstance(construct, CfnResource)
+        and construct.cfn_resource_type in GENERIC_TYPES
+        and not TagManager.is_taggable(construct)
+    )

@@ -1,0 +1,28 @@
+"""What is deployed, written down where `slurmpod diff` finds it: in the parameter store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_ssm
+from constructs import Construct
+
+from slurmpod.deployment_record import record
+
+if TYPE_CHECKING:
+    from slurmpod.model.environment import Environment
+
+
+class DeployedEnvironment(Construct):
+    """The environment as parameters, to be written after everything else has been deployed."""
+
+    def __init__(self, scope: Construct, id_: str, *, environment: Environment) -> None:
+        super().__init__(scope, id_)
+        for number, (name, value) in enumerate(record(environment).items()):
+            aws_ssm.StringParameter(
+                self,
+                f"Part{number}",
+                parameter_name=name,
+                string_value=value,
+                description=f"The environment {environment.name} as it was deployed last",
+            )

@@ -1,0 +1,78 @@
+"""What the environment may cost in a month, and who is told before it costs more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_budgets
+from constructs import Construct
+
+from slurmpod.resolve.environment import ENVIRONMENT_TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.model.monitoring import Budget
+
+_Budget = aws_budgets.CfnBudget
+
+
+class MonthlyBudget(Construct):
+    """A budget for what carries the environment's tag.
+
+    It counts nothing before the tag is activated as a cost allocation tag, in the account that
+    pays. It has no name of its own: whenever a notification changes, CloudFormation makes a new
+    budget before it removes the old one. Source: AWS Billing user guide, "Activating user-defined
+    cost allocation tags"; CloudFormation, AWS::Budgets::Budget.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        budget: Budget,
+        environment: str,
+        topic_arn: str | None,
+    ) -> None:
+        super().__init__(scope, id_)
+        subscribers = [
+            _Budget.SubscriberProperty(subscription_type="EMAIL", address=address)
+            for address in budget.emails
+        ]
+        if topic_arn:
+            subscribers.append(
+                _Budget.SubscriberProperty(subscription_type="SNS", address=topic_arn)
+            )
+        _Budget(
+            self,
+            "Resource",
+            budget=_Budget.BudgetDataProperty(
+                budget_type="COST",
+                time_unit="MONTHLY",
+                budget_limit=_Budget.SpendProperty(amount=budget.monthly_usd, unit="USD"),
+                cost_filters={"TagKeyValue": [f"user:{ENVIRONMENT_TAG}${environment}"]},
+            ),
+            notifications_with_subscribers=[
+                _Budget.NotificationWithSubscribersProperty(
+                    notification=notification, subscribers=subscribers
+                )
+                for notification in _notifications(budget)
+            ],
+        )
+
+
+def _notifications(budget: Budget) -> Iterator[aws_budgets.CfnBudget.NotificationProperty]:
+    for percent in budget.actual_percent:
+        yield _notification("ACTUAL", percent)
+    if budget.forecast_percent is not None:
+        yield _notification("FORECASTED", budget.forecast_percent)
+
+
+def _notification(kind: str, percent: int) -> aws_budgets.CfnBudget.NotificationProperty:
+    return _Budget.NotificationProperty(
+        notification_type=kind,
+        comparison_operator="GREATER_THAN",
+        threshold=percent,
+        threshold_type="PERCENTAGE",
+    )

@@ -1,0 +1,106 @@
+"""The workspace to which nodes send metrics, with its rules and its way to tell of alerts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_iam, aws_logs
+from constructs import Construct
+
+from slurmpod.metrics.alert_manager import alert_manager_definition
+from slurmpod.metrics.rules_file import rules_yaml
+from stacks.parts.retention import apply_on_delete
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aws_cdk import aws_kms
+
+    from slurmpod.resolve import Resolved
+
+VENDED_LOGS = "/aws/vendedlogs"
+"""Where services may write without a resource policy for each log group (Amazon CloudWatch Logs
+user guide, "Logging that requires additional permissions")."""
+
+RULES = "slurmpod"
+
+
+class PrometheusWorkspace(Construct):
+    """A workspace of Amazon Managed Service for Prometheus; it outlives its stack, as data do.
+
+    `arn` is what nodes may write to, `remote_write_url` is where.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        resolved: Resolved,
+        topic_arns: Mapping[str, str],
+        key: aws_kms.IKey,
+    ) -> None:
+        super().__init__(scope, id_)
+        assert resolved.monitoring  # noqa: S101  # the stack makes a workspace for it alone
+        settings = resolved.monitoring.prometheus
+        assert settings  # noqa: S101
+        logs = _log_group(self, resolved, key)
+        workspace = aws_aps.CfnWorkspace(
+            self,
+            "Workspace",
+            alias=resolved.name,
+            alert_manager_definition=alert_manager_definition(
+                resolved.name, resolved.region, topic_arns
+            ),
+            kms_key_arn=settings.kms_key_arn,
+            logging_configuration=aws_aps.CfnWorkspace.LoggingConfigurationProperty(
+                log_group_arn=logs.log_group_arn
+            ),
+            workspace_configuration=aws_aps.CfnWorkspace.WorkspaceConfigurationProperty(
+                retention_period_in_days=settings.retention_days
+            ),
+        )
+        apply_on_delete(workspace, "retain")
+        aws_aps.CfnRuleGroupsNamespace(
+            self, "Rules", name=RULES, workspace=workspace.attr_arn, data=rules_yaml()
+        )
+        self.arn = workspace.attr_arn
+        self.remote_write_url = f"{workspace.attr_prometheus_endpoint}api/v1/remote_write"
+        CfnOutput(
+            self,
+            "PrometheusEndpoint",
+            value=workspace.attr_prometheus_endpoint,
+            description="Where the metrics of the nodes are",
+        ).override_logical_id("PrometheusEndpoint")
+
+
+def _log_group(scope: Construct, resolved: Resolved, key: aws_kms.IKey) -> aws_logs.LogGroup:
+    """Make the group for what rules and alerts report; it says nothing that metrics do not."""
+    name = f"{VENDED_LOGS}/prometheus/{resolved.name}"
+    arn = resolved.arn("logs", f"log-group:{name}")
+    key.add_to_resource_policy(
+        aws_iam.PolicyStatement(
+            sid="EncryptPrometheusLogs",
+            principals=[aws_iam.ServicePrincipal(resolved.service("logs"))],
+            actions=[
+                "kms:Decrypt*",
+                "kms:Describe*",
+                "kms:Encrypt*",
+                "kms:GenerateDataKey*",
+                "kms:ReEncrypt*",
+            ],
+            resources=["*"],
+            conditions={"ArnEquals": {"kms:EncryptionContext:aws:logs:arn": arn}},
+        )
+    )
+    group = aws_logs.LogGroup(
+        scope,
+        "Logs",
+        log_group_name=name,
+        encryption_key=key,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+    resource = group.node.default_child
+    if isinstance(resource, aws_logs.CfnLogGroup) and resolved.monitoring:
+        resource.retention_in_days = resolved.monitoring.log_retention_days
+    return group

@@ -1,0 +1,27 @@
+"""What becomes of data when their stack goes: kept, unless the environment says otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aws_cdk import RemovalPolicy
+
+if TYPE_CHECKING:
+    from aws_cdk import CfnResource
+
+    from slurmpod.model.rds import RdsOnDelete
+
+_POLICIES = {
+    "retain": RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    "snapshot": RemovalPolicy.SNAPSHOT,
+    "delete": RemovalPolicy.DESTROY,
+}
+
+
+def apply_on_delete(resource: CfnResource, on_delete: RdsOnDelete) -> None:
+    """Keep or delete what `resource` holds when it is removed or replaced.
+
+    A snapshot is for what CloudFormation can make one of, such as servers of RDS.
+    Kept resources that could not be created are rolled back all the same: they hold nothing yet.
+    """
+    resource.apply_removal_policy(_POLICIES[on_delete])

@@ -1,0 +1,115 @@
+"""Checkpoints of which each is complete or is not there.
+
+A checkpoint is written into a folder with another name. When every process has written its part,
+the first one lists the files with their sizes in COMPLETE and gives the folder its name. All of it
+is forced onto the disk first: what a power cut leaves behind is never taken for a checkpoint.
+
+The parts are those of torch.distributed.checkpoint, which knows which piece of which tensor is
+where: so another number of processes can read them, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from torch.distributed.checkpoint.stateful import Stateful
+
+COMPLETE = "COMPLETE"
+PREFIX = "step-"
+
+
+class Checkpoints:
+    """The checkpoints of one training in a folder that all nodes share; the newest `keep` stay.
+
+    `save`, `newest` and `load` are called by all processes together.
+    """
+
+    def __init__(self, folder: Path, *, keep: int) -> None:
+        self._folder = folder
+        self._keep = keep
+
+    def save(self, step: int, state: Mapping[str, Stateful]) -> None:
+        """Write the state after `step`; returns when it will survive a power cut."""
+        partial = self._folder / f".{PREFIX}{step:08d}.partial"
+        if _is_first():
+            shutil.rmtree(partial, ignore_errors=True)  # of a run that was cut off here
+            partial.mkdir(parents=True)
+        dist.barrier()
+        dcp.save(dict(state), checkpoint_id=partial)
+        if _is_first():
+            _complete(partial, self._folder / f"{PREFIX}{step:08d}")
+            self._forget_old()
+        dist.barrier()
+
+    def newest(self) -> Path | None:
+        """Return the newest complete checkpoint; says which ones are skipped, and why."""
+        choice = [self._newest() if _is_first() else None]
+        dist.broadcast_object_list(choice)  # one decides, for all must read the same
+        return choice[0]
+
+    def load(self, checkpoint: Path, state: Mapping[str, Stateful]) -> None:
+        """Read the parts of a checkpoint that `state` names, into it."""
+        dcp.load(dict(state), checkpoint_id=checkpoint)
+
+    def _newest(self) -> Path | None:
+        for folder in sorted(self._folder.glob(f"{PREFIX}*"), reverse=True):
+            lack = _lack(folder)
+            if not lack:
+                return folder
+            print(f"checkpoint {folder.name} is skipped: {lack}", flush=True)
+        return None
+
+    def _forget_old(self) -> None:
+        complete = sorted(f for f in self._folder.glob(f"{PREFIX}*") if not _lack(f))
+        for folder in complete[: -self._keep]:
+            shutil.rmtree(folder)
+
+
+def _complete(partial: Path, final: Path) -> None:
+    """Say that all of a checkpoint is there, and give it its name."""
+    sizes = {file.name: file.stat().st_size for file in sorted(partial.iterdir())}
+    with (partial / COMPLETE).open("w") as file:
+        json.dump(sizes, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    _force_onto_disk(partial)
+    if final.exists():  # incomplete, or this run would have begun behind it
+        shutil.rmtree(final)
+    partial.rename(final)
+    _force_onto_disk(final.parent)
+
+
+def _lack(checkpoint: Path) -> str:
+    """Return what a checkpoint lacks; nothing for a complete one."""
+    try:
+        sizes = json.loads((checkpoint / COMPLETE).read_text())
+    except (OSError, ValueError):
+        return f"it has no sound {COMPLETE}"
+    for name, size in sizes.items():
+        file = checkpoint / name
+        found = file.stat().st_size if file.exists() else 0
+        if found != size:
+            return f"{name} has {found} of {size} bytes"
+    return ""
+
+
+def _force_onto_disk(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_first() -> bool:
+    return dist.get_rank() == 0

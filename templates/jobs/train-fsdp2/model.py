@@ -1,0 +1,67 @@
+"""What is trained, and on what: a small language model and made-up texts. Put yours here.
+
+Samples are numbered, and a sample depends on its number alone: so "we have seen 9600 samples" is
+all that a checkpoint has to say about the data, whatever the number of processes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+TOKENS = 256
+LENGTH = 32
+HEADS = 4
+
+
+class Model(nn.Module):
+    """Predicts the next token; `blocks` are what FSDP shards one by one."""
+
+    def __init__(self, width: int, depth: int, dropout: float) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(TOKENS, width)
+        self.positions = nn.Parameter(torch.zeros(LENGTH, width))
+        self.blocks = nn.ModuleList(Block(width, dropout) for _ in range(depth))
+        self.head = nn.Linear(width, TOKENS)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Return a score for each token, one row for each place of each text."""
+        values = self.tokens(tokens) + self.positions
+        for block in self.blocks:
+            values = block(values)
+        return self.head(values.flatten(0, 1))
+
+
+class Block(nn.Module):
+    """Attention to what came before, then a layer for each place by itself."""
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.attention = nn.Linear(width, 3 * width)
+        self.mix = nn.Linear(width, width)
+        self.layer = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """Return the values, changed by both."""
+        heads = self.attention(self.norms[0](values)).chunk(3, dim=-1)
+        query, key, value = (part.unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in heads)
+        seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        values = values + self.dropout(self.mix(seen.transpose(1, 2).flatten(2)))
+        return values + self.dropout(self.layer(self.norms[1](values)))
+
+
+def samples(first: int, count: int) -> torch.Tensor:
+    """Return the samples `first` to `first + count - 1`, one token more than the model sees."""
+    return torch.stack([_sample(number) for number in range(first, first + count)])
+
+
+def _sample(number: int) -> torch.Tensor:
+    """Count from a random token on, in random steps."""
+    random = torch.Generator().manual_seed(number)
+    start, stride = torch.randint(TOKENS, (2,), generator=random)
+    return (start + stride * torch.arange(LENGTH + 1)) % TOKENS

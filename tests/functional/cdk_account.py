@@ -1,0 +1,62 @@
+"""An embedded account in which the real CDK CLI and the real `slurmpod` work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from slurmpod.nodejs import node_executable
+from slurmpod.rehearsal.cdk import CDK, PROJECT
+from slurmpod.rehearsal.cloud.isolation import isolated_environment
+
+if TYPE_CHECKING:
+    from slurmpod.rehearsal.cloud.server import EmbeddedAws
+
+ACCOUNT, REGION = "123456789012", "us-west-2"
+
+
+class Account:
+    """An embedded account, and the commands that work in it.
+
+    The CDK CLI synthesizes into `assembly`, as two of them cannot share one folder.
+    """
+
+    def __init__(self, aws: EmbeddedAws, assembly: Path | None = None) -> None:
+        self._variables = isolated_environment(os.environ, aws.environment())
+        self._endpoint = aws.endpoint
+        self._output = ["--output", str(assembly)] if assembly else []
+
+    def client(self, service: str) -> Any:
+        session = boto3.session.Session(region_name=REGION)
+        return session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
+
+    def stacks(self) -> set[str]:
+        stacks = self.client("cloudformation").describe_stacks()["Stacks"]
+        return {stack["StackName"] for stack in stacks}
+
+    def cdk(self, *arguments: str) -> None:
+        result = self.run_cdk(*arguments)
+        assert result.returncode == 0, result.stdout
+
+    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).parent / "slurmpod"), *arguments]
+        return subprocess.run(
+            command, cwd=PROJECT, env=self._variables, capture_output=True, text=True
+        )
+
+    def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(node_executable()), str(PROJECT / CDK), *arguments, *self._output]
+        search_path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return subprocess.run(
+            command,
+            cwd=PROJECT,
+            env={**self._variables, "PATH": search_path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )

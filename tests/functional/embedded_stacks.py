@@ -1,0 +1,105 @@
+"""Templates deployed to an embedded AWS through the CloudFormation API, without the CDK."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
+from slurmpod.rehearsal.cloud.server import EmbeddedAws
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.rehearsal.cloud.clients import Clients
+
+ACCOUNT = "111122223333"
+REGION = "us-west-2"
+
+Resources = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an operation on a stack ended."""
+
+    status: str
+    outputs: dict[str, str]
+    ids: dict[str, str]
+    """Physical ids by logical id."""
+    reasons: str
+    """Why resources failed, and what was refused before anything was created."""
+
+
+class Stacks:
+    """One embedded AWS and its stacks."""
+
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+        self._api = clients.service("cloudformation")
+
+    def deploy(self, name: str, resources: Resources, **outputs: Any) -> Outcome:
+        """Create a stack, or update the one of this name, and wait for its end."""
+        body = json.dumps(
+            {
+                "Resources": resources,
+                "Outputs": {key: {"Value": value} for key, value in outputs.items()},
+            }
+        )
+        names = [stack["StackName"] for stack in self._api.describe_stacks()["Stacks"]]
+        operation = self._api.update_stack if name in names else self._api.create_stack
+        try:
+            stack_id = operation(StackName=name, TemplateBody=body)["StackId"]
+        except ClientError as error:
+            return Outcome("REFUSED", {}, {}, error.response["Error"]["Message"])
+        return self._outcome(stack_id)
+
+    def delete(self, name: str) -> Outcome:
+        """Delete a stack and wait for its end."""
+        stack_id = self._api.describe_stacks(StackName=name)["Stacks"][0]["StackId"]
+        self._api.delete_stack(StackName=name)
+        return self._outcome(stack_id)
+
+    def _outcome(self, stack_id: str) -> Outcome:
+        while True:
+            (stack,) = self._api.describe_stacks(StackName=stack_id)["Stacks"]
+            if not stack["StackStatus"].endswith("_IN_PROGRESS"):
+                break
+        events = self._api.describe_stack_events(StackName=stack_id)["StackEvents"]
+        resources = self._api.describe_stack_resources(StackName=stack_id)["StackResources"]
+        return Outcome(
+            status=stack["StackStatus"],
+            outputs={o["OutputKey"]: o["OutputValue"] for o in stack.get("Outputs", [])},
+            ids={r["LogicalResourceId"]: r.get("PhysicalResourceId", "") for r in resources},
+            reasons="\n".join(
+                event["ResourceStatusReason"]
+                for event in events
+                if event["ResourceStatus"].endswith("_FAILED") and "ResourceStatusReason" in event
+            ),
+        )
+
+
+def running_stacks() -> Iterator[Stacks]:
+    """Yield the stacks of an embedded AWS that ends with the generator; for module fixtures."""
+    with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
+        aws.start(CloudOnlyPlatform())
+        yield Stacks(aws.clients())
+
+
+def resource(kind: str, *, depends_on: str | None = None, **properties: Any) -> dict[str, Any]:
+    """Return a resource for a template; `kind` is its type without `AWS::`."""
+    dependency = {"DependsOn": depends_on} if depends_on else {}
+    return {"Type": f"AWS::{kind}", "Properties": properties, **dependency}
+
+
+def ref(name: str) -> dict[str, str]:
+    """Refer to a resource."""
+    return {"Ref": name}
+
+
+def att(name: str, attribute: str) -> dict[str, list[str]]:
+    """Refer to an attribute of a resource."""
+    return {"Fn::GetAtt": [name, attribute]}

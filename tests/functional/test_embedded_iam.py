@@ -1,0 +1,341 @@
+"""IAM in front of the embedded AWS: what roles and users that a template makes may do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
+from slurmpod.rehearsal.cloud.isolation import isolated_environment
+from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from tests.functional.embedded_stacks import ACCOUNT, REGION, Stacks, att, ref, resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AWS_CLI = Path(sys.executable).with_name("aws")
+MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
+OWN, FOREIGN, GUARDED = "sagemaker-own", "sagemaker-foreign", "guarded"
+CONFIG = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
+
+
+def document(*statements: dict[str, Any]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": list(statements)}
+
+
+def allow(action: Any, resources: Any = "*", **more: Any) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": action, "Resource": resources, **more}
+
+
+def deny(action: Any, resources: Any = "*", **more: Any) -> dict[str, Any]:
+    return allow(action, resources, **more) | {"Effect": "Deny"}
+
+
+def trusting(principal: dict[str, Any]) -> dict[str, Any]:
+    return document({"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"})
+
+
+def role(policies: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    return resource(
+        "IAM::Role",
+        AssumeRolePolicyDocument=trusting({"Service": "sagemaker.amazonaws.com"}),
+        Policies=[{"PolicyName": name, "PolicyDocument": each} for name, each in policies.items()],
+        **properties,
+    )
+
+
+def resources() -> dict[str, Any]:
+    objects = {"Fn::Sub": f"arn:${{AWS::Partition}}:s3:::{OWN}/*"}
+    return {
+        "Own": resource("S3::Bucket", BucketName=OWN),
+        "Foreign": resource("S3::Bucket", BucketName=FOREIGN),
+        "Guarded": resource("S3::Bucket", BucketName=GUARDED),
+        "GuardedPolicy": resource(
+            "S3::BucketPolicy",
+            Bucket=ref("Guarded"),
+            PolicyDocument=document(
+                deny(
+                    "s3:*",
+                    [f"arn:aws:s3:::{GUARDED}", f"arn:aws:s3:::{GUARDED}/*"],
+                    Principal="*",
+                    Condition={"Bool": {"aws:SecureTransport": "false"}},
+                ),
+                allow(
+                    "s3:GetObject",
+                    f"arn:aws:s3:::{GUARDED}/*",
+                    Principal={"AWS": att("Reader", "Arn")},
+                ),
+                deny(
+                    "s3:GetObject",
+                    f"arn:aws:s3:::{GUARDED}/closed/*",
+                    Principal={"AWS": att("Reader", "Arn")},
+                ),
+            ),
+        ),
+        "Key": resource(
+            "KMS::Key",
+            KeyPolicy=document(
+                allow(
+                    "kms:*", Principal={"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
+                )
+            ),
+        ),
+        "Secret": resource("SecretsManager::Secret", Name="own", SecretString="of the database"),
+        "Encrypted": resource(
+            "SecretsManager::Secret", Name="encrypted", SecretString="too", KmsKeyId=ref("Key")
+        ),
+        "Boundary": resource(
+            "IAM::ManagedPolicy", PolicyDocument=document(allow(["logs:*", "s3:ListBucket"]))
+        ),
+        "More": resource(
+            "IAM::ManagedPolicy",
+            Roles=[ref("Nodes")],
+            PolicyDocument=document(allow("sns:Publish", "arn:aws:sns:*:*:own")),
+        ),
+        "Nodes": role(
+            {
+                "Scripts": document(
+                    allow("s3:GetObject", objects),
+                    allow("s3:ListBucket", att("Own", "Arn")),
+                ),
+                "Secrets": document(
+                    allow("secretsmanager:GetSecretValue", [ref("Secret"), ref("Encrypted")])
+                ),
+            },
+            ManagedPolicyArns=[f"arn:aws:iam::aws:policy/{MANAGED_POLICY}"],
+        ),
+        "Bounded": role({"Everything": document(allow("*"))}, PermissionsBoundary=ref("Boundary")),
+        "Reader": role({"Nothing": document(deny("s3:PutObject"))}),
+    }
+
+
+class Account:
+    """The embedded AWS with the stack, and credentials in it."""
+
+    def __init__(self, aws: EmbeddedAws) -> None:
+        self.aws = aws
+        self.clients = aws.clients()
+        outputs = {name: att(name, "Arn") for name in ("Nodes", "Bounded", "Reader")}
+        outcome = Stacks(self.clients).deploy("iam", resources(), **outputs, Key=ref("Key"))
+        assert outcome.status == "CREATE_COMPLETE", outcome.reasons
+        self.arns = outcome.outputs
+        for bucket in (OWN, FOREIGN, GUARDED):
+            for key in ("a", "closed/a"):
+                self.clients.s3.put_object(Bucket=bucket, Key=key, Body=b"content")
+
+    def session(self, name: str, policy: dict[str, Any] | None = None) -> Session:
+        sts = self.clients.service("sts")
+        more = {"Policy": json.dumps(policy)} if policy else {}
+        made = sts.assume_role(RoleArn=self.arns[name], RoleSessionName="SageMaker", **more)
+        return Session(self.aws, made["Credentials"])
+
+    def user(self, name: str, policy: dict[str, Any]) -> Session:
+        iam = self.clients.iam
+        iam.create_user(UserName=name)
+        iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
+        key: Any = iam.create_access_key(UserName=name)["AccessKey"]
+        return Session(self.aws, key)
+
+
+class Session:
+    """Credentials, and what is done with them."""
+
+    def __init__(self, aws: EmbeddedAws, credentials: dict[str, Any]) -> None:
+        self.aws = aws
+        self.key = credentials["AccessKeyId"]
+        self.secret = credentials["SecretAccessKey"]
+        self.token = credentials.get("SessionToken")
+
+    def client(self, service: str) -> Any:
+        session: Any = boto3.session.Session(self.key, self.secret, self.token, REGION)
+        return session.client(service, endpoint_url=self.aws.endpoint, config=CONFIG)
+
+    def refused(self, service: str, operation: str, **given: Any) -> str:
+        """Return code and message of the refusal of a call, nothing if it passes."""
+        try:
+            getattr(self.client(service), operation)(**given)
+        except ClientError as error:
+            return f"{error.response['Error']['Code']}: {error.response['Error']['Message']}"
+        return ""
+
+    def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        variables = {
+            **self.aws.environment(),
+            "AWS_ACCESS_KEY_ID": self.key,
+            "AWS_SECRET_ACCESS_KEY": self.secret,
+            **({"AWS_SESSION_TOKEN": self.token} if self.token else {}),
+        }
+        return subprocess.run(
+            [AWS_CLI, *arguments],
+            env=isolated_environment(os.environ, variables),
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[Account]:
+    with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
+        aws.start(CloudOnlyPlatform())
+        yield Account(aws)
+
+
+@pytest.fixture(scope="module")
+def nodes(account: Account) -> Session:
+    return account.session("Nodes")
+
+
+class TestARole:
+    def test_does_what_its_own_policies_allow(self, nodes: Session) -> None:
+        assert not nodes.refused("s3", "get_object", Bucket=OWN, Key="a")
+        assert not nodes.refused("secretsmanager", "get_secret_value", SecretId="own")
+
+    def test_does_what_attached_policies_allow(self, account: Account, nodes: Session) -> None:
+        topic = account.clients.service("sns").create_topic(Name="own")["TopicArn"]
+        group = "/aws/sagemaker/Clusters/demo/abc"
+        assert not nodes.refused("sns", "publish", TopicArn=topic, Message="m")
+        assert not nodes.refused("logs", "create_log_group", logGroupName=group)
+        assert not nodes.refused("logs", "create_log_stream", logGroupName=group, logStreamName="s")
+
+    def test_aws_own_policy_opens_every_bucket_of_that_name(self, nodes: Session) -> None:
+        """Why slurmpod's own roles do without it: it reads other environments' scripts."""
+        assert not nodes.refused("s3", "get_object", Bucket=FOREIGN, Key="a")
+
+    def test_does_nothing_else_and_is_told_so_as_by_aws(self, nodes: Session) -> None:
+        me = f"User: arn:aws:sts::{ACCOUNT}:assumed-role/"
+        message = nodes.refused("s3", "get_object", Bucket=GUARDED, Key="a")
+        assert message.startswith(f"AccessDenied: {me}")
+        assert message.endswith(
+            f'/SageMaker is not authorized to perform: s3:GetObject on resource: "arn:aws:s3:::'
+            f'{GUARDED}/a" because no identity-based policy allows the s3:GetObject action'
+        )
+        assert "logs:CreateLogGroup" in nodes.refused(
+            "logs", "create_log_group", logGroupName="other"
+        )
+        for service, operation in (
+            ("s3", "list_buckets"),
+            ("secretsmanager", "list_secrets"),
+            ("fsx", "describe_file_systems"),
+            ("iam", "list_roles"),
+            ("ec2", "describe_vpcs"),
+            ("sagemaker", "list_clusters"),
+            ("cloudformation", "describe_stacks"),
+        ):
+            assert "is not authorized to perform" in nodes.refused(service, operation)
+
+    def test_is_known_to_itself_whatever_its_policies(self, account: Account) -> None:
+        identity = account.session("Reader").client("sts").get_caller_identity()
+
+        assert identity["Arn"].endswith("/SageMaker")
+
+    def test_needs_the_key_of_an_encrypted_secret(self, account: Account, nodes: Session) -> None:
+        message = nodes.refused("secretsmanager", "get_secret_value", SecretId="encrypted")
+
+        assert message.startswith("AccessDeniedException: User: ")
+        assert f"kms:Decrypt on resource: arn:aws:kms:{REGION}:{ACCOUNT}:key/" in message
+
+    def test_changed_policies_hold_at_once(self, account: Account) -> None:
+        session = account.session("Reader")
+        iam, name = account.clients.iam, account.arns["Reader"].rpartition("/")[2]
+        assert session.refused("s3", "list_buckets")
+        text = json.dumps(document(allow("s3:ListAllMyBuckets")))
+        iam.put_role_policy(RoleName=name, PolicyName="more", PolicyDocument=text)
+        assert not session.refused("s3", "list_buckets")
+        iam.delete_role_policy(RoleName=name, PolicyName="more")
+        assert session.refused("s3", "list_buckets")
+
+
+class TestLimits:
+    def test_a_boundary_bounds_what_policies_allow(self, account: Account) -> None:
+        bounded = account.session("Bounded")
+
+        assert not bounded.refused("s3", "list_objects_v2", Bucket=OWN)
+        message = bounded.refused("s3", "get_object", Bucket=OWN, Key="a")
+        assert message.endswith("because no permissions boundary allows the s3:GetObject action")
+
+    def test_a_session_policy_bounds_too(self, account: Account) -> None:
+        session = account.session("Nodes", document(allow("s3:ListBucket")))
+
+        assert not session.refused("s3", "list_objects_v2", Bucket=OWN)
+        message = session.refused("s3", "get_object", Bucket=OWN, Key="a")
+        assert message.endswith("because no session policy allows the s3:GetObject action")
+
+
+class TestPoliciesOfResources:
+    def test_a_bucket_lets_a_role_in(self, account: Account) -> None:
+        assert not account.session("Reader").refused("s3", "get_object", Bucket=GUARDED, Key="a")
+
+    def test_a_bucket_shuts_a_role_out(self, account: Account) -> None:
+        message = account.session("Reader").refused(
+            "s3", "get_object", Bucket=GUARDED, Key="closed/a"
+        )
+        assert message.endswith("with an explicit deny in a resource-based policy")
+
+
+class TestUsers:
+    def test_a_user_may_what_its_policies_allow(self, account: Account) -> None:
+        alice = account.user("alice", document(allow("s3:GetObject", f"arn:aws:s3:::{OWN}/*")))
+
+        assert not alice.refused("s3", "get_object", Bucket=OWN, Key="a")
+        message = alice.refused("s3", "get_object", Bucket=FOREIGN, Key="a")
+        assert message.startswith(f"AccessDenied: User: arn:aws:iam::{ACCOUNT}:user/alice is not")
+
+    def test_policies_know_the_users_name(self, account: Account) -> None:
+        own = f"arn:aws:s3:::{OWN}/${{aws:username}}/*"
+        carol = account.user("carol", document(allow("s3:PutObject", own)))
+
+        assert not carol.refused("s3", "put_object", Bucket=OWN, Key="carol/a", Body=b"1")
+        assert carol.refused("s3", "put_object", Bucket=OWN, Key="alice/a", Body=b"1")
+
+
+class TestTheAwsCli:
+    def test_it_shows_the_refusal(self, nodes: Session) -> None:
+        done = nodes.cli("secretsmanager", "list-secrets")
+
+        assert done.returncode != 0
+        assert (
+            "(AccessDeniedException) when calling the ListSecrets operation: User:" in done.stderr
+        )
+        assert "because no identity-based policy allows the secretsmanager:ListSecrets" in (
+            done.stderr
+        )
+
+    def test_it_copies_what_is_allowed_in_parts(self, account: Account, tmp_path: Path) -> None:
+        file = tmp_path / "large"
+        file.write_bytes(os.urandom(9 * 2**20))
+        writer = account.user("writer", document(allow("s3:PutObject", f"arn:aws:s3:::{OWN}/*")))
+
+        done = writer.cli("s3", "cp", str(file), f"s3://{OWN}/large")
+
+        assert done.returncode == 0, done.stderr
+        stored = account.clients.s3.get_object(Bucket=OWN, Key="large")["Body"].read()
+        assert stored == file.read_bytes()
+
+
+class TestCredentials:
+    def test_those_of_nobody_are_refused(self, account: Account) -> None:
+        nobody = Session(account.aws, {"AccessKeyId": "AKIANOBODY", "SecretAccessKey": "x"})
+
+        assert nobody.refused("sts", "get_caller_identity").startswith("InvalidClientTokenId")
+        assert nobody.refused("s3", "list_buckets").startswith("InvalidAccessKeyId")
+
+    def test_a_session_with_another_token_is_none(self, account: Account) -> None:
+        session = account.session("Nodes")
+        session.token = "stolen"
+
+        assert session.refused("sts", "get_caller_identity").startswith("InvalidClientTokenId")
+
+    def test_who_signs_nothing_gets_nothing(self, account: Account) -> None:
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{account.aws.endpoint}/{OWN}/a")  # noqa: S310 - on this machine

@@ -1,0 +1,80 @@
+"""`slurmpod job lint`: what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.cli.main import run
+from slurmpod.problems import ExitCode
+from tests.sound_environment import SOUND
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "#!/bin/bash\n#SBATCH --partition=cpu\nsrun hostname\n"
+BAD = GOOD.replace("cpu", "gpu") + "export RDMAV_FORK_SAFE=1\n#SBATCH -N 2\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "good.sbatch").write_text(GOOD)
+    (tmp_path / "bad.sbatch").write_text(BAD)
+    (tmp_path / "dev.yaml").write_text(SOUND)
+    return tmp_path
+
+
+def test_a_sound_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(folder / "good.sbatch")
+    assert run(["job", "lint", file, "--env", str(folder / "dev.yaml")]) == ExitCode.OK
+    assert capsys.readouterr().out == "1 script: no problems\n"
+
+
+def test_problems_say_where_and_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("good.sbatch", "bad.sbatch")]
+    assert run(["job", "lint", *files]) == ExitCode.INVALID
+    output = capsys.readouterr().out
+    assert f"{files[1]}:4:8: warning: RDMAV_FORK_SAFE can break EFA [JOB-030]" in output
+    assert "  fix: move it above the first command\n" in output
+    assert output.endswith("2 scripts: 1 error, 1 warning\n")
+
+
+def test_warnings_are_passed(folder: Path) -> None:
+    file = folder / "warned.sbatch"
+    file.write_text(GOOD + "export RDMAV_FORK_SAFE=1\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
+
+
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(folder / "bad.sbatch")
+    command = ["job", "lint", file, "--json", "--env", str(folder / "dev.yaml")]
+    assert run(command) == ExitCode.INVALID
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["files"] == [file]
+    assert [problem["rule"] for problem in shown["problems"]] == ["JOB-040", "JOB-030", "JOB-004"]
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b"#!" * 600_000])
+def test_a_file_that_cannot_be_read(
+    content: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "odd.sbatch"
+    if content:
+        file.write_bytes(content)
+    assert run(["job", "lint", str(file)]) == ExitCode.INVALID
+    assert "[JOB-001]" in capsys.readouterr().out
+
+
+def test_an_environment_with_errors_comes_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "dev.yaml").write_text("name: dev\n")
+    command = ["job", "lint", str(folder / "bad.sbatch"), "--env", str(folder / "dev.yaml")]
+    assert run(command) == ExitCode.INVALID
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "ENV-002" in captured.err

@@ -1,0 +1,268 @@
+"""Rendered jobs: the reviewed ones, sound for their cluster, and refused where they cannot run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.main import run
+from slurmpod.jobs.lint import lint
+from slurmpod.jobs.place import JobRefused, place_for
+from slurmpod.jobs.recipes import RECIPES
+from slurmpod.jobs.render import Job, render_job
+from slurmpod.model.environment import Environment
+from slurmpod.problems import ExitCode
+from slurmpod.resolve import resolve
+from tests.golden_files import ROOT, assert_matches
+from tests.jobs.cluster import resolved_cluster
+from tests.sound_environment import SOUND, sound_data, sound_with
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slurmpod.resolve import Resolved
+
+GOLDEN = ROOT / "tests" / "golden" / "jobs"
+REVIEWED = (
+    ("dev", "train-fsdp2"),
+    ("p5-prod", "train-fsdp2"),
+    ("trn1-llama2", "own-program"),
+    ("examples/closed-network", "own-program"),
+)
+"""CPUs, GPUs with EFA, Trainium, and GPUs without NVLink."""
+
+TYPES = ("m5.xlarge", "g5.xlarge", "g5.12xlarge", "g6.12xlarge", "p5en.48xlarge", "trn2.48xlarge")
+
+
+def resolved_of(name: str) -> Resolved:
+    return sound_environment(ROOT / "environments" / f"{name}.yaml").resolved
+
+
+def workers_of_type(*types: str) -> Resolved:
+    """Return a cluster with a group of two workers of each type, all in the partition `cpu`."""
+    data = sound_data()
+    worker = data["cluster"]["groups"].pop()
+    data["cluster"]["groups"] += [
+        {**worker, "name": f"workers-{number}", "instance_type": f"ml.{name}"}
+        for number, name in enumerate(types)
+    ]
+    return resolve(Environment.model_validate(data, strict=False))
+
+
+def job_for(resolved: Resolved, recipe: str, folder: str | None = None, **choice: str) -> Job:
+    chosen = {"group": None, "partition": None, "nodes": None, **choice}
+    place = place_for(resolved, **chosen)  # type: ignore[arg-type]
+    return render_job(resolved, RECIPES[recipe], place, name=recipe, folder=folder)
+
+
+def step_of(resolved: Resolved) -> str:
+    return job_for(resolved, "own-program").files["step.sh"].decode()
+
+
+def check(job: Job, resolved: Resolved, folder: Path) -> None:
+    """Fail unless the linters find nothing, and the job comes out the same again."""
+    script = job.files[job.script].decode()
+    assert lint(job.script, script, resolved) == ()
+    for name in (job.script, "step.sh"):
+        (folder / name).write_bytes(job.files[name])
+    shellcheck = shutil.which("shellcheck") or "shellcheck"
+    files = [str(folder / name) for name in (job.script, "step.sh")]
+    result = subprocess.run([shellcheck, *files], capture_output=True, text=True)
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(("name", "recipe"), REVIEWED)
+def test_rendered_jobs_are_the_reviewed_ones(
+    name: str, recipe: str, update_golden: bool, tmp_path: Path
+) -> None:
+    resolved = resolved_of(name)
+    job = job_for(resolved, recipe)
+    check(job, resolved, tmp_path)
+    for file in (job.script, "step.sh"):
+        golden = GOLDEN / name.rpartition("/")[2] / file
+        assert_matches(golden, job.files[file].decode(), update=update_golden)
+
+
+def test_no_reviewed_job_is_left_over() -> None:
+    known = {
+        GOLDEN / name.rpartition("/")[2] / file
+        for name, recipe in REVIEWED
+        for file in (f"{recipe}.sbatch", "step.sh")
+    }
+    assert {path for path in GOLDEN.rglob("*") if path.is_file()} == known
+
+
+@pytest.mark.parametrize("instance_type", TYPES)
+def test_jobs_are_sound_on_every_kind_of_node(instance_type: str, tmp_path: Path) -> None:
+    resolved = workers_of_type(instance_type)
+    check(job_for(resolved, "train-fsdp2"), resolved, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "processes", "threads", "device"),
+    [
+        ("m5.xlarge", 1, 2, "cpu"),
+        ("g5.12xlarge", 4, 6, "cuda"),
+        ("p5.48xlarge", 8, 12, "cuda"),
+        ("trn2.48xlarge", 64, 1, "neuron"),
+    ],
+)
+def test_there_is_a_process_for_each_accelerator(
+    instance_type: str, processes: int, threads: int, device: str
+) -> None:
+    job = job_for(workers_of_type(instance_type), "train-fsdp2")
+    step = job.files["step.sh"].decode()
+    assert f"--nproc-per-node={processes} " in step
+    assert f"OMP_NUM_THREADS={threads}\n" in step
+    assert f" train.py --device {device} --checkpoints " in job.files[job.script].decode()
+
+
+def exports(resolved: Resolved) -> set[str]:
+    """Return the variables that a step sets for accelerators and EFA."""
+    lines = step_of(resolved).splitlines()
+    names = {line.split()[1].partition("=")[0] for line in lines if line.startswith("export ")}
+    return names - {"GLOO_SOCKET_IFNAME", "OMP_NUM_THREADS"}
+
+
+NCCL = {"NCCL_DEBUG", "NCCL_SOCKET_IFNAME"}
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "names"),
+    [
+        ("c6i.8xlarge", set()),
+        ("p5.48xlarge", NCCL),
+        ("g5.xlarge", NCCL),
+        ("g5.48xlarge", {*NCCL, "NCCL_SHM_USE_CUDA_MEMCPY"}),
+        (
+            "trn1.32xlarge",
+            {"FI_PROVIDER", "FI_EFA_USE_DEVICE_RDMA", "NEURON_COMPILE_CACHE_URL"},
+        ),
+    ],
+)
+def test_variables_are_those_of_the_hardware(instance_type: str, names: set[str]) -> None:
+    assert exports(workers_of_type(instance_type)) == names
+
+
+def test_the_time_is_the_longest_of_the_partition() -> None:
+    limits = {"partitions": [{"name": "p5", "max_time": "2-00:00:00", "max_nodes": 3}]}
+    resolved = resolved_cluster(limits)
+    script = job_for(resolved, "train-fsdp2", group="gpus").files["train-fsdp2.sbatch"].decode()
+    assert "#SBATCH --time=2-00:00:00\n" in script
+    assert "#SBATCH --nodes=3\n" in script
+    assert "#SBATCH --partition=p5\n" in script
+
+
+def test_the_files_of_a_job_lie_where_the_user_says() -> None:
+    job = job_for(workers_of_type("m5.xlarge"), "own-program", folder="/fsx/teams/nlp_2")
+    assert job.submitted == "/fsx/teams/nlp_2/own-program.sbatch"
+    assert b"#SBATCH --chdir=/fsx/teams/nlp_2\n" in job.files[job.script]
+
+
+def test_nodes_with_the_same_accelerators_are_one_place() -> None:
+    place = place_for(
+        workers_of_type("g5.24xlarge", "g5.12xlarge"), group=None, partition=None, nodes=None
+    )
+    assert (place.nodes, place.processes, place.threads) == (4, 4, 6)
+
+
+def test_nodes_of_several_kinds_are_refused() -> None:
+    resolved = workers_of_type("g5.12xlarge", "p5.48xlarge")
+    with pytest.raises(JobRefused, match=r"several kinds: ml\.g5\.12xlarge, ml\.p5\.48xlarge"):
+        job_for(resolved, "train-fsdp2")
+
+
+def test_a_cluster_without_shared_storage_is_refused() -> None:
+    data = sound_data()
+    data["storage"]["lustre"] = None
+    resolved = resolve(Environment.model_validate(data, strict=False))
+    with pytest.raises(JobRefused, match="share no file system"):
+        job_for(resolved, "train-fsdp2")
+
+
+def test_recipes_say_where_they_cannot_run() -> None:
+    with pytest.raises(JobRefused, match=r"train-fsdp2 cannot run on ml.trn1.32xlarge"):
+        job_for(workers_of_type("trn1.32xlarge"), "train-fsdp2")
+
+
+class TestCommand:
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> str:
+        (tmp_path / "dev.yaml").write_text(SOUND)
+        return str(tmp_path / "dev.yaml")
+
+    def test_files_are_written_and_the_next_command_is_named(
+        self, environment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out = tmp_path / "jobs" / "mine"
+        command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
+        assert run(command) == ExitCode.OK
+        names = ["checkpoints.py", "mine.sbatch", "model.py", "step.sh", "train.py"]
+        assert sorted(path.name for path in out.iterdir()) == names
+        shown = capsys.readouterr()
+        assert [line.split()[1] for line in shown.out.splitlines()] == names
+        assert shown.err.endswith("  sbatch /fsx/ubuntu/mine/mine.sbatch\n")
+
+    def test_programs_that_were_changed_are_kept(
+        self, environment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        command = ["job", "render", environment, "train-fsdp2", "--out", str(tmp_path)]
+        assert run(command) == ExitCode.OK
+        (tmp_path / "model.py").write_text("mine = True\n")
+        capsys.readouterr()
+        assert run([*command, "--nodes", "1"]) == ExitCode.OK
+        assert (tmp_path / "model.py").read_text() == "mine = True\n"
+        assert "#SBATCH --nodes=1\n" in (tmp_path / "train-fsdp2.sbatch").read_text()
+        said = capsys.readouterr().err.splitlines()
+        kept = [line for line in said if line.endswith("is left as it is: it was changed")]
+        assert kept == [f"{tmp_path}/model.py is left as it is: it was changed"]
+
+    def test_json(self, environment: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run(["job", "render", environment, "own-program", "--json"]) == ExitCode.OK
+        shown = json.loads(capsys.readouterr().out)
+        assert shown["script"] == "own-program.sbatch"
+        assert shown["folder"] == "/fsx/ubuntu/own-program"
+        assert sorted(shown["files"]) == ["own-program.sbatch", "step.sh"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["train-fsdp"], "there is no recipe 'train-fsdp'\n  fix: did you mean 'train-fsdp2'?"),
+            (["train-fsdp2", "--group", "controller"], "there is no worker group 'controller'"),
+            (["train-fsdp2", "--partition", "gpu"], "there is no partition 'gpu' (there are: cpu)"),
+            (["train-fsdp2", "--nodes", "3"], "partition cpu gives one job 2\n  fix: ask for 1 to"),
+            (["train-fsdp2", "--nodes", "0"], "a job of 0 nodes cannot run"),
+            (["train-fsdp2", "--name", "a/b"], "'a/b' cannot be the name of a job"),
+            (["train-fsdp2", "--folder", "/home/me"], "/home/me is on no file system that all"),
+            (["train-fsdp2", "--folder", "/fsx/../tmp"], "'/fsx/../tmp' is no folder for jobs"),
+        ],
+    )
+    def test_what_cannot_be_rendered_is_refused_with_a_way_out(
+        self,
+        arguments: list[str],
+        message: str,
+        environment: str,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        assert run(["job", "render", environment, *arguments]) == ExitCode.USAGE
+        shown = capsys.readouterr()
+        assert message in shown.err
+        assert "\n  fix: " in shown.err
+        assert shown.out == ""
+
+    def test_a_partition_without_nodes(
+        self, environment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "dev.yaml").write_text(sound_with("count: 2", "count: 0"))
+        assert run(["job", "render", environment, "train-fsdp2"]) == ExitCode.USAGE
+        assert "gives one job none\n  fix: give the group a higher count" in capsys.readouterr().err
+
+    def test_several_partitions_ask_for_a_choice(self, capsys: pytest.CaptureFixture[str]) -> None:
+        file = str(ROOT / "environments" / "examples" / "team-language.yaml")
+        assert run(["job", "render", file, "train-fsdp2"]) == ExitCode.USAGE
+        assert "several partitions: cpu, gpu\n  fix: choose one" in capsys.readouterr().err

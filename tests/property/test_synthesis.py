@@ -1,0 +1,42 @@
+"""What the rules pass can be built: random sound environments become sound templates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, given, settings
+
+from stacks.nag import review
+from tests.property.environments import resolved_from, sound_environments
+from tests.stacks.linting import lint
+from tests.stacks.synthesis import synthesize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SOUND_TEMPLATES: set[tuple[str, str]] = set()
+"""Texts of templates that were looked at before, with their Region: many are the same."""
+
+AGEING = ("E3644",)
+"""Which Region has which instance type: the pinned table is not the API's, and rules warn of it."""
+
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+
+
+@settings(max_examples=40, suppress_health_check=SLOW)
+@given(sound_environments())
+def test_sound_environments_become_templates_without_findings(data: dict[str, Any]) -> None:
+    resolved = resolved_from(data)
+    made = synthesize(resolved)
+    assert {f"{resolved.name}-{stack}" for stack in made.templates} == set(
+        resolved.stacks.in_order()
+    )
+    assert review(made.app) == ()
+    paths = [stack.template_full_path for stack in made.stacks.values()]
+    assert lint(unseen(paths, resolved.region), resolved.region, AGEING) == []
+    SOUND_TEMPLATES.update((Path(path).read_text(), resolved.region) for path in paths)
+
+
+def unseen(templates: Iterable[str], region: str) -> list[str]:
+    return [path for path in templates if (Path(path).read_text(), region) not in SOUND_TEMPLATES]

@@ -1,0 +1,255 @@
+"""HyperPod in this process: an embedded AWS with a VPC, file systems and scripts, and real nodes.
+
+Clusters are made with boto3 alone, so that nothing of the project's stacks takes part.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes_and_aws import hyperpod
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+from slurmpod.rehearsal.state import Request
+from tests.rehearsal.conftest import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from types_boto3_sagemaker.type_defs import VpcConfigTypeDef
+
+    from slurmpod.rehearsal.cloud.clients import Clients
+
+ACCOUNT = "123456789012"
+REGION: Final = "us-west-2"
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/nodes"
+MANAGED_POLICY = "arn:aws:iam::aws:policy/AmazonSageMakerClusterInstanceRolePolicy"
+BUCKET = "sagemaker-lab"
+OPENZFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com"
+"""The DNS name of an OpenZFS file system that every lab has."""
+ENDED = ("InService", "Failed")
+
+
+@dataclass(frozen=True)
+class Network:
+    """The ids of a VPC, and what CreateCluster takes of it."""
+
+    security_group: str
+    subnet: str
+    other_subnet: str
+
+    @property
+    def vpc_config(self) -> VpcConfigTypeDef:
+        return {"SecurityGroupIds": [self.security_group], "Subnets": [self.subnet]}
+
+    @property
+    def override(self) -> VpcConfigTypeDef:
+        return {"SecurityGroupIds": [self.security_group], "Subnets": [self.other_subnet]}
+
+
+class HyperPodLab:
+    """The platform of one rehearsal in `folder`, for clusters one after the other."""
+
+    def __init__(self, folder: Path, image: Path) -> None:
+        self.folder = folder
+        self._image = image
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        embedded = self._open.enter_context(EmbeddedAws(account=ACCOUNT, region=REGION))
+        request = Request(
+            name="lab",
+            environment_file="",
+            environment={},
+            policies={},
+            account=ACCOUNT,
+            region=REGION,
+            cloud_only=False,
+            image=str(self._image),
+            port=None,
+            lifetime_seconds=3600,
+        )
+        (self.folder / "openzfs").mkdir()
+        shared = {f"{OPENZFS}:/fsx": self.folder / "openzfs"}
+        self.machines = Machines.start(self.folder, image=self._image, file_systems=shared)
+        self._open.enter_context(self.machines)
+        gateway = embedded_gateway(embedded.endpoint, request)
+        embedded.start(hyperpod(self.machines, embedded, gateway, self.folder))
+        self.aws: Clients = embedded.clients()
+        self.variables = embedded.environment()
+        self._make_role()
+        self.network = self._make_network()
+        self.lustre = self._make_lustre()
+        self.aws.s3.create_bucket(
+            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @property
+    def lustre_storage(self) -> dict[str, Any]:
+        """What a group's InstanceStorageConfigs says to have the Lustre file system."""
+        mount_name = self.lustre["LustreConfiguration"]["MountName"]
+        return {"FsxLustreConfig": {"DnsName": self.lustre["DNSName"], "MountName": mount_name}}
+
+    @property
+    def lustre_source(self) -> str:
+        """What `mount -t lustre` takes."""
+        mount_name = self.lustre["LustreConfiguration"]["MountName"]
+        return f"{self.lustre['DNSName']}@tcp:/{mount_name}"
+
+    def upload(self, prefix: str, files: Mapping[str, str]) -> str:
+        """Put lifecycle scripts into the bucket and return their URI."""
+        for path, content in files.items():
+            self.aws.s3.put_object(Bucket=BUCKET, Key=f"{prefix}/{path}", Body=content.encode())
+        return f"s3://{BUCKET}/{prefix}"
+
+    def secret(self, name: str, **content: str) -> str:
+        """Keep a secret and return its ARN."""
+        manager = self.aws.service("secretsmanager")
+        return str(manager.create_secret(Name=name, SecretString=json.dumps(content))["ARN"])
+
+    def create(self, name: str, groups: list[dict[str, Any]], **more: Any) -> Any:
+        """Create a cluster and return its description once that has ended."""
+        self.aws.sagemaker.create_cluster(
+            ClusterName=name,
+            InstanceGroups=groups,  # type: ignore[arg-type]
+            VpcConfig=self.network.vpc_config,
+            **more,
+        )
+        return self.settled(name)
+
+    def update(self, name: str, groups: list[dict[str, Any]], **more: Any) -> Any:
+        """Change a cluster and return its description once that has ended."""
+        self.aws.sagemaker.update_cluster(ClusterName=name, InstanceGroups=groups, **more)  # type: ignore[arg-type]
+        return self.settled(name)
+
+    def settled(self, name: str) -> Any:
+        """Wait until a cluster is in service, or failed, and describe it."""
+        while True:
+            cluster = self.aws.sagemaker.describe_cluster(ClusterName=name)
+            if cluster["ClusterStatus"] in ENDED:
+                return cluster
+            time.sleep(0.1)
+
+    def delete(self, name: str) -> None:
+        """Delete a cluster and wait until it is gone."""
+        sagemaker = self.aws.sagemaker
+        sagemaker.delete_cluster(ClusterName=name)
+        wait_until(
+            lambda: not sagemaker.list_clusters(NameContains=name)["ClusterSummaries"],
+            "the cluster's end",
+        )
+
+    def nodes(self, name: str, group: str) -> list[Any]:
+        """Describe the nodes of a group, oldest first."""
+        sagemaker = self.aws.sagemaker
+        listed = sagemaker.list_cluster_nodes(ClusterName=name, InstanceGroupNameContains=group)[
+            "ClusterNodeSummaries"
+        ]
+        return [
+            sagemaker.describe_cluster_node(ClusterName=name, NodeId=node["InstanceId"])[
+                "NodeDetails"
+            ]
+            for node in listed
+        ]
+
+    def shell(self, name: str, group: str, *, user: str = "ubuntu") -> Shell:
+        """Return a session on the first node of a group."""
+        return Shell(self.folder, hostname(self.nodes(name, group)[0]), user)
+
+    def output(self, name: str, group: str) -> list[str]:
+        """Return what the scripts of a group's first node printed, from CloudWatch Logs."""
+        cluster_id = self.aws.sagemaker.describe_cluster(ClusterName=name)["ClusterArn"][-12:]
+        instance_id = self.nodes(name, group)[0]["InstanceId"]
+        events = self.aws.logs.get_log_events(
+            logGroupName=f"/aws/sagemaker/Clusters/{name}/{cluster_id}",
+            logStreamName=f"LifecycleConfig/{group}/{instance_id}",
+            startFromHead=True,
+        )["events"]
+        return [event["message"] for event in events]
+
+    def _make_role(self) -> None:
+        """Make the role of all nodes: AWS's policy for them, and secrets."""
+        self.aws.iam.create_role(
+            RoleName="nodes",
+            AssumeRolePolicyDocument=policy(
+                Principal={"Service": "sagemaker.amazonaws.com"}, Action="sts:AssumeRole"
+            ),
+        )
+        self.aws.iam.attach_role_policy(RoleName="nodes", PolicyArn=MANAGED_POLICY)
+        self.aws.iam.put_role_policy(
+            RoleName="nodes",
+            PolicyName="Secrets",
+            PolicyDocument=policy(Action="secretsmanager:GetSecretValue", Resource="*"),
+        )
+
+    def _make_network(self) -> Network:
+        ec2 = self.aws.ec2
+        vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        subnets = [
+            ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=f"{REGION}{zone}")[
+                "Subnet"
+            ]["SubnetId"]
+            for zone, cidr in (("a", "10.0.1.0/24"), ("b", "10.0.2.0/24"))
+        ]
+        group = ec2.create_security_group(GroupName="nodes", Description="nodes", VpcId=vpc)[
+            "GroupId"
+        ]
+        among_themselves = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
+        ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[among_themselves])  # type: ignore[list-item]
+        return Network(group, *subnets)
+
+    def _make_lustre(self) -> Any:
+        return self.aws.fsx.create_file_system(
+            FileSystemType="LUSTRE",
+            StorageCapacity=1200,
+            SubnetIds=[self.network.subnet],
+            SecurityGroupIds=[self.network.security_group],
+            LustreConfiguration={
+                "DeploymentType": "PERSISTENT_2",
+                "PerUnitStorageThroughput": 125,
+            },
+        )["FileSystem"]
+
+
+def group(name: str, node_type: str, count: int = 1, **more: Any) -> dict[str, Any]:
+    """Return an instance group whose place in Slurm the API says; workers are in `cpu`."""
+    slurm: dict[str, Any] = {"NodeType": node_type}
+    if node_type == "Compute":
+        slurm["PartitionNames"] = ["cpu"]
+    return {
+        "InstanceGroupName": name,
+        "InstanceType": "ml.m5.large",
+        "InstanceCount": count,
+        "ExecutionRole": ROLE,
+        "SlurmConfig": slurm,
+        **more,
+    }
+
+
+def policy(**statement: Any) -> str:
+    """Return the document of a policy with one statement, which allows."""
+    return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]})
+
+
+def hostname(node: Any) -> str:
+    """Return the host name of a described node."""
+    return f"ip-{node['PrivatePrimaryIp'].replace('.', '-')}"
+
+
+def runs(shell: Shell, *command: str) -> bool:
+    """Tell whether a command succeeds; a slurmd that reads a new configuration refuses jobs."""
+    try:
+        return bool(shell.run(command))
+    except CommandFailed:
+        return False

@@ -1,0 +1,118 @@
+"""`srun --auto-resume=1`: which steps run again when a node dies, and which do not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmpod.rehearsal.shell import CommandFailed
+from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group, hostname
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.rehearsal.shell import Shell
+
+STEP = """\
+#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=1 --exclusive --partition=cpu --open-mode=append
+#SBATCH --output=/fsx/%j.log
+echo "script starts"
+srun --auto-resume=1 sh -c '
+echo "task $SLURM_PROCID of step $SLURM_STEP_ID on $(hostname)"
+[ -e /fsx/second ] || sleep 3600'
+echo "step ended with $?"
+"""
+"""A step that would run for an hour, unless it finds a sign that it is the second one."""
+
+GPU = STEP.replace("--partition=cpu", "--partition=gpu").replace("--nodes=2", "--nodes=1")
+
+
+@pytest.fixture(scope="module")
+def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+        gpu = group("gpu", "Compute", InstanceType="ml.g5.xlarge")
+        gpu["SlurmConfig"]["PartitionNames"] = ["gpu"]
+        storage: dict[str, Any] = {"InstanceStorageConfigs": [lab.lustre_storage]}
+        groups = [group("head", "Controller"), group("cpu", "Compute", 2), gpu]
+        created = lab.create("demo", [{**item, **storage} for item in groups])
+        assert (created["ClusterStatus"], created.get("FailureMessage")) == ("InService", None)
+        yield lab
+        lab.delete("demo")
+
+
+@pytest.fixture
+def head(lab: HyperPodLab) -> Shell:
+    head = lab.shell("demo", "head")
+    head.run(["sudo", "chmod", "1777", "/fsx"])
+    head.run(["sudo", "rm", "-f", "/fsx/second"])
+    return head
+
+
+def submit(head: Shell, script: str) -> str:
+    return head.run(["sbatch", "--parsable"], stdin=script)
+
+
+def log(head: Shell, job_id: str) -> list[str]:
+    return head.run(["sh", "-c", f"cat /fsx/{job_id}.log 2>/dev/null || true"]).splitlines()
+
+
+def state(head: Shell, job_id: str) -> str:
+    return head.run(["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={job_id}"])
+
+
+def test_a_step_that_lost_a_node_runs_again_in_the_same_job(lab: HyperPodLab, head: Shell) -> None:
+    job_id = submit(head, STEP)
+    wait_until(lambda: len(log(head, job_id)) == 3, "the first step's tasks")
+    first = lab.nodes("demo", "cpu")
+    batch_host = head.run(["squeue", "--noheader", "--format=%B", f"--jobs={job_id}"])
+    (victim,) = [node for node in first if hostname(node) != batch_host]
+    head.run(["touch", "/fsx/second"])
+    lab.machines.power_cut(hostname(victim))
+    wait_until(lambda: state(head, job_id) == "COMPLETED", "the end of the job")
+    lines = log(head, job_id)
+    said = [line.partition(f"JobID: {job_id} ")[2] for line in lines if "[Auto Resume]" in line]
+    assert said == [
+        "StepID: 0 Initiating communication with cluster agent to diagnose health of nodes",
+        f"StepID: 0 Response from cluster agent: JobId={job_id}, ResumeAction=RETRYSTEP",
+        "StepID: 0 Job failed - replacing nodes",
+        "StepID: 0 Nodes are back - restarting the step",
+    ]
+    again = {f"task {task} of step 1" for task in (0, 1)}
+    assert again <= {line.partition(" on ")[0] for line in lines}
+    assert lines.count("script starts") == 1
+    assert lines[-1] == "step ended with 0"
+    now = {hostname(node): node["InstanceId"] for node in lab.nodes("demo", "cpu")}
+    before = {hostname(node): node["InstanceId"] for node in first}
+    assert now.keys() == before.keys()
+    assert {name for name in now if now[name] != before[name]} == {hostname(victim)}
+
+
+def test_a_step_that_fails_by_itself_ends_with_its_status(head: Shell) -> None:
+    job_id = submit(head, STEP.replace("sleep 3600", "exit 3"))
+    wait_until(lambda: state(head, job_id) == "COMPLETED", "the end of the job")
+    lines = log(head, job_id)
+    assert lines[-1] == "step ended with 3"
+    assert "ResumeAction=NONE" in "".join(lines)
+
+
+def test_only_steps_have_the_option(head: Shell) -> None:
+    with pytest.raises(CommandFailed, match="unrecognized option '--auto-resume=1'"):
+        head.run(["sbatch", "--auto-resume=1", "--wrap=hostname"])
+    with pytest.raises(CommandFailed, match="--auto-resume takes 0 or 1"):
+        head.run(["srun", "--auto-resume=yes", "hostname"])
+    assert head.run(["srun", "--auto-resume=0", "--partition=cpu", "hostname"])
+
+
+def test_a_job_on_nodes_with_gpus_starts_from_its_beginning(lab: HyperPodLab, head: Shell) -> None:
+    job_id = submit(head, GPU)
+    wait_until(lambda: len(log(head, job_id)) == 2, "the first step's task")
+    head.run(["touch", "/fsx/second"])
+    lab.machines.power_cut(hostname(lab.nodes("demo", "gpu")[0]))
+    wait_until(lambda: state(head, job_id) == "COMPLETED", "the end of the job")
+    lines = log(head, job_id)
+    assert lines.count("script starts") == 2
+    assert lines[-1] == "step ended with 0"

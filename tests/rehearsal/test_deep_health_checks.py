@@ -1,0 +1,69 @@
+"""Deep health checks: new nodes are kept from jobs until they have passed, or are replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOSES_ITS_GPU_ONCE = """#!/bin/bash
+if mkdir /fsx/lost; then rm /dev/nvidia0; else until [ -e /fsx/go ]; do sleep 0.1; done; fi
+"""
+LOG = "/var/log/aws/clusters/sagemaker-deep-health-check.log"
+
+
+def statuses(lab: HyperPodLab) -> list[str]:
+    """Return the status of each node with GPUs; which instance it is may change at any time."""
+    listed = lab.aws.sagemaker.list_cluster_nodes(
+        ClusterName="checked", InstanceGroupNameContains="gpu"
+    )["ClusterNodeSummaries"]
+    return [node["InstanceStatus"]["Status"] for node in listed]
+
+
+def test_a_node_that_fails_is_replaced_by_one_that_passes(image: Path, tmp_path: Path) -> None:
+    with HyperPodLab(tmp_path, image) as lab:
+        uri = lab.upload("gpu", {"x.sh": LOSES_ITS_GPU_ONCE})
+        storage = [lab.lustre_storage]
+        workers = group(
+            "gpu",
+            "Compute",
+            InstanceType="ml.g5.xlarge",
+            OnStartDeepHealthChecks=["InstanceStress"],
+            InstanceStorageConfigs=storage,
+            LifeCycleConfig={"SourceS3Uri": uri, "OnInitComplete": "x.sh"},
+        )
+        controllers = group("head", "Controller", InstanceStorageConfigs=storage)
+        cluster = lab.create("checked", [controllers, workers])
+        assert (cluster["ClusterStatus"], cluster.get("FailureMessage")) == ("InService", None)
+
+        logs = f"/aws/sagemaker/Clusters/checked/{cluster['ClusterArn'][-12:]}"
+        wait_until(lambda: len(results(lab, logs)) == 1, "the first instance's result")
+        assert "ERROR: 0 GPUs of 1" in results(lab, logs)[0]
+        head = lab.shell("checked", "head", user="root")
+        reserved = head.run(["scontrol", "show", "reservation", "hyperpod-deep-health-check"])
+        assert "State=ACTIVE" in reserved
+        place = head.run(["sinfo", "--all", "--noheader", "--format=%f %R"]).splitlines()
+        assert "SageMakerDeepHealthCheck:InProgress hyperpod-system-maintenance" in place
+
+        head.run(["touch", "/fsx/go"])
+        wait_until(lambda: statuses(lab) == ["Running"], "a node that passes")
+        assert head.run(["srun", "--partition=cpu", "hostname"])
+        assert "No reservations" in head.run(["scontrol", "show", "reservation"])
+        found = lab.shell("checked", "gpu").run(["cat", LOG])
+        assert found.endswith("GpuPci Count check success")
+        assert len(results(lab, logs)) == 2
+
+
+def results(lab: HyperPodLab, logs: str) -> list[str]:
+    """Return the first line of each instance's deep health checks."""
+    streams = lab.aws.logs.describe_log_streams(
+        logGroupName=logs, logStreamNamePrefix="DeepHealthCheckResults/"
+    )["logStreams"]
+    read = lab.aws.logs.get_log_events
+    names = [stream["logStreamName"] for stream in streams]
+    found = [read(logGroupName=logs, logStreamName=name)["events"] for name in names]
+    return [events[0]["message"] for events in found if events]

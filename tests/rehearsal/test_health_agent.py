@@ -1,0 +1,180 @@
+"""Automatic node recovery: nodes that die, and those that administrators want to be repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.shell import CommandFailed
+from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.rehearsal.shell import Shell
+
+JOB = """#!/bin/bash
+#SBATCH --partition=cpu --exclusive --output=/dev/null
+until [ -e ~/end ]; do sleep 0.2; done
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+        storage = [lab.lustre_storage]
+        groups = [group("head", "Controller"), group("cpu", "Compute", 2)]
+        created = lab.create(
+            "demo", [{**item, "InstanceStorageConfigs": storage} for item in groups]
+        )
+        assert (created["ClusterStatus"], created.get("FailureMessage")) == ("InService", None)
+        yield lab
+        lab.delete("demo")
+
+
+@pytest.fixture
+def head(lab: HyperPodLab) -> Shell:
+    head = lab.shell("demo", "head")
+    head.run(["rm", "-f", "/fsx/ubuntu/end"])
+    return head
+
+
+def succeeds(shell: Shell, *command: str) -> bool:
+    """Tell whether a command succeeds on a node that may be off, or on its way there."""
+    try:
+        shell.run(command)
+    except (CommandFailed, MachineFailed):
+        return False
+    return True
+
+
+def instances(lab: HyperPodLab) -> dict[str, str]:
+    """Return the instance id of each worker that runs, by its host name."""
+    listed = lab.aws.sagemaker.list_cluster_nodes(
+        ClusterName="demo", InstanceGroupNameContains="cpu"
+    )["ClusterNodeSummaries"]
+    return {
+        node["PrivateDnsHostname"].partition(".")[0]: node["InstanceId"]
+        for node in listed
+        if node["InstanceStatus"]["Status"] == "Running"
+    }
+
+
+def update(head: Shell, node: str, state: str, reason: str) -> None:
+    head.run(
+        ["sudo", "scontrol", "update", f"nodename={node}", f"state={state}", f"reason={reason}"]
+    )
+
+
+def state(head: Shell, node: str) -> str:
+    return head.run(["sinfo", "--noheader", "--format=%T", "--partition=cpu", f"--nodes={node}"])
+
+
+def wait_for_replacement(lab: HyperPodLab, head: Shell, node: str, before: str) -> None:
+    wait_until(lambda: instances(lab).get(node, before) != before, f"a new {node}")
+    wait_until(lambda: state(head, node) == "idle", f"{node} in service")
+
+
+def submit(head: Shell, *, node: str) -> str:
+    job_id = head.run(["sbatch", "--parsable", f"--nodelist={node}"], stdin=JOB)
+    wait_until(lambda: job_state(head, job_id) == "RUNNING", "the job")
+    return job_id
+
+
+def job_state(head: Shell, job_id: str) -> str:
+    return head.run(["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={job_id}"])
+
+
+def records(head: Shell, job_id: str) -> list[str]:
+    """Return how each run of a job ended, from Slurm's job records."""
+    which = ("--noheader", "--parsable2", "--duplicates", "--allocations", "--format=State")
+    return head.run(["sacct", *which, f"--jobs={job_id}"]).splitlines()
+
+
+def test_a_dead_node_is_replaced_and_its_job_starts_again(lab: HyperPodLab, head: Shell) -> None:
+    node, before = next(iter(instances(lab).items()))
+    job_id = submit(head, node=node)
+    lab.machines.power_cut(node)
+    wait_until(lambda: instances(lab).get(node, before) != before, "the replacement")
+    wait_until(lambda: job_state(head, job_id) == "RUNNING", "the second run", seconds=180)
+    head.run(["touch", "/fsx/ubuntu/end"])
+    wait_until(lambda: job_state(head, job_id) == "COMPLETED", "the job's end")
+    wait_until(lambda: records(head, job_id) == ["NODE_FAIL", "COMPLETED"], "its records")
+    cluster_id = lab.aws.sagemaker.describe_cluster(ClusterName="demo")["ClusterArn"][-12:]
+    (finding,) = lab.aws.logs.get_log_events(
+        logGroupName=f"/aws/sagemaker/Clusters/demo/{cluster_id}",
+        logStreamName=f"SagemakerHealthMonitoringAgent/cpu/{before}",
+    )["events"]
+    assert "HealthMonitoringAgentDetectionEvent" in finding["message"]
+
+
+def test_a_failing_node_is_replaced_when_its_job_has_ended(lab: HyperPodLab, head: Shell) -> None:
+    (node, before), (other, other_before) = instances(lab).items()
+    job_id = submit(head, node=node)
+    update(head, node, "fail", "Action:Replace")
+    update(head, other, "fail", "Action:Replace")
+    wait_for_replacement(lab, head, other, other_before)
+    assert (instances(lab)[node], job_state(head, job_id)) == (before, "RUNNING")
+    head.run(["touch", "/fsx/ubuntu/end"])
+    wait_for_replacement(lab, head, node, before)
+    assert records(head, job_id) == ["COMPLETED"]
+
+
+def test_a_node_that_is_set_down_is_replaced_at_once(lab: HyperPodLab, head: Shell) -> None:
+    node, before = next(iter(instances(lab).items()))
+    job_id = submit(head, node=node)
+    update(head, node, "down", "Action:Replace")
+    wait_until(lambda: instances(lab).get(node, before) != before, "the replacement")
+    wait_until(lambda: job_state(head, job_id) == "RUNNING", "the second run", seconds=180)
+    head.run(["touch", "/fsx/ubuntu/end"])
+    wait_until(lambda: job_state(head, job_id) == "COMPLETED", "the job's end")
+
+
+def test_a_reboot_keeps_the_instance_and_its_disk(lab: HyperPodLab, head: Shell) -> None:
+    node, before = next(iter(instances(lab).items()))
+    worker = lab.shell("demo", "cpu", user="root")
+    worker.run(["touch", "/etc/kept", "/run/lost"])
+    update(head, node, "fail", "Action:Reboot")
+    wait_for_a_boot(head, worker, node)
+    assert run_on(head, node, "ls", "/etc/kept") == "/etc/kept"
+    assert run_on(head, node, "mountpoint", "/fsx") == "/fsx is a mountpoint"
+    assert instances(lab)[node] == before
+
+
+def test_a_node_that_reboots_itself_comes_back(lab: HyperPodLab, head: Shell) -> None:
+    node = next(iter(instances(lab)))
+    worker = lab.shell("demo", "cpu", user="root")
+    worker.run(["touch", "/run/lost"])
+    succeeds(worker, "systemctl", "reboot")
+    wait_for_a_boot(head, worker, node)
+    assert run_on(head, node, "mountpoint", "/fsx") == "/fsx is a mountpoint"
+
+
+def wait_for_a_boot(head: Shell, worker: Shell, node: str) -> None:
+    is_new = ("test", "!", "-e", "/run/lost")
+    wait_until(lambda: succeeds(worker, *is_new), "the reboot", seconds=240)
+    wait_until(lambda: state(head, node) == "idle", "the node after its reboot", seconds=120)
+
+
+def run_on(head: Shell, node: str, *command: str) -> str:
+    return head.run(["srun", f"--nodelist={node}", "--partition=cpu", *command])
+
+
+def test_a_reason_that_is_not_exact_is_no_request(lab: HyperPodLab, head: Shell) -> None:
+    (node, before), (other, other_before) = instances(lab).items()
+    update(head, node, "fail", "action:replace")
+    update(head, other, "fail", "Action:Replace")
+    wait_for_replacement(lab, head, other, other_before)
+    assert (instances(lab)[node], state(head, node)) == (before, "fail")
+    head.run(["sudo", "scontrol", "update", f"nodename={node}", "state=resume"])
+
+
+def test_slurmd_on_the_controller_deletes_slurm_conf(head: Shell) -> None:
+    """Without our scripts; with them it is refused: test_lifecycle_bundles."""
+    head.run(["sudo", "systemctl", "start", "--no-block", "slurmd"])
+    there = ["sh", "-c", "ls /opt/slurm/etc"]
+    wait_until(lambda: "slurm.conf" not in head.run(there).split(), "the end of slurm.conf")

@@ -1,0 +1,243 @@
+"""The scripts of live nodes once more: as commands of a user, and after they were killed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.model.loader import load
+from slurmpod.rehearsal.cloud.isolation import isolated_environment
+from slurmpod.rehearsal.session_plugin import variables
+from slurmpod.rendering import lustre_placeholders, render_bundle
+from slurmpod.rules.check import judge
+from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
+from tests.rehearsal.test_lifecycle_bundles import customer_group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.rehearsal.shell import Shell
+
+YAML = """
+name: runs
+account: "123456789012"
+region: us-west-2
+network: {zone: us-west-2a}
+storage: {lustre: {}}
+lifecycle: {hooks: {worker: {before: before.sh, after: after.sh}}}
+cluster:
+  groups:
+    - {name: head, role: controller, instance_type: ml.m5.large}
+    - {name: cpu, role: worker, instance_type: ml.m5.large, partition: cpu}
+"""
+BEFORE = "#!/bin/bash\necho before $SLURMPOD_ROLE $SLURMPOD_NODE_NAME\ndate > /root/hooked\n"
+AFTER = "#!/usr/bin/env python3\nprint(open('/etc/hostname').read())\n"
+NOT_OURS = "/root/hooked /var/log/provision"
+"""What a repeated run changes: what the user's script writes, and its own log and report."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A cluster that is in service, and the commands of a user beside it."""
+
+    lab: HyperPodLab
+    file: Path
+
+    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        isolated = isolated_environment(os.environ, self.lab.variables)
+        command = "from slurmpod.cli.main import main; main()"
+        return subprocess.run(
+            [sys.executable, "-P", "-c", command, *arguments],
+            env={**isolated, **variables(self.lab.folder), "COLUMNS": "100", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def again(self, group: str, *options: str) -> tuple[int, dict[str, str]]:
+        """Run the scripts again on a group of one node; return the exit code, states by step."""
+        ended = self.slurmpod(
+            "lifecycle", "run", str(self.file), "--group", group, "--json", *options
+        )
+        (report,) = json.loads(ended.stdout or "[{}]")
+        assert report, ended.stderr
+        return ended.returncode, {each["name"]: each["state"] for each in report["steps"]}
+
+    def on(self, group: str) -> Shell:
+        return self.lab.shell("runs", group, user="root")
+
+
+@pytest.fixture(scope="module")
+def runs(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "before.sh").write_text(BEFORE)
+    (folder / "after.sh").write_text(AFTER)
+    (folder / "runs.yaml").write_text(YAML)
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+        uri = upload(lab, folder / "runs.yaml")
+        groups = [customer_group(name, uri) for name in ("head", "cpu")]
+        cluster = lab.create("runs", groups)
+        assert cluster["ClusterStatus"] == "InService", lab.output("runs", "cpu")
+        yield Runs(lab, folder / "runs.yaml")
+
+
+def upload(lab: HyperPodLab, file: Path) -> str:
+    """Upload the bundle of an environment as a deployment would."""
+    resolved = judge(load(file)).resolved
+    assert resolved
+    bundle = render_bundle(resolved)
+    assert bundle
+    placeholders = lustre_placeholders("lustre")
+    files = {path: content.decode() for path, content in bundle.files.items()}
+    for path in bundle.deploy_time_files:
+        for placeholder, value in (
+            (placeholders.dns_name, lab.lustre["DNSName"]),
+            (placeholders.mount_name, lab.lustre["LustreConfiguration"]["MountName"]),
+        ):
+            files[path] = files[path].replace(placeholder, value)
+    return lab.upload(bundle.prefix, files)
+
+
+def test_the_report_shows_every_node_and_what_took_longest(runs: Runs) -> None:
+    shown = runs.slurmpod("lifecycle", "report", str(runs.file))
+    assert shown.returncode == 0, shown.stderr
+    assert "mount_fsx" in shown.stdout
+    assert "slowest: ip-" in shown.stdout
+    reports = json.loads(runs.slurmpod("lifecycle", "report", str(runs.file), "--json").stdout)
+    assert {report["group"]: report["succeeded"] for report in reports} == {
+        "head": True,
+        "cpu": True,
+    }
+
+
+def test_a_copy_of_the_report_is_on_shared_storage(runs: Runs) -> None:
+    node = hostname(runs.lab.nodes("runs", "cpu")[0])
+    report = runs.on("head").run(["cat", f"/fsx/.slurmpod/reports/{node}.json"])
+    assert json.loads(report)["node"]["name"] == node
+
+
+def test_hooks_ran_and_are_in_the_log(runs: Runs) -> None:
+    node = hostname(runs.lab.nodes("runs", "cpu")[0])
+    log = "\n".join(runs.lab.output("runs", "cpu"))
+    assert f"hook_before: before worker {node}" in log
+    assert f"hook_after: {node}" in log
+
+
+def test_a_dry_run_changes_nothing(runs: Runs) -> None:
+    before = tree(runs.on("cpu"))
+    code, states = runs.again("cpu", "--dry-run")
+    assert code == 0
+    assert {name for name, state in states.items() if state != "already done"} == {
+        "identify",
+        "hook_before",
+        "hook_after",
+        "self_check",
+    }
+    assert tree(runs.on("cpu")) == before
+
+
+def test_a_second_run_finds_everything_done(runs: Runs) -> None:
+    before = tree(runs.on("head"))
+    code, states = runs.again("head", "--yes")
+    assert code == 0
+    changed = {step for step, state in states.items() if state != "already done"}
+    assert changed == {"identify", "self_check"}
+    assert tree(runs.on("head")) == before
+
+
+def test_runs_that_were_killed_are_made_good_by_the_next(runs: Runs) -> None:
+    node = runs.on("cpu")
+    before = tree(node)
+    node.run(["sh", "-c", UNDO])
+    for boundary in ("identify", "hook_before", "mount_fsx", "bar_daemons"):
+        node.run(["sh", "-c", KILLED.format(boundary=boundary)])
+    code, states = runs.again("cpu", "--yes")
+    assert code == 0
+    assert states["slurmd"] == "done"
+    assert tree(node) == before
+    assert node.run(["systemctl", "is-active", "slurmd", "munge"]) == "active\nactive"
+
+
+UNDO = """
+systemctl stop slurmd
+rm -r /etc/systemd/system/slurmd.service.d/slurmpod.conf
+systemctl daemon-reload
+umount /fsx
+"""
+KILLED = """
+cd /tmp/sagemaker-lab/lifecycle/*/ || exit 1
+export SAGEMAKER_RESOURCE_CONFIG_PATH=/opt/ml/config/resource_config.json PYTHONUNBUFFERED=1
+python3 -m slurmpod_lifecycle /tmp/report.json > /tmp/killed.log 2>&1 &
+until grep -q " {boundary}: .*done" /tmp/killed.log; do kill -0 $! || exit 1; done
+kill -KILL $!
+rm -f /tmp/killed.log /tmp/report.json
+"""
+
+
+def tree(node: Shell) -> str:
+    """Return checksums of what steps can write on a node, but for what changes by itself."""
+    folders = "/etc /usr/local /opt/slurm/etc /var/log/provision /root"
+    prune = " -o ".join(f"-path {path}" for path in NOT_OURS.split())
+    find = f"find {folders} \\( {prune} \\) -prune -o -type f -print0"
+    return node.run(["sh", "-c", f"{find} | sort -z | xargs -0 sha256sum"])
+
+
+def test_a_mirrored_package_is_installed_and_a_changed_one_never(runs: Runs) -> None:
+    node = runs.on("cpu")
+    package = base64.b64decode(node.run(["sh", "-c", PACKAGE]))
+    right, wrong = hashlib.sha256(package).hexdigest(), "ab" * 32
+    for name in (right, wrong):
+        key = f"lifecycle/artefacts/{name}/mirrored.deb"
+        runs.lab.aws.s3.put_object(Bucket=BUCKET, Key=key, Body=package)
+    assert "has the SHA-256" in node.run(["sh", "-c", INSTALLATION, "sh", wrong])
+    assert not node.run(["sh", "-c", "dpkg-query --show mirrored || true"])
+    assert node.run(["sh", "-c", INSTALLATION, "sh", right]) == "True"
+    assert node.run(["mirrored"]) == "from the mirror"
+
+
+PACKAGE = """
+cd $(mktemp -d) && mkdir -p mirrored/DEBIAN mirrored/usr/bin
+cat > mirrored/DEBIAN/control <<END
+Package: mirrored
+Version: 1
+Architecture: all
+Maintainer: nobody
+Description: a package
+END
+printf '#!/bin/sh\\necho from the mirror\\n' > mirrored/usr/bin/mirrored
+chmod 755 mirrored/usr/bin/mirrored
+dpkg-deb --build mirrored >&2 && base64 mirrored.deb
+"""
+INSTALLATION = """
+cd /tmp/sagemaker-lab/lifecycle/*/ && python3 - $1 <<END
+import sys
+from dataclasses import replace
+from slurmpod_lifecycle.artefacts import install_artefact
+from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.node_options import Artefact
+from slurmpod_lifecycle.resource_config import Instance
+from slurmpod_lifecycle.settings import SETTINGS, Role, load_settings
+
+mirror = f"s3://sagemaker-lab/lifecycle/artefacts/{sys.argv[1]}/mirrored.deb"
+artefact = Artefact("enroot", "x86_64", "https://127.0.0.1:1/a.deb", sys.argv[1], mirror)
+settings = load_settings(SETTINGS)
+settings = replace(settings, node=replace(settings.node, artefacts=(artefact,)))
+instance = Instance("cpu", "cpu-1", "i-0", "10.0.0.1")
+try:
+    print(install_artefact(Node(settings, Machine(), instance, Role.WORKER, ""), "enroot"))
+except StepFailed as error:
+    print(error)
+END
+"""

@@ -1,0 +1,186 @@
+"""Metrics of real nodes: real exporters and agents, and a real Prometheus that gets them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.httpsession import URLLib3Session
+
+from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.metrics.panel import Subject
+from tests.rehearsal.conftest import make_workplace, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.rehearsal.conftest import Workplace
+
+ENVIRONMENT = """\
+name: metrics
+account: "123456789012"
+region: us-west-2
+network:
+  zone: us-west-2b
+cluster:
+  groups:
+    - {name: controller, role: controller, instance_type: ml.m5.large}
+    - {name: workers, role: worker, instance_type: ml.g5.12xlarge, count: 2, partition: gpu}
+monitoring:
+  notify:
+    critical: {emails: [oncall@example.com]}
+    warning: {emails: [platform@example.com]}
+  prometheus: {scrape_seconds: 10}
+"""
+ON_EVERY_NODE = (Subject.EVERY_NODE, Subject.CONTROLLER)
+WINDOW = "1m"
+SERVICES = ("slurmpod-exporter", "slurmpod-node-exporter", "slurmpod-metrics-agent")
+
+
+class Metrics:
+    """A rehearsal that was left up, its nodes, and the workspace to which they send."""
+
+    def __init__(self, workplace: Workplace, shown: dict[str, Any]) -> None:
+        self._workplace = workplace
+        lines = workplace.run("rehearsal", "env").stdout.splitlines()
+        assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
+        self._variables = {name: value.strip("'") for name, value in assigned}
+        self.nodes = {
+            f"ip-{node['private_ip'].replace('.', '-')}": node["group"] for node in shown["nodes"]
+        }
+        configuration = json.loads(self.on(self.controller, "cat /etc/slurmpod/prometheus.yml"))
+        self.remote_write_url = configuration["remote_write"][0]["url"]
+        self.workspace_id = self.remote_write_url.split("/")[4]
+
+    @property
+    def controller(self) -> str:
+        return next(name for name, group in self.nodes.items() if group == "controller")
+
+    def on(self, node: str, command: str) -> str:
+        options = (
+            node,
+            "--user",
+            "root",
+            "--",
+            "sh",
+            "-c",
+            f"PATH=/opt/slurm/bin:$PATH; {command}",
+        )
+        result = self._workplace.run("rehearsal", "shell", *options)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.strip()
+
+    def url(self, query: str, workspace_id: str = "") -> str:
+        path = f"/workspaces/{workspace_id or self.workspace_id}/api/v1/query"
+        return f"{self._variables['AWS_ENDPOINT_URL']}{path}?{urlencode({'query': query})}"
+
+    def query(self, query: str) -> list[dict[str, Any]]:
+        """Ask as Grafana does: signed for the service."""
+        key = self._variables["AWS_ACCESS_KEY_ID"], self._variables["AWS_SECRET_ACCESS_KEY"]
+        request = AWSRequest("GET", self.url(query))
+        SigV4Auth(Credentials(*key), "aps", "us-west-2").add_auth(request)
+        answer = URLLib3Session().send(request.prepare())
+        assert answer.status_code == 200, answer.text
+        result: list[dict[str, Any]] = json.loads(answer.text)["data"]["result"]
+        return result
+
+    def labels(self, query: str, label: str) -> set[str]:
+        return {series["metric"].get(label, "") for series in self.query(query)}
+
+
+@pytest.fixture(scope="module")
+def metrics(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
+    folder = tmp_path_factory.mktemp("metrics")
+    (folder / "metrics.yaml").write_text(ENVIRONMENT)
+    workplace = make_workplace(folder)
+    result = workplace.run("rehearse", str(folder / "metrics.yaml"), "--keep", "--json")
+    assert result.returncode == 0, result.stderr
+    yield Metrics(workplace, json.loads(result.stdout))
+    assert workplace.run("rehearsal", "down").returncode == 0
+
+
+def test_every_node_sends_and_says_whose_it_is(metrics: Metrics) -> None:
+    wait_until(lambda: metrics.labels("up", "node") == metrics.nodes.keys(), "all nodes' metrics")
+    for series in metrics.query("up"):
+        of_node = series["metric"]
+        assert series["value"][1] == "1"
+        assert of_node["group"] == metrics.nodes[of_node["node"]]
+        assert of_node["cluster"] == "metrics"
+        assert of_node["instance_id"].startswith("i-")
+
+
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda dashboard: dashboard.uid)
+def test_panels_that_need_no_special_hardware_show_something(
+    dashboard: Any, metrics: Metrics
+) -> None:
+    for panel in dashboard.panels:
+        if panel.subject not in ON_EVERY_NODE or panel.may_be_empty:
+            continue
+        for query in panel.queries:
+            asked = query.expression.replace("$__rate_interval", WINDOW).replace("$node", ".*")
+            wait_until(lambda: bool(metrics.query(asked)), f"{panel.title}: {asked}")  # noqa: B023
+
+
+def test_gpus_that_slurm_knows_are_told(metrics: Metrics) -> None:
+    wait_until(
+        lambda: [each["value"][1] for each in metrics.query('slurm:gpus:sum{use="all"}')] == ["8"],
+        "eight GPUs",
+    )
+
+
+def test_jobs_that_wait_are_told_with_their_reason(metrics: Metrics) -> None:
+    metrics.on(metrics.controller, "cd /tmp; sbatch --hold --partition=gpu --wrap=true")
+    wait_until(
+        lambda: "JobHeldUser" in metrics.labels("slurmpod_slurm_pending_jobs", "reason"),
+        "the job that is held",
+    )
+    assert metrics.query('slurmpod_slurm_jobs{partition="gpu",state="pending"}')
+
+
+def test_a_drained_node_begins_to_be_an_alert(metrics: Metrics) -> None:
+    worker = next(name for name, group in metrics.nodes.items() if group == "workers")
+    metrics.on(metrics.controller, f"scontrol update nodename={worker} state=drain reason=test")
+    drained = 'ALERTS{alertname="NodeDrained",alertstate="pending"}'
+    wait_until(lambda: metrics.labels(drained, "node") == {worker}, "the alert")
+    metrics.on(metrics.controller, f"scontrol update nodename={worker} state=resume")
+    wait_until(lambda: metrics.labels(drained, "node") == set(), "its end")
+
+
+def test_only_what_is_used_is_sent(metrics: Metrics) -> None:
+    sent = metrics.labels('count by (__name__) ({__name__=~"node_.+"})', "__name__")
+    assert "node_memory_MemAvailable_bytes" in sent
+    assert "node_memory_Active_bytes" not in sent
+    assert metrics.labels("node_cpu_seconds_total", "mode") == {"idle"}
+
+
+def test_nothing_of_it_is_open_to_other_nodes(metrics: Metrics) -> None:
+    listening = metrics.on(metrics.controller, "ss -Hltnp | grep -E 'prometheus'")
+    addresses = [line.split()[3] for line in listening.splitlines()]
+    assert len(addresses) == 2
+    assert all(address.startswith("127.0.0.1:") for address in addresses)
+
+
+def test_services_come_back_whatever_ends_them(metrics: Metrics) -> None:
+    for service in SERVICES:
+        metrics.on(metrics.controller, f"systemctl kill --signal=KILL {service}")
+    running = f"systemctl is-active {' '.join(SERVICES)} || true"
+    wait_until(
+        lambda: metrics.on(metrics.controller, running).split() == ["active"] * 3, "the services"
+    )
+
+
+def test_a_second_run_of_the_scripts_changes_nothing(metrics: Metrics) -> None:
+    again = "cd /tmp/sagemaker-*/lifecycle/* && ./on_create.sh"
+    assert re.search(r"metrics: already done", metrics.on(metrics.controller, again))
+
+
+def test_who_does_not_sign_gets_nothing(metrics: Metrics) -> None:
+    answer = URLLib3Session().send(AWSRequest("GET", metrics.url("up")).prepare())
+    assert answer.status_code == 403

@@ -1,0 +1,247 @@
+"""Health checks, SSH, containers and a broken topology, on real nodes with a real Slurm.
+
+The image has pam_slurm_adopt. pyxis is a plugin with the same name and option, which does nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.rehearsal.nodes.image import bake
+from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
+from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.rehearsal.shell import Shell
+
+ENVIRONMENT = """
+name: steps
+account: "123456789012"
+region: us-west-2
+network: {{zone: us-west-2a}}
+cluster:
+  groups:
+    - {{name: head, role: controller, instance_type: ml.m5.large}}
+    - {{name: gpu, role: worker, instance_type: ml.g5.12xlarge, partition: gpu, count: 2}}
+slurm:
+  settings: {{Prolog: /usr/bin/true}}
+lifecycle: {{health_checks: true, containers: true}}
+access:
+  ssh_between_nodes: true
+  ssh_needs_job: true
+  users:
+    - {{name: alice, uid: 20001, ssh_keys: ["{key}"]}}
+    - {{name: root2, uid: 20002, ssh_keys: ["{key}"], admin: true}}
+"""
+ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # where HyperPod puts the scripts
+HANG = r"""
+mv /usr/bin/dd /usr/bin/dd.kept
+printf '#!/bin/sh\nexec sleep infinity\n' >/usr/bin/dd
+chmod 755 /usr/bin/dd
+"""
+"""A write by the checks waits for ever, as on storage that does not answer."""
+
+IMAGE_WITH_CONTAINERS = r"""
+mkdir -p /usr/local/lib/slurm /etc/enroot
+printf '#!/bin/sh\n' >/usr/bin/enroot
+printf '#!/bin/sh\n' >/usr/bin/docker
+chmod 755 /usr/bin/enroot /usr/bin/docker
+cat >/etc/systemd/system/docker.service <<'END'
+[Service]
+ExecStart=/usr/bin/sleep infinity
+[Install]
+WantedBy=multi-user.target
+END
+cat >/tmp/pyxis.c <<'END' # the image's tools make a plugin for the image's Slurm
+#include <slurm/spank.h>
+SPANK_PLUGIN(pyxis, 1)
+static int take(int value, const char *argument, int remote) { return 0; }
+static struct spank_option image = {"container-image", "IMAGE", "the image", 1, 0, take};
+int slurm_spank_init(spank_t spank, int count, char **arguments)
+{
+    return spank_option_register(spank, &image);
+}
+END
+library=/usr/local/lib/slurm/spank_pyxis.so
+[ -e $library ] ||
+    { tcc -shared -o $library /tmp/pyxis.c && patchelf --clear-execstack $library; }
+"""
+"""What makes a node of the rehearsal one whose image has Docker, enroot and pyxis."""
+
+
+class Cluster:
+    """A controller and two workers."""
+
+    def __init__(self, lab: HyperPodLab, key: str) -> None:
+        self._key = key
+        self.head = lab.shell("steps", "head", user="root")
+        names = sorted(hostname(node) for node in lab.nodes("steps", "gpu"))
+        self.workers = [type(self.head)(lab.folder, name, "root") for name in names]
+        self.names = names
+
+    def run(self, shell: Shell, command: str) -> str:
+        return shell.run(["sh", "-c", f"PATH=/opt/slurm/bin:$PATH; {command} 2>&1 || :"]).strip()
+
+    def state(self, name: str) -> str:
+        return self.run(self.head, f"sinfo --noheader --nodes {name} --format '%T|%E' | head -n 1")
+
+    def submit(self, options: str, script: str, user: str = "root") -> str:
+        submitted = f"cd /tmp; sbatch --parsable {options} --wrap '{script}'"
+        return self.run(self.head, f'runuser -u {user} -- sh -c "{submitted}"')
+
+    def job(self, number: str) -> str:
+        words = self.run(self.head, f"scontrol --oneliner show job {number}").split()
+        shown = dict(word.split("=", 1) for word in words if "=" in word)
+        return f"{shown['JobState']} {shown['Reason']}"
+
+    def comes_in(self, user: str, name: str) -> str:
+        """Go to a worker from the controller as a user with the key of the environment."""
+        self.head.run(["install", "-m", "600", "/dev/stdin", "/root/key"], stdin=self._key)
+        options = "-i /root/key -o BatchMode=yes"
+        return self.run(self.head, f"ssh {options} {user}@{name} id -un")
+
+
+@pytest.fixture(scope="module")
+def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    assert image  # machines can be made here
+    folder = tmp_path_factory.mktemp("steps")
+    key = folder / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    public = key.with_suffix(".pub").read_text().strip()
+    (folder / "lab").mkdir()
+    with HyperPodLab(folder / "lab", bake(print, "libpam-slurm-adopt")) as lab:
+        text = ENVIRONMENT.format(key=public)
+        uri = upload(lab, text, on_create=IMAGE_WITH_CONTAINERS)
+        workers = {**customer_group("gpu", uri, 2), "InstanceType": "ml.g5.12xlarge"}
+        created = lab.create("steps", [customer_group("head", uri), workers])
+        assert created.get("FailureMessage") is None
+        yield Cluster(lab, key.read_text())
+
+
+class TestHealthChecks:
+    def test_a_bad_worker_drains_itself_and_its_job_waits_for_another(
+        self, cluster: Cluster
+    ) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        worker.run(["rm", "/dev/nvidia3"])
+        job = cluster.submit(f"--nodelist {name}", "hostname")
+        wait_until(lambda: "drained" in cluster.state(name), "the drain")
+        assert cluster.state(name) == "drained|slurmpod: 3 of 4 accelerators"
+        wait_until(lambda: cluster.job(job) == "PENDING BeginTime", "a job that is not held")
+        cluster.run(cluster.head, f"scancel {job}")
+        assert cluster.state(cluster.names[1]).startswith("idle|")
+        assert cluster.run(cluster.head, "srun hostname") == cluster.names[1]
+
+    def test_it_takes_jobs_again_when_it_is_good_and_was_drained_by_itself(
+        self, cluster: Cluster
+    ) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        resume = "slurmpod-health --resume | sed -n 's/ \\+/ /g; 1p; $p'"
+        assert "3 of 4 accelerators" in cluster.run(worker, resume)
+        assert cluster.state(name).startswith("drained")
+        worker.run(["mknod", "/dev/nvidia3", "c", "1", "3"])
+        assert cluster.run(worker, resume).endswith(f"{name} takes jobs again")
+        wait_until(lambda: cluster.state(name).startswith("idle|"), "the resumed node")
+        change = f"scontrol update nodename={name}"
+        cluster.run(cluster.head, f"{change} state=drain reason=mine")
+        assert "takes jobs again" not in cluster.run(worker, resume)
+        wait_until(lambda: cluster.state(name) == "drained|mine", "the drain by hand")
+        cluster.run(cluster.head, f"{change} state=resume")
+        wait_until(lambda: cluster.state(name).startswith("idle|"), "the node")
+
+    def test_shared_storage_that_hangs_is_reported_and_drains_nobody(
+        self, cluster: Cluster
+    ) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        worker.run(["sh", "-c", HANG])
+        try:
+            assert cluster.run(cluster.head, f"srun -w {name} hostname") == name
+        finally:
+            worker.run(["mv", "/usr/bin/dd.kept", "/usr/bin/dd"])
+        said = cluster.run(worker, "journalctl --quiet -t slurmpod-health -o cat")
+        assert "shared /fsx is reported: /fsx cannot be written: no answer within 2 s" in said
+        assert not cluster.state(name).startswith("drain")
+
+    def test_a_shared_folder_that_is_not_mounted_is_the_nodes_own_fault(
+        self, cluster: Cluster
+    ) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        unmount = "umount /fsx && echo gone"  # not while checks after an earlier job are in there
+        wait_until(lambda: cluster.run(worker, unmount) == "gone", "the end of the mount")
+        cluster.submit(f"--nodelist {name}", "hostname")
+        wait_until(lambda: "drained" in cluster.state(name), "the drain")
+        assert cluster.state(name) == "drained|slurmpod: /fsx is not mounted"
+        cluster.run(cluster.head, "scancel --user root")
+        cluster.run(worker, "mount /fsx; slurmpod-health --resume")
+        wait_until(lambda: cluster.state(name).startswith("idle|"), "the resumed node")
+
+    def test_the_users_own_prolog_stays(self, cluster: Cluster) -> None:
+        shown = cluster.run(cluster.head, "scontrol show config | grep '^Prolog.*=' | tr -d ' '")
+        assert {"Prolog[0]=/usr/bin/true", "Prolog[1]=slurmpod-prolog"} <= set(shown.splitlines())
+
+
+class TestSsh:
+    def test_the_images_user_goes_everywhere_and_is_asked_nothing(self, cluster: Cluster) -> None:
+        first, second = cluster.names
+        as_ubuntu = "runuser -u ubuntu -- ssh -o BatchMode=yes"
+        assert cluster.run(cluster.head, f"{as_ubuntu} {first} hostname") == first
+        assert cluster.run(cluster.workers[0], f"{as_ubuntu} {second} hostname") == second
+
+    def test_a_replaced_nodes_new_host_key_is_known_at_once(self, cluster: Cluster) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        cluster.run(worker, "rm /etc/ssh/ssh_host_*; ssh-keygen -A; systemctl restart ssh")
+        as_ubuntu = f"runuser -u ubuntu -- ssh -o BatchMode=yes {name} hostname"
+        assert "Host key verification failed" in cluster.run(cluster.head, as_ubuntu)
+        assert "OK: worker" in cluster.run(worker, ENTRY).splitlines()[-1]
+        assert cluster.run(cluster.head, as_ubuntu) == name
+
+    def test_users_need_a_job_and_administrators_do_not(self, cluster: Cluster) -> None:
+        name = cluster.names[0]
+        assert "you have no active jobs on this node" in cluster.comes_in("alice", name)
+        assert cluster.comes_in("root2", name) == "root2"
+        job = cluster.submit(f"--nodelist {name}", "sleep 60", user="alice")
+        wait_until(lambda: cluster.comes_in("alice", name) == "alice", "the job's own step")
+        cluster.run(cluster.head, f"scancel {job}")
+        wait_until(lambda: "no active jobs" in cluster.comes_in("alice", name), "the closed door")
+
+
+class TestContainers:
+    def test_every_node_knows_the_option_once(self, cluster: Cluster) -> None:
+        for shell in (cluster.head, *cluster.workers):
+            assert cluster.run(shell, "srun --help | grep -c container-image") == "1"
+        ran = cluster.run(cluster.head, "srun --nodes 2 --container-image=x true")
+        assert ran == ""
+
+
+class TestTopology:
+    """Last: it starts slurmctld again."""
+
+    NAMED = "TopologyPlugin=topology/tree"
+
+    def plugin(self, cluster: Cluster) -> str:
+        restart = "systemctl restart slurmctld"
+        ask = "scontrol show config | sed -n 's,^TopologyPlugin *= ,,p'"
+        cluster.run(cluster.head, restart)
+        wait_until(lambda: " is UP" in cluster.run(cluster.head, "scontrol ping"), "slurmctld")
+        return cluster.run(cluster.head, ask)
+
+    def test_a_plugin_without_a_description_is_left_out_until_there_is_one(
+        self, cluster: Cluster
+    ) -> None:
+        etc = "/opt/slurm/etc"
+        cluster.run(cluster.head, f"echo {self.NAMED} >>{etc}/slurm.conf; : >{etc}/topology.conf")
+        assert self.plugin(cluster) != "topology/tree"
+        hosts = "srun --nodes 2 hostname | sort | paste -s -d ' '"
+        wait_until(
+            lambda: cluster.run(cluster.head, hosts) == " ".join(cluster.names), "a job on both"
+        )
+        nodes = ",".join(cluster.names)
+        cluster.run(cluster.head, f"echo SwitchName=s0 Nodes={nodes} >{etc}/topology.conf")
+        assert self.plugin(cluster) == "topology/tree"

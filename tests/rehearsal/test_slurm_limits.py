@@ -1,0 +1,187 @@
+"""Limits, QOS, accounts and settings of an environment, on the real Slurm of a rehearsal."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.rehearsal.conftest import make_workplace, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.rehearsal.conftest import Workplace
+
+ENVIRONMENT = """\
+name: limits
+account: "123456789012"
+region: us-west-2
+network:
+  zone: us-west-2b
+cluster:
+  groups:
+    - {name: controller, role: controller, instance_type: ml.m5.large}
+    - {name: workers, role: worker, instance_type: ml.g5.12xlarge, count: 2, partition: cpu}
+slurm:
+  partitions:
+    - {name: cpu, max_time: 1-00:00:00, default_time: "01:00:00", allowed_qos: [normal, high]}
+    - {name: dev, max_time: "00:30:00", max_nodes: 1, allowed_accounts: [research]}
+  qos:
+    - name: high
+      priority: 10
+      max_time: "26:00:30"
+      max_resources_per_job: {node: 1, gres/gpu: 4}
+      preempts: [low]
+    - {name: low, total_resources: {mem: 2048}}
+  accounts:
+    - {name: nlp, parent: research, shares: 3}
+    - {name: research, description: Basic research, qos: [normal, high, low], shares: 10}
+  fair_share: {half_life_days: 3}
+  settings: {SlurmdTimeout: 120, SchedulerParameters: bf_continue}
+"""
+LIMITS_OF_CPU = {"MaxTime": "1-00:00:00", "DefaultTime": "01:00:00", "AllowQos": "normal,high"}
+
+WAIT_FOR_A_REASON = """
+for _ in $(seq 100); do
+    set -- $(squeue --noheader --jobs {job} --format '%T %r')
+    [ "$*" = "PENDING None" ] || break
+    sleep 0.1
+done
+echo "$2"
+"""
+"""A job that waits has the reason None until the scheduler has looked at it."""
+
+
+class Cluster:
+    """A rehearsal that was left up, seen from its controller."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        self._workplace = workplace
+
+    def root(self, command: str) -> str:
+        path = "PATH=/opt/slurm/bin:$PATH"
+        options = ("controller", "--user", "root", "--", "sh", "-c", f"{path}; {command}")
+        return self._workplace.run("rehearsal", "shell", *options).stdout.strip()
+
+    def partition(self, name: str) -> dict[str, str]:
+        words = self.root(f"scontrol --oneliner show partition {name}").split()
+        return dict(word.split("=", 1) for word in words if "=" in word)
+
+    def has_limits(self) -> bool:
+        return self.partition("cpu").items() >= LIMITS_OF_CPU.items()
+
+    def parameter(self, name: str) -> str:
+        return self.root(f"scontrol show config | sed -n 's/^{name} *= //p'")
+
+    def submit(self, options: str) -> str:
+        """Submit a job as the image's user; return why it waits, or what sbatch says."""
+        submit = f"cd /tmp; sbatch --parsable {options} --wrap 'sleep 60'"
+        said = self.root(f'su ubuntu -c "{submit}" 2>&1').splitlines()[-1]
+        if not said.isdigit():
+            return said
+        why = self.root(WAIT_FOR_A_REASON.format(job=said))
+        self.root(f"scancel {said}")
+        return why
+
+
+@pytest.fixture(scope="module")
+def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("limits")
+    (folder / "limits.yaml").write_text(ENVIRONMENT)
+    workplace = make_workplace(folder)
+    result = workplace.run("rehearse", str(folder / "limits.yaml"), "--keep", "--json")
+    assert result.returncode == 0, result.stderr
+    assert "COMPLETED" in json.loads(result.stdout)["first_job"]["sacct"]
+    yield Cluster(workplace)
+    assert workplace.run("rehearsal", "down").returncode == 0
+
+
+class TestInForce:
+    def test_partitions_have_their_limits(self, cluster: Cluster) -> None:
+        assert cluster.has_limits()
+        dev = cluster.partition("dev")
+        limits = {"MaxTime": "00:30:00", "MaxNodes": "1", "AllowAccounts": "research"}
+        assert dev.items() >= limits.items()
+        assert dev["Default"] == "YES"
+
+    def test_parameters_are_slurms(self, cluster: Cluster) -> None:
+        assert cluster.parameter("SlurmdTimeout") == "120 sec"
+        assert cluster.parameter("PriorityDecayHalfLife") == "3-00:00:00"
+        assert cluster.parameter("PreemptType") == "preempt/qos"
+        assert cluster.parameter("SchedulerParameters") == "bf_continue,permit_job_expansion"
+
+    def test_the_database_has_qos_and_accounts(self, cluster: Cluster) -> None:
+        columns = "name,priority,maxwall,maxtres,grptres,preempt"
+        qos = cluster.root(f"sacctmgr -nP show qos format={columns}").splitlines()
+        assert qos == [
+            "normal|0||||",
+            "high|10|1-02:01:00|gres/gpu=4,node=1||low",
+            "low|0|||mem=2G|",
+        ]
+        columns = "account,user,parentname,share,qos,defaultqos"
+        shown = cluster.root(f"sacctmgr -nP show associations format={columns}").splitlines()
+        assert set(shown) >= {
+            "research||root|10|high,low,normal|normal",
+            "research|ubuntu||1|high,low,normal|normal",
+            "nlp||research|3|high,low,normal|normal",
+            "nlp|ubuntu||1|high,low,normal|normal",
+        }
+
+
+class TestJobs:
+    @pytest.mark.parametrize(
+        ("options", "answer"),
+        [
+            ("-p cpu --qos high", "None"),
+            ("-p cpu --qos high --nodes 2", "QOSMaxNodePerJobLimit"),
+            ("-p cpu --time 2-0", "PartitionTimeLimit"),
+            ("-p dev --time 5 --nodes 2", "PartitionNodeLimit|PartitionConfig"),
+            ("-p dev --time 5 --account research", "None"),
+        ],
+    )
+    def test_wait_for_the_right_reason(self, cluster: Cluster, options: str, answer: str) -> None:
+        """Slurm says PartitionConfig once it has looked for nodes in vain, for whichever limit."""
+        assert cluster.submit(options) in answer.split("|")
+
+    @pytest.mark.parametrize(
+        ("options", "answer"),
+        [
+            ("-p cpu --qos nope", "Invalid qos specification"),
+            ("-p cpu --account nope", "Invalid account or account/partition combination"),
+        ],
+    )
+    def test_are_refused_for_what_is_not_there(
+        self, cluster: Cluster, options: str, answer: str
+    ) -> None:
+        assert answer in cluster.submit(options)
+
+
+class TestLater:
+    def test_a_second_run_of_the_scripts_changes_nothing(self, cluster: Cluster) -> None:
+        by_hand = "sacctmgr -iQ add qos by-hand priority=7; sacctmgr -iQ add account others"
+        cluster.root(by_hand)
+        again = cluster.root("cd $(dirname /tmp/*/*/*/on_create.sh); bash ./on_create.sh 2>&1")
+        for step in ("slurm_settings", "slurmctld", "associations"):
+            assert f"{step}: already done" in again
+        assert again.splitlines()[-1].startswith("OK: controller ")
+        assert cluster.has_limits()
+        assert "by-hand|7" in cluster.root("sacctmgr -nP show qos format=name,priority")
+        assert "others" in cluster.root("sacctmgr -nP show account format=account")
+
+    @pytest.mark.parametrize("event", ["scontrol reconfigure", "systemctl restart slurmctld"])
+    def test_limits_come_back_after(self, cluster: Cluster, event: str) -> None:
+        cluster.root(event)
+        wait_until(cluster.has_limits, f"limits after {event}")
+
+    def test_hyperpod_may_write_slurm_conf_anew(self, cluster: Cluster) -> None:
+        conf = "/opt/slurm/etc/slurm.conf"
+        cluster.root(
+            f"grep -v ^include {conf} >/root/anew; cp /root/anew {conf}; scontrol reconfigure"
+        )
+        wait_until(cluster.has_limits, "limits after a new slurm.conf")
+        assert cluster.parameter("SlurmdTimeout") == "120 sec"
+        assert cluster.parameter("AccountingStorageType") == "accounting_storage/slurmdbd"
+        assert cluster.submit("-p cpu --qos high --nodes 2") == "QOSMaxNodePerJobLimit"

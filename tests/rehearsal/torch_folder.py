@@ -1,0 +1,75 @@
+"""A Python with PyTorch in one folder that nodes can mount: it runs wherever it lies.
+
+The node image has another Python, for which there may be no build of PyTorch for CPUs; so the
+folder has the Python that runs the tests. It is made once, beside the node images.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from slurmpod.rehearsal.home import home
+
+REQUIREMENTS = Path(__file__).parents[2] / "requirements-torch.txt"
+STARTER = """\
+#!/bin/sh
+folder=$(dirname "$0")
+export LD_LIBRARY_PATH="$folder/lib"
+exec "$folder/bin/python3" "$@"
+"""
+LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib", "ensurepip")
+
+
+def torch_folder() -> Path:
+    """Return the folder, whose `python` has PyTorch; makes it if need be, or skips the test."""
+    content = REQUIREMENTS.read_bytes() + Path(__file__).read_bytes() + sys.version.encode()
+    folder = home() / "torch" / hashlib.sha256(content).hexdigest()[:16]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            partial = folder.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            _copy_python(partial)
+            _install(partial)
+            subprocess.run(["chmod", "-R", "a+rX", str(partial)], check=True)  # whatever the umask
+            partial.rename(folder)
+    return folder
+
+
+def _copy_python(folder: Path) -> None:
+    """Copy the interpreter: it takes for its home the folder in which it finds its library."""
+    library = Path(sysconfig.get_path("stdlib"))
+    shutil.copytree(
+        library, folder / "lib" / library.name, ignore=shutil.ignore_patterns(*LEFT_OUT)
+    )
+    (folder / "bin").mkdir()
+    shutil.copy(os.path.realpath(sys.executable), folder / "bin" / "python3")
+    for shared in Path(sysconfig.get_config_var("LIBDIR")).glob("libpython3*.so*"):
+        shutil.copy(shared, folder / "lib")
+    starter = folder / "python"
+    starter.write_text(STARTER)
+    starter.chmod(0o755)
+
+
+def _install(folder: Path) -> None:
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    target = folder / "lib" / version / "site-packages"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target)]
+    result = subprocess.run(
+        [*command, "--requirement", str(REQUIREMENTS)], capture_output=True, text=True
+    )
+    if result.returncode:
+        reason = f"PyTorch cannot be installed: {result.stderr.strip()[-500:]}"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)

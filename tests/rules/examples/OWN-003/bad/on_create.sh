@@ -1,0 +1,1 @@
+systemctl enable --now slurmctld || systemctl enable --now slurmd

@@ -1,0 +1,3 @@
+#!/bin/bash
+systemctl enable --now slurmctld || systemctl enable --now slurmd
+aws configure set region us-west-2

@@ -1,0 +1,92 @@
+"""Rules about instance groups, beyond their examples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.model.loader import load_text
+from slurmpod.problems import Severity
+from slurmpod.rules.check import check
+from tests.cluster_environments import EXTENDED, MULTI_HEAD
+from tests.sound_environment import SOUND, sound_with
+
+if TYPE_CHECKING:
+    from slurmpod.problems import Problem
+
+
+def problems(text: str, *areas: str) -> list[Problem]:
+    return [each for each in check(load_text("e.yaml", text)) if each.rule.startswith(areas)]
+
+
+def test_several_controllers_are_at_least_two() -> None:
+    (problem,) = problems(MULTI_HEAD.replace(", count: 2}", "}", 1), "CLU")
+    assert (problem.rule, problem.fix) == ("CLU-002", "write 2 or more, or remove slurm.multi_head")
+    assert problems(MULTI_HEAD, "CLU") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "severity", "guess"),
+    [
+        ("ml.m5.xlrage", "CLU-006", Severity.ERROR, "did you mean 'ml.m5.xlarge'?"),
+        ("ml.p5.84xlarge", "CLU-006", Severity.ERROR, "did you mean 'ml.p5.4xlarge'?"),
+        ("ml.m55.xlarge", "CLU-012", Severity.WARNING, "did you mean 'ml.m5.xlarge'?"),
+        ("ml.p9.48xlarge", "CLU-012", Severity.WARNING, "suppress"),
+    ],
+)
+def test_a_mistyped_type_is_an_error_and_a_newer_one_a_warning(
+    name: str, rule: str, severity: Severity, guess: str
+) -> None:
+    (problem,) = problems(sound_with("ml.m5.xlarge", name), "")
+    assert (problem.rule, problem.severity) == (rule, severity)
+    assert guess in problem.fix
+
+
+def test_a_newer_type_can_be_accepted() -> None:
+    accepted = "suppress:\n  - {rule: CLU-012, reason: announced by AWS last week}\n"
+    assert problems(sound_with("ml.m5.xlarge", "ml.p9.48xlarge") + accepted, "") == []
+
+
+def test_types_of_lists_are_judged_one_by_one() -> None:
+    text = EXTENDED.replace("[ml.g5.12xlarge, ml.g5.24xlarge]", "[ml.g5.12xlarge, ml.g5.24xlrge]")
+    (problem,) = problems(text, "CLU")
+    assert (problem.rule, problem.where.path) == (
+        "CLU-006",
+        "cluster.groups[3].instance_types[1]",
+    )
+
+
+def test_threads_must_suit_all_types_of_a_list() -> None:
+    text = EXTENDED.replace(
+        "instance_types: [ml.g5.12xlarge, ml.g5.24xlarge]",
+        "instance_types: [ml.m5.xlarge, ml.m7g.xlarge]\n      threads_per_core: 2",
+    )
+    (problem,) = problems(text, "CLU")
+    assert problem.message == "ml.m7g.xlarge cannot run 2 threads per core"
+
+
+def test_the_cluster_that_uses_everything_has_no_errors() -> None:
+    assert {each.severity for each in problems(EXTENDED, "")} == {Severity.WARNING}
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_batches_of_groups_with_no_or_one_node_are_no_question(count: int) -> None:
+    rollout = "auto_patch: {strategy: WhenIdle, rollout: {batch_count: 1}}"
+    text = SOUND.replace("count: 2", f"count: {count}\n      {rollout}")
+    assert problems(text, "ROL-003") == []
+
+
+def test_connectivity_of_a_group_without_nodes_is_no_mistake_yet() -> None:
+    text = SOUND.replace("ml.m5.xlarge", "ml.p5.48xlarge").replace(
+        "count: 2", "count: 0\n      deep_health_checks: [InstanceConnectivity]"
+    )
+    assert problems(text, "DHC") == []
+
+
+def test_login_nodes_are_like_some_of_the_workers() -> None:
+    text = SOUND + (
+        "    - {name: login, role: login, instance_type: ml.m5.large}\n"
+        "    - {name: arm, role: worker, instance_type: ml.m7g.large, partition: arm}\n"
+    )
+    assert problems(text, "TYP") == []

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import botocore.session
+import pytest
+
+from slurmpod.model.catalog import instance_types
+from slurmpod.rules.instance_names import is_plausible
+from slurmpod.service_model import create_cluster_shapes
+
+EC2_SIZES_THAT_HYPERPOD_HAS_NOT = "metal"
+EC2_FAMILIES_OF_OTHER_FORM = ("u-",)
+
+
+def ec2_types() -> list[str]:
+    loader = botocore.session.get_session().get_component("data_loader")
+    types: list[str] = loader.load_service_model("ec2", "service-2")["shapes"]["InstanceType"][
+        "enum"
+    ]
+    return [
+        name
+        for name in types
+        if EC2_SIZES_THAT_HYPERPOD_HAS_NOT not in name
+        and not name.startswith(EC2_FAMILIES_OF_OTHER_FORM)
+    ]
+
+
+def test_all_types_of_ec2_could_be_offered_one_day() -> None:
+    assert [name for name in ec2_types() if not is_plausible(f"ml.{name}")] == []
+
+
+def test_all_types_of_hyperpod_are_plausible() -> None:
+    known = [*instance_types(), *create_cluster_shapes()["ClusterInstanceType"]["enum"]]
+    assert [name for name in known if not is_plausible(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ml.m5.xlrage",
+        "ml.m5.xlargee",
+        "ml.m5.5xlarge",
+        "ml.p5.84xlarge",
+        "ml.m5.0xlarge",
+        "ml.m5.02xlarge",
+        "ml.m5.2large",
+        "ml.m5.metal",
+        "ml.mm.xlarge",
+        "ml.5m.xlarge",
+        "ml.m-5.xlarge",
+        "ml.standard.large",
+    ],
+)
+def test_mistyped_sizes_and_families_are_not(name: str) -> None:
+    assert not is_plausible(name)
+
+
+@pytest.mark.parametrize("name", ["ml.p7.48xlarge", "ml.trn3.36xlarge", "ml.p6e-gb300.36xlarge"])
+def test_newer_ones_are(name: str) -> None:
+    assert is_plausible(name)

@@ -1,0 +1,108 @@
+"""Rules about the `slurm` section on files with several mistakes at once, and their messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.model.loader import load_text
+from slurmpod.rules.check import check
+from tests.sound_environment import SOUND
+
+if TYPE_CHECKING:
+    from slurmpod.problems import Problem
+
+WHOLE = """\
+slurm:
+  accounting: {accounting}
+  config_strategy: Overwrite
+  partitions:
+    - {{name: nowhere, max_time: "00:00:00", default_time: 1-00:00:00, max_nodes: 99, qos: huge}}
+    - {{name: cpu, default: true, allowed_qos: [huge, root], allowed_accounts: [nobody]}}
+    - {{name: cpu, default: true}}
+  qos:
+    - {{name: normal, preempts: [normal, huge], preempt_mode: cancel, priority: 4294967293}}
+    - {{name: normal, max_resources_per_job: {{gres/tpu: 0, mem: 9999999999}}, max_time: UNLIMITED}}
+  accounts:
+    - {{name: root, parent: root, default_qos: huge}}
+    - {{name: a, parent: b, total_resources: {{cpu: 99999}}}}
+    - {{name: b, parent: a, total_resources: {{cpu: 1, gres/gpu: 8}}, shares: 9}}
+  fair_share: {{fair_share_weight: 4294967293, qos_weight: 4294967293, partition_weight: 1}}
+  settings:
+    NodeName: x
+    SLURMDTIMEOUT: "9999999999999999999999"
+    slurmdtimeout: 0
+    MaxArraySize: none
+    FirstJobId: 5
+    MaxJobId: 5
+    Nonsense: 1
+"""
+
+
+def problems(slurm: str, environment: str = SOUND) -> tuple[Problem, ...]:
+    return check(load_text("any.yaml", environment + slurm))
+
+
+@pytest.mark.parametrize("accounting", ["true", "false"])
+@pytest.mark.parametrize("mode", ["customer", "extended", "managed"])
+@pytest.mark.parametrize("instance_type", ["ml.m5.xlarge", "ml.x9.new", "ml.p5.48xlarge"])
+def test_all_mistakes_together_are_problems_and_no_crash(
+    accounting: str, mode: str, instance_type: str
+) -> None:
+    environment = SOUND.replace("ml.m5.xlarge", instance_type) + f"lifecycle: {{mode: {mode}}}\n"
+    found = {problem.rule for problem in problems(WHOLE.format(accounting=accounting), environment)}
+    assert "RUL-001" not in found
+    assert {"PAR-001", "PAR-002", "PAR-003", "QOS-001", "ACC-003", "SET-001", "SET-008"} <= found
+
+
+@pytest.mark.parametrize(
+    ("slurm", "message", "fix"),
+    [
+        (
+            "{settings: {SlurmTimeout: 60}}",
+            "Slurm knows no parameter SlurmTimeout",
+            "did you mean 'SlurmdTimeout'?",
+        ),
+        (
+            "{settings: {SuspendTime: 600}}",
+            (
+                "SuspendTime is HyperPod's: HyperPod keeps as many nodes as the groups count; Slurm"
+                " cannot stop or start them, and would take running ones for switched off"
+            ),
+            "remove the parameter",
+        ),
+        (
+            "{settings: {PriorityWeightAge: 5}}",
+            "PriorityWeightAge is not set here: use slurm.fair_share",
+            "remove the parameter and use what the message names",
+        ),
+        (
+            "{partitions: [{name: cpus, priority_tier: 1}]}",
+            "no group is in the partition 'cpus'",
+            "did you mean 'cpu'?",
+        ),
+        (
+            "{partitions: [{name: dev, qos: norma}]}",
+            "there is no QOS 'norma'",
+            "did you mean 'normal'?",
+        ),
+    ],
+)
+def test_messages_say_the_reason_and_the_way_out(slurm: str, message: str, fix: str) -> None:
+    (problem,) = problems(f"slurm: {slurm}\n")
+    assert (problem.message, problem.fix) == (message, fix)
+
+
+@pytest.mark.parametrize(
+    ("slurm", "warns"),
+    [
+        ("  partitions: [{name: dev, max_time: 1-00:00:00}]\n", True),
+        ("  accounts: [{name: a, total_resources: {cpu: 2}}]\n", True),
+        ("  accounts: [{name: a}]\n", False),
+    ],
+)
+def test_overwrite_interrupts_whatever_reaches_slurm_conf(slurm: str, warns: bool) -> None:
+    lifecycle = "lifecycle: {mode: extended}\n"
+    found = problems(f"{lifecycle}slurm:\n  config_strategy: Overwrite\n{slurm}")
+    assert ("TOG-009" in {problem.rule for problem in found}) is warns

@@ -1,0 +1,103 @@
+"""Endpoints of closed, open and existing networks, and what may pass them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import aws_ec2
+
+from slurmpod.model.endpoint_services import interface_endpoint_services
+from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
+from tests.stacks.networks import NEW, endpoints, network, properties, template
+from tests.stacks.synthesis import of_type, only
+
+
+def statements(endpoint: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["Sid"]: each for each in endpoint["PolicyDocument"]["Statement"]}
+
+
+def test_a_closed_network_has_endpoints_for_all_services_in_every_private_subnet() -> None:
+    subnets = [{"Ref": each} for each in of_type(template("closed"), "AWS::EC2::Subnet")]
+    found = endpoints("closed", "Interface")
+    assert set(found) == {*SERVICES_OF_A_CLOSED_NETWORK, "aps-workspaces", "glue"}
+    for endpoint in found.values():
+        assert endpoint["SubnetIds"] == subnets
+        assert endpoint["PrivateDnsEnabled"] is True
+
+
+def test_interface_endpoints_serve_identities_of_this_account_only() -> None:
+    found = endpoints("closed", "Interface")
+    assert "PolicyDocument" not in found.pop("glue")  # its service knows no policies
+    for endpoint in found.values():
+        (statement,) = endpoint["PolicyDocument"]["Statement"]
+        assert statement["Condition"] == {"StringEquals": {"aws:PrincipalAccount": "123456789012"}}
+
+
+def test_the_s3_endpoint_of_a_closed_network_leads_to_the_buckets_in_use() -> None:
+    found = statements(endpoints("closed", "Gateway")["s3"])
+    lifecycle = network("closed")[0].lifecycle.bucket
+    assert bucket_names(found["ReadBuckets"]) == {lifecycle, "read-bucket", "read-data"}
+    assert bucket_names(found["ReadAndWriteBuckets"]) == {
+        "more-training-data",
+        "repository-bucket",
+        "write-bucket",
+        "written-data",
+    }
+    assert "s3:PutObject" not in found["ReadBuckets"]["Action"]
+    for sid in ("ReadBuckets", "ReadAndWriteBuckets"):
+        assert found[sid]["Condition"] == {"StringEquals": {"aws:PrincipalAccount": "123456789012"}}
+    layers = found["ReadImageLayersOfEcr"]
+    assert layers["Resource"] == "arn:aws:s3:::prod-us-west-2-starport-layer-bucket/*"
+    assert layers["Action"] == "s3:GetObject"
+    assert len(found) == 3
+
+
+def bucket_names(statement: dict[str, Any]) -> set[str]:
+    return {
+        resource.removeprefix("arn:aws:s3:::").split("/")[0] for resource in statement["Resource"]
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in NEW if name != "closed"])
+def test_open_networks_reach_every_bucket_through_the_endpoint(name: str) -> None:
+    endpoint = endpoints(name, "Gateway")["s3"]
+    tables = [{"Ref": each} for each in of_type(template(name), "AWS::EC2::RouteTable")]
+    assert sorted(map(str, endpoint["RouteTableIds"])) == sorted(map(str, tables))
+    assert "PolicyDocument" not in endpoint
+
+
+def endpoint_group(name: str) -> dict[str, Any]:
+    (group,) = (
+        each
+        for each in properties(name, "AWS::EC2::SecurityGroup")
+        if each["GroupDescription"].startswith("Interface endpoints")
+    )
+    return group
+
+
+def test_endpoints_let_in_https_from_the_nodes_and_nothing_else() -> None:
+    (rule,) = endpoint_group("closed")["SecurityGroupIngress"]
+    nodes = only(template("closed"), "AWS::EC2::SecurityGroupIngress")["GroupId"]
+    assert rule["SourceSecurityGroupId"] == nodes
+    assert (rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) == ("tcp", 443, 443)
+    (egress,) = endpoint_group("closed")["SecurityGroupEgress"]
+    assert egress["CidrIp"] == "127.0.0.1/32"
+
+
+def test_endpoints_in_an_existing_vpc_serve_all_who_are_led_to_them() -> None:
+    rules = endpoint_group("existing and closed")["SecurityGroupIngress"]
+    assert {rule["CidrIp"] for rule in rules} == {
+        "10.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "100.64.0.0/10",
+    }
+    assert {(rule["FromPort"], rule["ToPort"]) for rule in rules} == {(443, 443)}
+
+
+def test_the_list_of_services_is_that_of_the_pinned_cdk() -> None:
+    services = aws_ec2.InterfaceVpcEndpointAwsService
+    known = [getattr(services, name) for name in dir(services) if name[0].isupper()]
+    names = {each.short_name for each in known if not each.name.startswith("aws.")}
+    assert names == interface_endpoint_services()

@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slurmpod.changes.compare import Change, changes
+from slurmpod.changes.effect import Kind
+from slurmpod.changes.effects import EFFECTS, LESS, REMOVED
+from slurmpod.model.descriptions import all_sections
+from slurmpod.model.environment import Environment
+from tests.sound_environment import sound_data
+
+KEY = "arn:aws:kms:us-west-2:123456789012:key/12345678-1234-1234-1234-123456789012"
+
+
+def environment(**sections: Any) -> Environment:
+    return Environment.model_validate({**sound_data(), **sections}, strict=False)
+
+
+def between(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+    deployed = environment(**old).model_dump(mode="json")
+    return list(changes(deployed, environment(**new)))
+
+
+def summary(found: list[Change]) -> list[tuple[str, Kind]]:
+    return [(change.path, change.effect.kind) for change in found]
+
+
+def group(name: str = "workers", **keys: Any) -> dict[str, Any]:
+    instance_type = "ml.m5.xlarge"
+    return {
+        "name": name,
+        "role": "worker",
+        "instance_type": instance_type,
+        "partition": "cpu",
+    } | keys
+
+
+def lustre(**keys: Any) -> dict[str, Any]:
+    return {"storage": {"lustre": keys}}
+
+
+@pytest.mark.parametrize("section", list(all_sections()), ids=lambda section: section.__name__)
+def test_every_field_says_what_changing_it_does(section: type[Environment]) -> None:
+    assert EFFECTS[section].keys() == section.model_fields.keys()
+
+
+def test_every_exception_is_for_a_field_or_section_that_is_there() -> None:
+    for section, field in LESS:
+        assert field in section.model_fields
+    assert set(REMOVED) <= set(all_sections())
+
+
+def test_an_environment_does_not_differ_from_itself() -> None:
+    assert between({}, {}) == []
+
+
+def test_a_change_says_where_and_from_what_to_what() -> None:
+    (change,) = between({}, {"network": {"zone": "us-west-2c", "vpc_cidr": "10.0.0.0/16"}})
+    assert (change.path, change.new_path) == ("network.zone", ("network", "zone"))
+    assert (change.old, change.new) == ("us-west-2b", "us-west-2c")
+    assert change.effect.kind is Kind.REFUSED
+
+
+def test_groups_are_told_apart_by_name_wherever_they_stand() -> None:
+    one = {"cluster": {"groups": [group("a", count=1), group("b", count=2)]}}
+    other = {"cluster": {"groups": [group("b", count=3), group("a", count=1)]}}
+    (change,) = between(one, other)
+    assert (change.path, change.new_path) == (
+        "cluster.groups.b.count",
+        ("cluster", "groups", 0, "count"),
+    )
+    assert change.is_harmless
+
+
+def test_fewer_nodes_are_a_loss_and_more_are_none() -> None:
+    few, many = ({"cluster": {"groups": [group(count=count)]}} for count in (2, 8))
+    assert summary(between(few, many)) == [("cluster.groups.workers.count", Kind.IN_PLACE)]
+    assert summary(between(many, few)) == [("cluster.groups.workers.count", Kind.LOSES)]
+
+
+def test_a_group_that_goes_is_a_loss_and_one_that_comes_is_none() -> None:
+    one = {"cluster": {"groups": [group("a")]}}
+    two = {"cluster": {"groups": [group("a"), group("b")]}}
+    assert summary(between(one, two)) == [("cluster.groups.b", Kind.IN_PLACE)]
+    assert summary(between(two, one)) == [("cluster.groups.b", Kind.LOSES)]
+
+
+@pytest.mark.parametrize("key", ["volume_kms_key_arn", "root_volume_kms_key_arn"])
+def test_a_group_keeps_the_keys_of_its_volumes(key: str) -> None:
+    ids = ("1234abcd-12ab-34cd-56ef-1234567890ab", "5678abcd-12ab-34cd-56ef-1234567890ab")
+    keys = (f"arn:aws:kms:us-west-2:123456789012:key/{id_}" for id_ in ids)
+    old, new = ({"cluster": {"groups": [group(**{key: each})]}} for each in keys)
+    assert summary(between(old, new)) == [(f"cluster.groups.workers.{key}", Kind.REFUSED)]
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new", "kind"),
+    [
+        ("capacity_gib", 1200, 2400, Kind.IN_PLACE),
+        ("capacity_gib", 2400, 1200, Kind.REFUSED),
+        ("version", "2.10", "2.12", Kind.IN_PLACE),
+        ("version", "2.12", "2.10", Kind.REFUSED),
+        ("metadata_iops", 12000, 1500, Kind.REFUSED),
+        ("efa", False, True, Kind.REPLACES),
+        ("compression", "LZ4", "NONE", Kind.IN_PLACE),
+        ("drive_cache", False, True, Kind.REPLACES),
+        ("throughput_mbps", 4000, 8000, Kind.IN_PLACE),
+        ("throughput_mbps", 8000, 4000, Kind.REFUSED),
+    ],
+)
+def test_what_fsx_can_change(key: str, old: object, new: object, kind: Kind) -> None:
+    found = between(lustre(**{key: old}), lustre(**{key: new}))
+    assert summary(found) == [(f"storage.lustre.{key}", kind)]
+
+
+@pytest.mark.parametrize(
+    ("deployment_type", "kind"),
+    [("PERSISTENT_2", Kind.REFUSED), ("PERSISTENT_1", Kind.IN_PLACE)],
+)
+def test_a_version_that_brings_a_metadata_configuration_comes_too_late(
+    deployment_type: str, kind: Kind
+) -> None:
+    old, new = ({"deployment_type": deployment_type, "version": v} for v in ("2.12", "2.15"))
+    assert summary(between(lustre(**old), lustre(**new))) == [("storage.lustre.version", kind)]
+
+
+@pytest.mark.parametrize(("on_delete", "kind"), [("retain", Kind.REPLACES), ("delete", Kind.LOSES)])
+def test_tags_of_backups_replace_a_lustre_file_system(on_delete: str, kind: Kind) -> None:
+    def more(**keys: Any) -> dict[str, Any]:
+        one = {"name": "more", "mount_path": "/more", "on_delete": on_delete, **keys}
+        return {"storage": {"additional_lustre": [one]}}
+
+    with_tags, without = more(backups={"copy_tags": True}), more(backups={"copy_tags": False})
+    place = "storage.additional_lustre.more.backups"
+    assert summary(between(without, with_tags)) == [(f"{place}.copy_tags", kind)]
+    for one, other in ((more(), with_tags), (with_tags, more())):
+        assert summary(between(one, other)) == [
+            (place, Kind.IN_PLACE),
+            (f"{place}.copy_tags", kind),
+        ]
+    assert summary(between(more(), without)) == [(place, Kind.IN_PLACE)]
+
+
+def test_tags_of_backups_are_changed_in_place_on_openzfs() -> None:
+    old, new = ({"storage": {"openzfs": {"backups": {"copy_tags": c}}}} for c in (False, True))
+    assert [change.is_harmless for change in between(old, new)] == [True]
+
+
+@pytest.mark.parametrize(
+    "keys", [{"s3_uri": "s3://b-bucket"}, {"import_metadata_on_create": False}]
+)
+def test_a_link_to_a_bucket_cannot_be_replaced_in_one_step(keys: dict[str, Any]) -> None:
+    repository = {"path": "/data", "s3_uri": "s3://a-bucket/data/"}
+    old, new = (lustre(data_repositories=[each]) for each in (repository, {**repository, **keys}))
+    (change,) = between(old, new)
+    assert change.effect.kind is Kind.REFUSED
+
+
+def test_another_existing_file_system_leaves_the_first_as_it_is() -> None:
+    old, new = (
+        lustre(existing={"id": f"fs-0123456789abcdef{number}", "mount_name": "fsx"})
+        for number in (0, 1)
+    )
+    (change,) = between(old, new)
+    assert "empty" not in change.effect.meaning
+    assert "kept" in change.effect.meaning
+
+
+def package(architecture: str, digit: str = "a") -> dict[str, Any]:
+    url = f"https://example.com/enroot_{architecture}.deb"
+    return {
+        "name": "enroot",
+        "architecture": architecture,
+        "url": url,
+        "sha256": digit * 64,
+    }
+
+
+def test_packages_of_one_name_are_told_apart_by_their_processors() -> None:
+    arm, intel, newer = package("arm64"), package("x86_64"), package("x86_64", "b")
+    one, other = ({"lifecycle": {"artefacts": each}} for each in ([arm, intel], [newer, arm]))
+    (change,) = between(one, other)
+    assert change.path == "lifecycle.artefacts.enroot.x86_64.sha256"
+    assert change.new_path == ("lifecycle", "artefacts", 0, "sha256")
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("lifecycle", "containers", True),
+        ("lifecycle", "artefacts", [package("arm64")]),
+        ("access", "ssh_needs_job", True),
+        ("storage", "scratch", {}),
+    ],
+)
+def test_what_scripts_did_stays_on_nodes_that_run(section: str, key: str, value: object) -> None:
+    wanted = {section: {key: value}}
+    (on,), (off,) = between({}, wanted), between(wanted, {})
+    assert "slurmpod lifecycle run" in on.effect.meaning
+    assert "until they are replaced" in off.effect.meaning
+
+
+def test_root_squash_that_is_taken_out_stays() -> None:
+    old = lustre(root_squash={"user": "65534:65534", "except_nids": ["10.0.128.5@tcp"]})
+    (change,) = between(old, lustre())
+    assert "stays" in change.effect.meaning
+
+
+def existing_network(**keys: Any) -> dict[str, Any]:
+    subnets = [{"id": "subnet-0a1b2c3d", "zone": "us-west-2b"}]
+    existing = {"vpc_id": "vpc-0a1b2c3d", "subnets": subnets, "security_group_ids": ["sg-0a1b2c3d"]}
+    return {"network": {"zone": "us-west-2b", "existing": {**existing, **keys}}}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"security_group_ids": ["sg-1a1b2c3d"]},
+        {"subnets": [{"id": "subnet-1a1b2c3d", "zone": "us-west-2b"}]},
+    ],
+)
+def test_file_systems_keep_their_subnet_and_security_groups(keys: dict[str, Any]) -> None:
+    (change,) = between(existing_network(), existing_network(**keys))
+    assert change.effect.kind is Kind.REFUSED
+    assert "file systems" in change.effect.meaning
+
+
+def test_a_subnet_more_or_less_in_another_zone_is_no_loss() -> None:
+    one = {"id": "subnet-0a1b2c3d", "zone": "us-west-2b"}
+    other = {"id": "subnet-1a1b2c3d", "zone": "us-west-2c"}
+    more = existing_network(subnets=[one, other])
+    for old, new in ((existing_network(), more), (more, existing_network())):
+        (change,) = between(old, new)
+        assert change.is_harmless
+
+
+@pytest.mark.parametrize("on_delete", ["retain", "delete"])
+def test_replacing_a_file_system_tells_what_becomes_of_the_data(on_delete: str) -> None:
+    old, new = ({"efa": efa, "on_delete": on_delete} for efa in (False, True))
+    (change,) = between(lustre(**old), lustre(**new))
+    assert ("kept" in change.effect.meaning) == (on_delete == "retain")
+    assert not change.is_harmless
+
+
+@pytest.mark.parametrize(("on_delete", "word"), [("retain", "kept"), ("delete", "deleted")])
+def test_a_file_system_that_is_taken_out_is_kept_unless_said_otherwise(
+    on_delete: str, word: str
+) -> None:
+    (change,) = between(lustre(on_delete=on_delete), {"storage": {"lustre": None}})
+    assert change.path == "storage.lustre"
+    assert word in change.effect.meaning
+    more = {"name": "more", "mount_path": "/more", "on_delete": on_delete}
+    (change,) = between({"storage": {"additional_lustre": [more]}}, {"storage": {}})
+    assert (change.path, change.new_path) == (
+        "storage.additional_lustre.more",
+        ("storage", "additional_lustre"),
+    )
+    assert word in change.effect.meaning
+
+
+def test_a_record_of_an_earlier_version_may_know_fewer_and_other_fields() -> None:
+    deployed = environment().model_dump(mode="json")
+    del deployed["slurm"]["qos"]
+    deployed["slurm"]["gone"] = 5
+    del deployed["suppress"]
+    del deployed["cluster"]["provisioning"]
+    del deployed["storage"]["lustre"]["storage_type"]
+    assert summary(list(changes(deployed, environment()))) == []
+
+
+def test_a_zone_more_that_moves_the_others_subnets_is_refused() -> None:
+    one = {"network": {"zone": "usw2-az1"}}
+    two = {"network": {"zone": "usw2-az1", "other_zones": [{"zone": "usw2-az2"}]}}
+    assert summary(between(one, two)) == [
+        ("network.other_zones.usw2-az2", Kind.IN_PLACE),
+        ("network: the subnet of usw2-az1", Kind.REFUSED),
+    ]
+
+
+def test_a_zone_more_is_welcome_where_the_ranges_are_written() -> None:
+    ranges = {"zone": "usw2-az1", "private_subnet_cidr": "10.0.128.0/18"}
+    more = [{"zone": "usw2-az2", "private_subnet_cidr": "10.0.192.0/18"}]
+    found = between({"network": ranges}, {"network": {**ranges, "other_zones": more}})
+    assert summary(found) == [("network.other_zones.usw2-az2", Kind.IN_PLACE)]
+
+
+class TestRecords:
+    @pytest.mark.parametrize(
+        ("key", "old", "new", "kind"),
+        [
+            ("instance_class", "db.t4g.medium", "db.m7g.large", Kind.IN_PLACE),
+            ("engine_version", "10.11", "11.4", Kind.IN_PLACE),
+            ("engine_version", "11.4", "10.11", Kind.REFUSED),
+            ("storage_gib", 50, 100, Kind.IN_PLACE),
+            ("storage_gib", 100, 50, Kind.REFUSED),
+            ("backup_retention_days", 7, 14, Kind.IN_PLACE),
+            ("backup_retention_days", 14, 7, Kind.LOSES),
+            ("max_storage_gib", 400, 200, Kind.IN_PLACE),
+            ("kms_key_arn", None, KEY, Kind.REFUSED),
+            ("on_delete", "retain", "delete", Kind.IN_PLACE),
+        ],
+    )
+    def test_what_rds_changes_refuses_and_loses(
+        self, key: str, old: Any, new: Any, kind: Kind
+    ) -> None:
+        before, after = ({"slurm": {"rds": {key: value}}} for value in (old, new))
+        assert summary(between(before, after)) == [(f"slurm.rds.{key}", kind)]
+
+    def test_another_database_has_other_records(self) -> None:
+        server: dict[str, Any] = {"slurm": {"rds": {}}}
+        assert summary(between({}, server)) == [("slurm.rds", Kind.LOSES)]
+        (change,) = between(server, {})
+        assert (change.effect.kind, "until you delete its stack" in change.effect.meaning) == (
+            Kind.LOSES,
+            True,
+        )
+
+    def test_another_secret_of_the_same_server_loses_nothing(self) -> None:
+        arn = "arn:aws:secretsmanager:us-west-2:123456789012:secret:slurmdbd-{}"
+        before, after = (
+            {"slurm": {"accounting_database": {"endpoint": "db", "secret_arn": arn.format(name)}}}
+            for name in ("AbCdEf", "GhIjKl")
+        )
+        (change,) = between(before, after)
+        assert change.is_harmless

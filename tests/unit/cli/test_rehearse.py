@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+import pytest
+
+from slurmpod.cli import rehearse
+from slurmpod.cli.rehearse import add_arguments, run
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.rehearse import Outcome
+from slurmpod.rehearsal.scenarios.faults.fault import FaultReport, Moment, Stage
+from tests.golden_files import ROOT
+
+EXTENDED = str(ROOT / "environments" / "examples" / "extended.yaml")
+DEV = str(ROOT / "environments" / "dev.yaml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([EXTENDED, "--fault", "all"], "our own scripts have to start Slurm"),
+        ([DEV, "--fault", "clock-skew", "--cloud-only"], "there have to be nodes"),
+    ],
+)
+def test_faults_that_cannot_be_tried_are_refused_before_anything_starts(
+    arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = ArgumentParser()
+    add_arguments(parser)
+    assert run(parser.parse_args(arguments)) is ExitCode.USAGE
+    assert f"--fault: {reason}" in capsys.readouterr().err
+
+
+def test_an_unknown_fault_is_answered_with_all_names(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args([DEV, "--fault", "flood"])
+    assert "'worker-power-cut'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lost", "code"), [((), ExitCode.OK), (("job 7: its record",), ExitCode.FAILED)]
+)
+def test_what_a_fault_lost_is_a_failure(
+    lost: tuple[str, ...],
+    code: ExitCode,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ended = (Moment(1.0, Stage.RECOVERED, "all is well"),)
+    report = FaultReport("clock-skew", "A clock", ended, lost, 1.0)
+    outcome = Outcome("http://localhost", (), (), "ip-10-0-0-5", None, (report,), 1.0, None)
+    monkeypatch.setattr(rehearse, "missing", lambda _: ())
+    monkeypatch.setattr(rehearse, "rehearse", lambda *_: outcome)
+    parser = ArgumentParser()
+    add_arguments(parser)
+    assert run(parser.parse_args([DEV, "--fault", "clock-skew"])) is code
+    assert (lost or ("nothing",))[0] in capsys.readouterr().out

@@ -1,0 +1,140 @@
+"""What each collector makes of what its commands print and its files hold."""
+
+from __future__ import annotations
+
+import pytest
+from slurmpod_exporter.collectors.efa import EFA
+from slurmpod_exporter.collectors.gpu import FIELDS, GPU
+from slurmpod_exporter.collectors.lustre import LUSTRE
+from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
+from slurmpod_exporter.collectors.neuron import NEURON
+from slurmpod_exporter.collectors.xid import XID
+from slurmpod_exporter.host import CollectorFailed
+
+from tests.unit.exporter.fake_host import FakeHost, found, sample
+
+PORT = "/sys/class/infiniband/rdmap79s0/ports/1"
+
+
+@pytest.fixture
+def host() -> FakeHost:
+    return FakeHost()
+
+
+class TestGpu:
+    def test_a_node_without_driver_or_without_devices_has_none(self, host: FakeHost) -> None:
+        host.files["/dev/nvidia0"] = ""
+        assert not GPU.is_present(host)
+        host.prints("nvidia-smi", "")
+        assert GPU.is_present(host)
+        del host.files["/dev/nvidia0"]
+        assert not GPU.is_present(host)
+        assert not XID.is_present(host)
+
+    def test_every_gpu_is_told_in_base_units(self, host: FakeHost) -> None:
+        host.prints("nvidia-smi", sample("nvidia-smi.csv"))
+        seen = found(GPU, host)
+        assert f"--query-gpu={','.join(FIELDS)}" in host.ran[0]
+        assert seen["slurmpod_gpu_utilization_ratio{gpu=0}"] == pytest.approx(0.97)
+        assert seen["slurmpod_gpu_memory_used_bytes{gpu=0}"] == 71230 * 1024**2
+        assert seen["slurmpod_gpu_memory_bytes{gpu=0}"] == 81559 * 1024**2
+        assert seen["slurmpod_gpu_temperature_celsius{gpu=1}"] == 33
+        assert seen["slurmpod_gpu_power_watts{gpu=0}"] == 689.31
+        assert seen["slurmpod_gpu_ecc_errors_total{gpu=1,kind=corrected}"] == 12
+        assert seen["slurmpod_gpu_ecc_errors_total{gpu=1,kind=uncorrected}"] == 1
+
+    def test_what_a_gpu_does_not_have_is_left_out(self, host: FakeHost) -> None:
+        host.prints("nvidia-smi", sample("nvidia-smi.csv"))
+        of_third = [name for name in found(GPU, host) if "{gpu=2" in name]
+        assert len(of_third) == 5
+        assert not [name for name in of_third if "ecc" in name or "power" in name]
+
+    def test_xid_errors_are_counted_by_gpu_and_kind(self, host: FakeHost) -> None:
+        host.prints("nvidia-smi", "")
+        host.files["/dev/nvidia0"] = ""
+        host.prints("journalctl", sample("kernel.log"))
+        assert XID.is_present(host)
+        assert found(XID, host) == {
+            "slurmpod_gpu_xid_errors_total{pci=0000:53:00,xid=79}": 1,
+            "slurmpod_gpu_xid_errors_total{pci=0000:64:00,xid=31}": 2,
+        }
+
+
+class TestNeuron:
+    def test_cores_show_the_runtime_that_uses_them(self, host: FakeHost) -> None:
+        host.prints(NEURON_MONITOR, sample("neuron-monitor.json"))
+        seen = found(NEURON, host)
+        assert seen["slurmpod_neuron_core_utilization_ratio{core=0}"] == 0.425
+        assert seen["slurmpod_neuron_core_utilization_ratio{core=1}"] == 0.99
+
+    def test_memory_and_failures_are_those_of_all_runtimes(self, host: FakeHost) -> None:
+        host.prints(NEURON_MONITOR, sample("neuron-monitor.json"))
+        seen = found(NEURON, host)
+        assert seen["slurmpod_neuron_memory_used_bytes{where=neuron_device}"] == 102300328
+        assert seen["slurmpod_neuron_execution_errors{kind=hardware}"] == 1
+        assert seen["slurmpod_neuron_execution_errors{kind=numerical}"] == 2
+
+    def test_devices_tell_their_memory_errors(self, host: FakeHost) -> None:
+        host.prints(NEURON_MONITOR, sample("neuron-monitor.json"))
+        seen = found(NEURON, host)
+        assert seen["slurmpod_neuron_ecc_errors{device=6,kind=mem_ecc_uncorrected}"] == 1
+        assert "slurmpod_neuron_ecc_errors{device=6,kind=sram_ecc_corrected}" not in seen
+
+    def test_an_idle_node_has_no_cores_in_use(self, host: FakeHost) -> None:
+        host.prints(NEURON_MONITOR, '{"neuron_runtime_data": null, "system_data": null}')
+        seen = found(NEURON, host)
+        assert seen["slurmpod_neuron_memory_used_bytes{where=host}"] == 0
+        assert not [name for name in seen if "core_utilization" in name or "ecc" in name]
+
+    def test_a_node_with_the_tools_but_no_device_has_none(self, host: FakeHost) -> None:
+        host.prints(NEURON_MONITOR, "")
+        assert not NEURON.is_present(host)
+        host.files["/dev/neuron0"] = ""
+        assert NEURON.is_present(host)
+
+    def test_what_is_no_json_is_a_failure(self, host: FakeHost) -> None:
+        host.prints(NEURON_MONITOR, "neuron-monitor: no devices")
+        with pytest.raises(CollectorFailed, match="no JSON"):
+            found(NEURON, host)
+
+
+class TestEfa:
+    def test_counters_of_each_device(self, host: FakeHost) -> None:
+        host.files = {
+            f"{PORT}/state": "4: ACTIVE\n",
+            f"{PORT}/hw_counters/tx_bytes": "123456789012\n",
+            f"{PORT}/hw_counters/rdma_read_wr_err": "3\n",
+            f"{PORT}/hw_counters/lifespan": "12\n",
+        }
+        assert EFA.is_present(host)
+        assert found(EFA, host) == {
+            "slurmpod_efa_port_active{device=rdmap79s0,port=1}": 1,
+            "slurmpod_efa_bytes_total{device=rdmap79s0,port=1,kind=tx}": 123456789012,
+            "slurmpod_efa_errors_total{device=rdmap79s0,port=1,kind=rdma_read_wr_err}": 3,
+        }
+
+    def test_a_port_that_is_down_is_not_active(self, host: FakeHost) -> None:
+        host.files = {f"{PORT}/state": "1: DOWN\n"}
+        assert found(EFA, host) == {"slurmpod_efa_port_active{device=rdmap79s0,port=1}": 0}
+
+    def test_a_node_without_devices_has_none(self, host: FakeHost) -> None:
+        assert not EFA.is_present(host)
+
+
+class TestLustre:
+    def test_bytes_and_operations_by_file_system(self, host: FakeHost) -> None:
+        host.prints("lctl", sample("lctl.txt"))
+        assert found(LUSTRE, host) == {
+            "slurmpod_lustre_bytes_total{file_system=abcdefgh,kind=read}": 5033164800,
+            "slurmpod_lustre_bytes_total{file_system=abcdefgh,kind=write}": 1258291200,
+            "slurmpod_lustre_operations_total{file_system=abcdefgh,kind=open}": 42,
+            "slurmpod_lustre_operations_total{file_system=abcdefgh,kind=close}": 42,
+            "slurmpod_lustre_operations_total{file_system=abcdefgh,kind=getattr}": 17,
+        }
+
+    def test_is_looked_at_where_it_is_mounted(self, host: FakeHost) -> None:
+        host.prints("lctl", "")
+        host.files["/proc/self/mounts"] = "/dev/root / ext4 rw 0 0\n"
+        assert not LUSTRE.is_present(host)
+        host.files["/proc/self/mounts"] += "10.0.1.5@tcp:/abcdefgh /fsx lustre rw 0 0\n"
+        assert LUSTRE.is_present(host)

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
+from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.slurm_files import (
+    KEEPER_PROGRAM,
+    LIMITS_PROGRAM,
+    SLURMPOD_CONF,
+    keeper_program,
+    limits_program,
+    slurmpod_conf,
+)
+from slurmpod_lifecycle.slurm_settings import SlurmSettings as Wanted
+from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
+from slurmpod_lifecycle.steps.slurm_settings import CANDIDATE, SlurmSettings
+
+from tests.unit.lifecycle.fakes import controller_of_two, machine_of, node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WANTED = Wanted(
+    configuration={"SlurmdTimeout": "120", "KillWait": "60"},
+    partitions={"cpu": {"MaxTime": "1-00:00:00", "AllowQos": "high,low"}},
+)
+RECONFIGURE = "/opt/slurm/bin/scontrol reconfigure"
+IS_ACTIVE = "systemctl is-active --quiet slurmctld"
+
+
+def step(wanted: Wanted = WANTED, **changes: Any) -> SlurmSettings:
+    step = SlurmSettings(node(Role.CONTROLLER, slurm=wanted, **changes))
+    machine_of(step.node).reply("/opt/slurm/bin/scontrol ping", "Slurmctld(primary) is UP\n")
+    return step
+
+
+class TestStep:
+    def test_before_the_first_start_files_are_written_and_nothing_is_reconfigured(self) -> None:
+        settings = step()
+        machine_of(settings.node).fail(IS_ACTIVE)
+        settings.apply()
+        machine = machine_of(settings.node)
+        assert machine.files[SLURMPOD_CONF] == slurmpod_conf(WANTED)
+        assert machine.access[LIMITS_PROGRAM] == (0o755, "")
+        assert machine.did("systemctl enable --quiet slurmpod-keep.service")
+        assert machine.did("systemctl restart slurmpod-keep.path")
+        assert not machine.did(RECONFIGURE)
+
+    def test_a_running_slurmctld_reads_them_at_once(self) -> None:
+        settings = step()
+        settings.apply()
+        ran = machine_of(settings.node).ran
+        assert ran.index("systemctl start slurmpod-keep") < ran.index(RECONFIGURE)
+
+    def test_a_second_run_finds_it_done(self) -> None:
+        settings = step()
+        assert not settings.is_done()
+        settings.apply()
+        assert settings.is_done()
+
+    def test_settings_that_slurmctld_has_not_taken_are_tried_again(self) -> None:
+        settings = step()
+        machine_of(settings.node).fail(RECONFIGURE)
+        with pytest.raises(CommandFailed):
+            settings.apply()
+        assert not settings.is_done()
+
+    def test_a_slurmctld_that_ends_is_waited_for(self) -> None:
+        settings = step()
+        machine_of(settings.node).reply("/opt/slurm/bin/scontrol ping", "is DOWN\n")
+        with pytest.raises(NotYet, match="is DOWN"):
+            settings.apply()
+
+    def test_parameters_that_slurm_cannot_read_never_reach_slurmctld(self) -> None:
+        settings = step()
+        machine_of(settings.node).fail("env SLURM_CONF=", "Parsing error at unrecognized key: Foo")
+        with pytest.raises(StepFailed, match="Parsing error at unrecognized key: Foo") as failure:
+            settings.apply()
+        assert not isinstance(failure.value, NotYet)
+        assert SLURMPOD_CONF not in machine_of(settings.node).files
+        assert "SlurmdTimeout=120" in machine_of(settings.node).files[CANDIDATE]
+
+    def test_an_environment_without_settings_leaves_the_node_alone(self) -> None:
+        settings = step(Wanted())
+        assert settings.is_done()
+        assert machine_of(settings.node).ran == []
+
+    def test_settings_that_were_removed_are_taken_back(self) -> None:
+        settings = step(Wanted())
+        machine_of(settings.node).files[SLURMPOD_CONF] = slurmpod_conf(WANTED)
+        assert not settings.is_done()
+        settings.apply()
+        assert "SlurmdTimeout" not in machine_of(settings.node).files[SLURMPOD_CONF]
+        assert machine_of(settings.node).did(RECONFIGURE)
+        assert settings.is_done()
+
+    @pytest.mark.parametrize(
+        ("changes", "kept"),
+        [
+            ({}, True),
+            ({"accounting": False}, False),
+            ({"mode": Mode.EXTENDED}, False),
+        ],
+    )
+    def test_accounting_is_kept_where_it_is_ours(self, changes: Any, kept: bool) -> None:
+        settings = step(**changes)
+        settings.apply()
+        keeper = machine_of(settings.node).files[KEEPER_PROGRAM]
+        assert ("accounting.conf" in keeper) is kept
+
+    def test_several_controllers_still_tell_who_took_over(self) -> None:
+        settings = SlurmSettings(controller_of_two(slurm=WANTED))
+        machine_of(settings.node).fail(IS_ACTIVE)
+        settings.apply()
+        assert TAKEOVER_PROGRAM in machine_of(settings.node).files[LIMITS_PROGRAM]
+
+
+class TestConf:
+    def test_has_one_parameter_per_line_and_quotes_blanks(self) -> None:
+        text = slurmpod_conf(Wanted(configuration={"MailDomain": "a b", "KillWait": "60"}))
+        assert text.splitlines()[1:] == ["KillWait=60", 'MailDomain="a b"']
+
+    def test_names_the_program_only_where_partitions_have_limits(self) -> None:
+        assert f"SlurmctldPrimaryOnProg={LIMITS_PROGRAM}" in slurmpod_conf(WANTED)
+        assert "SlurmctldPrimaryOnProg" not in slurmpod_conf(Wanted())
+
+
+class TestLimits:
+    def test_every_partition_is_updated_though_one_fails(self) -> None:
+        partitions = {"odd": {"MaxTime": "1; reboot"}, "cpu": {"MaxNodes": "1"}}
+        lines = limits_program(partitions, then="").splitlines()
+        assert lines[3:] == [
+            "/opt/slurm/bin/scontrol update PartitionName=odd 'MaxTime=1; reboot' || status=$?",
+            "/opt/slurm/bin/scontrol update PartitionName=cpu MaxNodes=1 || status=$?",
+            "exit $status",
+        ]
+
+
+class TestKeeper:
+    """The program itself, in a folder of its own."""
+
+    @pytest.fixture
+    def etc(self, tmp_path: Path) -> Path:
+        for name in ("accounting.conf", "slurmpod.conf"):
+            (tmp_path / name).write_text("")
+        return tmp_path
+
+    def keep(self, etc: Path, *, scontrol: str = "", is_active: bool = False) -> str:
+        """Run it where `scontrol` is this shell command, and return slurm.conf."""
+        files = [str(etc / name) for name in ("accounting.conf", "slurmpod.conf")]
+        program = keeper_program(*files).replace("/opt/slurm/etc", str(etc))
+        program = program.replace("/opt/slurm/bin/scontrol", "scontrol")
+        outside = f"systemctl() {{ return {0 if is_active else 3}; }}\nsleep() {{ :; }}\n"
+        outside += f"scontrol() {{ echo $* >>{etc}/asked; {scontrol or ':'}; }}\n"
+        subprocess.run(["sh", "-c", outside + program], check=True)
+        conf = etc / "slurm.conf"
+        return conf.read_text() if conf.exists() else ""
+
+    @pytest.mark.parametrize(
+        ("is_active", "scontrol", "asked"),
+        [(False, ":", 0), (True, ":", 1), (True, '[ "$(wc -l <ASKED)" = 3 ]', 3)],
+    )
+    def test_asks_a_running_slurmctld_to_read_it_until_it_does(
+        self, etc: Path, is_active: bool, scontrol: str, asked: int
+    ) -> None:
+        (etc / "asked").touch()
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        command = scontrol.replace("ASKED", str(etc / "asked"))
+        self.keep(etc, scontrol=command, is_active=is_active)
+        self.keep(etc, scontrol=command, is_active=is_active)
+        assert (etc / "asked").read_text() == "reconfigure\n" * asked
+
+    def test_puts_back_what_is_missing_once(self, etc: Path) -> None:
+        (etc / "slurm.conf").write_text("PartitionName=dev Nodes=ALL")
+        text = self.keep(etc)
+        assert text.split("\n")[0] == "PartitionName=dev Nodes=ALL"
+        assert text.count("\ninclude accounting.conf\n") == 1
+        assert text.count("\ninclude slurmpod.conf\n") == 1
+        assert self.keep(etc) == text
+
+    @pytest.mark.parametrize("line", ["Include slurmpod.conf", "  include\t/x/slurmpod.conf  "])
+    def test_sees_the_line_however_it_is_written(self, etc: Path, line: str) -> None:
+        (etc / "slurm.conf").write_text(f"include accounting.conf\n{line}\n")
+        assert self.keep(etc) == f"include accounting.conf\n{line}\n"
+
+    @pytest.mark.parametrize("line", ["# include slurmpod.conf", "include slurmpod.conf.old"])
+    def test_is_not_taken_in_by_what_looks_like_it(self, etc: Path, line: str) -> None:
+        (etc / "slurm.conf").write_text(f"include accounting.conf\n{line}\n")
+        assert self.keep(etc).endswith("\ninclude slurmpod.conf\n")
+
+    def test_waits_for_slurm_conf_and_includes_nothing_that_is_not_there(self, etc: Path) -> None:
+        assert self.keep(etc) == ""
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        (etc / "accounting.conf").unlink()
+        assert "accounting.conf" not in self.keep(etc)

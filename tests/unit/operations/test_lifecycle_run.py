@@ -1,0 +1,169 @@
+"""Running the scripts again: what is asked of which nodes, and what counts as success."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.gateway import ClusterNode, Gateway
+from slurmpod.aws.session_nodes import SessionNodes
+from slurmpod.model.loader import load_text
+from slurmpod.operations.lifecycle_run import RunPlan, node_command, plan_run, run_plan
+from slurmpod.operations.node_command import Sessions, command_session
+from slurmpod.resolve import resolve
+from tests.sound_environment import SOUND
+from tests.unit.operations.test_lifecycle_report import line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slurmpod.resolve import Resolved
+
+URI = "s3://sagemaker-dev/lifecycle/0123456789ab"
+NODES = tuple(
+    ClusterNode("cpu", f"i-{number}", "ml.m5.large", status, f"10.0.0.{number}")
+    for number, status in ((1, "Running"), (2, "Pending"), (3, "Running"))
+)
+
+
+class Cluster(SessionNodes, Gateway):
+    def __init__(self, uri: str = URI) -> None:
+        self._uri = uri
+
+    def cluster_id(self, cluster: str) -> str:
+        return {"dev": "abcde01234yz"}[cluster]
+
+    def bundle_uri(self, cluster: str, group: str) -> str:
+        assert (cluster, group) == ("dev", "cpu")
+        return self._uri
+
+    def cluster_nodes(self, cluster: str) -> tuple[ClusterNode, ...]:
+        assert cluster == "dev"
+        return NODES
+
+
+class Answers(Sessions):
+    """Sessions in which each node prints what it is told to."""
+
+    def __init__(self, **printed: str) -> None:
+        super().__init__()
+        self._printed = printed
+        self.asked: list[list[str]] = []
+
+    def output(self, session: list[str]) -> str:
+        self.asked.append(session)
+        target = session[session.index("--target") + 1]
+        return self._printed[target.rpartition("-")[2]]
+
+
+def dev() -> Resolved:
+    loaded = load_text("dev.yaml", SOUND)
+    assert loaded.environment is not None, loaded.problems
+    return resolve(loaded.environment)
+
+
+def plan(
+    only: str | None = None, *, dry_run: bool = False, cluster: Cluster | None = None
+) -> RunPlan:
+    cluster = cluster or Cluster()
+    return plan_run(cluster, cluster, dev(), "cpu", only, dry_run=dry_run)
+
+
+class TestPlan:
+    def test_is_for_the_running_nodes_of_the_group_and_its_deployed_scripts(self) -> None:
+        assert [node.instance_id for node in plan().nodes] == ["i-1", "i-3"]
+        assert plan().bundle_uri == URI
+
+    @pytest.mark.parametrize("name", ["ip-10-0-0-3", "i-3"])
+    def test_may_be_for_one(self, name: str) -> None:
+        assert [node.hostname for node in plan(name).nodes] == ["ip-10-0-0-3"]
+
+    @pytest.mark.parametrize("name", ["ip-10-0-0-2", "nobody"])
+    def test_a_node_that_does_not_run_is_none(self, name: str) -> None:
+        with pytest.raises(AwsUnavailable, match=r"ip-10-0-0-2 \(Pending\)"):
+            plan(name)
+
+    def test_a_group_without_scripts_has_nothing_to_run(self) -> None:
+        with pytest.raises(AwsUnavailable, match="cpu has no scripts"):
+            plan(cluster=Cluster(uri=""))
+
+
+class TestCommand:
+    def test_fetches_the_bundle_and_runs_it_as_hyperpod_would(self) -> None:
+        *sudo, script = shlex.split(node_command(plan()))
+        assert sudo == ["sudo", "--non-interactive", "sh", "-c"]
+        make, clear, fetch, run = script.removeprefix("(").removesuffix(") 2>&1").split(" && ")
+        assert make == "folder=$(mktemp --directory /run/slurmpod-XXXXXXXX)"
+        assert clear == """trap 'rm -rf "$folder"' EXIT"""
+        assert fetch.endswith(f'{URI} "$folder"')
+        assert run.startswith("env --ignore-environment PATH=")
+        assert run.endswith('bash "$folder/set_up_node.sh"')
+
+    def test_says_so_when_nothing_is_to_be_changed(self) -> None:
+        assert 'set_up_node.sh" --dry-run)' in node_command(plan(dry_run=True))
+
+    def test_goes_through_session_manager_to_the_node(self) -> None:
+        sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3")})
+        run_plan(plan(), lambda _: None, sessions)
+        session = next(each for each in sessions.asked if "i-3" in " ".join(each))
+        assert session[session.index("--target") + 1] == "sagemaker-cluster:abcde01234yz_cpu-i-3"
+        assert session[session.index("--document-name") + 1] == "AWS-StartNonInteractiveCommand"
+        (command,) = json.loads(session[-1])["command"]
+        assert command == node_command(plan())
+
+
+class TestRun:
+    def test_each_node_tells_how_it_went(self) -> None:
+        told: list[str] = []
+        sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3", failure="no way")})
+        reports = run_plan(plan(), lambda report: told.append(report.name), sessions)
+        assert {report.name: report.succeeded for report in reports} == {
+            "ip-1": True,
+            "ip-3": False,
+        }
+        assert sorted(told) == ["ip-1", "ip-3"]
+
+    def test_a_session_that_ends_early_is_a_failure_with_its_last_words(self) -> None:
+        sessions = Answers(**{"1": line("ip-1"), "3": "\nStarting session\naccess denied\n"})
+        reports = run_plan(plan(), lambda _: None, sessions)
+        (failed,) = (report for report in reports if not report.succeeded)
+        assert failed.summary == "Starting session; access denied"
+
+    def test_ctrl_c_ends_what_runs_and_begins_nothing_else(self) -> None:
+        def interrupt(_: object) -> None:
+            raise KeyboardInterrupt
+
+        sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3")})
+        with pytest.raises(KeyboardInterrupt):
+            run_plan(plan(), interrupt, sessions)
+        assert Sessions.output(sessions, ["true"]) == ""
+
+
+class TestSessions:
+    def test_have_a_terminal_and_return_what_was_printed(self) -> None:
+        assert (
+            Sessions().output(["sh", "-c", "tty -s && printf 'a\\nb\\n'; echo c >&2"])
+            == "a\nb\nc\n"
+        )
+
+    def test_end_with_all_that_they_started(self, tmp_path: Path) -> None:
+        sessions, file = Sessions(), tmp_path / "file"
+        script = f"sleep 987 & echo begun > {shlex.quote(str(file))}; wait"
+        thread = threading.Thread(target=sessions.output, args=(["sh", "-c", script],))
+        thread.start()
+        while not file.exists():
+            pass
+        sessions.end()
+        thread.join(60)
+        assert not thread.is_alive()
+
+    def test_parameters_are_one_argument_whatever_the_command_holds(self) -> None:
+        session = command_session("us-west-2", "target", "echo 'a \"b\"'; true")
+        echoed = subprocess.run(["printf", "%s", session[-1]], capture_output=True, text=True)
+        assert json.loads(echoed.stdout) == {"command": ["echo 'a \"b\"'; true"]}

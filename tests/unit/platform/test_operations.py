@@ -1,0 +1,185 @@
+"""Operations on single nodes: one at a time for each, and nothing after a node has to go."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmpod.rehearsal.cloud.instances import resized, staying_members, surplus_nodes
+from slurmpod.rehearsal.cloud.platform import ClusterFailed, ClusterNode
+from slurmpod.rehearsal.cloud.software import BatchSize, SoftwareUpdate
+from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.platform.cluster_run import ClusterRun
+from slurmpod.rehearsal.platform.nodes_at_work import NodesAtWork
+from slurmpod.rehearsal.platform.operations import operation
+from slurmpod.rehearsal.platform.provisioning import Provisioning
+from slurmpod.rehearsal.platform.software_update import SoftwareRollout
+from tests.unit.platform.clusters import cluster, group, node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Machines:
+    """Remembers whose power was cut; nothing boots."""
+
+    def __init__(self) -> None:
+        self.cut: list[str] = []
+
+    def power_cut(self, hostname: str) -> None:
+        self.cut.append(hostname)
+
+    def reboot(self, hostname: str) -> None:
+        raise MachineFailed(f"{hostname} did not get ready")
+
+
+class Run(ClusterRun):
+    """A run whose nodes get new software or do not, without any machine."""
+
+    broken: frozenset[str] = frozenset()
+    renewed: list[str]
+
+    def renew(self, node: ClusterNode) -> None:
+        self.renewed.append(node.private_ip)
+        if node.private_ip in self.broken:
+            raise ClusterFailed(f"{node.private_ip} is broken")
+
+
+WORKERS = ("10.0.0.5", "10.0.0.6", "10.0.0.7")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    nodes = [node("head", "10.0.0.4"), *(node("cpu", address) for address in WORKERS)]
+    for each in nodes:
+        each.status = "Running"
+    machines: Any = Machines()
+    run = Run(
+        cluster=cluster(group("head"), group("cpu", 3), nodes=nodes),
+        provisioning=Provisioning("head", None, {"cpu": "cpu"}),
+        bundles={},
+        machines=machines,
+        assume_role=lambda _: (_ for _ in ()).throw(AssertionError),
+        journal=Journal(tmp_path),
+        output_folder=tmp_path,
+    )
+    run.renewed = []
+    return run
+
+
+class TestOneAtATime:
+    def test_a_second_operation_is_refused(self, run: Run) -> None:
+        worker = run.cluster.nodes[1]
+        with operation(run, worker, "Pending"):
+            assert run.at_work.is_busy(worker)
+            with pytest.raises(ClusterFailed, match="Another operation"):
+                run.reboot(worker)
+        assert not run.at_work.is_busy(worker)
+
+    def test_what_fails_makes_a_failed_node(self, run: Run) -> None:
+        worker = run.cluster.nodes[1]
+        with pytest.raises(ClusterFailed, match=r"of group cpu .*did not get ready"):
+            run.reboot(worker)
+        assert (worker.status, worker.message) == ("Failure", "ip-10-0-0-5 did not get ready")
+        assert run.cluster.status == "Creating", "not the cluster's concern"
+
+    def test_a_node_that_has_to_go_interrupts_what_is_done_to_it(self, run: Run) -> None:
+        worker, at_work = run.cluster.nodes[1], NodesAtWork()
+        begun, interrupted = threading.Event(), threading.Event()
+
+        def work() -> None:
+            with at_work.alone(worker):
+                begun.set()
+                interrupted.wait()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        begun.wait()
+        with at_work.after_all(worker, interrupted.set):
+            assert not thread.is_alive() or at_work.is_busy(worker)
+        thread.join()
+
+    def test_nothing_begins_on_a_node_that_goes(self, run: Run) -> None:
+        worker = run.cluster.nodes[1]
+        worker.is_leaving = True
+        with pytest.raises(ClusterFailed, match="no longer wanted"):
+            run.replace(worker)
+        assert run.machines.cut == []  # type: ignore[attr-defined]
+
+    def test_nothing_begins_when_the_cluster_goes(self, run: Run) -> None:
+        run.given_up.set()
+        with pytest.raises(ClusterFailed, match="no longer wanted"):
+            run.reboot(run.cluster.nodes[1])
+        assert run.cluster.nodes[1].status == "Running"
+
+    def test_a_node_is_removed_once(self, run: Run) -> None:
+        worker = run.cluster.nodes[1]
+        run.remove(worker)
+        run.machines.cut.clear()  # type: ignore[attr-defined]
+        run.remove(worker)  # somebody else may have its address by now
+        assert run.machines.cut == []  # type: ignore[attr-defined]
+
+    def test_a_node_that_two_remove_at_once_is_removed_once(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        worker, waits = run.cluster.nodes[1], threading.Event()
+        failures: list[Exception] = []
+
+        def remove() -> None:
+            try:
+                run.remove(worker)
+            except Exception as failure:  # noqa: BLE001 - a test's
+                failures.append(failure)
+
+        monkeypatch.setattr(run.machines, "power_cut", lambda _: waits.set())
+        other = threading.Thread(target=remove)
+        with run.at_work.alone(worker):
+            other.start()
+            waits.wait()  # until the other one has seen that the node is there
+            run.cluster.nodes.remove(worker)
+        other.join()
+        assert failures == []
+
+
+class TestSoftware:
+    def update(self, run: Run, *groups: str, batch: int = 2) -> None:
+        size = BatchSize(batch, is_percentage=False)
+        SoftwareRollout(run, SoftwareUpdate(groups, size, size)).run()
+
+    def test_controllers_first(self, run: Run) -> None:
+        self.update(run, "cpu", "head")
+        assert run.renewed[0] == "10.0.0.4"
+        assert set(run.renewed[1:3]) == {"10.0.0.5", "10.0.0.6"}
+        assert run.renewed[3:] == ["10.0.0.7"]
+        assert run.cluster.software_updates == {"cpu": "Succeeded", "head": "Succeeded"}
+
+    def test_nodes_that_come_up_have_it_already(self, run: Run) -> None:
+        run.cluster.nodes[1].status = "Pending"
+        self.update(run, "cpu")
+        assert set(run.renewed) == {"10.0.0.6", "10.0.0.7"}
+
+    def test_a_failure_takes_those_that_were_begun_back(self, run: Run) -> None:
+        run.broken = frozenset({"10.0.0.6"})
+        with pytest.raises(ClusterFailed, match=r"10\.0\.0\.6 is broken"):
+            self.update(run, "cpu", batch=2)
+        assert sorted(run.renewed) == ["10.0.0.5"] * 2 + ["10.0.0.6"] * 2, "the third never was"
+        assert run.cluster.software_updates == {"cpu": "Failed"}
+        assert run.cluster.status == "RollingBack"
+
+
+def test_nodes_on_their_way_out_are_neither_kept_nor_surplus(run: Run) -> None:
+    demo = run.cluster
+    demo.nodes[1].is_leaving = True
+    assert [each.private_ip for each in staying_members(demo, "cpu")] == ["10.0.0.6", "10.0.0.7"]
+    surplus = surplus_nodes(demo, (group("head"), group("cpu", 1)))
+    assert [each.private_ip for each in surplus] == ["10.0.0.7"]
+
+
+def test_a_smaller_group_asks_for_no_more_than_it_has() -> None:
+    given = group("cpu", 4, min_instance_count=3, request={"MinInstanceCount": 3, "X": 1})
+    small = resized(given, 2)
+    assert (small.instance_count, small.min_instance_count) == (2, 2)
+    assert small.request == {"InstanceCount": 2, "MinInstanceCount": 2, "X": 1}

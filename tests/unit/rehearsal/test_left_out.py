@@ -1,0 +1,41 @@
+"""What rehearsals leave out of an environment, and that it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.model.beside import read_files_beside
+from slurmpod.model.loader import load
+from slurmpod.rehearsal.left_out import rehearsed_file
+from slurmpod.rehearsal.progress import Progress
+from slurmpod.resolve import resolve
+
+if TYPE_CHECKING:
+    import pytest
+
+ENVIRONMENTS = Path(__file__).parents[3] / "environments"
+
+
+def rehearsed(file: Path, folder: Path) -> Path:
+    environment = load(file).environment
+    assert environment is not None
+    return rehearsed_file(file, resolve(environment), folder, Progress())
+
+
+def test_only_the_directory_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    original = load(ENVIRONMENTS / "examples/research-teams.yaml")
+    loaded = load(rehearsed(ENVIRONMENTS / "examples/research-teams.yaml", tmp_path))
+    assert original.environment is not None
+    assert loaded.environment is not None
+    without = original.environment.access.model_copy(update={"directory": None})
+    assert loaded.environment == original.environment.model_copy(update={"access": without})
+    beside, problems = read_files_beside(loaded.environment, loaded.source)
+    assert (len(beside.users), problems) == (2, ())
+    assert "access.directory" in "".join(capsys.readouterr())
+
+
+def test_an_environment_without_one_is_rehearsed_as_it_is(tmp_path: Path) -> None:
+    file = ENVIRONMENTS / "dev.yaml"
+    assert rehearsed(file, tmp_path) == file
+    assert list(tmp_path.iterdir()) == []
