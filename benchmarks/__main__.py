@@ -36,11 +36,11 @@ INSTANCES_FOR_64_WORKERS = "fs.inotify.max_user_instances=8192"
 
 
 def main() -> None:
-    """Run every benchmark and print the table."""
-    growth = growth_rows(PROJECT / DEV, SLURMPOD, _command)
-    rows = [*validate_rows(), *synth_rows(), *growth, *rehearsal_rows(), *cluster_rows()]
+    """Run every benchmark, say of each that it was done, and print the table."""
     table = Table("what", "median", "floor", "ratio", "memory", "target", box=box.SIMPLE_HEAD)
-    for row in rows:
+    said = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
+    for row in _rows():
+        said.print(f"measured: {row.what}")
         ratio = f"{row.ratio:.2f}" if row.ratio else ""
         floor = f"{row.floor} {row.floor_seconds:.3f} s" if row.floor_seconds else ""
         memory = f"{row.mebibytes:.0f} MiB" if row.mebibytes else ""
@@ -110,6 +110,14 @@ def cluster_rows() -> Iterable[Row]:
     with tempfile.TemporaryDirectory() as folder, HyperPodLab(Path(folder), bake(print)) as lab:
         yield from bring_up_rows(lab)
         yield from recovery_rows(lab)
+
+
+def _rows() -> Iterable[Row]:
+    yield from validate_rows()
+    yield from synth_rows()
+    yield from growth_rows(PROJECT / DEV, SLURMPOD, _command)
+    yield from rehearsal_rows()
+    yield from cluster_rows()
 
 
 def _rehearse() -> dict[str, Any]:

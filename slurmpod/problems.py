@@ -33,6 +33,7 @@ class ExitCode(IntEnum):
     INVALID = 3
     UNPREPARED = 4
     INTERRUPTED = 130
+    UNREAD = 141
 
 
 @dataclass(frozen=True, order=True)

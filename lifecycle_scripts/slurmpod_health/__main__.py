@@ -37,8 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     why = reason(findings)
     if options.prolog or options.epilog:
         _log(findings)
-        if why:
-            _out_of_service(expected.node, why, job=_job() if options.prolog else "")
+        if why and not _out_of_service(expected.node, why, job=_job() if options.prolog else ""):
+            return 0
     else:
         sys.stdout.write(table(findings))
         if options.resume and not why and slurm.resume(expected.node):
@@ -61,15 +61,22 @@ def _job() -> str:
     return os.environ.get("SLURM_JOB_ID", "")
 
 
-def _out_of_service(node: str, why: str, *, job: str) -> None:
-    """Drain the node; let `job` start elsewhere, which Slurm does only for batch jobs."""
+def _out_of_service(node: str, why: str, *, job: str) -> bool:
+    """Drain the node; let `job` start elsewhere, which Slurm does only for batch jobs.
+
+    Tell whether no job may start here: false where the fault may well be everybody's.
+    """
     try:
-        if slurm.drain(node, why):
-            syslog.syslog(syslog.LOG_ERR, f"{node} drains itself: {why}")
+        if not slurm.drain(node, why):
+            text = f"{node} goes on, as half of its partition has drained itself: {why}"
+            syslog.syslog(syslog.LOG_ERR, text)
+            return False
+        syslog.syslog(syslog.LOG_ERR, f"{node} is out of service: {why}")
         if job:
             slurm.requeue(job)
     except ProbeFailed as error:
         syslog.syslog(syslog.LOG_WARNING, f"scontrol: {error}")
+    return True
 
 
 def _log(findings: Sequence[Finding]) -> None:

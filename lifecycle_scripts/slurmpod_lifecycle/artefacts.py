@@ -33,7 +33,7 @@ CURL = ("curl", "--fail", "--silent", "--show-error", "--location", "--proto", "
 def install_artefact(node: Node, name: str) -> bool:
     """Install what the environment calls `name`, and tell whether it names that at all.
 
-    Only what is for this node's architecture counts. Raises StepFailed for a file with another
+    Only what is for this node's processors is installed. Raises StepFailed for a file with another
     checksum or one that is nowhere, NotYet where the network or another installation is in the way.
     """
     artefact = _named(node, name)
@@ -47,11 +47,12 @@ def _named(node: Node, name: str) -> Artefact | None:
     found = [each for each in node.settings.node.artefacts if each.name == name]
     if not found:
         return None
-    architecture = _architecture(node)
-    return next((each for each in found if each.architecture == architecture), None)
+    wanted = architecture(node)
+    return next((each for each in found if each.architecture == wanted), None)
 
 
-def _architecture(node: Node) -> str:
+def architecture(node: Node) -> str:
+    """Return what EC2 calls the architecture of this node's processors."""
     if node.hardware:
         return node.hardware.architecture
     kernel = node.machine.run("uname", "--machine").strip()

@@ -21,13 +21,14 @@ COMMAND_TEXT = f"""\
 #!/bin/sh
 # Written by slurmpod's lifecycle scripts; Slurm gives its programs no PATH.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+cd / || exit  # Python finds modules where it starts: that must be no folder of a user's
 PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 -m slurmpod_health "$@"
 """
 
 UNHEALTHY = 3
 """The status by which the checks say that the node is bad."""
 
-SECONDS = 14
+SECONDS = 20
 """More than the checks and their commands of Slurm need when all of them take too long."""
 
 _CALL = f"""\

@@ -44,15 +44,7 @@ class Machine:
         """
         shown = " ".join(command)
         try:
-            ended = subprocess.run(
-                command,
-                input=text,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=timeout_seconds,
-                check=False,
-            )
+            ended = _ended(command, text, timeout_seconds)
         except FileNotFoundError:
             raise StepFailed(f"this node has no command {command[0]}", OTHER_IMAGE) from None
         except OSError as error:
@@ -144,6 +136,20 @@ class Machine:
         except OSError:
             return False
         return True
+
+
+def _ended(
+    command: Sequence[str], text: str, timeout_seconds: float
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout_seconds,
+        check=False,
+    )
 
 
 def _set_access(path: Path, mode: int, owner: str) -> None:

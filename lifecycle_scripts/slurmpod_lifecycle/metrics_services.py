@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 EXPORTER = "slurmpod-exporter"
 NODE_EXPORTER = "slurmpod-node-exporter"
 AGENT = "slurmpod-metrics-agent"
+SERVICES = (EXPORTER, NODE_EXPORTER, AGENT)
+"""In the order in which they start."""
 
 PROMETHEUS = "/usr/bin/prometheus"
 PROMETHEUS_NODE_EXPORTER = "/usr/bin/prometheus-node-exporter"
@@ -68,13 +70,7 @@ def agent_configuration(node: Node, metrics: Metrics) -> str:
     configuration = {
         "global": {
             "scrape_interval": f"{metrics.scrape_seconds}s",
-            "external_labels": {
-                "cluster": node.settings.cluster_name,
-                "group": node.instance.group,
-                "instance_id": node.instance.id,
-                "node": node.name,
-                "role": node.role.value,
-            },
+            "external_labels": _labels(node),
         },
         "scrape_configs": [
             {
@@ -92,6 +88,17 @@ def agent_configuration(node: Node, metrics: Metrics) -> str:
         ],
     }
     return json.dumps(configuration, indent=2) + "\n"
+
+
+def _labels(node: Node) -> dict[str, str]:
+    """Return whose metrics they are."""
+    return {
+        "cluster": node.settings.cluster_name,
+        "group": node.instance.group,
+        "instance_id": node.instance.id,
+        "node": node.name,
+        "role": node.role.value,
+    }
 
 
 def _relabelling() -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.step import Step
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from slurmpod_lifecycle.machine import Machine
     from slurmpod_lifecycle.node_options import Hardware
     from slurmpod_lifecycle.resource_config import Instance
@@ -88,3 +90,12 @@ class NodeStep(Step):
     def applies_to(cls, node: Node) -> bool:
         """Tell whether `node` needs this step."""
         return node.role in cls.roles and node.settings.mode in cls.modes
+
+    @classmethod
+    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
+        """Return what the step's files say once nobody asks for it; None where there is no file.
+
+        `switched_off` sees to it, in this order. Only what is ours may go.
+        """
+        del machine
+        return {}

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.session import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import boto3
-    from types_boto3_logs import CloudWatchLogsClient
+    from slurmpod.aws.clients import AwsClients
+
 
 STREAMS = "LifecycleConfig/"
 """HyperPod's stream of a node is LifecycleConfig/<group>/<instance id> in the log group
 /aws/sagemaker/Clusters/<name>/<id> (SageMaker HyperPod developer guide, troubleshooting)."""
 
 
-def cluster_logs_of(region: str) -> ClusterLogs:
-    """Return the logs of the account that the user's settings name.
-
-    Raises:
-        AwsUnavailable: The settings name a profile that is not there.
-    """
-    return ClusterLogs(session_of(region))
-
-
+@dataclass(frozen=True)
 class ClusterLogs:
     """CloudWatch Logs of one account and Region."""
 
-    def __init__(self, session: boto3.session.Session, *, endpoint_url: str | None = None) -> None:
-        self._session = session
-        self._endpoint_url = endpoint_url
+    clients: AwsClients
 
     def last_lines(self, cluster: str, cluster_id: str, word: str) -> Mapping[str, str]:
         """Return the last line with `word` that the scripts of each node wrote.
@@ -42,7 +31,7 @@ class ClusterLogs:
         """
         found = {}
         with as_unavailable(f"read the logs of {cluster}"):
-            pages = self._logs.get_paginator("filter_log_events").paginate(
+            pages = self.clients.logs.get_paginator("filter_log_events").paginate(
                 logGroupName=f"/aws/sagemaker/Clusters/{cluster}/{cluster_id}",
                 logStreamNamePrefix=STREAMS,
                 filterPattern=f'"{word}"',
@@ -52,7 +41,3 @@ class ClusterLogs:
             if event["logStreamName"].startswith(STREAMS):
                 found[event["logStreamName"].removeprefix(STREAMS)] = event["message"]
         return found
-
-    @cached_property
-    def _logs(self) -> CloudWatchLogsClient:
-        return self._session.client("logs", endpoint_url=self._endpoint_url)

@@ -26,3 +26,17 @@ def as_unavailable(what: str) -> Iterator[None]:
         raise AwsUnavailable(f"cannot {what}: {reason}") from error
     except BotoCoreError as error:
         raise AwsUnavailable(f"cannot {what}: {error}") from error
+
+
+@contextlib.contextmanager
+def suppressed(code: str) -> Iterator[None]:
+    """Go on after an error of this code, such as what is there already when it is to be created.
+
+    By its code, because two threads that ask a client for its exceptions at once get two classes of
+    the same name, of which the client raises one (botocore's client.exceptions).
+    """
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"].get("Code") != code:
+            raise

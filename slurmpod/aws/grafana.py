@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.session import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import boto3
+    from slurmpod.aws.clients import AwsClients
+
 
 ACCOUNT_NAME = "slurmpod-push"
 TOKEN_SECONDS = 600
 
 
-def grafana_access_of(region: str) -> GrafanaAccess:
-    """Return the access with the credentials that the user's settings name.
-
-    Raises:
-        AwsUnavailable: The settings name a profile that is not there.
-    """
-    return GrafanaAccess(session_of(region))
-
-
+@dataclass(frozen=True)
 class GrafanaAccess:
-    """Makes service accounts in workspaces; `endpoint_url` leads elsewhere than to AWS."""
+    """Makes service accounts in the workspaces of one account and Region."""
 
-    def __init__(self, session: boto3.session.Session, *, endpoint_url: str | None = None) -> None:
-        with as_unavailable("use the AWS settings of this shell"):
-            self._grafana: Any = session.client("grafana", endpoint_url=endpoint_url)
+    clients: AwsClients
 
     @contextmanager
     def token(self, workspace_id: str) -> Iterator[str]:
@@ -41,12 +32,12 @@ class GrafanaAccess:
         """
         with as_unavailable(f"make a service account in the Grafana workspace {workspace_id}"):
             self._remove_left_over(workspace_id)
-            account = self._grafana.create_workspace_service_account(
+            account = self.clients.grafana.create_workspace_service_account(
                 workspaceId=workspace_id, name=ACCOUNT_NAME, grafanaRole="ADMIN"
             )["id"]
         try:
             with as_unavailable(f"make a token for the Grafana workspace {workspace_id}"):
-                answer = self._grafana.create_workspace_service_account_token(
+                answer = self.clients.grafana.create_workspace_service_account_token(
                     workspaceId=workspace_id,
                     serviceAccountId=account,
                     name=ACCOUNT_NAME,
@@ -58,13 +49,13 @@ class GrafanaAccess:
                 self._delete(workspace_id, account)
 
     def _remove_left_over(self, workspace_id: str) -> None:
-        pages = self._grafana.get_paginator("list_workspace_service_accounts")
+        pages = self.clients.grafana.get_paginator("list_workspace_service_accounts")
         for page in pages.paginate(workspaceId=workspace_id):
             for account in page["serviceAccounts"]:
                 if account["name"] == ACCOUNT_NAME:
                     self._delete(workspace_id, account["id"])
 
     def _delete(self, workspace_id: str, account: str) -> None:
-        self._grafana.delete_workspace_service_account(
+        self.clients.grafana.delete_workspace_service_account(
             workspaceId=workspace_id, serviceAccountId=account
         )

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from botocore.exceptions import ClientError
 
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.session import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from datetime import datetime
 
-    import boto3
-    from types_boto3_cloudformation import CloudFormationClient
-    from types_boto3_fsx import FSxClient
+    from slurmpod.aws.clients import AwsClients
+
 
 NO_DATA = ("CREATING", "DELETING", "FAILED")
 """In these states a file system has nothing to take back."""
@@ -57,25 +54,16 @@ class HeldFileSystem:
     tags: Mapping[str, str]
 
 
-def holdings_of(region: str) -> Holdings:
-    """Return the holdings of the account that the user's settings name.
-
-    Raises:
-        AwsUnavailable: The settings name a profile that is not there.
-    """
-    return Holdings(session_of(region))
-
-
+@dataclass(frozen=True)
 class Holdings:
     """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
-    def __init__(self, session: boto3.session.Session) -> None:
-        self._session = session
+    clients: AwsClients
 
     def stacks(self, names: Collection[str]) -> tuple[StackRecord, ...]:
         """Return the stacks of these names, deleted ones included, newest first."""
         with as_unavailable("list the stacks"):
-            pages = self._cloudformation.get_paginator("list_stacks").paginate()
+            pages = self.clients.cloudformation.get_paginator("list_stacks").paginate()
             found = [
                 (summary["CreationTime"], summary["StackId"], summary)
                 for page in pages
@@ -90,7 +78,7 @@ class Holdings:
     def resources(self, stack: StackRecord) -> tuple[StackedResource, ...]:
         """Return what a stack has, or had, and did with it."""
         with as_unavailable(f"list the resources of {stack.name}"):
-            pages = self._cloudformation.get_paginator("list_stack_resources").paginate(
+            pages = self.clients.cloudformation.get_paginator("list_stack_resources").paginate(
                 StackName=stack.arn
             )
             return tuple(
@@ -107,21 +95,22 @@ class Holdings:
     def template(self, stack: StackRecord) -> Mapping[str, Any]:
         """Return the template of a stack, in JSON's types."""
         with as_unavailable(f"read the template of {stack.name}"):
-            body: Any = self._cloudformation.get_template(StackName=stack.arn)["TemplateBody"]
+            found = self.clients.cloudformation.get_template(StackName=stack.arn)
+        body: Any = found["TemplateBody"]
         data = yaml.safe_load(body) if isinstance(body, str) else body
         return json.loads(json.dumps(data, default=str))  # type: ignore[no-any-return]
 
     def tags(self, stack: StackRecord) -> Mapping[str, str]:
         """Return the tags of a stack, which its resources have too."""
         with as_unavailable(f"describe {stack.name}"):
-            (found,) = self._cloudformation.describe_stacks(StackName=stack.arn)["Stacks"]
+            (found,) = self.clients.cloudformation.describe_stacks(StackName=stack.arn)["Stacks"]
         return {tag["Key"]: tag["Value"] for tag in found.get("Tags", [])}
 
     def identifiers(self, types: Collection[str]) -> Mapping[str, tuple[str, ...]]:
         """Return by type the properties that identify a resource for import; others have none."""
         resources = {f"Type{i}": {"Type": kind} for i, kind in enumerate(sorted(types))}
         with as_unavailable("ask what can be imported"):
-            summary = self._cloudformation.get_template_summary(
+            summary = self.clients.cloudformation.get_template_summary(
                 TemplateBody=json.dumps({"Resources": resources})
             )
         return {
@@ -133,7 +122,9 @@ class Holdings:
         """Tell whether a resource of a type that can be imported still exists."""
         with as_unavailable(f"look for {resource_type} {identifier}"):
             try:
-                self._cloud_control.get_resource(TypeName=resource_type, Identifier=identifier)
+                self.clients.cloud_control.get_resource(
+                    TypeName=resource_type, Identifier=identifier
+                )
             except ClientError as error:
                 if error.response["Error"]["Code"] == "ResourceNotFoundException":
                     return False
@@ -143,7 +134,7 @@ class Holdings:
     def file_systems(self) -> tuple[HeldFileSystem, ...]:
         """Return the file systems for Lustre and OpenZFS, newest first."""
         with as_unavailable("list the FSx file systems"):
-            pages = self._fsx.get_paginator("describe_file_systems").paginate()
+            pages = self.clients.fsx.get_paginator("describe_file_systems").paginate()
             found = [each for page in pages for each in page["FileSystems"]]
         held = [
             HeldFileSystem(
@@ -159,15 +150,3 @@ class Holdings:
             if each["FileSystemType"] in {"LUSTRE", "OPENZFS"} and each["Lifecycle"] not in NO_DATA
         ]
         return tuple(sorted(held, key=lambda each: each.created, reverse=True))
-
-    @cached_property
-    def _cloudformation(self) -> CloudFormationClient:
-        return self._session.client("cloudformation")
-
-    @cached_property
-    def _fsx(self) -> FSxClient:
-        return self._session.client("fsx")
-
-    @cached_property
-    def _cloud_control(self) -> Any:
-        return self._session.client("cloudcontrol")

@@ -8,20 +8,16 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, WaiterError
 
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.session import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import boto3
-    from types_boto3_cloudformation import CloudFormationClient
-
+    from slurmpod.aws.clients import AwsClients
     from slurmpod.aws.holdings import StackRecord
 
 CHANGE_SET = "slurmpod-adopt"
@@ -44,20 +40,11 @@ class ImportRefused(Exception):
     """CloudFormation refused an import or could not do it; the text is its reason."""
 
 
-def imports_of(region: str) -> Imports:
-    """Return the imports of the account that the user's settings name.
-
-    Raises:
-        AwsUnavailable: The settings name a profile that is not there.
-    """
-    return Imports(session_of(region))
-
-
+@dataclass(frozen=True)
 class Imports:
     """The calls that change stacks; each waits for its end."""
 
-    def __init__(self, session: boto3.session.Session) -> None:
-        self._session = session
+    clients: AwsClients
 
     def clear(self, stack: StackRecord) -> None:
         """Delete the remains of a stack that can only be deleted.
@@ -69,8 +56,8 @@ class Imports:
             {"DeletionMode": "FORCE_DELETE_STACK"} if stack.status == "DELETE_FAILED" else {}
         )
         with as_unavailable(f"clear the failed stack {stack.name}"):
-            self._cloudformation.delete_stack(StackName=stack.arn, **mode)
-            waiter = self._cloudformation.get_waiter("stack_delete_complete")
+            self.clients.cloudformation.delete_stack(StackName=stack.arn, **mode)
+            waiter = self.clients.cloudformation.get_waiter("stack_delete_complete")
             try:
                 waiter.wait(StackName=stack.arn, WaiterConfig=_POLLING)
             except WaiterError as error:
@@ -80,7 +67,7 @@ class Imports:
         """Make the change set of an import, in place of one that was left; raises ImportRefused."""
         with as_unavailable(f"prepare the import into {wanted.stack}"):
             with contextlib.suppress(ClientError):
-                self._cloudformation.delete_change_set(
+                self.clients.cloudformation.delete_change_set(
                     StackName=wanted.stack, ChangeSetName=CHANGE_SET
                 )
             try:
@@ -95,25 +82,27 @@ class Imports:
     def discard(self, wanted: Import) -> None:
         """Delete a change set, and the empty stack that came with it."""
         with as_unavailable(f"discard the change set of {wanted.stack}"):
-            self._cloudformation.delete_change_set(StackName=wanted.stack, ChangeSetName=CHANGE_SET)
-            (stack,) = self._cloudformation.describe_stacks(StackName=wanted.stack)["Stacks"]
+            self.clients.cloudformation.delete_change_set(
+                StackName=wanted.stack, ChangeSetName=CHANGE_SET
+            )
+            (stack,) = self.clients.cloudformation.describe_stacks(StackName=wanted.stack)["Stacks"]
             if stack["StackStatus"] == "REVIEW_IN_PROGRESS":
-                self._cloudformation.delete_stack(StackName=wanted.stack)
+                self.clients.cloudformation.delete_stack(StackName=wanted.stack)
 
     def execute(self, wanted: Import) -> None:
         """Do the import that was prepared; raises ImportRefused."""
         with as_unavailable(f"import into {wanted.stack}"):
-            self._cloudformation.execute_change_set(
+            self.clients.cloudformation.execute_change_set(
                 StackName=wanted.stack, ChangeSetName=CHANGE_SET
             )
-            waiter = self._cloudformation.get_waiter("stack_import_complete")
+            waiter = self.clients.cloudformation.get_waiter("stack_import_complete")
             try:
                 waiter.wait(StackName=wanted.stack, WaiterConfig=_POLLING)
             except WaiterError as error:
                 raise ImportRefused(f"{wanted.stack}: {self._reason(wanted.stack)}") from error
 
     def _create(self, wanted: Import) -> None:
-        self._cloudformation.create_change_set(
+        self.clients.cloudformation.create_change_set(
             StackName=wanted.stack,
             ChangeSetName=CHANGE_SET,
             ChangeSetType="IMPORT",
@@ -122,21 +111,17 @@ class Imports:
             Capabilities=["CAPABILITY_NAMED_IAM"],
             Tags=[{"Key": key, "Value": value} for key, value in wanted.tags.items()],
         )
-        waiter = self._cloudformation.get_waiter("change_set_create_complete")
+        waiter = self.clients.cloudformation.get_waiter("change_set_create_complete")
         waiter.wait(StackName=wanted.stack, ChangeSetName=CHANGE_SET, WaiterConfig=_POLLING)
 
     def _reason(self, stack: str) -> str:
-        events = self._cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
+        events = self.clients.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
         failed = [each for each in events if each["ResourceStatus"] == "IMPORT_FAILED"]
         reasons = (
             f"{each['LogicalResourceId']}: {each.get('ResourceStatusReason', '')}"
             for each in failed
         )
         return "; ".join(reasons) or "the import was rolled back"
-
-    @cached_property
-    def _cloudformation(self) -> CloudFormationClient:
-        return self._session.client("cloudformation")
 
 
 _POLLING: Any = {"Delay": POLL_SECONDS, "MaxAttempts": POLLS}

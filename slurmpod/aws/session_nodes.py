@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.session import session_of
 
 if TYPE_CHECKING:
-    import boto3
-    from types_boto3_sagemaker import SageMakerClient
+    from slurmpod.aws.clients import AwsClients
 
 
 @dataclass(frozen=True)
@@ -23,31 +20,22 @@ class ListedNode:
     status: str
 
 
-def session_nodes_of(region: str) -> SessionNodes:
-    """Return the nodes of the account that the user's settings name.
-
-    Raises:
-        AwsUnavailable: The settings name a profile that is not there.
-    """
-    return SessionNodes(session_of(region))
-
-
+@dataclass(frozen=True)
 class SessionNodes:
     """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
-    def __init__(self, session: boto3.session.Session, *, endpoint_url: str | None = None) -> None:
-        self._session = session
-        self._endpoint_url = endpoint_url
+    clients: AwsClients
 
     def cluster_id(self, cluster: str) -> str:
         """Return the id of a cluster, with which its ARN ends."""
         with as_unavailable(f"find the cluster {cluster}"):
-            return self._sagemaker.describe_cluster(ClusterName=cluster)["ClusterArn"].split("/")[1]
+            found = self.clients.sagemaker.describe_cluster(ClusterName=cluster)
+        return found["ClusterArn"].split("/")[1]
 
     def bundle_uri(self, cluster: str, group: str) -> str:
         """Return where a group's lifecycle scripts are in S3; empty where it has none."""
         with as_unavailable(f"find the cluster {cluster}"):
-            groups = self._sagemaker.describe_cluster(ClusterName=cluster)["InstanceGroups"]
+            groups = self.clients.sagemaker.describe_cluster(ClusterName=cluster)["InstanceGroups"]
         configs = (each for each in groups if each["InstanceGroupName"] == group)
         found = (each.get("LifeCycleConfig", {}).get("SourceS3Uri", "") for each in configs)
         return next(found, "")
@@ -65,7 +53,7 @@ class SessionNodes:
             return self._list(cluster)
 
     def _list(self, cluster: str, **chosen: str) -> tuple[ListedNode, ...]:
-        pages = self._sagemaker.get_paginator("list_cluster_nodes").paginate(
+        pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
             ClusterName=cluster,
             **chosen,  # type: ignore[arg-type]
         )
@@ -76,7 +64,3 @@ class SessionNodes:
             )
             for node in sorted(found, key=lambda node: (node["LaunchTime"], node["InstanceId"]))
         )
-
-    @cached_property
-    def _sagemaker(self) -> SageMakerClient:
-        return self._session.client("sagemaker", endpoint_url=self._endpoint_url)

@@ -53,7 +53,10 @@ PEOPLE: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
             **dict.fromkeys(User.model_fields, _LATER),
             "uid": _OTHER_USER_ID,
         },
-        Directory: dict.fromkeys(Directory.model_fields, _LATER),
+        Directory: {
+            **dict.fromkeys(Directory.model_fields, _LATER),
+            "bind_secret_kms_key_arn": IN_PLACE,
+        },
         Sessions: {
             **dict.fromkeys(Sessions.model_fields, _NEXT_SESSIONS),
             "record": Effect(

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.gateway import gateway_of
-from slurmpod.aws.holdings import holdings_of
-from slurmpod.aws.imports import ImportRefused, imports_of
+from slurmpod.aws.holdings import Holdings
+from slurmpod.aws.imports import ImportRefused, Imports
 from slurmpod.cli.adoption_text import adoption_data, adoption_text
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
@@ -43,15 +44,16 @@ def run(options: argparse.Namespace) -> ExitCode:
     environment = sound_environment(options.file).environment
     former = options.former or environment.name
     try:
-        require_account(gateway_of(environment.region), environment)
-        holdings = holdings_of(environment.region)
+        clients = clients_of(environment.region)
+        require_account(AwsAccount(clients), environment)
+        holdings = Holdings(clients)
         adoption = plan_adoption(holdings, former, environment)
         _show(adoption, former, options)
         if adoption.is_work:
             if not is_confirmed(environment, options, "take these back"):
                 say("nothing was changed")
                 return ExitCode.FAILED
-            adoption = adopt(holdings, imports_of(environment.region), former, environment)
+            adoption = adopt(holdings, Imports(clients), former, environment)
             say(f"{environment.name} has taken back {_count(adoption)}")
     except (AwsUnavailable, ImportRefused) as error:
         say(str(error))

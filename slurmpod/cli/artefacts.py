@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmpod.aws.bucket import bucket_of
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.bucket import Bucket
+from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.gateway import gateway_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.operations.artefacts import NotMirrored, mirror, mirrored, title
@@ -39,9 +40,10 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     if not resolved.environment.lifecycle.artefacts:
         say(f"{resolved.name} names no packages (lifecycle.artefacts)")
-    bucket = bucket_of(resolved.region, resolved.lifecycle.bucket)
     try:
-        require_account(gateway_of(resolved.region), resolved.environment)
+        clients = clients_of(resolved.region)
+        require_account(AwsAccount(clients), resolved.environment)
+        bucket = Bucket(clients, resolved.lifecycle.bucket)
         found = mirrored(bucket, resolved)
         if options.action == "mirror":
             mirror(bucket, [each for each in found if not each.is_there], say)

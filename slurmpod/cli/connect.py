@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import session_nodes_of
+from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import say
 from slurmpod.operations.connect import session_command, usual_group
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not has_group(resolved, group):
         return ExitCode.USAGE
     try:
-        nodes = session_nodes_of(resolved.region)
+        nodes = SessionNodes(clients_of(resolved.region))
         command = session_command(nodes, resolved, group, options.number)
     except AwsUnavailable as error:
         say(str(error))

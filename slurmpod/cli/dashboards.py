@@ -67,16 +67,18 @@ def _push(resolved: Resolved) -> ExitCode:
     if not (resolved.monitoring and resolved.monitoring.grafana):
         say(f"{resolved.name} has no Grafana workspace; write 'monitoring.grafana: {{}}' first")
         return ExitCode.USAGE
-    from slurmpod.aws.gateway import gateway_of  # boto3 takes longer than all the rest
-    from slurmpod.aws.grafana import grafana_access_of
+    from slurmpod.aws.account import AwsAccount  # the SDK takes longer than all the rest
+    from slurmpod.aws.clients import clients_of
+    from slurmpod.aws.deployment import Deployment
+    from slurmpod.aws.grafana import GrafanaAccess
     from slurmpod.operations.deployed import require_account
     from slurmpod.operations.grafana import GrafanaRefused, place_of, push
 
     try:
-        gateway = gateway_of(resolved.region)
-        require_account(gateway, resolved.environment)
-        place = place_of(gateway, resolved)
-        push(grafana_access_of(resolved.region), place, resolved)
+        clients = clients_of(resolved.region)
+        require_account(AwsAccount(clients), resolved.environment)
+        place = place_of(Deployment(clients), resolved)
+        push(GrafanaAccess(clients), place, resolved)
     except (AwsUnavailable, GrafanaRefused) as error:
         say(str(error))
         return ExitCode.FAILED

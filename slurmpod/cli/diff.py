@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.gateway import gateway_of
 from slurmpod.changes.compare import changes
 from slurmpod.changes.effect import Kind
 from slurmpod.cli.environment import sound_environment
@@ -40,7 +41,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     sound = sound_environment(options.file)
     environment = sound.environment
     try:
-        deployed = deployed_environment(gateway_of(environment.region), environment)
+        account = AwsAccount(clients_of(environment.region))
+        deployed = deployed_environment(account, environment)
     except AwsUnavailable as error:
         say(str(error))
         return ExitCode.FAILED

@@ -6,9 +6,10 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmpod.aws.cluster_logs import cluster_logs_of
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import session_nodes_of
+from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.cli import lifecycle_run
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle_text import print_reports
@@ -45,8 +46,8 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _report(options: argparse.Namespace) -> ExitCode:
     """Show the last report of every node; what failed is for the reader to judge."""
     resolved = sound_environment(options.file).resolved
-    nodes, logs = session_nodes_of(resolved.region), cluster_logs_of(resolved.region)
-    reports = lifecycle_reports(nodes, logs, resolved.name)
+    clients = clients_of(resolved.region)
+    reports = lifecycle_reports(SessionNodes(clients), ClusterLogs(clients), resolved.name)
     if options.json:
         print_json([dataclasses.asdict(report) for report in reports])
     else:

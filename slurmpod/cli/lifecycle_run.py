@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurmpod.aws.gateway import gateway_of
-from slurmpod.aws.session_nodes import session_nodes_of
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.deployment import Deployment
+from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
@@ -45,10 +47,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.USAGE
     if not has_plugin():
         return ExitCode.FAILED
-    gateway, nodes = gateway_of(resolved.region), session_nodes_of(resolved.region)
-    require_account(gateway, resolved.environment)
-    group, only = options.group, options.node
-    plan = plan_run(gateway, nodes, resolved, group, only, dry_run=options.dry_run)
+    plan = _plan(resolved, options)
     _say_plan(plan, resolved)
     if not options.dry_run and not is_confirmed(resolved.environment, options, "run them"):
         say("nothing was run")
@@ -59,6 +58,19 @@ def run(options: argparse.Namespace) -> ExitCode:
     else:
         print_reports(reports, {group.name: group.role for group in resolved.groups})
     return ExitCode.OK if all(report.succeeded for report in reports) else ExitCode.FAILED
+
+
+def _plan(resolved: Resolved, options: argparse.Namespace) -> RunPlan:
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    return plan_run(
+        Deployment(clients),
+        SessionNodes(clients),
+        resolved,
+        options.group,
+        options.node,
+        dry_run=options.dry_run,
+    )
 
 
 def _say_plan(plan: RunPlan, resolved: Resolved) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, HelpFormatter
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +26,7 @@ EXIT_CODES = {
     ExitCode.INVALID: "the environment file, or the batch script, has errors",
     ExitCode.UNPREPARED: "this machine lacks something that the command needs",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
+    ExitCode.UNREAD: "who read the output left early, such as `head`",
 }
 
 
@@ -56,9 +58,9 @@ def run(arguments: Sequence[str]) -> int:
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
     except Exception as error:
-        if isinstance(error, BrokenPipeError) and _is_brief(arguments):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads the rest
-            return ExitCode.OK
+        if isinstance(error, BrokenPipeError) and _has_no_reader():
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left
+            return ExitCode.UNREAD
         if "--debug" in arguments:
             raise
         _say_unexpected(error)
@@ -76,6 +78,17 @@ def _make_streams_writable() -> None:
         stream = getattr(sys, name) or Path(os.devnull).open("w")  # noqa: SIM115  # to the end
         stream.reconfigure(errors="backslashreplace")
         setattr(sys, name, stream)
+
+
+def _has_no_reader() -> bool:
+    """Tell whether stdout is a pipe that nobody reads any more; other connections break, too."""
+    import select  # only needed here
+
+    with suppress(OSError, ValueError):  # a stream that is no file
+        asked = select.poll()
+        asked.register(sys.stdout.fileno(), 0)  # errors are told unasked
+        return bool(asked.poll(0))
+    return False
 
 
 def _say_unexpected(error: Exception) -> None:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.gateway import gateway_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import BOLD, RED, paint, print_json, say
 from slurmpod.model.cluster import Role
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from slurmpod.operations.identity_check import Checked
-    from slurmpod.permissions import Lack
+    from slurmpod.permissions.sufficiency import Lack
     from slurmpod.resolve import Resolved
 
 UNKNOWN = (
@@ -81,7 +82,7 @@ def _needed(resolved: Resolved, nodes: Collection[Role]) -> dict[str, Any]:
 
 def _check(resolved: Resolved, wanted: Collection[Role], options: argparse.Namespace) -> ExitCode:
     try:
-        found = check_identity(gateway_of(resolved.region), resolved)
+        found = check_identity(AwsAccount(clients_of(resolved.region)), resolved)
     except AwsUnavailable as error:
         say(str(error))
         return ExitCode.FAILED

@@ -7,6 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from slurmpod.aws.deployment import Deployment
 from slurmpod.cli.output import print_json, say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cloud.isolation import (
@@ -14,7 +15,7 @@ from slurmpod.rehearsal.cloud.isolation import (
     isolated_environment,
     process_environment,
 )
-from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.launch import clear_dead, end, running
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -138,8 +139,8 @@ def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: st
 def _hostname(rehearsal: Rehearsal, node: str) -> str:
     """Return the host name of a node given by host name, instance id or group."""
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
-        gateway = embedded_gateway(rehearsal.state.endpoint, rehearsal.request)
-        nodes = gateway.cluster_nodes(rehearsal.request.name)
+        clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
+        nodes = Deployment(clients).cluster_nodes(rehearsal.request.name)
     for found in nodes:
         if node in (found.hostname, found.instance_id, found.group):
             return found.hostname

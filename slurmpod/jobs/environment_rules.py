@@ -27,6 +27,7 @@ FIXED_HOST = re.compile(
     rf"(?:rdzv|rendezvous|master|head|leader|endpoint)[\w-]*(?:\s*=\s*|\s+)\"?{THIS_HOST}",
     re.IGNORECASE,
 )
+OLD_SEED = re.compile("tensor_parallel_seed")
 PRINTING = frozenset({"echo", "printf"})
 HIGHEST_PORT = 65535
 
@@ -119,11 +120,8 @@ def _no_protocol(script: Script) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _random_seed(script: Script) -> Iterator[Finding]:
-    for command in script.commands:
-        for word in command:
-            index = word.raw.find("tensor_parallel_seed")
-            if index >= 0:
-                yield Finding(word.place_of(index), "SMP v2 has no tensor_parallel_seed")
+    for place in script.places(OLD_SEED):
+        yield Finding(place, "SMP v2 has no tensor_parallel_seed")
 
 
 def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmpod.jobs.registry import Finding, Topic
-from slurmpod.jobs.script import command_name
 from slurmpod.jobs.words import Place
 from slurmpod.problems import Severity
 
@@ -79,8 +78,7 @@ def _directives_come_first(script: Script) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _output_of_its_own(script: Script) -> Iterator[Finding]:
-    open_mode = script.option("open-mode")
-    if open_mode and open_mode.value.startswith("a"):
+    if script.appends:
         return
     wanted = NAMES_ONE_TASK if script.option("array") else NAMES_ONE_JOB
     for name in ("output", "error"):
@@ -99,7 +97,6 @@ def _output_of_its_own(script: Script) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _squeue_with_option(script: Script) -> Iterator[Finding]:
-    for command in script.commands:
-        name, words = command_name(command)
-        if name == "squeue" and words and not words[0].text.startswith("-"):
+    for words in script.calls("squeue"):
+        if words and not words[0].text.startswith("-"):
             yield Finding(words[0].place, f"squeue does not understand '{words[0].text}'")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slurmpod.jobs.durations import minutes
 from slurmpod.jobs.options import FLAGS, parse_options
 from slurmpod.jobs.registry import Finding, Topic
-from slurmpod.jobs.script import command_name, node_count
+from slurmpod.jobs.script import node_count
 from slurmpod.problems import Severity
 
 if TYPE_CHECKING:
@@ -48,10 +48,8 @@ SWITCHED_OFF = re.compile(r"\bresume_if_exists=(false|0)\b", re.IGNORECASE)
 )
 def _not_for_sbatch(script: Script) -> Iterator[Finding]:
     options = list(script.options)
-    for command in script.commands:
-        name, words = command_name(command)
-        if name in ("sbatch", "salloc"):
-            options += parse_options(words, FLAGS, {}).options
+    for words in script.calls("sbatch", "salloc"):
+        options += parse_options(words, FLAGS, {}).options
     for option in options:
         if option.name == "auto-resume":
             yield Finding(option.place, "sbatch has no option --auto-resume")
@@ -101,8 +99,7 @@ def _has_whole_nodes(script: Script) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _appends(script: Script) -> Iterator[Finding]:
-    open_mode = script.option("open-mode")
-    if open_mode and open_mode.value.startswith("a"):
+    if script.appends:
         return
     requeue = script.option("requeue")
     places = [requeue.place] if requeue else [step.place for step in script.resuming_steps[:1]]
@@ -155,12 +152,9 @@ def _has_time(script: Script) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _loads_checkpoints(script: Script) -> Iterator[Finding]:
-    if not script.resuming_steps and not script.option("requeue"):
-        return
-    for command in script.commands:
-        for word in command:
-            if match := SWITCHED_OFF.search(word.raw):
-                yield Finding(word.place_of(match.start()), "checkpoints are not loaded")
+    if script.resuming_steps or script.option("requeue"):
+        for place in script.places(SWITCHED_OFF):
+            yield Finding(place, "checkpoints are not loaded")
 
 
 @RESUME.rule(

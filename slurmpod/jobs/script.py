@@ -77,9 +77,29 @@ class Script:
         return tuple(step for step in self.steps if step.auto_resume)
 
     @property
+    def appends(self) -> bool:
+        """Whether sbatch keeps what is in the output file already."""
+        mode = self.option("open-mode")
+        return mode is not None and mode.value.startswith("a")
+
+    @property
     def fewest_nodes(self) -> int | None:
         """The number of nodes that the job asks for at least; None where it does not say."""
         return node_count(self.option("nodes"))
+
+    def calls(self, *names: str) -> Iterator[tuple[Word, ...]]:
+        """Yield the words behind each call of one of these programs."""
+        for command in self.commands:
+            name, words = command_name(command)
+            if name in names:
+                yield words
+
+    def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
+        """Yield where a pattern begins in a word of a command: once for a word."""
+        for command in self.commands:
+            for word in command:
+                if match := pattern.search(word.raw):
+                    yield word.place_of(match.start())
 
 
 def read_script(file: str, text: str) -> Script:

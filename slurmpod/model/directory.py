@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from slurmpod.model.base import Section
-from slurmpod.model.names import SecretArn
+from slurmpod.model.names import KmsKeyArn, SecretArn
 
 PORT = r"(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})"
 """A number from 1 to 65535."""
@@ -50,6 +50,9 @@ class Directory(Section):
 
     bind_secret_arn: SecretArn | None = None
     """Secret in Secrets Manager with the key password, for `bind_dn`; nodes fetch it themselves."""
+
+    bind_secret_kms_key_arn: KmsKeyArn | None = None
+    """Key of the secret, which nodes then may use to read it; default: AWS's own key."""
 
     ca_certificate: Annotated[
         str | None,

@@ -51,22 +51,22 @@ class Environment(Section):
     network: Network
     """Where the cluster lives."""
 
-    storage: Storage = Field(default_factory=Storage)
+    storage: Storage = Field(default_factory=Storage.model_construct)
     """What its nodes share."""
 
     cluster: Cluster
     """Its instance groups."""
 
-    slurm: Slurm = Field(default_factory=Slurm)
+    slurm: Slurm = Field(default_factory=Slurm.model_construct)
     """Its scheduler."""
 
-    lifecycle: Lifecycle = Field(default_factory=Lifecycle)
+    lifecycle: Lifecycle = Field(default_factory=Lifecycle.model_construct)
     """How its nodes are set up."""
 
-    access: Access = Field(default_factory=Access)
+    access: Access = Field(default_factory=Access.model_construct)
     """Who may use it."""
 
-    identity: Identity = Field(default_factory=Identity)
+    identity: Identity = Field(default_factory=Identity.model_construct)
     """What its nodes may do."""
 
     monitoring: Monitoring | None = None

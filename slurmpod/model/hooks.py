@@ -47,8 +47,8 @@ def read_hooks(environment: Environment, source: YamlSource) -> HooksReading:
     """Read the files that the environment names, relative to the file that says so."""
     scripts: dict[str, str] = {}
     problems: list[Problem] = []
-    for role, when, written in _named(environment):
-        where = source.where(_place(role, when))
+    for role, when, written in named_hooks(environment):
+        where = source.where(hook_place(role, when))
         file = Path(where.file).parent / written
         try:
             text = read_text(file)
@@ -62,7 +62,8 @@ def read_hooks(environment: Environment, source: YamlSource) -> HooksReading:
     return HooksReading(scripts, tuple(problems))
 
 
-def _named(environment: Environment) -> Iterator[tuple[str, str, str]]:
+def named_hooks(environment: Environment) -> Iterator[tuple[str, str, str]]:
+    """Yield role, time and file of every hook, as the environment says them."""
     for role in ROLES:
         for when in TIMES:
             written = getattr(getattr(environment.lifecycle.hooks, role), when)
@@ -70,7 +71,8 @@ def _named(environment: Environment) -> Iterator[tuple[str, str, str]]:
                 yield role, when, written
 
 
-def _place(role: str, when: str) -> YamlPath:
+def hook_place(role: str, when: str) -> YamlPath:
+    """Return where the environment names a hook."""
     return ("lifecycle", "hooks", role, when)
 
 

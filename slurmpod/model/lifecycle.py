@@ -1,6 +1,6 @@
 """The `lifecycle` section: how nodes are set up when they start."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,9 @@ READ_BY_SCRIPTS = (
     "artefacts",
 )
 """Keys of the `lifecycle` section that are there for slurmpod's own scripts."""
+
+USUAL_ARCHITECTURE: Final = "x86_64"
+"""Processors that an artefact is for where nothing else is said."""
 
 HookPath = Annotated[
     str, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["hooks/worker.sh"])
@@ -36,13 +39,13 @@ class RoleHooks(Section):
 class Hooks(Section):
     """Scripts of your own, by what the nodes are for."""
 
-    controller: RoleHooks = Field(default_factory=RoleHooks)
+    controller: RoleHooks = Field(default_factory=RoleHooks.model_construct)
     """On controllers."""
 
-    login: RoleHooks = Field(default_factory=RoleHooks)
+    login: RoleHooks = Field(default_factory=RoleHooks.model_construct)
     """On login nodes."""
 
-    worker: RoleHooks = Field(default_factory=RoleHooks)
+    worker: RoleHooks = Field(default_factory=RoleHooks.model_construct)
     """On workers."""
 
 
@@ -52,7 +55,7 @@ class Artefact(Section):
     name: Literal["enroot", "enroot_caps", "pyxis", "mount_s3"]
     """What it is: the packages of enroot, pyxis or Mountpoint for Amazon S3."""
 
-    architecture: Literal["x86_64", "arm64"] = "x86_64"
+    architecture: Literal["x86_64", "arm64"] = USUAL_ARCHITECTURE
     """Processors that it is for."""
 
     url: Annotated[
@@ -91,7 +94,7 @@ class Lifecycle(Section):
     step_timeout_seconds: Annotated[int, Field(ge=10, le=3600)] = 600
     """Longest time that one step may take, retries included, before the node fails."""
 
-    hooks: Hooks = Field(default_factory=Hooks)
+    hooks: Hooks = Field(default_factory=Hooks.model_construct)
     """Scripts of your own that run on nodes before and after the steps."""
 
     health_checks: bool = False

@@ -7,7 +7,8 @@ The rules, which docs/extends.md shows with examples:
 - `null`, written out, takes a key of the base away, so that its default holds again. A value that
   was left out (`tags:`) takes nothing away; it is the mistake that it is in every file.
 - Lists of mappings with a `name` are merged by name: an entry with the name of an entry of the base
-  is merged into it, others are appended. `[]` replaces such a list like any other value.
+  is merged into it, others are appended. `[]` replaces such a list like any other value. Where
+  entries are for different processors, as packages are, they have the `architecture` in common too.
 - `remove: true` in such an entry, beside its name and nothing else, takes the base's entry away.
 
 What comes from the base keeps its order; what is new follows in the order of the file. No entry is
@@ -19,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.model.lifecycle import USUAL_ARCHITECTURE
 from slurmpod.model.suggestion import did_you_mean
 from slurmpod.model.yaml_source import YamlSource
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 NAME = "name"
 REMOVE = "remove"
+ARCHITECTURE = "architecture"
 
 
 def merged(base: YamlSource, source: YamlSource) -> YamlSource:
@@ -69,6 +72,10 @@ class _Part:
         """Return the name of an entry of a list; empty where it has none to be found by."""
         name = self.data.get(NAME) if isinstance(self.data, dict) else None
         return name if isinstance(name, str) else ""
+
+    def architecture(self) -> Any:
+        """Return what else tells entries of one name apart: the processors that they are for."""
+        return self.data.get(ARCHITECTURE, USUAL_ARCHITECTURE)
 
 
 class _Merge:
@@ -117,9 +124,12 @@ class _Merge:
             if isinstance(entry.data, dict) and REMOVE in entry.data:
                 for index in self._removed(entry, untouched):
                     del kept[index]
-            elif indexes := untouched.get(entry.name()):
-                index = indexes.pop(0)
-                kept[index] = entry, inherited[index]
+                continue
+            indexes = untouched.get(entry.name(), [])
+            same = [i for i in indexes if inherited[i].architecture() == entry.architecture()]
+            if same:
+                indexes.remove(same[0])
+                kept[same[0]] = entry, inherited[same[0]]
             else:
                 added.append((entry, None))
         return (*kept.values(), *added)

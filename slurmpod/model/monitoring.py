@@ -45,13 +45,13 @@ class Subscribers(Section):
 class Notify(Section):
     """Who is told, by severity. A topic is made for each, also for others to subscribe to."""
 
-    critical: Subscribers = Field(default_factory=Subscribers)
+    critical: Subscribers = Field(default_factory=Subscribers.model_construct)
     """What somebody has to look at now: the cluster failed, nodes fail, storage is full."""
 
-    warning: Subscribers = Field(default_factory=Subscribers)
+    warning: Subscribers = Field(default_factory=Subscribers.model_construct)
     """What can wait until tomorrow: a node was replaced, storage fills up."""
 
-    info: Subscribers = Field(default_factory=Subscribers)
+    info: Subscribers = Field(default_factory=Subscribers.model_construct)
     """What is good to know: the cluster was updated, nodes were added."""
 
 
@@ -97,10 +97,10 @@ class Grafana(Section):
 class Monitoring(Section):
     """What is watched beside Slurm itself."""
 
-    notify: Notify = Field(default_factory=Notify)
+    notify: Notify = Field(default_factory=Notify.model_construct)
     """Who is told, by severity."""
 
-    alarms: Alarms = Field(default_factory=Alarms)
+    alarms: Alarms = Field(default_factory=Alarms.model_construct)
     """Limits beyond which somebody is told."""
 
     log_retention_days: Annotated[RetentionDays, Field(examples=[90])] = 90

@@ -141,5 +141,5 @@ class Network(Section):
     s3_buckets: Annotated[tuple[BucketName, ...], Field(max_length=50)] = ()
     """Buckets that nodes of a closed network reach, beside those that the environment uses."""
 
-    flow_logs: FlowLogs = Field(default_factory=FlowLogs)
+    flow_logs: FlowLogs = Field(default_factory=FlowLogs.model_construct)
     """The record of the VPC's traffic."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.iam import faults
-from slurmpod.iam.grammar import as_list
 from slurmpod.model.text_file import Unreadable, read_text
 from slurmpod.model.yaml_source import read_yaml
 from slurmpod.problems import Problem, Severity, Where
@@ -123,6 +121,8 @@ def _problems(file: str, text: str, document: Any, limit: int) -> Iterator[Probl
     """
     import json  # only needed where there are such files
 
+    from slurmpod.iam import faults
+
     places = read_yaml(file, text.replace("\t", " "))
     for found in places.problems:
         yield Problem(RULE, Severity.ERROR, found.where, found.message, found.fix)
@@ -136,6 +136,8 @@ def _problems(file: str, text: str, document: Any, limit: int) -> Iterator[Probl
 
 def _principals(document: Any) -> Iterator[tuple[YamlPath, str]]:
     """Yield where a policy says to whom it applies, which only policies of resources do."""
+    from slurmpod.iam.grammar import as_list  # only needed where there are such files
+
     statements = document.get("Statement", []) if isinstance(document, dict) else []
     for number, statement in enumerate(as_list(statements)):
         for key in ("Principal", "NotPrincipal"):

@@ -39,7 +39,7 @@ class Scratch(Section):
 class Storage(Section):
     """What the cluster's nodes share."""
 
-    lustre: Lustre | None = Field(default_factory=Lustre)
+    lustre: Lustre | None = Field(default_factory=Lustre.model_construct)
     """The main FSx for Lustre file system; `null` for none."""
 
     additional_lustre: Annotated[tuple[AdditionalLustre, ...], Field(max_length=8)] = ()

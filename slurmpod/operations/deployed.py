@@ -10,20 +10,20 @@ from slurmpod.deployment_record import read_record, record_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slurmpod.aws.gateway import Gateway
+    from slurmpod.aws.account import AwsAccount
     from slurmpod.model.environment import Environment
 
 
-def deployed_environment(gateway: Gateway, environment: Environment) -> Mapping[str, Any] | None:
+def deployed_environment(account: AwsAccount, environment: Environment) -> Mapping[str, Any] | None:
     """Return the environment as it was deployed last, as plain data; None if it never was.
 
     Raises:
         AwsUnavailable: AWS cannot be asked, the credentials belong to another account, or the
             record was changed by hand.
     """
-    require_account(gateway, environment)
+    require_account(account, environment)
     folder = record_folder(environment.name)
-    parameters = gateway.parameters(folder)
+    parameters = account.parameters(folder)
     if not parameters:
         return None
     try:
@@ -32,10 +32,10 @@ def deployed_environment(gateway: Gateway, environment: Environment) -> Mapping[
         raise AwsUnavailable(f"the parameters below {folder} cannot be read: {error}") from error
 
 
-def require_account(gateway: Gateway, environment: Environment) -> None:
+def require_account(account: AwsAccount, environment: Environment) -> None:
     """Make sure that the credentials belong to the environment's account; else AwsUnavailable."""
-    account = gateway.account()
-    if account != environment.account:
+    found = account.id()
+    if found != environment.account:
         raise AwsUnavailable(
-            f"the credentials belong to account {account}, the environment to {environment.account}"
+            f"the credentials belong to account {found}, the environment to {environment.account}"
         )

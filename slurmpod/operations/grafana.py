@@ -13,7 +13,7 @@ from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import DATA_SOURCE, dashboard_json
 
 if TYPE_CHECKING:
-    from slurmpod.aws.gateway import Gateway
+    from slurmpod.aws.deployment import Deployment
     from slurmpod.aws.grafana import GrafanaAccess
     from slurmpod.resolve import Resolved
 
@@ -33,10 +33,10 @@ class Place:
     prometheus_url: str
 
 
-def place_of(gateway: Gateway, resolved: Resolved) -> Place:
+def place_of(deployment: Deployment, resolved: Resolved) -> Place:
     """Return the place that the monitoring stack tells; AwsUnavailable if it is not deployed."""
     name = str(resolved.stacks.monitoring)
-    outputs = next((stack.outputs for stack in gateway.stacks([name])), {})
+    outputs = next((stack.outputs for stack in deployment.stacks([name])), {})
     try:
         return Place(
             workspace_id=outputs["GrafanaWorkspaceId"],

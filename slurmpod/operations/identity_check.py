@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
 from slurmpod.operations.deployed import require_account
-from slurmpod.permissions import expected_scope, grants, lacking, node_roles
+from slurmpod.permissions import expected_scope, grants, node_roles
+from slurmpod.permissions.sufficiency import lacking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from slurmpod.aws.gateway import Gateway
+    from slurmpod.aws.account import AwsAccount
     from slurmpod.aws.iam_roles import IamRole
     from slurmpod.model.cluster import Role
-    from slurmpod.permissions import Grant, Lack
+    from slurmpod.permissions import Grant
+    from slurmpod.permissions.sufficiency import Lack
     from slurmpod.resolve import Resolved
 
 SAGEMAKER = Principal(service="sagemaker.amazonaws.com")
@@ -39,7 +41,7 @@ class Checked:
         return not (self.faults or self.lacks)
 
 
-def check_identity(gateway: Gateway, resolved: Resolved) -> tuple[Checked, ...]:
+def check_identity(account: AwsAccount, resolved: Resolved) -> tuple[Checked, ...]:
     """Ask the account about the roles that the environment names, and about its boundary.
 
     Empty where it names none: then slurmpod makes the roles, and nothing bounds them.
@@ -47,47 +49,47 @@ def check_identity(gateway: Gateway, resolved: Resolved) -> tuple[Checked, ...]:
     Raises:
         AwsUnavailable: AWS cannot be asked, or the credentials belong to another account.
     """
-    require_account(gateway, resolved.environment)
+    require_account(account, resolved.environment)
     if resolved.identity.existing:
         return tuple(
-            _checked_role(gateway, resolved, arn, nodes)
+            _checked_role(account, resolved, arn, nodes)
             for arn, nodes in node_roles(resolved).items()
         )
     boundary = resolved.identity.permissions_boundary
     if boundary is None:
         return ()
     return tuple(
-        _checked_boundary(gateway, resolved, boundary.policy_arn, nodes)
+        _checked_boundary(account, resolved, boundary.policy_arn, nodes)
         for nodes in node_roles(resolved).values()
     )
 
 
 def _checked_role(
-    gateway: Gateway, resolved: Resolved, arn: str, nodes: frozenset[Role]
+    account: AwsAccount, resolved: Resolved, arn: str, nodes: frozenset[Role]
 ) -> Checked:
-    role = gateway.iam_role(arn)
+    role = account.iam_role(arn)
     if role is None:
         return Checked(arn, nodes, ("there is no such role in the account",), ())
     faults = [] if _is_trusted(role, resolved) else ["sagemaker.amazonaws.com may not assume it"]
     needed = grants(expected_scope(resolved, nodes))
     lacks = list(lacking(needed, tuple(_read(role.policies)), resolved))
     if role.boundary_arn:
-        bounds, missing = _boundary(gateway, role.boundary_arn)
+        bounds, missing = _boundary(account, role.boundary_arn)
         faults += missing
         lacks += _lacking_beside(lacks, needed, bounds, resolved)
     return Checked(arn, nodes, tuple(faults), tuple(lacks))
 
 
 def _checked_boundary(
-    gateway: Gateway, resolved: Resolved, arn: str, nodes: frozenset[Role]
+    account: AwsAccount, resolved: Resolved, arn: str, nodes: frozenset[Role]
 ) -> Checked:
-    bounds, missing = _boundary(gateway, arn)
+    bounds, missing = _boundary(account, arn)
     needed = grants(expected_scope(resolved, nodes))
     return Checked(arn, nodes, tuple(missing), tuple(_lacking_beside([], needed, bounds, resolved)))
 
 
-def _boundary(gateway: Gateway, arn: str) -> tuple[tuple[Policy, ...], list[str]]:
-    document = gateway.iam_policy(arn)
+def _boundary(account: AwsAccount, arn: str) -> tuple[tuple[Policy, ...], list[str]]:
+    document = account.iam_policy(arn)
     if document is None:
         return (), [f"there is no policy {arn} in the account, which is its boundary"]
     return tuple(_read({arn: document})), []

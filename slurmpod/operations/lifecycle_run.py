@@ -21,7 +21,7 @@ from slurmpod.resolve import session_target
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from slurmpod.aws.gateway import ClusterNode, Gateway
+    from slurmpod.aws.deployment import ClusterNode, Deployment
     from slurmpod.aws.session_nodes import SessionNodes
     from slurmpod.operations.node_command import Sessions
     from slurmpod.resolve import Resolved
@@ -52,7 +52,7 @@ class RunPlan:
 
 
 def plan_run(
-    gateway: Gateway,
+    deployment: Deployment,
     nodes: SessionNodes,
     resolved: Resolved,
     group: str,
@@ -69,7 +69,8 @@ def plan_run(
     if not uri or resolved.lifecycle.own_scripts:
         whose = "scripts of its own" if uri else "no scripts"
         raise AwsUnavailable(f"{group} has {whose}: slurmpod can run only its own again")
-    in_group = [each for each in gateway.cluster_nodes(resolved.name) if each.group == group]
+    everywhere = deployment.cluster_nodes(resolved.name)
+    in_group = [each for each in everywhere if each.group == group]
     chosen = [each for each in in_group if only in (None, each.hostname, each.instance_id)]
     running = tuple(each for each in chosen if each.status == "Running")
     if not running:

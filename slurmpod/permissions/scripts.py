@@ -65,14 +65,24 @@ def _key_of_the_database_secret(scope: Scope) -> Iterator[Target]:
     database = slurm.accounting_database
     key = slurm.rds.kms_key_arn if slurm.rds else database and database.secret_kms_key_arn
     if key:
-        service = scope.resolved.service("secretsmanager")
-        yield Target((key,), {"StringEquals": {"kms:ViaService": service}})
+        yield _through_secrets_manager(scope, key)
 
 
 def _bind_secret(scope: Scope) -> Iterator[Target]:
     directory = scope.resolved.access.directory
     if directory and directory.bind_secret_arn:
         yield Target((directory.bind_secret_arn,))
+
+
+def _key_of_the_bind_secret(scope: Scope) -> Iterator[Target]:
+    directory = scope.resolved.access.directory
+    if directory and directory.bind_secret_kms_key_arn:
+        yield _through_secrets_manager(scope, directory.bind_secret_kms_key_arn)
+
+
+def _through_secrets_manager(scope: Scope, key_arn: str) -> Target:
+    service = scope.resolved.service("secretsmanager")
+    return Target((key_arn,), {"StringEquals": {"kms:ViaService": service}})
 
 
 def _topic_of_takeovers(scope: Scope) -> Iterator[Target]:
@@ -165,6 +175,18 @@ SCRIPTS = (
         why="Nodes ask the directory who their users are, under a name of their own.",
         source=READING_SECRETS,
         targets=_bind_secret,
+    ),
+    Permission(
+        policy="Directory",
+        sid="DecryptBindSecret",
+        actions=("kms:Decrypt",),
+        resource="the key of that secret, where it is yours",
+        condition="`kms:ViaService` is Secrets Manager",
+        needed_by="Secrets Manager, for step sssd",
+        roles=ALL_NODES,
+        why="Secrets Manager decrypts a secret with the permissions of who reads it.",
+        source=SECRETS,
+        targets=_key_of_the_bind_secret,
     ),
     Permission(
         policy="Metrics",

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.aws.gateway import Gateway
 from slurmpod.model.beside import FilesBeside
 from slurmpod.model.environment import Environment
 from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
@@ -23,7 +24,7 @@ from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_env
 from slurmpod.rehearsal.cloud.loopback import PortInUse
 from slurmpod.rehearsal.cloud.moto_setup import WrongMotoVersion
 from slurmpod.rehearsal.cloud.server import EmbeddedAws
-from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes_and_aws import hyperpod
@@ -85,8 +86,8 @@ def _platform(
     machines = stack.enter_context(
         Machines.start(folder, image=Path(request.image), file_systems={})
     )
-    gateway = embedded_gateway(aws.endpoint, request)
-    return hyperpod(machines, aws, gateway, folder, database)
+    gateway = Gateway(embedded_clients(aws.endpoint, request))
+    return stack.enter_context(hyperpod(machines, aws, gateway, folder, database))
 
 
 def _prometheus(

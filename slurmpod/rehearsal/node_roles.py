@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.exceptions import ClientError
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.gateway import Gateway
 from slurmpod.iam import Policies, Principal, Request, evaluate, policy_of
 from slurmpod.rehearsal.cloud.platform import ClusterFailed
@@ -62,7 +63,7 @@ class NodeRoles:
             "AWS_SECRET_ACCESS_KEY": made["SecretAccessKey"],
             "AWS_SESSION_TOKEN": made["SessionToken"],
         }
-        gateway = Gateway(session, endpoint_url=self._aws.endpoint)
+        gateway = Gateway(AwsClients(session, self._aws.endpoint))
         return NodeRole(gateway, {**self._variables, **credentials})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.cloud.isolation import is_read_by_aws_tools, variables
@@ -11,6 +12,7 @@ from slurmpod.rehearsal.platform.auto_resume import AGENT_PORT, AutoResumeServer
 from slurmpod.rehearsal.platform.hyperpod import HyperPod
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from slurmpod.aws.gateway import Gateway
@@ -19,16 +21,18 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.platform.provisioning import SharedDatabase
 
 
+@contextmanager
 def hyperpod(
     machines: Machines,
     aws: EmbeddedAws,
     gateway: Gateway,
     folder: Path,
     database: SharedDatabase | None = None,
-) -> HyperPod:
-    """Return the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
+) -> Iterator[HyperPod]:
+    """Be the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
 
-    `database` is a server of the user's own that they reach, too.
+    `database` is a server of the user's own that they reach, too. Steps of jobs are resumed for as
+    long as the block.
 
     Raises MachineFailed or OSError when the kernel refuses to let them.
     """
@@ -42,5 +46,6 @@ def hyperpod(
         database=database,
         assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,
     )
-    machines.open_door(AutoResumeServer(platform.health_agent_of).port, inside=AGENT_PORT)
-    return platform
+    with closing(AutoResumeServer(platform.health_agent_of)) as auto_resume:
+        machines.open_door(auto_resume.port, inside=AGENT_PORT)
+        yield platform

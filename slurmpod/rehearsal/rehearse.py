@@ -7,12 +7,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.aws.deployment import Deployment
 from slurmpod.model.cluster import Role
 from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.cloud.clients import Clients
 from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
-from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.journal import JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.left_out import rehearsed_file
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slurmpod.aws.gateway import ClusterNode, Gateway, Stack
+    from slurmpod.aws.deployment import ClusterNode, Stack
     from slurmpod.rehearsal.progress import Progress
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.fault import Fault, FaultReport
@@ -132,7 +133,8 @@ def _run(
         rehearsal = host.wait_until_ready()
     environment = isolated_environment(os.environ, rehearsal.variables)
     with process_environment(environment):  # our own calls, too, lead nowhere else
-        gateway = embedded_gateway(rehearsal.state.endpoint, rehearsal.request)
+        clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
+        deployment = Deployment(clients)
         cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
         if not options.cloud_only:
             environment_file = rehearsed_file(environment_file, resolved, host.folder, progress)
@@ -140,8 +142,8 @@ def _run(
             _deploy(host, cdk, environment_file, resolved, progress)
         except CdkFailed as error:
             host.require_running()
-            raise RehearsalFailed(_failure(gateway, resolved) or str(error)) from error
-        return _use(rehearsal, gateway, resolved, options, progress)
+            raise RehearsalFailed(_failure(deployment, resolved) or str(error)) from error
+        return _use(rehearsal, deployment, resolved, options, progress)
 
 
 def _deploy(
@@ -165,20 +167,20 @@ def _deploy(
         run.wait(watch)
 
 
-def _failure(gateway: Gateway, resolved: Resolved) -> str:
+def _failure(deployment: Deployment, resolved: Resolved) -> str:
     """Return why stacks failed; empty when none did, and the CDK itself has to say."""
-    stacks = gateway.stacks(resolved.stacks.in_order())
+    stacks = deployment.stacks(resolved.stacks.in_order())
     return "\n".join(f"{stack.name}: {stack.failure}" for stack in stacks if stack.failure)
 
 
 def _use(
     rehearsal: Rehearsal,
-    gateway: Gateway,
+    deployment: Deployment,
     resolved: Resolved,
     options: Options,
     progress: Progress,
 ) -> Outcome:
-    nodes = gateway.cluster_nodes(resolved.name)
+    nodes = deployment.cluster_nodes(resolved.name)
     entrance = _entrance(nodes, resolved)
     first_job = None
     if not options.cloud_only:
@@ -190,7 +192,7 @@ def _use(
             faults.append(run_fault(fault, _fault_cluster(rehearsal, resolved, nodes, entrance)))
     return Outcome(
         endpoint=rehearsal.state.endpoint,
-        stacks=gateway.stacks(resolved.stacks.in_order()),
+        stacks=deployment.stacks(resolved.stacks.in_order()),
         nodes=nodes,
         entrance=entrance,
         first_job=first_job,

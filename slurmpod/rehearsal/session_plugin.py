@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from slurmpod.aws.gateway import Gateway
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.deployment import Deployment
 from slurmpod.rehearsal.nodes.enter import enter_command
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _hostname(session: boto3.session.Session, endpoint: str, target: str) -> str
     pages = session.client("sagemaker", endpoint_url=endpoint).get_paginator("list_clusters")
     clusters = [each for page in pages.paginate() for each in page["ClusterSummaries"]]
     name = next(c["ClusterName"] for c in clusters if c["ClusterArn"].endswith(f"/{cluster_id}"))
-    nodes = Gateway(session, endpoint_url=endpoint).cluster_nodes(name)
+    nodes = Deployment(AwsClients(session, endpoint)).cluster_nodes(name)
     return next(node.hostname for node in nodes if target.endswith(f"-{node.instance_id}"))
 
 

@@ -15,11 +15,10 @@ from slurmpod.resolve.resolved import (
     ResolvedGroup,
     ResolvedLifecycle,
     ResolvedLustre,
-    ResolvedNetwork,
     ResolvedOpenZfs,
     StackNames,
-    Subnet,
 )
+from slurmpod.resolve.resolved_network import ResolvedNetwork, Subnet
 from slurmpod.resolve.sessions import SessionNames, session_names, session_target
 
 __all__ = [

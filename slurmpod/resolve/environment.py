@@ -15,7 +15,7 @@ from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
 
 if TYPE_CHECKING:
     from slurmpod.model.environment import Environment
-    from slurmpod.resolve.resolved import ResolvedNetwork
+    from slurmpod.resolve.resolved_network import ResolvedNetwork
 
 BUCKET_NAME_LIMIT = 63
 ENVIRONMENT_TAG = "slurmpod:environment"

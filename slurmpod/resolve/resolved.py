@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from ipaddress import IPv4Network
 
     from slurmpod.model.access import PosixGroup, Sessions, User
     from slurmpod.model.catalog import InstanceType
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from slurmpod.model.identity import Identity
     from slurmpod.model.lustre import Lustre
     from slurmpod.model.monitoring import Budget, Monitoring
-    from slurmpod.model.network import ExistingNetwork, FlowLogs
     from slurmpod.model.openzfs import OpenZfs
     from slurmpod.model.own_scripts import OwnScripts
     from slurmpod.model.policy_files import PolicyDocument
@@ -25,9 +23,7 @@ if TYPE_CHECKING:
     from slurmpod.model.slurm import Slurm
     from slurmpod.model.storage import S3Mount
     from slurmpod.problems import Where, YamlPath
-
-ADDRESSES_KEPT_BY_AWS = 5
-"""AWS keeps the first four and the last address of every subnet (VPC user guide)."""
+    from slurmpod.resolve.resolved_network import ResolvedNetwork
 
 ALL_NODES_PARTITION = "dev"
 """HyperPod puts every node in this partition, beside the partition of its group."""
@@ -50,76 +46,6 @@ class StackNames:
     def in_order(self) -> tuple[str, ...]:
         """Return the names as they are deployed; destroying goes the other way."""
         return tuple(name for field in fields(self) if (name := getattr(self, field.name)))
-
-
-@dataclass(frozen=True)
-class Subnet:
-    """A subnet's zone and addresses, and how many of these are taken when all nodes run.
-
-    `cidr` is None for one of the user's own whose size is not stated; `id` is None for a new one.
-    """
-
-    zone: str
-    cidr: IPv4Network | None
-    addresses_needed: int
-    id: str | None = None
-
-    @property
-    def addresses_usable(self) -> int | None:
-        """Addresses that AWS leaves to its user; None where the size is not known."""
-        if self.cidr is None:
-            return None
-        return max(self.cidr.num_addresses - ADDRESSES_KEPT_BY_AWS, 0)
-
-
-@dataclass(frozen=True)
-class ResolvedNetwork:
-    """The VPC of an environment; `zone` is that of nodes and file systems unless said otherwise.
-
-    `private` has one subnet for each zone, that of `zone` first; so has `public`, or it is empty in
-    a network without NAT gateways of ours. `interface_endpoints` are AWS's short names of the
-    services for which endpoints are made, sorted; `s3_buckets` are those that a closed network
-    lets nodes reach beside the ones that the environment uses.
-    """
-
-    zone: str
-    existing: ExistingNetwork | None
-    vpc_cidr: IPv4Network | None
-    secondary_cidrs: tuple[IPv4Network, ...]
-    public: tuple[Subnet, ...]
-    private: tuple[Subnet, ...]
-    nat_gateways: int
-    closed: bool
-    interface_endpoints: tuple[str, ...]
-    s3_buckets: tuple[str, ...]
-    flow_logs: FlowLogs
-
-    @property
-    def zones(self) -> tuple[str, ...]:
-        """The zones with a private subnet, as the environment names them."""
-        return tuple(subnet.zone for subnet in self.private)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing has to be made: all of it is there already."""
-        existing = self.existing
-        return bool(
-            existing
-            and existing.security_group_ids
-            and not existing.route_table_ids
-            and not self.interface_endpoints
-        )
-
-    @property
-    def known_cidrs(self) -> tuple[IPv4Network, ...]:
-        """The ranges that are known of the VPC: of an existing one, those of the given subnets."""
-        if self.vpc_cidr:
-            return (self.vpc_cidr, *self.secondary_cidrs)
-        return tuple(subnet.cidr for subnet in self.private if subnet.cidr)
-
-    def private_in(self, zone: str) -> Subnet | None:
-        """Return the private subnet of a zone, or None where there is none."""
-        return next((subnet for subnet in self.private if subnet.zone == zone), None)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ ANONYMOUS = (
 )
 DIRECTORY = ("access", "directory")
 SECRET = (*DIRECTORY, "bind_secret_arn")
+SECRET_KEY = (*DIRECTORY, "bind_secret_kms_key_arn")
 
 
 @DIRECTORIES.rule(
@@ -50,7 +51,7 @@ def _encrypted(environment: Environment, _: Resolved) -> Iterator[Finding]:
     "DIR-002",
     "Who asks the directory has a password",
     why="A name without a password, or a password without a name, is no way to sign in.",
-    fix="write both bind_dn and bind_secret_arn, or neither",
+    fix="write both bind_dn and bind_secret_arn, or neither of them and no key",
     source=SSSD_LDAP,
 )
 def _both_or_neither(environment: Environment, _: Resolved) -> Iterator[Finding]:
@@ -59,6 +60,8 @@ def _both_or_neither(environment: Environment, _: Resolved) -> Iterator[Finding]
         yield Finding((*DIRECTORY, "bind_dn"), "there is no bind_secret_arn", at_key=True)
     if directory and directory.bind_secret_arn and not directory.bind_dn:
         yield Finding(SECRET, "there is no bind_dn", at_key=True)
+    if directory and directory.bind_secret_kms_key_arn and not directory.bind_secret_arn:
+        yield Finding(SECRET_KEY, "there is no bind_secret_arn", at_key=True)
 
 
 @DIRECTORIES.rule(

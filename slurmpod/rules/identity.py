@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmpod.iam import policy_of
+from slurmpod.model.cluster import Role
 from slurmpod.model.identity import MANAGED_POLICIES_OF_A_ROLE
 from slurmpod.model.names import account_of_arn
 from slurmpod.model.policy_files import RULE
-from slurmpod.permissions import expected_scope, grants, lacking, node_roles
+from slurmpod.permissions import expected_scope, grants, node_roles
 from slurmpod.permissions.functions import grants_of_functions
+from slurmpod.permissions.permission import WHERE_PEOPLE_WORK
 from slurmpod.problems import Severity, first_of
 from slurmpod.rules.listed_once import values_listed_twice
+from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from slurmpod.iam import Policy
     from slurmpod.model.environment import Environment
-    from slurmpod.permissions import Grant, Lack
+    from slurmpod.permissions import Grant
+    from slurmpod.permissions.sufficiency import Lack
     from slurmpod.problems import YamlPath
     from slurmpod.resolve import Resolved
 
@@ -31,6 +33,7 @@ BOUNDARIES = f"{IAM}access_policies_boundaries.html"
 EVALUATION = f"{IAM}reference_policies_evaluation-logic.html"
 QUOTAS = f"{IAM}reference_iam-quotas.html"
 PASSING_ROLES = f"{IAM}id_roles_use_passrole.html"
+LEAST_PRIVILEGE = f"{IAM}best-practices.html#grant-least-privilege"
 ROLE_OF_A_GROUP = (
     "https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
     "API_ClusterInstanceGroupSpecification.html"
@@ -81,10 +84,9 @@ def _boundary_leaves_room_for_functions(_: Environment, resolved: Resolved) -> I
 
 def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[Finding]:
     boundary = resolved.identity.permissions_boundary
-    policies = _policies(resolved, (boundary.policy_file,) if boundary else ())
-    if policies:
-        for lack in lacking(needed, policies, resolved):
-            yield Finding((*BOUNDARY, "policy_file"), described(lack))
+    files = (boundary.policy_file,) if boundary and boundary.policy_file else ()
+    for lack in _lacks(needed, files, resolved):
+        yield Finding((*BOUNDARY, "policy_file"), described(lack))
 
 
 @IDENTITY.rule(
@@ -97,22 +99,25 @@ def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[
 )
 def _existing_roles_suffice(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
-    policies = _policies(resolved, existing.policy_files if existing else ())
-    if not existing or len(policies) < len(existing.policy_files) or not policies:
-        return
     needed = {
         (grant.sid, grant.target.resources): grant
         for roles in node_roles(resolved).values()
         for grant in grants(expected_scope(resolved, roles))
     }
-    for lack in lacking(needed.values(), policies, resolved):
+    files = existing.policy_files if existing else ()
+    for lack in _lacks(needed.values(), files, resolved):
         yield Finding((*EXISTING, "policy_files"), described(lack), at_key=True)
 
 
-def _policies(resolved: Resolved, files: Iterable[str | None]) -> list[Policy]:
-    """Return those of the named policies that could be read; another rule tells of the rest."""
+def _lacks(needed: Iterable[Grant], files: Sequence[str], resolved: Resolved) -> Iterator[Lack]:
+    """Yield what policies do not allow; nothing where one cannot be read, as another rule tells."""
     documents = resolved.policies
-    return [policy_of(file, documents[file]) for file in files if file and file in documents]
+    if not files or any(file not in documents for file in files):
+        return
+    from slurmpod.iam import policy_of  # only needed where policies are named
+    from slurmpod.permissions.sufficiency import lacking
+
+    yield from lacking(needed, [policy_of(file, documents[file]) for file in files], resolved)
 
 
 def described(lack: Lack) -> str:
@@ -210,3 +215,21 @@ def _policies_are_not_too_many(_: Environment, resolved: Resolved) -> Iterator[F
 )
 def _policies_are_named_once(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     yield from values_listed_twice(resolved.identity.policy_arns, *SECTION, "policy_arns")
+
+
+@IDENTITY.rule(
+    "IDN-010",
+    "The database's password is for controllers only",
+    why="Whoever runs something on a node has what its role may do. With a role that controllers "
+    "share with other nodes, every job can read the password of the accounting database, and "
+    "change or delete all records with it.",
+    fix="write 'roles: per_role' under identity, or name another role for login and worker groups "
+    "under identity.existing, or accept that users can do this",
+    source=LEAST_PRIVILEGE,
+    severity=Severity.WARNING,
+)
+def _jobs_have_no_password(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for roles in node_roles(resolved).values() if resolved.database else ():
+        if Role.CONTROLLER in roles and roles & WHERE_PEOPLE_WORK:
+            message = "jobs can read its password: controllers share their role"
+            yield Finding(database_place(environment), message, at_key=True)

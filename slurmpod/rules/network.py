@@ -10,7 +10,7 @@ from slurmpod.model.network import LARGEST_VPC_PREFIX
 from slurmpod.problems import Severity
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET
 from slurmpod.resolve.network import SMALLEST_SUBNET_PREFIX
-from slurmpod.resolve.resolved import ADDRESSES_KEPT_BY_AWS
+from slurmpod.resolve.resolved_network import ADDRESSES_KEPT_BY_AWS
 from slurmpod.rules.network_places import SECONDARY, VPC, blocks, private_subnets
 from slurmpod.rules.registry import Area, Finding
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmpod.cluster_request import is_configured_by_api
+from slurmpod.model.hooks import hook_path, hook_place, named_hooks
 from slurmpod.model.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
 from slurmpod.model.suggestion import did_you_mean
 from slurmpod.problems import Severity, first_of
@@ -199,18 +200,22 @@ def _keeps_credentials(_: Environment, resolved: Resolved) -> Iterator[Finding]:
 
 @OWN_SCRIPTS.rule(
     "OWN-010",
-    "No secret lies among the scripts",
+    "No secret lies among the scripts or in hooks",
     why="Everybody with access to the bucket or to a node can read the scripts, and versions of "
     "them are kept.",
     fix="put it into Secrets Manager, and let the script read it on the node",
     source="https://docs.aws.amazon.com/secretsmanager/latest/userguide/best-practices.html",
     severity=Severity.WARNING,
 )
-def _no_secrets(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    own = resolved.lifecycle.own_scripts
+def _no_secrets(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own, hooks = resolved.lifecycle.own_scripts, resolved.lifecycle.hooks
+    said = "holds what looks like a private key or an access key"
     for path, content in own.files.items() if own else ():
         if SECRET.search(text_of(content) or ""):
-            yield Finding(FOLDER, f"{path} holds what looks like a private key or an access key")
+            yield Finding(FOLDER, f"{path} {said}")
+    for role, when, file in named_hooks(environment):
+        if SECRET.search(hooks.get(hook_path(role, when), "")):
+            yield Finding(hook_place(role, when), f"{file} {said}")
 
 
 @OWN_SCRIPTS.rule(

@@ -44,13 +44,17 @@ REST_ON_ACCOUNTING = ("AccountingStorageEnforce", "AccountingStoreFlags")
 
 KILL_TIMEOUT_PER_MESSAGE_TIMEOUT = 5
 
+PINGS_PER_SLURMD_TIMEOUT = 3
+"""How often slurmctld asks for a node before it gives it up (src/slurmctld/ping_nodes.c)."""
+
 
 @TOGETHER.rule(
     "TOG-001",
-    "SlurmdTimeout leaves a node time to answer",
-    why="With 0 a dead node is never DOWN and its jobs hang. With no more than one MessageTimeout "
-    "a single slow answer costs all jobs of a node.",
-    fix="write a larger value than MessageTimeout; Slurm's default is 300",
+    "SlurmdTimeout leaves nodes time to answer",
+    why="With 0 a dead node is never DOWN and its jobs hang. Otherwise slurmctld asks for nodes "
+    "three times in a SlurmdTimeout, and one that cannot be reached holds the others' answers up "
+    "for a MessageTimeout: longer than a third, it can take healthy nodes and their jobs with it.",
+    fix="write at least three times MessageTimeout; Slurm's defaults are 300 and 10",
     source=f"{SLURM_CONF}#OPT_SlurmdTimeout",
     severity=Severity.WARNING,
 )
@@ -59,8 +63,13 @@ def _nodes_can_answer(environment: Environment, _: Resolved) -> Iterator[Finding
     path = _place(environment, "SlurmdTimeout") or _place(environment, "MessageTimeout")
     if path and timeout == 0:
         yield Finding(path, "Slurm would never notice that a node is dead")
-    elif path and timeout is not None and message is not None and timeout <= message:
-        yield Finding(path, f"{timeout} s leave no time beyond a MessageTimeout of {message} s")
+        return
+    least = PINGS_PER_SLURMD_TIMEOUT * (message or 0)
+    if path and timeout is not None and timeout < least:
+        said = (
+            f"a SlurmdTimeout of {timeout} s is less than 3 times a MessageTimeout of {message} s"
+        )
+        yield Finding(path, said)
 
 
 @TOGETHER.rule(

@@ -16,6 +16,7 @@ import boto3
 import pytest
 
 from slurmpod.aws.bucket import Bucket
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.model.cluster import Role
 from slurmpod.model.loader import load_text
@@ -91,7 +92,7 @@ def bucket(clients: Clients) -> Iterator[Bucket]:
         aws_secret_access_key=SECRET_ACCESS_KEY,
         region_name=REGION,
     )
-    yield Bucket(session, name, endpoint_url=clients.endpoint)
+    yield Bucket(AwsClients(session, clients.endpoint), name)
     for item in clients.s3.list_objects_v2(Bucket=name).get("Contents", []):
         clients.s3.delete_object(Bucket=name, Key=item["Key"])
     clients.s3.delete_bucket(Bucket=name)
@@ -168,7 +169,7 @@ def test_all_that_cannot_be_fetched_is_told_at_once(
 
 
 def test_without_the_bucket_it_says_so(bucket: Bucket) -> None:
-    nowhere = Bucket(bucket._session, "sagemaker-nowhere", endpoint_url=bucket._endpoint_url)
+    nowhere = Bucket(bucket.clients, "sagemaker-nowhere")
     with pytest.raises(AwsUnavailable, match="cannot look into the bucket sagemaker-nowhere"):
         mirrored(nowhere, environment())
 

@@ -157,14 +157,24 @@ def test_an_interrupt_has_its_own_exit_code(
     assert slurmpod("validate") == (ExitCode.INTERRUPTED, "", "interrupted\n")
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
+@pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "not"])
+@pytest.mark.parametrize(
+    "command", [("explain", "--markdown"), ("dashboards", "environments/examples/watched.yaml")]
+)
+def test_a_reader_that_leaves_ends_the_command_without_a_word(
+    command: Sequence[str], buffering: dict[str, str]
+) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     result = process(
-        "explain", "--markdown", stdout=write_end, stderr=subprocess.PIPE, capture_output=False
+        *command,
+        environment=buffering,
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        capture_output=False,
     )
     os.close(write_end)
-    assert (result.returncode, result.stderr) == (ExitCode.OK, "")
+    assert (result.returncode, result.stderr) == (ExitCode.UNREAD, "")
 
 
 def test_a_connection_that_breaks_is_a_failure(
@@ -649,7 +659,8 @@ from slurmpod.cli import startup
 from slurmpod.cli.main import run
 startup.prepare()
 code = run(["validate", *sys.argv[1:]])
-slow = {"importlib.metadata", "difflib", "shutil", "json", "slurmpod.cli.problem_text"}
+slow = {"importlib.metadata", "difflib", "shutil", "json"}
+slow |= {"slurmpod.cli.problem_text", "slurmpod.iam"}
 print("slow imports:", sorted(slow & set(sys.modules)))
 sys.exit(code)
 """

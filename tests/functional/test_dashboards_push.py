@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import boto3
 import pytest
 
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.gateway import Stack
 from slurmpod.aws.grafana import ACCOUNT_NAME, TOKEN_SECONDS, GrafanaAccess
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.model.environment import Environment
@@ -18,9 +19,8 @@ from tests.functional.grafana_server import GrafanaServer
 from tests.sound_environment import sound_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from slurmpod.aws.gateway import Gateway
     from slurmpod.resolve import Resolved
 
 PROMETHEUS = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-0"
@@ -41,7 +41,7 @@ def access(grafana: GrafanaServer) -> GrafanaAccess:
     session = boto3.session.Session(
         aws_access_key_id="AKIAEXAMPLE", aws_secret_access_key="x", region_name="us-west-2"
     )
-    return GrafanaAccess(session, endpoint_url=grafana.url)
+    return GrafanaAccess(AwsClients(session, grafana.url))
 
 
 def place(grafana: GrafanaServer) -> Place:
@@ -106,21 +106,18 @@ def test_an_unknown_workspace_is_told(grafana: GrafanaServer) -> None:
         push(access(grafana), unknown, environment())
 
 
-class StacksOnly:
-    """A gateway that knows one stack."""
-
+class OneStack(Deployment):
     def __init__(self, outputs: Mapping[str, str] | None) -> None:
         self._outputs = outputs
 
-    def stacks(self, names: Any) -> tuple[Stack, ...]:
+    def stacks(self, names: Iterable[str]) -> tuple[Stack, ...]:
         if self._outputs is None:
             return ()
         return tuple(Stack(name, "CREATE_COMPLETE", "", self._outputs) for name in names)
 
 
 def test_the_place_is_told_by_the_stack() -> None:
-    gateway = cast("Gateway", StacksOnly(OUTPUTS))
-    assert place_of(gateway, environment()) == Place(
+    assert place_of(OneStack(OUTPUTS), environment()) == Place(
         "g-1", f"https://{OUTPUTS['GrafanaEndpoint']}", PROMETHEUS
     )
 
@@ -128,4 +125,4 @@ def test_the_place_is_told_by_the_stack() -> None:
 @pytest.mark.parametrize("outputs", [None, {"PrometheusEndpoint": PROMETHEUS}])
 def test_what_is_not_deployed_has_no_place(outputs: Mapping[str, str] | None) -> None:
     with pytest.raises(AwsUnavailable, match="dev-monitoring is not deployed with a Grafana"):
-        place_of(cast("Gateway", StacksOnly(outputs)), environment())
+        place_of(OneStack(outputs), environment())

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PROJECT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
+"""Far more than anything takes, also on a machine that has much else to do."""
+AS_IN_A_TERMINAL = ("env", "--default-signal")
+"""Whoever runs the tests may ignore signals, as nohup does with SIGHUP."""
 
 
 @pytest.fixture(scope="session")
@@ -51,8 +54,9 @@ class Workplace:
         }
 
     def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+        program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
+            [*AS_IN_A_TERMINAL, *program, *arguments],
             cwd=cwd or self.project,
             env=self.variables,
             stdout=subprocess.PIPE,

@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from slurmpod.aws.gateway import Gateway
 from slurmpod.rehearsal.cloud.server import EmbeddedAws
-from slurmpod.rehearsal.embedded_gateway import embedded_gateway
+from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes_and_aws import hyperpod
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -80,8 +81,9 @@ class HyperPodLab:
         shared = {f"{OPENZFS}:/fsx": self.folder / "openzfs"}
         self.machines = Machines.start(self.folder, image=self._image, file_systems=shared)
         self._open.enter_context(self.machines)
-        gateway = embedded_gateway(embedded.endpoint, request)
-        embedded.start(hyperpod(self.machines, embedded, gateway, self.folder))
+        gateway = Gateway(embedded_clients(embedded.endpoint, request))
+        platform = hyperpod(self.machines, embedded, gateway, self.folder)
+        embedded.start(self._open.enter_context(platform))
         self.aws: Clients = embedded.clients()
         self.variables = embedded.environment()
         self._make_role()

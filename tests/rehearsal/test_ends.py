@@ -13,7 +13,13 @@ import pytest
 
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 from slurmpod.rehearsal.state import read_state
-from tests.rehearsal.conftest import PROJECT, Workplace, make_workplace, wait_until
+from tests.rehearsal.conftest import (
+    PATIENCE_SECONDS,
+    PROJECT,
+    Workplace,
+    make_workplace,
+    wait_until,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +56,7 @@ class TestInterruption:
         with workplace.start("rehearse", DEV) as process:
             wait_until(lambda: STAGES[stage](workplace), stage)
             process.send_signal(signal.SIGINT)
-            _, stderr = process.communicate(timeout=60)
+            _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 130
         assert stderr.rstrip().endswith("interrupted")
         assert "Traceback" not in stderr

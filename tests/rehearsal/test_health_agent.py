@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +25,17 @@ until [ -e ~/end ]; do sleep 0.2; done
 
 
 @pytest.fixture(scope="module")
-def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+def nohup() -> Iterator[None]:
+    """Ignore SIGHUP, by which a machine that reboots is known: it must be, under nohup as well."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture(scope="module")
+def lab(
+    nohup: None, image: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[HyperPodLab]:
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
         storage = [lab.lustre_storage]
         groups = [group("head", "Controller"), group("cpu", "Compute", 2)]
@@ -146,12 +157,14 @@ def test_a_reboot_keeps_the_instance_and_its_disk(lab: HyperPodLab, head: Shell)
 
 
 def test_a_node_that_reboots_itself_comes_back(lab: HyperPodLab, head: Shell) -> None:
-    node = next(iter(instances(lab)))
+    node, before = next(iter(instances(lab).items()))
     worker = lab.shell("demo", "cpu", user="root")
-    worker.run(["touch", "/run/lost"])
+    worker.run(["touch", "/etc/kept", "/run/lost"])
     succeeds(worker, "systemctl", "reboot")
     wait_for_a_boot(head, worker, node)
+    assert run_on(head, node, "ls", "/etc/kept") == "/etc/kept"
     assert run_on(head, node, "mountpoint", "/fsx") == "/fsx is a mountpoint"
+    assert instances(lab)[node] == before
 
 
 def wait_for_a_boot(head: Shell, worker: Shell, node: str) -> None:

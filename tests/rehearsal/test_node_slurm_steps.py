@@ -137,7 +137,7 @@ class TestHealthChecks:
         wait_until(lambda: cluster.job(job) == "PENDING BeginTime", "a job that is not held")
         cluster.run(cluster.head, f"scancel {job}")
         assert cluster.state(cluster.names[1]).startswith("idle|")
-        assert cluster.run(cluster.head, "srun hostname") == cluster.names[1]
+        assert cluster.run(cluster.head, "srun --quiet hostname") == cluster.names[1]
 
     def test_it_takes_jobs_again_when_it_is_good_and_was_drained_by_itself(
         self, cluster: Cluster
@@ -156,13 +156,41 @@ class TestHealthChecks:
         cluster.run(cluster.head, f"{change} state=resume")
         wait_until(lambda: cluster.state(name).startswith("idle|"), "the node")
 
+    def test_the_scripts_of_a_good_node_end_a_drain_that_it_has_inherited(
+        self, cluster: Cluster
+    ) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        drain = (
+            f"scontrol update nodename={name} state=drain reason='slurmpod: 3 of 4 accelerators'"
+        )
+        cluster.run(cluster.head, drain)
+        wait_until(lambda: "drained" in cluster.state(name), "the drain")
+        assert "back_in_service: done" in cluster.run(worker, ENTRY)
+        wait_until(lambda: cluster.state(name).startswith("idle|"), "the node")
+
+    def test_a_fault_of_all_nodes_leaves_half_of_the_partition(self, cluster: Cluster) -> None:
+        first, second = cluster.names
+        for worker in cluster.workers:
+            worker.run(["rm", "/dev/nvidia3"])
+        cluster.submit(f"--nodelist {first}", "hostname")
+        wait_until(lambda: "drained" in cluster.state(first), "the drain")
+        cluster.run(cluster.head, "scancel --user root")
+        assert cluster.run(cluster.head, f"srun --quiet -w {second} hostname") == second
+        said = cluster.run(cluster.workers[1], "journalctl --quiet -t slurmpod-health -o cat")
+        assert f"{second} goes on, as half of its partition has drained itself" in said
+        assert not cluster.state(second).startswith("drain")
+        for worker in cluster.workers:
+            worker.run(["mknod", "/dev/nvidia3", "c", "1", "3"])
+        cluster.run(cluster.workers[0], "slurmpod-health --resume")
+        wait_until(lambda: cluster.state(first).startswith("idle|"), "the resumed node")
+
     def test_shared_storage_that_hangs_is_reported_and_drains_nobody(
         self, cluster: Cluster
     ) -> None:
         worker, name = cluster.workers[0], cluster.names[0]
         worker.run(["sh", "-c", HANG])
         try:
-            assert cluster.run(cluster.head, f"srun -w {name} hostname") == name
+            assert cluster.run(cluster.head, f"srun --quiet -w {name} hostname") == name
         finally:
             worker.run(["mv", "/usr/bin/dd.kept", "/usr/bin/dd"])
         said = cluster.run(worker, "journalctl --quiet -t slurmpod-health -o cat")
@@ -216,7 +244,7 @@ class TestContainers:
     def test_every_node_knows_the_option_once(self, cluster: Cluster) -> None:
         for shell in (cluster.head, *cluster.workers):
             assert cluster.run(shell, "srun --help | grep -c container-image") == "1"
-        ran = cluster.run(cluster.head, "srun --nodes 2 --container-image=x true")
+        ran = cluster.run(cluster.head, "srun --quiet --nodes 2 --container-image=x true")
         assert ran == ""
 
 
@@ -238,7 +266,7 @@ class TestTopology:
         etc = "/opt/slurm/etc"
         cluster.run(cluster.head, f"echo {self.NAMED} >>{etc}/slurm.conf; : >{etc}/topology.conf")
         assert self.plugin(cluster) != "topology/tree"
-        hosts = "srun --nodes 2 hostname | sort | paste -s -d ' '"
+        hosts = "srun --quiet --nodes 2 hostname | sort | paste -s -d ' '"
         wait_until(
             lambda: cluster.run(cluster.head, hosts) == " ".join(cluster.names), "a job on both"
         )

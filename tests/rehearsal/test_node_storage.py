@@ -14,7 +14,7 @@ import pytest
 
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
+from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
 if TYPE_CHECKING:
@@ -141,7 +141,10 @@ def test_the_message_is_shown_at_login(worker: Shell) -> None:
 
 
 def test_the_volume_is_there_after_a_reboot(lab: HyperPodLab, worker: Shell) -> None:
-    lab.machines.reboot(hostname(lab.nodes("disks", "cpu")[0]))
+    worker.run(["touch", "/run/before"])
+    node_id = lab.nodes("disks", "cpu")[0]["InstanceId"]
+    lab.aws.sagemaker.batch_reboot_cluster_nodes(ClusterName="disks", NodeIds=[node_id])
+    wait_until(lambda: _runs(worker, "test", "!", "-e", "/run/before"), "the reboot")
     wait_until(lambda: _runs(worker, "mountpoint", "--quiet", "/scratch"), "the volume")
     assert worker.run(["stat", "--format=%a", "/scratch"]) == "1777"
     worker.run(["systemctl", "is-active", "--quiet", "slurmpod-scratch"])

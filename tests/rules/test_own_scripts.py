@@ -105,6 +105,27 @@ def test_words_in_files_that_do_not_run_are_no_commands() -> None:
 
 
 @pytest.mark.parametrize(
+    "secret",
+    ["-----BEGIN OPENSSH PRIVATE KEY-----", "export AWS_ACCESS_KEY_ID=AKIAABCDEFGHIJKLMNOP"],
+)
+def test_secrets_are_found_in_hooks_as_well(secret: str) -> None:
+    text = f"{SOUND}lifecycle:\n  hooks: {{worker: {{before: join.sh, after: leave.sh}}}}\n"
+    environment = load_text("environment.yaml", text).environment
+    assert environment is not None
+    hooks = {
+        "hooks/worker-before.sh": f"#!/bin/bash\n{secret}\n",
+        "hooks/worker-after.sh": "#!/bin/bash\n",
+    }
+    found = [
+        (rule.id, finding.path, finding.message.split()[0])
+        for rule in OWN_SCRIPTS.rules
+        if rule.judge
+        for finding in rule.judge(environment, resolve(environment, FilesBeside(hooks=hooks)))
+    ]
+    assert found == [("OWN-010", ("lifecycle", "hooks", "worker", "before"), "join.sh")]
+
+
+@pytest.mark.parametrize(
     ("changes", "rule", "message"),
     [
         ({"workload_manager": "pbs"}, "PPF-001", 'does not say "workload_manager": "slurm"'),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from slurmpod_lifecycle.hooks import with_hooks
 from slurmpod_lifecycle.steps.accounting import Accounting
 from slurmpod_lifecycle.steps.associations import Associations
+from slurmpod_lifecycle.steps.back_in_service import BackInService
 from slurmpod_lifecycle.steps.bar_daemons import BarDaemons
 from slurmpod_lifecycle.steps.container_folders import ContainerFolders
 from slurmpod_lifecycle.steps.container_option import ContainerOption
@@ -35,6 +36,7 @@ from slurmpod_lifecycle.steps.slurmctld import Slurmctld
 from slurmpod_lifecycle.steps.slurmd import Slurmd
 from slurmpod_lifecycle.steps.ssh_between_nodes import SshBetweenNodes
 from slurmpod_lifecycle.steps.sssd import Sssd
+from slurmpod_lifecycle.steps.switched_off import SwitchedOff
 from slurmpod_lifecycle.steps.topology import Topology
 from slurmpod_lifecycle.steps.user_folder import UserFolder
 from slurmpod_lifecycle.steps.users import Users
@@ -75,7 +77,9 @@ STEPS: tuple[type[NodeStep], ...] = (
     Neuron,
     Motd,
     LogRotation,
+    SwitchedOff,
     SelfCheck,
+    BackInService,
 )
 
 

@@ -4,6 +4,9 @@ HyperPod's current images have both; others get the packages that the environmen
 before slurmd starts, as the controller's plugstack.conf requires it on every node: a job that asks
 for a container fails where it is missing, and is not silently run without. So does every other job:
 hence the step is required.
+
+plugstack.conf is one for all nodes, but pyxis' package has the library in a folder that is named
+after the architecture (its debian/rules): such a node gets a link to it at a path for all.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.artefacts import install_artefact
+from slurmpod_lifecycle.artefacts import architecture, install_artefact
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.plugstack import PLUGIN, with_pyxis
@@ -26,6 +29,10 @@ IN_FORCE = f"{PLUGSTACK}.in-force"
 """A copy of what slurmctld hands to the nodes, or will from its first start on."""
 
 PLUGIN_FOLDERS = ("/usr/local/lib/slurm", "/opt/slurm/lib", "/usr/lib")
+"""Where it may be; the first that has it counts, and has the link."""
+
+OF_ONE_ARCHITECTURE = "-linux-gnu/"
+"""In the paths of such folders (Debian's multiarch)."""
 
 
 class Containers(NodeStep):
@@ -42,7 +49,7 @@ class Containers(NodeStep):
     def is_done(self) -> bool:
         """Tell whether nothing is missing, and the nodes have been told."""
         library = self._library()
-        if library is None or not self._has_enroot():
+        if library is None or OF_ONE_ARCHITECTURE in library or not self._has_enroot():
             return False
         if self.node.role is not Role.CONTROLLER:
             return True
@@ -65,14 +72,23 @@ class Containers(NodeStep):
         library = self._library()
         if library is None:
             raise StepFailed(f"the package pyxis has no {PLUGIN}", "correct lifecycle.artefacts")
+        if OF_ONE_ARCHITECTURE in library:
+            library = self._linked(library)
         if self.node.role is Role.CONTROLLER:
             self._hand_out(library)
         return f"added {' and '.join(added)}" if added else "the image has enroot and pyxis"
 
     def _install(self, name: str) -> None:
         if not install_artefact(self.node, name):
-            fix = f"name '{name}' under lifecycle.artefacts, or use an image that has it"
-            raise StepFailed(f"this image has no {name}", fix)
+            package = f"name '{name}' for {architecture(self.node)} under lifecycle.artefacts"
+            raise StepFailed(f"this image has no {name}", f"{package}, or use an image that has it")
+
+    def _linked(self, library: str) -> str:
+        """Return the path at which all nodes have the library, after making the link."""
+        path = f"{PLUGIN_FOLDERS[0]}/{PLUGIN}"
+        self.node.machine.run("mkdir", "-p", PLUGIN_FOLDERS[0])
+        self.node.machine.run("ln", "--symbolic", "--force", library, path)
+        return path
 
     def _hand_out(self, library: str) -> None:
         """Write plugstack.conf, and let a running slurmctld send it to the nodes.

@@ -1,6 +1,10 @@
 """Docker on workers and login nodes: to build images, and for jobs that start containers by hand.
 
 HyperPod's image has it; others get the distribution's. Optional: pyxis does without it.
+
+Docker takes another folder for its data only when it starts, not by a reload (dockerd, "Daemon
+configuration file"), and live-restore keeps no container over such a change. Containers that run
+go on, therefore, and the folder waits for Docker's next start.
 """
 
 from __future__ import annotations
@@ -52,8 +56,18 @@ class Docker(NodeStep):
         changed = machine.write(CONFIGURATION, self._configuration())
         if missing:
             install(machine, PACKAGE)
-        units.start(machine, "docker", anew=changed and not missing)
+        anew = changed and not missing
+        is_in_use = anew and self._has_containers()
+        units.start(machine, "docker", anew=anew and not is_in_use)
+        if is_in_use:
+            return "warning: containers run; Docker uses its new folder from its next start on"
         return f"{'added Docker' if missing else 'the image has Docker'}; it runs"
+
+    def _has_containers(self) -> bool:
+        """Tell whether a restart would end somebody's containers."""
+        machine = self.node.machine
+        is_up = machine.succeeds("systemctl", "is-active", "--quiet", "docker")
+        return is_up and bool(machine.run("docker", "ps", "--quiet").strip())
 
     def _configuration(self) -> str:
         text = self.node.machine.read(CONFIGURATION) or ""

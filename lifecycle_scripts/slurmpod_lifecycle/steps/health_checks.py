@@ -20,6 +20,9 @@ from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod_lifecycle.machine import Machine
     from slurmpod_lifecycle.node import Node
 
 FREE_MIB_ON_ROOT = 1024
@@ -38,6 +41,12 @@ class HealthChecks(NodeStep):
     def applies_to(cls, node: Node) -> bool:
         """Tell whether the environment asks for health checks."""
         return super().applies_to(node) and node.settings.node.health_checks
+
+    @classmethod
+    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
+        """Return that all files go, the command first: without it, nothing is checked."""
+        del machine
+        return dict.fromkeys((COMMAND, EXPECTATIONS, *_package()))
 
     def is_done(self) -> bool:
         """Tell whether all files say what they should."""

@@ -22,8 +22,9 @@ from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.user_folder import USER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from slurmpod_lifecycle.machine import Machine
     from slurmpod_lifecycle.node import Node
 
 PAM_FILE = "/etc/pam.d/sshd"
@@ -50,6 +51,15 @@ class JobBoundSsh(NodeStep):
     def applies_to(cls, node: Node) -> bool:
         """Tell whether the environment asks for it."""
         return super().applies_to(node) and node.settings.node.ssh_needs_job
+
+    @classmethod
+    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
+        """Return sshd's PAM file without our lines.
+
+        They would let nobody in: the environment no longer gives jobs what the module looks for.
+        """
+        text = machine.read(PAM_FILE)
+        return {PAM_FILE: None if text is None else without_lines(text)}
 
     def is_done(self) -> bool:
         """Tell whether the file says it already, with all who need no job."""
@@ -86,7 +96,7 @@ class JobBoundSsh(NodeStep):
 
 def with_lines(text: str, module: str, exempt: Sequence[str]) -> str:
     """Return the text of a PAM file with our lines at its end, exactly once."""
-    rest = re.sub(rf"{re.escape(BEGIN)}\n.*?{re.escape(END)}\n", "", text, flags=re.DOTALL)
+    rest = without_lines(text)
     rest += "" if rest.endswith("\n") or not rest else "\n"
     return (
         f"{rest}{BEGIN}\n"
@@ -94,6 +104,11 @@ def with_lines(text: str, module: str, exempt: Sequence[str]) -> str:
         f"account required {module} {OPTIONS}\n"
         f"{END}\n"
     )
+
+
+def without_lines(text: str) -> str:
+    """Return the text of a PAM file without our lines."""
+    return re.sub(rf"{re.escape(BEGIN)}\n.*?{re.escape(END)}\n", "", text, flags=re.DOTALL)
 
 
 def _module_in(text: str) -> str | None:

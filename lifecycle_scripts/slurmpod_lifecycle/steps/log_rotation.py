@@ -15,6 +15,9 @@ from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod_lifecycle.machine import Machine
     from slurmpod_lifecycle.node import Node
 
 LOGROTATE = "/usr/sbin/logrotate"
@@ -74,6 +77,12 @@ class LogRotation(NodeStep):
     def applies_to(cls, node: Node) -> bool:
         """Tell whether the environment leaves it to these scripts."""
         return super().applies_to(node) and node.settings.node.rotate_logs
+
+    @classmethod
+    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
+        """Return that its files go."""
+        del machine
+        return {PATH: None, CANDIDATE: None}
 
     def is_done(self) -> bool:
         """Tell whether logrotate has our configuration."""

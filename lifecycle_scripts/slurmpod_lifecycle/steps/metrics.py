@@ -20,6 +20,7 @@ from slurmpod_lifecycle.settings import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from slurmpod_lifecycle.machine import Machine
     from slurmpod_lifecycle.metrics_settings import Metrics as MetricsSettings
     from slurmpod_lifecycle.node import Node
 
@@ -44,6 +45,18 @@ class Metrics(NodeStep):
     def applies_to(cls, node: Node) -> bool:
         """Tell whether the environment asks for metrics."""
         return super().applies_to(node) and node.settings.metrics is not None
+
+    @classmethod
+    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
+        """Return that all files go, the services first, the one that sends before the others."""
+        del machine
+        services = reversed(metrics_services.SERVICES)
+        paths = (
+            *map(units.unit_path, services),
+            metrics_services.AGENT_CONFIGURATION,
+            *_exporter(),
+        )
+        return dict.fromkeys(paths)
 
     def is_done(self) -> bool:
         """Tell whether all services run as they should."""
@@ -79,7 +92,7 @@ class Metrics(NodeStep):
             machine.succeeds("systemctl", "stop", *self._units())
             for path, text in files.items():
                 machine.write(path, text)
-        machine.run("systemctl", "daemon-reload")
+        units.reload_if_needed(machine, *self._units())
 
     def _has_programs(self) -> bool:
         return all(self.node.machine.succeeds("test", "-x", program) for program in PROGRAMS)

@@ -12,7 +12,9 @@ from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from slurmpod_lifecycle.machine import Machine
 
 PATH = "/etc/motd.d/slurmpod"
 
@@ -41,6 +43,12 @@ class Motd(NodeStep):
     def applies_to(cls, node: Node) -> bool:
         """Tell whether the environment asks for it."""
         return super().applies_to(node) and node.settings.node.motd
+
+    @classmethod
+    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
+        """Return that its file goes."""
+        del machine
+        return {PATH: None}
 
     def is_done(self) -> bool:
         """Tell whether it says what it should."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.artefacts import install_artefact
+from slurmpod_lifecycle.artefacts import architecture, install_artefact
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import source_at
 from slurmpod_lifecycle.node import NodeStep
@@ -74,8 +74,8 @@ class MountS3(NodeStep):
         if not install_artefact(self.node, ARTEFACT):
             raise StepFailed(
                 f"Mountpoint for Amazon S3 is not on this node: there is no {COMMAND}",
-                f"name its package in lifecycle.artefacts ({ARTEFACT}), use an image with it"
-                " (image_id of the group), or remove s3_mounts",
+                f"name its package for {architecture(self.node)} in lifecycle.artefacts"
+                f" ({ARTEFACT}), use an image with it (image_id of the group), or remove s3_mounts",
             )
 
     def _unit(self, mount: S3Mount) -> str:

@@ -110,6 +110,7 @@ class SlurmSettings(NodeStep):
         machine = self.node.machine
         units.add_unit(machine, KEEPER, KEEPER_UNIT)
         machine.write(f"/etc/systemd/system/{WATCH}", WATCH_UNIT)
-        machine.run("systemctl", "daemon-reload")
-        machine.run("systemctl", "enable", "--quiet", f"{KEEPER}.service")
+        units.reload_if_needed(machine, WATCH)
+        if not machine.succeeds("systemctl", "is-enabled", "--quiet", KEEPER):
+            machine.run("systemctl", "enable", "--quiet", KEEPER)  # slurmctld's unit learns of it
         units.start(machine, WATCH, anew=True)

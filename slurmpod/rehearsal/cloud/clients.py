@@ -96,4 +96,6 @@ class Clients:
             aws_secret_access_key=SECRET_ACCESS_KEY,
             region_name=self.region,
         )
-        return session.client(name, endpoint_url=self._endpoint, config=_CONFIG)  # type: ignore[call-overload]
+        client: Any = session.client(name, endpoint_url=self._endpoint, config=_CONFIG)  # type: ignore[call-overload]
+        _ = client.exceptions  # made once: two threads that ask first would each get their own
+        return client

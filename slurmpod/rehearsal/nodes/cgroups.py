@@ -16,7 +16,10 @@ PREFIX = "slurmpod-"
 
 _KILL_SECONDS = 60.0
 
-_JOIN = 'mkdir "$1" 2>/dev/null; echo 0 >"$1/cgroup.procs" && shift && exec "$@"'
+_JOIN = """
+mkdir "$1" 2>/dev/null
+echo 0 >"$1/cgroup.procs" && shift && exec env --default-signal -- "$@"
+"""
 
 
 class CgroupStuck(Exception):
@@ -33,7 +36,11 @@ def hierarchy() -> Path | None:
 
 
 def joined(cgroup: Path, command: list[str]) -> list[str]:
-    """Return `command` such that it runs in `cgroup`, which is made if only its parent exists."""
+    """Return `command` such that it runs in `cgroup`, which is made if only its parent exists.
+
+    It ignores no signal, whatever the process that starts it ignores: under nohup, nsenter could
+    not pass on the SIGHUP that tells a reboot from a power cut.
+    """
     return ["sh", "-c", _JOIN, "sh", str(cgroup), *command]
 
 

@@ -13,6 +13,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
+from slurmpod.rehearsal.nodes.listener import Listener
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,22 +30,12 @@ class Door:
 
     def __init__(self, namespace: Path, address: str, port: int, *, inside: int) -> None:
         self._port = port
-        self._socket = _listen(namespace, address, inside)
-        threading.Thread(target=self._accept, name=f"door-{port}", daemon=True).start()
+        listening = _listen(namespace, address, inside)
+        self._listener = Listener(listening, self._connect, name=f"door-{port}")
 
     def close(self) -> None:
         """Let nobody in any more; may be repeated."""
-        with contextlib.suppress(OSError):  # it wakes up the thread that waits, unless closed
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                inside, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            threading.Thread(target=self._connect, args=(inside,), daemon=True).start()
+        self._listener.close()
 
     def _connect(self, inside: socket.socket) -> None:
         with (

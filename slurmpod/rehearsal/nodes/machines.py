@@ -82,8 +82,11 @@ class Machines:
 
         Raises MachineFailed with the end of its console log, or when one of that name runs.
         """
-        machine = self._admit(spec)
+        machine, predecessor = self._admit(spec)
         try:
+            if predecessor is not None:
+                predecessor.power_off()  # it may have shut itself down: clear what that left
+            self._announce_names()
             self._enclosure.add_subnet(spec.address.network)
             with self._boot_slots:
                 machine.boot(self._image)
@@ -196,14 +199,12 @@ class Machines:
         except KeyError:
             raise MachineFailed(f"there is no machine {hostname}") from None
 
-    def _admit(self, spec: MachineSpec) -> Machine:
-        """Register a machine that is about to boot, and announce its name."""
+    def _admit(self, spec: MachineSpec) -> tuple[Machine, Machine | None]:
+        """Register a machine that is about to boot; return it and the last one of its name."""
         with self._lock:
             predecessor = self._machines.get(spec.hostname)
-            if predecessor is not None:
-                if not predecessor.is_over:
-                    raise MachineFailed(f"{spec.hostname} is running already")
-                predecessor.power_off()  # it may have shut itself down: clear what that left
+            if predecessor is not None and not predecessor.is_over:
+                raise MachineFailed(f"{spec.hostname} is running already")
             if spec.hosts_line not in self._hosts:
                 self._hosts.append(spec.hosts_line)
             machine = Machine(
@@ -215,8 +216,7 @@ class Machines:
                 port=f"port{next(self._numbers)}",
             )
             self._machines[spec.hostname] = machine
-        self._announce_names()
-        return machine
+        return machine, predecessor
 
     def _announce_names(self) -> None:
         with self._lock:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import threading
 import time
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.cloud.platform import ClusterFailed
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.listener import Listener
 from slurmpod.rehearsal.platform.resumable_steps import ResumeAction
 
 if TYPE_CHECKING:
@@ -26,25 +26,21 @@ AGENT_PORT = 4001
 
 
 class AutoResumeServer:
-    """Answers on a port of the loopback interface; `agent_of` finds the agent of a node's cluster.
+    """Answers on a port of the loopback interface until it is closed.
 
-    It ends with this process.
+    `agent_of` finds the agent of a node's cluster.
     """
 
     def __init__(self, agent_of: Callable[[str], HealthAgent | None]) -> None:
         self._agent_of = agent_of
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, name="auto-resume", daemon=True).start()
-
-    @property
-    def port(self) -> int:
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = listening.getsockname()[1]
         """The port on which it listens."""
-        return int(self._socket.getsockname()[1])
+        self._listener = Listener(listening, self._serve, name="auto-resume")
 
-    def _accept(self) -> None:
-        while True:
-            connection, _ = self._socket.accept()
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+    def close(self) -> None:
+        """Answer nobody new; conversations end with those who began them. May be repeated."""
+        self._listener.close()
 
     def _serve(self, connection: socket.socket) -> None:
         # An srun that ends, by itself or with its node, just goes.

@@ -79,7 +79,7 @@ class ClusterRun:
 
     def is_wanted(self, node: ClusterNode) -> bool:
         """Tell whether a node is still to come up, or to stay."""
-        return not (self.given_up.is_set() or node.is_leaving)
+        return not (self.given_up.is_set() or self.machines.is_closed or node.is_leaving)
 
     def boot(self, node: ClusterNode) -> None:
         """Boot a node's machine with the files that HyperPod puts there.
@@ -147,6 +147,8 @@ class ClusterRun:
         with operation(self, node, "Pending"), recorded(self, node, REBOOT):
             self.machines.reboot(hostname(node))
             self._check_wanted(node)
+            if node in self.controllers:
+                self.tell_controllers()  # a list may have been written while it was off
             node.status = RUNNING
 
     def renew(self, node: ClusterNode) -> None:
@@ -161,11 +163,12 @@ class ClusterRun:
             node.updated_at = datetime.now(UTC)
 
     def tell_controllers(self) -> None:
-        """Write the list of instances anew on the controllers; other nodes' copies go stale."""
+        """Write the list of instances on the controllers that run; other nodes' copies go stale."""
         with self._one_writer:  # the list, too: an older one must not be written last
             instances = resource_config(self.cluster, self.controllers)
-            for controller in self.controllers:
-                put_file(self.machines, hostname(controller), RESOURCE_CONFIG, instances)
+            for name in map(hostname, self.controllers):
+                if not self.machines.is_off(name):
+                    put_file(self.machines, name, RESOURCE_CONFIG, instances)
 
     def tell_slurm(self, unlisted: Collection[ClusterNode] = ()) -> None:
         """Write the list of instances and slurm.conf anew on the controllers; Slurm reads it.
@@ -184,10 +187,7 @@ class ClusterRun:
             self.machines.power_cut(hostname(node))
 
     def remove(self, node: ClusterNode) -> None:
-        """Take a node away for good: its machine, its address, its entry.
-
-        What is being done to it fails.
-        """
+        """Take a node away for good: machine, address, entry; what is being done to it fails."""
         if node not in self.cluster.nodes:
             return
         node.is_leaving, node.status = True, "ShuttingDown"
@@ -220,8 +220,7 @@ class ClusterRun:
 
     def _fetch_scripts(self, node: ClusterNode) -> None:
         """Fetch a group's scripts as they are in S3 now; raises ClusterFailed."""
-        group = self.cluster.group(node.group)
-        fetched = download_bundles(self.assume_role, [group])
+        fetched = download_bundles(self.assume_role, [self.cluster.group(node.group)])
         with self._one_writer:
             self.bundles = {**self.bundles, **fetched}
 

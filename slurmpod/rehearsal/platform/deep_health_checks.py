@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.cloud.platform import RUNNING, ClusterFailed
-from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.platform.cluster_agent import gpu_count, hostname
 from slurmpod.rehearsal.platform.cluster_log import write_cluster_log
 from slurmpod.rehearsal.platform.placing import run_script
@@ -49,18 +48,18 @@ class DeepHealthCheck:
         self._slurm.isolate(self._name, PLACE)
 
     def run(self) -> bool:
-        """Check the node, and others in its place while they fail; tell whether one passed."""
-        try:
-            for _ in range(ATTEMPTS):
-                self.isolate()
-                if self._passes():
-                    self._slurm.release(self._name, PLACE)
-                    self._node.status = RUNNING
-                    return True
-                self._run.replace(self._node)
-        except (ClusterFailed, MachineFailed) as failure:
-            self._run.journal.note(self._name, f"deep health checks were not finished: {failure}")
-            return False
+        """Check the node, and others in its place while they fail; tell whether one passed.
+
+        Raises ClusterFailed or MachineFailed when a check could not be made; the node stays as it
+        is, for another try.
+        """
+        for _ in range(ATTEMPTS):
+            self.isolate()
+            if self._passes():
+                self._slurm.release(self._name, PLACE)
+                self._node.status = RUNNING
+                return True
+            self._run.replace(self._node)
         self._node.status, self._node.message = "Failure", "Deep health checks failed."
         return False
 

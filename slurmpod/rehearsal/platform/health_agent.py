@@ -54,6 +54,7 @@ class HealthAgent:
         self._in_hand: set[str] = set()
         self._labelled: set[str] = set()
         self._faults: dict[str, float] = {}
+        self._unfinished: dict[str, str] = {}
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -62,8 +63,8 @@ class HealthAgent:
 
     def end(self) -> None:
         """Wait until nothing is under way any more; the run has to be given up."""
-        for thread in self._threads:
-            thread.join()
+        while self._threads:  # one that ends may have begun another
+            self._threads.pop().join()
 
     def diagnose(self, job_id: str, since: float) -> ResumeAction:
         """Tell what is to become of a step of `job_id` that failed, and that began at `since`.
@@ -177,9 +178,19 @@ class HealthAgent:
     def _work(self, name: str, work: Callable[[], object]) -> None:
         try:
             work()
+        except (ClusterFailed, MachineFailed) as failure:
+            self._note_unfinished(name, str(failure))
+        else:
+            self._unfinished.pop(name, None)
         finally:
             with self._lock:
                 self._in_hand.discard(name)
+
+    def _note_unfinished(self, name: str, reason: str) -> None:
+        """Note once why work on a node could not be finished, however often it is tried."""
+        if self._unfinished.get(name) != reason:
+            self._unfinished[name] = reason
+            self._run.journal.note(name, f"not finished: {reason}")
 
     def _are_in_hand(self, nodes: Sequence[ClusterNode]) -> bool:
         with self._lock:
@@ -216,4 +227,4 @@ class HealthAgent:
     def _begin(self, thread: threading.Thread) -> None:
         with self._lock:  # nobody may wait for a thread that has not started
             thread.start()
-            self._threads.append(thread)
+            self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]

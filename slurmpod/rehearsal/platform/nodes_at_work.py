@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS = 0.2
 
 
+class NodeBusy(ClusterFailed):
+    """Something else is being done to the node."""
+
+
 class NodesAtWork:
     """The nodes of one cluster; they are known by their addresses, which outlive instances."""
 
@@ -32,14 +36,19 @@ class NodesAtWork:
 
     @contextmanager
     def alone(self, node: ClusterNode) -> Iterator[None]:
-        """Do something to a node; raises ClusterFailed when something is being done to it."""
+        """Do something to a node; raises NodeBusy when something is being done to it."""
         lock = self._locks[node.private_ip]
         if not lock.acquire(blocking=False):
-            raise ClusterFailed(f"Another operation on {node.instance_id} is in progress.")
+            raise NodeBusy(f"Another operation on {node.instance_id} is in progress.")
         try:
             yield
         finally:
             lock.release()
+
+    def wait_for(self, node: ClusterNode) -> None:
+        """Return as soon as nothing is being done to a node."""
+        with self._locks[node.private_ip]:
+            pass
 
     @contextmanager
     def after_all(self, node: ClusterNode, interrupt: Callable[[], None]) -> Iterator[None]:

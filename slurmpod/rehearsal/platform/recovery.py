@@ -11,6 +11,7 @@ from slurmpod.rehearsal.cloud.platform import DEEP_HEALTH_CHECK, ClusterFailed
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.platform.cluster_agent import hostname
 from slurmpod.rehearsal.platform.deep_health_checks import DeepHealthCheck
+from slurmpod.rehearsal.platform.nodes_at_work import NodeBusy
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.platform import ClusterNode
@@ -41,7 +42,10 @@ class Recovery:
         self._name = hostname(node)
 
     def run(self, repair: Repair) -> None:
-        """Repair the node; a reboot that fails is followed by replacements."""
+        """Repair the node; a reboot that fails is followed by replacements.
+
+        Raises ClusterFailed or MachineFailed when it is repaired and Slurm cannot be told.
+        """
         started_before = self._slurmd_started()
         if self._is_repaired(repair):
             self._give_back(started_before)
@@ -49,10 +53,7 @@ class Recovery:
     def _is_repaired(self, repair: Repair) -> bool:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                if repair is Repair.REBOOT and attempt == 1:
-                    self._run.reboot(self._node)
-                else:
-                    self._run.replace(self._node)
+                self._repair(repair if attempt == 1 else Repair.REPLACE)
             except ClusterFailed as failure:
                 if not self._run.is_wanted(self._node):
                     return False
@@ -62,17 +63,31 @@ class Recovery:
         self._note(f"stays out of service: {ATTEMPTS} attempts failed")
         return False
 
+    def _repair(self, repair: Repair) -> None:
+        """Repair the node, unless somebody who asked through the API does so at the same time.
+
+        Only what that leaves broken is repaired after it.
+        """
+        do = self._run.reboot if repair is Repair.REBOOT else self._run.replace
+        try:
+            do(self._node)
+        except NodeBusy:
+            self._run.at_work.wait_for(self._node)
+            if not self._node.is_up:
+                self._repair(repair)
+
     def _give_back(self, started_before: str) -> None:
         """Let jobs start on the node again, when it has passed the checks that its group wants."""
         checks = DeepHealthCheck(self._run, self._slurm, self._node)
         if self._node.status == DEEP_HEALTH_CHECK:
             with contextlib.suppress(ClusterFailed, MachineFailed):  # the checks try again
                 checks.isolate()
-        if not self._has_registered(started_before):
+        if self._has_registered(started_before):
+            if self._node.status != DEEP_HEALTH_CHECK or checks.run():
+                self._slurm.start_requeued_jobs()
+                self._note("is in service again")
+        elif self._run.is_wanted(self._node):
             self._note("did not register with slurmctld")
-        elif self._node.status != DEEP_HEALTH_CHECK or checks.run():
-            self._slurm.start_requeued_jobs()
-            self._note("is in service again")
 
     def _has_registered(self, started_before: str) -> bool:
         """Wait until the node's new slurmd has registered, and clear the state it was given."""
@@ -82,7 +97,7 @@ class Recovery:
             with contextlib.suppress(ClusterFailed, MachineFailed):
                 if self._is_in_service(started_before):
                     return True
-            time.sleep(_POLL_SECONDS)
+            self._run.given_up.wait(_POLL_SECONDS)
         return False
 
     def _is_in_service(self, started_before: str) -> bool:

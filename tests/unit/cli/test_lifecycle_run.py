@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,11 +23,6 @@ GOOD = {"1": line("ip-1"), "3": line("ip-3")}
 BAD = {"1": line("ip-1"), "3": line("ip-3", failure="no way")}
 
 
-class Account(Cluster):
-    def account(self) -> str:
-        return "123456789012"
-
-
 class Command:
     """The command on an environment whose nodes answer as they are told."""
 
@@ -37,8 +33,11 @@ class Command:
         plugin = folder / connect.PLUGIN
         plugin.touch(mode=0o755)
         monkeypatch.setenv("PATH", str(folder))
-        monkeypatch.setattr(lifecycle_run, "gateway_of", lambda _: Account())
-        monkeypatch.setattr(lifecycle_run, "session_nodes_of", lambda _: Account())
+        monkeypatch.setattr(lifecycle_run, "clients_of", lambda _: None)
+        account = SimpleNamespace(id=lambda: "123456789012")
+        monkeypatch.setattr(lifecycle_run, "AwsAccount", lambda _: account)
+        monkeypatch.setattr(lifecycle_run, "Deployment", lambda _: Cluster())
+        monkeypatch.setattr(lifecycle_run, "SessionNodes", lambda _: Cluster())
         monkeypatch.setattr(lifecycle_run, "Sessions", lambda: self.sessions)
         monkeypatch.setattr(sys, "stdin", io.StringIO(""))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,16 @@ def test_its_last_word_is_the_reason() -> None:
 def test_one_that_hangs_is_left_behind() -> None:
     with pytest.raises(ProbeTimedOut, match=r"no answer within 0\.01 s"):
         probe("sleep", "1000", seconds=0.01)
+
+
+def test_one_that_not_even_a_signal_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that waits in the kernel for a file system; nobody may wait for it in turn."""
+    left: list[int] = []
+    monkeypatch.setattr(os, "killpg", lambda group, _: left.append(group))
+    with pytest.raises(ProbeTimedOut):
+        probe("sleep", "60", seconds=0.01)
+    (group,) = left
+    os.kill(group, signal.SIGKILL)
 
 
 def test_one_that_is_not_there_is_told_apart() -> None:

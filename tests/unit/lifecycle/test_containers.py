@@ -116,9 +116,24 @@ class TestContainers:
     def test_what_nobody_has_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         worker = ready(Role.WORKER)
         machine_of(worker).reply(FIND_LIBRARY, "")
+        machine_of(worker).reply("uname", "aarch64\n")
         monkeypatch.setattr(containers, "install_artefact", install_nothing)
-        with pytest.raises(StepFailed, match=r"no pyxis; fix: name 'pyxis' under lifecycle\.art"):
+        wanted = r"no pyxis; fix: name 'pyxis' for arm64 under lifecycle\.artefacts"
+        with pytest.raises(StepFailed, match=wanted):
             Containers(worker).apply()
+
+    @pytest.mark.parametrize("role", [Role.CONTROLLER, Role.WORKER])
+    def test_the_library_is_at_one_path_on_nodes_of_all_architectures(self, role: Role) -> None:
+        step = Containers(ready(role))
+        machine = machine_of(step.node)
+        of_package = "/usr/lib/aarch64-linux-gnu/slurm/spank_pyxis.so"
+        machine.reply(FIND_LIBRARY, f"{of_package}\n")
+        assert not step.is_done()
+        step.apply()
+        assert machine.did(f"ln --symbolic --force {of_package} {LIBRARY}")
+        machine.reply(FIND_LIBRARY, f"{LIBRARY}\n{of_package}\n")
+        assert step.is_done()
+        assert machine.files.get(PLUGSTACK, OURS) == OURS
 
 
 class TestFolders:
@@ -179,6 +194,13 @@ class TestDocker:
 
     def test_that_the_image_has_configured_is_left_alone(self) -> None:
         assert docker_conf('{"data-root":"/else"}', "/scratch") == '{"data-root":"/else"}'
+
+    def test_with_containers_goes_on_as_it_is_until_somebody_restarts_it(self) -> None:
+        step = self.step()
+        machine_of(step.node).reply("docker ps --quiet", "4f2a\n")
+        assert step.apply().startswith("warning: containers run")
+        assert not machine_of(step.node).did("systemctl restart docker")
+        assert step.is_done()
 
     def test_is_installed_with_its_data_in_place(self) -> None:
         step = self.step()

@@ -11,7 +11,15 @@ import pytest
 from slurmpod_health.__main__ import UNHEALTHY as STATUS_OF_THE_CHECKS
 from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_lifecycle import health_programs
-from slurmpod_lifecycle.health_programs import COMMAND, EXPECTATIONS, UNHEALTHY, epilog, prolog
+from slurmpod_lifecycle.health_programs import (
+    COMMAND,
+    COMMAND_TEXT,
+    EXPECTATIONS,
+    FOLDER,
+    UNHEALTHY,
+    epilog,
+    prolog,
+)
 from slurmpod_lifecycle.node_options import Hardware, NodeOptions
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.slurm_files import SLURMPOD_CONF, slurmpod_conf
@@ -19,6 +27,7 @@ from slurmpod_lifecycle.slurm_settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.steps.health_checks import HealthChecks
 from slurmpod_lifecycle.steps.slurm_settings import SlurmSettings
 
+from tests.unit.lifecycle.conftest import SCRIPTS
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
 
 if TYPE_CHECKING:
@@ -146,6 +155,14 @@ class TestPrograms:
         for program, option in ((prolog(), "--prolog"), (epilog(), "--epilog")):
             assert self.ends(program, tmp_path, f'echo "$@" >{tmp_path}/said') == 0
             assert (tmp_path / "said").read_text() == f"{option}\n"
+
+    def test_the_checks_take_no_modules_from_where_somebody_stands(self, tmp_path: Path) -> None:
+        (tmp_path / "argparse.py").write_text("raise SystemExit('of a user')\n")
+        script = COMMAND_TEXT.replace(FOLDER, str(SCRIPTS)).replace('"$@"', "--help")
+        said = subprocess.run(
+            ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert "usage: slurmpod-health" in said.stdout, said.stderr
 
 
 def test_the_file_system_is_not_written_to_where_root_may_not() -> None:

@@ -168,6 +168,15 @@ def test_services_that_are_up_are_not_stopped_by_a_second_attempt() -> None:
     assert not machine_of(step.node).did("systemctl stop")
 
 
+def test_systemd_reads_its_files_again_only_where_it_holds_older_ones() -> None:
+    step = step_of()
+    step.apply()
+    assert not machine_of(step.node).did("systemctl daemon-reload")
+    machine_of(step.node).reply("systemctl show --property=NeedDaemonReload", "yes\n")
+    step.apply()
+    assert machine_of(step.node).did("systemctl daemon-reload")
+
+
 def test_only_what_is_used_is_sent() -> None:
     assert re.fullmatch(KEPT, "node_filesystem_avail_bytes")
     assert re.fullmatch(KEPT, "slurmpod_gpu_info")

@@ -41,11 +41,12 @@ class TestStep:
     def test_before_the_first_start_files_are_written_and_nothing_is_reconfigured(self) -> None:
         settings = step()
         machine_of(settings.node).fail(IS_ACTIVE)
+        machine_of(settings.node).fail("systemctl is-enabled --quiet slurmpod-keep")
         settings.apply()
         machine = machine_of(settings.node)
         assert machine.files[SLURMPOD_CONF] == slurmpod_conf(WANTED)
         assert machine.access[LIMITS_PROGRAM] == (0o755, "")
-        assert machine.did("systemctl enable --quiet slurmpod-keep.service")
+        assert machine.did("systemctl enable --quiet slurmpod-keep")
         assert machine.did("systemctl restart slurmpod-keep.path")
         assert not machine.did(RECONFIGURE)
 
@@ -54,6 +55,19 @@ class TestStep:
         settings.apply()
         ran = machine_of(settings.node).ran
         assert ran.index("systemctl start slurmpod-keep") < ran.index(RECONFIGURE)
+
+    def test_systemd_reads_no_units_again_that_it_knows(self) -> None:
+        settings = step()
+        settings.apply()
+        reloading = ("systemctl daemon-reload", "systemctl enable")
+        assert not any(map(machine_of(settings.node).did, reloading))
+        machine_of(settings.node).reply(
+            "systemctl show --property=NeedDaemonReload,LoadState,DropInPaths --value"
+            " slurmpod-keep.path",
+            "yes\n",
+        )
+        settings.apply()
+        assert machine_of(settings.node).did("systemctl daemon-reload")
 
     def test_a_second_run_finds_it_done(self) -> None:
         settings = step()

@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmpod.model.descriptions import all_sections
 from slurmpod.model.loader import load_text
 from tests.sound_environment import SOUND, sound_with
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from slurmpod.problems import Problem
 
 
@@ -28,6 +31,19 @@ def test_a_sound_file_becomes_an_environment_with_defaults() -> None:
     assert environment.storage.lustre is not None
     assert environment.storage.lustre.mount_path == "/fsx"
     assert environment.cluster.groups[0].count == 1
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        section
+        for section in all_sections()
+        if not any(field.is_required() for field in section.model_fields.values())
+    ],
+)
+def test_a_section_that_is_left_out_is_one_that_is_empty(section: type[BaseModel]) -> None:
+    left_out, empty = section.model_construct(), section.model_validate_json("{}")
+    assert (left_out, left_out.model_fields_set) == (empty, empty.model_fields_set)
 
 
 @pytest.mark.parametrize(

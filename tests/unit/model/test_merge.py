@@ -105,6 +105,26 @@ def test_lists_of_named_mappings_are_merged_by_name(base: str, child: str, resul
     assert data_of(f"list: {base}", f"list: {child}") == {"list": result}
 
 
+ARM = "architecture: arm64"
+
+
+@pytest.mark.parametrize(
+    ("base", "child", "values"),
+    [
+        ("{name: x, v: 1}", f"{{name: x, {ARM}, v: 2}}", [1, 2]),
+        ("{name: x, v: 1}", "{name: x, architecture: x86_64, v: 2}", [2]),
+        (f"{{name: x, v: 1}}, {{name: x, {ARM}, v: 2}}", f"{{name: x, {ARM}, v: 3}}", [1, 3]),
+        (f"{{name: x, {ARM}, v: 2}}, {{name: x, v: 1}}", "{name: x, v: 3}", [2, 3]),
+        (f"{{name: x, {ARM}, v: 2}}, {{name: x, v: 1}}", "{name: x, remove: true}", []),
+    ],
+)
+def test_packages_for_other_processors_are_other_entries(
+    base: str, child: str, values: list[int]
+) -> None:
+    result = data_of(f"artefacts: [{base}]", f"artefacts: [{child}]")["artefacts"]
+    assert [entry["v"] for entry in result] == values
+
+
 @pytest.mark.parametrize(
     ("base", "child", "values"),
     [

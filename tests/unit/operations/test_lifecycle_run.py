@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.gateway import ClusterNode, Gateway
 from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.model.loader import load_text
 from slurmpod.operations.lifecycle_run import RunPlan, node_command, plan_run, run_plan
@@ -32,7 +32,7 @@ NODES = tuple(
 )
 
 
-class Cluster(SessionNodes, Gateway):
+class Cluster(SessionNodes, Deployment):
     def __init__(self, uri: str = URI) -> None:
         self._uri = uri
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from slurmpod.iam import policy_of
 from slurmpod.model.loader import load_text
-from slurmpod.permissions import expected_scope, lacking
+from slurmpod.permissions import expected_scope
 from slurmpod.permissions.functions import grants_of_functions
+from slurmpod.permissions.sufficiency import lacking
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
 

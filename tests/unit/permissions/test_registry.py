@@ -25,7 +25,6 @@ from tests.sound_environment import SOUND
 
 KEY = "arn:aws:kms:us-west-2:123456789012:key/0f0e0d0c-1111-2222-3333-{:012d}"
 SECRET = "arn:aws:secretsmanager:us-west-2:123456789012:secret:slurm/dbd-AbCdEf"
-
 FULL = (
     SOUND.replace("1200\n", "1200\n    efa: true\n")
     + f"""\
@@ -44,6 +43,16 @@ monitoring:
   prometheus: {{}}
 """
 )
+
+DIRECTORY = f"""\
+access:
+  directory:
+    uris: ["ldaps://ldap.example.com"]
+    base_dn: dc=example,dc=com
+    bind_dn: cn=nodes,dc=example,dc=com
+    bind_secret_arn: "{SECRET}"
+    bind_secret_kms_key_arn: "{KEY.format(3)}"
+"""
 
 LOGS = "arn:aws:logs:us-west-2:123456789012:log-group:/aws/sagemaker/Clusters"
 
@@ -181,12 +190,16 @@ def test_data_is_read_or_written_as_the_environment_says() -> None:
     assert allows(scope(), "kms:GenerateDataKey", KEY.format(2))
 
 
-def test_a_secrets_key_is_used_through_secrets_manager_only() -> None:
-    key = KEY.format(3)
+@pytest.mark.parametrize(
+    ("text", "role"), [(FULL, Role.CONTROLLER), (SOUND + DIRECTORY, Role.WORKER)]
+)
+def test_a_secrets_key_is_used_through_secrets_manager_only(text: str, role: Role) -> None:
+    nodes, key = scope(role, text=text), KEY.format(3)
     through = "secretsmanager.us-west-2.amazonaws.com"
-    assert allows(scope(), "kms:Decrypt", key, kms__ViaService=through)
-    assert not allows(scope(), "kms:Decrypt", key, kms__ViaService="s3.us-west-2.amazonaws.com")
-    assert not allows(scope(), "kms:Decrypt", key)
+    assert allows(nodes, "secretsmanager:GetSecretValue", SECRET)
+    assert allows(nodes, "kms:Decrypt", key, kms__ViaService=through)
+    assert not allows(nodes, "kms:Decrypt", key, kms__ViaService="s3.us-west-2.amazonaws.com")
+    assert not allows(nodes, "kms:Decrypt", key)
 
 
 def test_each_role_of_nodes_gets_what_its_nodes_need() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from slurmpod.iam import Policy, policy_of
 from slurmpod.model.cluster import Role
-from slurmpod.permissions import Lack, document, expected_scope, grants, lacking
+from slurmpod.permissions import document, expected_scope, grants
+from slurmpod.permissions.sufficiency import Lack, lacking
 from tests.unit.permissions.test_registry import FULL, resolved
 
 ALL = {"Effect": "Allow", "Action": "*", "Resource": "*"}

@@ -12,6 +12,7 @@ from slurmpod.rehearsal.cloud.platform import DEEP_HEALTH_CHECK, Cluster, Cluste
 from slurmpod.rehearsal.platform import deep_health_checks, health_agent, recovery
 from slurmpod.rehearsal.platform.cluster_agent import hostname
 from slurmpod.rehearsal.platform.health_agent import HealthAgent
+from slurmpod.rehearsal.platform.nodes_at_work import NodesAtWork
 from slurmpod.rehearsal.platform.resumable_steps import ResumeAction
 from slurmpod.rehearsal.platform.slurm_control import SlurmJob, SlurmNodeState
 from tests.unit.platform.clusters import cluster, group, node, slurm
@@ -76,7 +77,7 @@ class Run:
         self.given_up = threading.Event()
         self.notes: list[str] = []
         self.journal = SimpleNamespace(note=lambda _, what: self.notes.append(what))
-        self.at_work = SimpleNamespace(is_busy=lambda _: False)
+        self.at_work = NodesAtWork()
         self.off: set[str] = set()
         self.reboots = False
         self.machines = SimpleNamespace(
@@ -91,11 +92,12 @@ class Run:
         self._slurm = slurm_state
 
     def is_wanted(self, _: ClusterNode) -> bool:
-        return True
+        return not self.machines.is_closed
 
     def replace(self, node: ClusterNode) -> None:
-        self._repair("replace", node)
-        node.instance_id += "'"
+        with self.at_work.alone(node):
+            self._repair("replace", node)
+            node.instance_id += "'"
 
     def reboot(self, node: ClusterNode) -> None:
         self._repair("reboot", node)
@@ -242,6 +244,52 @@ def test_jobs_wait_until_the_new_node_has_registered(slurm_state: Slurm) -> None
     assert slurm_state.did == [f"{A} down"]
 
 
+def test_nobody_waits_for_a_node_when_the_machines_are_closed(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(slurm_state)
+    run.registers, run.off = False, {A}
+
+    def nodes() -> dict[str, SlurmNodeState]:
+        run.machines.is_closed = bool(run.repairs)
+        return {A: SlurmNodeState(frozenset({"DOWN"}))}
+
+    monkeypatch.setattr(slurm_state, "nodes", nodes)
+    monkeypatch.setattr(recovery, "_REGISTRATION_SECONDS", float("inf"))
+    agent = HealthAgent(run)  # type: ignore[arg-type]
+    agent.diagnose("7", since=0.0)
+    agent.end()
+    assert run.repairs == [f"replace {A}"]
+    assert "did not register with slurmctld" not in run.notes
+
+
+@pytest.mark.parametrize(
+    ("status", "repairs"), [("Running", []), ("Failure", [f"replace {A}"])], ids=["well", "badly"]
+)
+def test_what_a_user_does_at_the_same_time_is_waited_for(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch, status: str, repairs: list[str]
+) -> None:
+    run = Run(slurm_state)
+    run.off, worker = {A}, run.cluster.nodes[1]
+    user, wait_for = run.at_work.alone(worker), run.at_work.wait_for
+
+    def end(node: ClusterNode) -> None:
+        node.status = status
+        slurm_state.states[A] = SlurmNodeState(frozenset({"IDLE"}), slurmd_started="later")
+        user.__exit__(None, None, None)
+        wait_for(node)
+
+    monkeypatch.setattr(slurm_state, "set_node", lambda *_: user.__enter__())
+    monkeypatch.setattr(run.at_work, "wait_for", end)
+    agent = HealthAgent(run)  # type: ignore[arg-type]
+    agent.diagnose("7", since=0.0)
+    agent.end()
+    assert run.repairs == repairs
+    assert slurm_state.did == ["requeued jobs start"]
+    assert run.notes[-1] == "is in service again"
+    assert not any("failed" in note for note in run.notes)
+
+
 def test_a_new_node_is_checked_before_jobs_start_if_its_group_wants_it(
     slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,6 +339,22 @@ def test_new_nodes_are_isolated_until_they_have_passed(
     worker.status = DEEP_HEALTH_CHECK
     watch(run, lambda: worker.status == "Running")
     assert slurm_state.did == [f"{A} isolated", f"{A} released"]
+
+
+def test_a_check_that_cannot_begin_is_tried_again_and_noted_once(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(slurm_state)
+    tries: list[str] = []
+
+    def isolate(name: str, _: object) -> None:
+        tries.append(name)
+        raise ClusterFailed("no such node")
+
+    monkeypatch.setattr(slurm_state, "isolate", isolate)
+    run.cluster.nodes[1].status = DEEP_HEALTH_CHECK
+    watch(run, lambda: len(tries) > 5)
+    assert run.notes == ["not finished: no such node"]
 
 
 def test_a_place_where_no_instance_passes_stays_out_of_service(

@@ -48,6 +48,8 @@ class Network:
 class NoMachines:
     """No machine boots, so that there is none whose power could be cut."""
 
+    is_closed = False
+
     def boot(self, spec: object) -> None:
         raise MachineFailed("no memory")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,16 @@ class Machines:
 
     def __init__(self) -> None:
         self.cut: list[str] = []
+        self.off: set[str] = set()
+        self.ran: list[str] = []
+        self.is_closed = False
+
+    def is_off(self, hostname: str) -> bool:
+        return hostname in self.off
+
+    def run(self, hostname: str, *_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
+        self.ran.append(hostname)
+        return subprocess.CompletedProcess([], 0, b"", b"")
 
     def power_cut(self, hostname: str) -> None:
         self.cut.append(hostname)
@@ -115,6 +126,11 @@ class TestOneAtATime:
             run.reboot(run.cluster.nodes[1])
         assert run.cluster.nodes[1].status == "Running"
 
+    def test_nothing_begins_when_the_machines_are_closed(self, run: Run) -> None:
+        run.machines.is_closed = True  # type: ignore[misc]
+        with pytest.raises(ClusterFailed, match="no longer wanted"):
+            run.reboot(run.cluster.nodes[1])
+
     def test_a_node_is_removed_once(self, run: Run) -> None:
         worker = run.cluster.nodes[1]
         run.remove(worker)
@@ -142,6 +158,13 @@ class TestOneAtATime:
             run.cluster.nodes.remove(worker)
         other.join()
         assert failures == []
+
+
+def test_a_standby_controller_that_is_off_keeps_nothing_from_being_done(run: Run) -> None:
+    run.cluster.nodes.append(node("head", "10.0.0.8"))
+    run.machines.off.add("ip-10-0-0-8")  # type: ignore[attr-defined]
+    run.tell_controllers()
+    assert run.machines.ran == ["ip-10-0-0-4"]  # type: ignore[attr-defined]
 
 
 class TestSoftware:

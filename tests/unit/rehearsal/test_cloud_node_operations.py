@@ -200,6 +200,28 @@ class TestAdd:
         assert continuous.add(("workers", 1), ClientToken="once") == first
         assert len(continuous.workers) == 3
 
+    def test_a_retry_that_comes_too_early_waits_for_the_first_try(
+        self, continuous: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answers: list[dict[str, Any]] = []
+        update = continuous.platform.update
+
+        def add() -> None:
+            answers.append(continuous.add(("workers", 1), ClientToken="once"))
+
+        retry = threading.Thread(target=add)
+
+        def slow_update(*given: Any) -> None:
+            retry.start()
+            retry.join(timeout=0.2)  # for as long, unless it has an answer of its own
+            update(*given)
+
+        monkeypatch.setattr(continuous.platform, "update", slow_update)
+        add()
+        retry.join()
+        assert answers[0] == answers[1]
+        assert len(continuous.workers) == 3
+
     @pytest.mark.parametrize(
         ("asked", "reason"),
         [

@@ -21,8 +21,8 @@ FOUND = [
 
 def test_lustre_and_openzfs_are_offered_as_mount_calls_them() -> None:
     fsx = SimpleNamespace(describe_file_systems=lambda: {"FileSystems": FOUND})
-    session: Any = SimpleNamespace(client=lambda *_, **__: fsx)
-    assert Gateway(session).shared_file_systems() == (
+    clients: Any = SimpleNamespace(fsx=fsx)
+    assert Gateway(clients).shared_file_systems() == (
         SharedFileSystem("fs-1", "fs-1.example@tcp:/abcdefgh"),
         SharedFileSystem("fs-2", "fs-2.example:/fsx"),
     )

@@ -6,6 +6,8 @@ which is for a rehearsal always, is answered with the nodes of the first try.
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.rehearsal.cloud.constraints import summary, violations
@@ -28,15 +30,27 @@ class NodeAddition:
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
         self._added: dict[tuple[str, str], list[ClusterNode]] = {}
+        self._locks: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
 
     def add(self, region: str, given: Mapping[str, Any]) -> Shape:
         """Answer BatchAddClusterNodes: the groups have their new targets, nodes follow."""
         cluster = self._clusters.find(region, given["ClusterName"])
         _check(cluster, given)
-        token = (cluster.arn, given.get("ClientToken", ""))
-        if token in self._added:
-            return _answer(self._added[token], [])
-        asked = given["NodesToAdd"]
+        if "ClientToken" not in given:
+            return _answer(*self._add(region, cluster, given["NodesToAdd"]))
+        token = (cluster.arn, given["ClientToken"])
+        with self._locks[token]:  # a retry may come before the first try has ended
+            if token in self._added:
+                return _answer(self._added[token], [])
+            added, failed = self._add(region, cluster, given["NodesToAdd"])
+            if added:
+                self._added[token] = added
+            return _answer(added, failed)
+
+    def _add(
+        self, region: str, cluster: Cluster, asked: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[ClusterNode], list[Shape]]:
+        """Add what can be added; return the nodes, and what cannot."""
         known = {group.name for group in cluster.groups}
         failed = [
             _failure(each, "InstanceGroupNotFound", f"Cluster {cluster.name} has no such group")
@@ -47,14 +61,12 @@ class NodeAddition:
         if not self._clusters.is_at_rest(cluster):
             why = f"Cluster {cluster.name} is not in service, or being updated"
             busy = [_failure(each, "InvalidInstanceGroupStatus", why) for each in wanted]
-            return _answer([], [*failed, *busy])
+            return [], [*failed, *busy]
         added = self._grow(region, cluster, wanted) if wanted else []
-        if "ClientToken" in given:
-            self._added[token] = added
         if wanted and not added:
             why = cluster.failure_message
             failed += [_failure(each, "InvalidInstanceGroupStatus", why) for each in wanted]
-        return _answer(added, failed)
+        return added, failed
 
     def _grow(
         self, region: str, cluster: Cluster, wanted: Sequence[Mapping[str, Any]]

@@ -26,11 +26,11 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     root = cluster.root(worker)
     with mirrored_package(cluster, worker) as package:
-        root.run(["systemd-run", "--collect", f"--unit={UNIT}", "python3", "-c", _HOLD])
-        said = ["journalctl", f"--unit={UNIT}", "--output=cat", "--grep=held"]
-        watch.until("the lock is held", lambda: root.run(said), "held")
-        watch.injected(f"another installation on {worker} holds apt's lock")
         try:
+            root.run(["systemd-run", "--collect", f"--unit={UNIT}", "python3", "-c", _HOLD])
+            said = ["journalctl", f"--unit={UNIT}", "--output=cat", "--grep=held"]
+            watch.until("the lock is held", lambda: root.run(said), "held")
+            watch.injected(f"another installation on {worker} holds apt's lock")
             with package.installation() as run:
                 waiting = ["pgrep", "--count", "--full", "apt-get.*install"]
                 watch.until("apt-get waits for it", lambda: root.run(waiting), "1")

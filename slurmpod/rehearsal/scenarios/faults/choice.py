@@ -13,7 +13,7 @@ from slurmpod.rehearsal.scenarios.first_job import shared_folder, workers_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from slurmpod.aws.gateway import ClusterNode
+    from slurmpod.aws.deployment import ClusterNode
     from slurmpod.rehearsal.cloud.clients import Clients
     from slurmpod.rehearsal.scenarios.faults.fault import Fault
     from slurmpod.resolve import Resolved

@@ -14,26 +14,29 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
-_UNITS = ("slurmdbd", "mariadb")
+_STOP = ("systemctl", "stop", "slurmdbd", "mariadb")
+_START = ("systemctl", "start", "mariadb", "slurmdbd")
 
 
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     controller = cluster.root(cluster.controller)
     before = SteadyJob.start(cluster, watch)
     log = cluster.log(cluster.controller, SLURMCTLD_LOG)
-    controller.run(["systemctl", "stop", *_UNITS])
-    watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
-    watch.until("sacct fails", lambda: _sacct_answers(cluster), wanted=False)
-    watch.noticed("sacct fails; sbatch, squeue and jobs do not")
-    during = SteadyJob.start(cluster, watch)
-    for job in (before, during):
-        job.finish()
-    after = SteadyJob.start(cluster, watch)
-    watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
-    kept = waiting_records(cluster)
-    refused = "Sending PersistInit msg: Connection refused"
-    watch.until("it says why", lambda: log.says(refused), wanted=True)
-    controller.run(["systemctl", "start", *reversed(_UNITS)])
+    try:
+        controller.run(_STOP)
+        watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
+        watch.until("sacct fails", lambda: _sacct_answers(cluster), wanted=False)
+        watch.noticed("sacct fails; sbatch, squeue and jobs do not")
+        during = SteadyJob.start(cluster, watch)
+        for job in (before, during):
+            job.finish()
+        after = SteadyJob.start(cluster, watch)
+        watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
+        kept = waiting_records(cluster)
+        refused = "Sending PersistInit msg: Connection refused"
+        watch.until("it says why", lambda: log.says(refused), wanted=True)
+    finally:
+        controller.run(_START)
     watch.mended(f"both are up again; slurmctld had kept {kept} records")
     watch.until("slurmctld hands all over", lambda: waiting_records(cluster), 0)
     watch.recovered("every record is in the database")

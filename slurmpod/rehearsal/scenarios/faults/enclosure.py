@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
@@ -14,6 +14,8 @@ from slurmpod.rehearsal.shell import CommandFailed
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+_UNCOVER = 'if mountpoint --quiet "$1"; then umount "$1"; fi'
 
 
 def in_enclosure(folder: Path, *command: str) -> str:
@@ -44,14 +46,25 @@ def disk(folder: Path, node: str) -> Path:
 
 
 @contextmanager
+def covered(folder: Path, place: Path, *, options: str = "mode=755") -> Iterator[None]:
+    """Have an empty file system in memory on a folder of the enclosure, for as long as the block.
+
+    Mounts show it under the folder's own name.
+    """
+    try:
+        mount = ("mount", "-t", "tmpfs", "-o", options, place.name, str(place))
+        in_enclosure(folder, *mount)
+        yield
+    finally:
+        in_enclosure(folder, "sh", "-c", _UNCOVER, "sh", str(place))
+
+
+@contextmanager
 def unmountable(folder: Path) -> Iterator[None]:
     """Let no node mount a Lustre file system that it has not mounted yet; the server answers."""
     servers = file_systems(folder) / "lustre"
     names = in_enclosure(folder, "ls", str(servers)).split()
-    for name in names:
-        in_enclosure(folder, "mount", "-t", "tmpfs", "none", str(servers / name))
-    try:
-        yield
-    finally:
+    with ExitStack() as undo:
         for name in names:
-            in_enclosure(folder, "umount", str(servers / name))
+            undo.enter_context(covered(folder, servers / name))
+        yield

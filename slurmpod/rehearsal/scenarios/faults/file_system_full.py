@@ -5,10 +5,10 @@ A small file system takes the place of the one that all nodes have mounted, and 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.scenarios.faults.enclosure import file_systems, in_enclosure
+from slurmpod.rehearsal.scenarios.faults.enclosure import covered, file_systems, in_enclosure
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
@@ -24,6 +24,12 @@ NO_SPACE = "No space left on device"
 NAME = "full"
 SEEN_AT = f"/run/machine/file-systems/{NAME}"
 """Where all nodes see what is mounted for them in the enclosure."""
+
+_UNCOVER = f"""
+source=$(findmnt --noheadings --output=SOURCE --mountpoint "$1" | tail -n 1)
+if [ "$source" = {NAME} ]; then umount "$1"; fi
+"""
+"""The shared folder is a mount point with and without the small file system."""
 
 _FILL = "cat /dev/zero >{0}/filler 2>/dev/null; test -s {0}/filler"
 _WRITES = "head -c 65536 /dev/zero >{0}/checkpoint.$SLURM_JOB_ID"
@@ -60,20 +66,18 @@ def _write(cluster: FaultCluster) -> str:
 @contextmanager
 def _small_file_system(cluster: FaultCluster) -> Iterator[None]:
     """Let all nodes have a small file system in place of the shared one, with its content."""
-    place, size = str(file_systems(cluster.folder) / NAME), "size=2m,mode=755"
-    in_enclosure(cluster.folder, "mkdir", "-p", place)
-    in_enclosure(cluster.folder, "mount", "-t", "tmpfs", "-o", size, "none", place)
+    place, shared = file_systems(cluster.folder) / NAME, str(cluster.shared)
     root = cluster.root(cluster.login)
-    root.run(["cp", "-a", f"{cluster.shared}/.", SEEN_AT])
-    for node in cluster.nodes:
-        cluster.root(node).run(["mount", "--bind", SEEN_AT, str(cluster.shared)])
-    try:
+    in_enclosure(cluster.folder, "mkdir", "-p", str(place))
+    with ExitStack() as undo:
+        undo.enter_context(covered(cluster.folder, place, options="size=2m,mode=755"))
+        undo.callback(root.run, ["rm", "--force", f"{shared}/filler"])
+        undo.callback(root.run, ["cp", "-a", f"{SEEN_AT}/.", shared])
+        root.run(["cp", "-a", f"{shared}/.", SEEN_AT])
+        for node in map(cluster.root, cluster.nodes):
+            undo.callback(node.run, ["sh", "-c", _UNCOVER, "sh", shared])
+            node.run(["mount", "--bind", SEEN_AT, shared])
         yield
-    finally:
-        for node in cluster.nodes:
-            cluster.root(node).run(["umount", str(cluster.shared)])
-        root.run(["cp", "-a", f"{SEEN_AT}/.", str(cluster.shared)])
-        in_enclosure(cluster.folder, "umount", place)
 
 
 FAULT = Fault(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
@@ -10,7 +10,7 @@ from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
@@ -21,13 +21,16 @@ UNRESOLVED = "Can't parse NID"
 
 SERVERS = "/run/machine/file-systems/lustre"
 _FORGET = f"cp -p /etc/hosts /run/hosts && : >/etc/hosts && mount -t tmpfs none {SERVERS}"
-_REMEMBER = f"cat /run/hosts >/etc/hosts && umount {SERVERS}"
+_REMEMBER = f"""
+if [ -s /run/hosts ]; then cat /run/hosts >/etc/hosts; rm /run/hosts; fi
+if mountpoint --quiet {SERVERS}; then umount {SERVERS}; fi
+"""
 
 
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     worker, other = cluster.workers[:2]
     running = SteadyJob.start(cluster, watch, f"--nodelist={other}")
-    with _no_names(cluster):
+    with _no_names(cluster) as remember:
         watch.injected("no node can resolve a name")
         cluster.root(worker).run(["umount", str(cluster.shared)])
         with scripts_run(cluster, worker) as run:
@@ -36,7 +39,7 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
             watch.noticed("the scripts on a node without its file system wait")
             SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
             running.wait_until_it_writes()
-            _remember(cluster)
+            remember()
             watch.mended("names resolve again")
             run.require_success(watch)
     watch.recovered("the scripts went on from where they were")
@@ -46,20 +49,13 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
 
 
 @contextmanager
-def _no_names(cluster: FaultCluster) -> Iterator[None]:
-    for node in cluster.nodes:
-        cluster.root(node).run(["sh", "-c", _FORGET])
-    try:
-        yield
-    finally:
-        _remember(cluster)
-
-
-def _remember(cluster: FaultCluster) -> None:
-    for node in cluster.nodes:
-        cluster.root(node).run(
-            ["sh", "-c", f"test ! -e /run/hosts || {{ {_REMEMBER}; rm /run/hosts; }}"]
-        )
+def _no_names(cluster: FaultCluster) -> Iterator[Callable[[], None]]:
+    """Let no node resolve a name until what this gives is called, or the block ends."""
+    with ExitStack() as undo:
+        for node in map(cluster.root, cluster.nodes):
+            undo.callback(node.run, ["sh", "-c", _REMEMBER])
+            node.run(["sh", "-c", _FORGET])
+        yield undo.close
 
 
 FAULT = Fault(

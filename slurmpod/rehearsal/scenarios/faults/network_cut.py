@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
-from slurmpod.rehearsal.scenarios.faults.wires import cut_network, heal_network
+from slurmpod.rehearsal.scenarios.faults.wires import cut_network
 from slurmpod.rehearsal.shell import CommandFailed
 
 if TYPE_CHECKING:
@@ -18,14 +18,11 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
-    cut_network(cluster, worker, cluster.controller)
-    watch.injected(f"{worker} and the controller do not reach each other")
-    try:
+    with cut_network(cluster, worker, cluster.controller):
+        watch.injected(f"{worker} and the controller do not reach each other")
         watch.until("commands there fail", lambda: _answers(cluster, worker), wanted=False)
         watch.noticed(f"squeue on {worker} fails; its job goes on")
         job.wait_until_it_writes()
-    finally:
-        heal_network(cluster, worker, cluster.controller)
     watch.mended("the network is whole again, before SlurmdTimeout was over")
     watch.until("commands there work", lambda: _answers(cluster, worker), wanted=True)
     watch.until("the node answers", lambda: cluster.state(worker), "mixed")

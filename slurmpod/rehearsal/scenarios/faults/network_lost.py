@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
-from slurmpod.rehearsal.scenarios.faults.wires import address, cut_network, find
+from slurmpod.rehearsal.scenarios.faults.wires import cut_network
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
@@ -21,9 +21,8 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     log = cluster.log(cluster.controller, SLURMCTLD_LOG)
-    cut_network(cluster, worker, cluster.controller)
-    watch.injected(f"{worker} and the controller do not reach each other")
-    try:
+    with cut_network(cluster, worker, cluster.controller):
+        watch.injected(f"{worker} and the controller do not reach each other")
         watch.until("Slurm gives the node up", lambda: job.restarts, 1)
         given_up = f"requeue job JobId={job.id} due to failure of node {worker}"
         watch.until("it says so", lambda: log.says(given_up), wanted=True)
@@ -32,8 +31,6 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
         watch.until("its successor waits", lambda: cluster.scripts_said(worker, WAITS), wanted=True)
         watch.noticed("the scripts of the node's successor wait for the controller")
         bystander.wait_until_it_writes()
-    finally:
-        find(cluster, cluster.controller, address(worker))  # the node's side went with the node
     watch.mended("the network is whole again")
     watch.until("the node is set up", lambda: cluster.is_set_up(worker), wanted=True)
     job.wait_until_it_runs()

@@ -91,9 +91,9 @@ def mirrored_package(cluster: FaultCluster, node: str) -> Iterator[Package]:
     uri = cluster.group_of(node)["LifeCycleConfig"]["SourceS3Uri"]
     place = urlsplit(f"{uri}/{NAME}.deb")
     bucket, key = place.netloc, place.path.lstrip("/")
-    cluster.aws.s3.put_object(Bucket=bucket, Key=key, Body=content)
     package = Package(cluster, node, place.geturl(), hashlib.sha256(content).hexdigest())
     try:
+        cluster.aws.s3.put_object(Bucket=bucket, Key=key, Body=content)
         yield package
     finally:
         cluster.aws.s3.delete_object(Bucket=bucket, Key=key)

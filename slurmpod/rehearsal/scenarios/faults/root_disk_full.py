@@ -57,8 +57,8 @@ def _no_space(cluster: FaultCluster, node: str) -> Iterator[None]:
     size, used = in_enclosure(
         cluster.folder, "df", "--block-size=1", "--output=size,used", place
     ).split()[-2:]
-    in_enclosure(cluster.folder, "mount", "-o", f"remount,size={used}", place)
     try:
+        in_enclosure(cluster.folder, "mount", "-o", f"remount,size={used}", place)
         yield
     finally:
         in_enclosure(cluster.folder, "mount", "-o", f"remount,size={size}", place)

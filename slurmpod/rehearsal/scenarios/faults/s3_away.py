@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
@@ -34,7 +34,7 @@ _REFUSAL = json.dumps(
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     root = cluster.root(worker)
-    with mirrored_package(cluster, worker) as package:
+    with mirrored_package(cluster, worker) as package, _reachable_afterwards(cluster, worker):
         root.run([*_ROUTE, "add", *_NO_WAY])
         watch.injected(f"{worker} cannot reach S3")
         with scripts_run(cluster, worker) as scripts:
@@ -56,15 +56,26 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
 
 
 @contextmanager
+def _reachable_afterwards(cluster: FaultCluster, node: str) -> Iterator[None]:
+    """Let a node reach S3 when the block ends, whatever was done to its way there."""
+    try:
+        yield
+    finally:
+        find(cluster, node, DOOR_ADDRESS)
+
+
+@contextmanager
 def _refused(cluster: FaultCluster, node: str) -> Iterator[None]:
     """Let S3 refuse what the nodes of a group ask it for."""
     role = str(cluster.group_of(node)["ExecutionRole"]).rpartition("/")[2]
     named = {"RoleName": role, "PolicyName": "fault"}
-    cluster.aws.iam.put_role_policy(**named, PolicyDocument=_REFUSAL)
+    iam = cluster.aws.iam
     try:
+        iam.put_role_policy(**named, PolicyDocument=_REFUSAL)
         yield
     finally:
-        cluster.aws.iam.delete_role_policy(**named)
+        with suppress(iam.exceptions.NoSuchEntityException):
+            iam.delete_role_policy(**named)
 
 
 FAULT = Fault(

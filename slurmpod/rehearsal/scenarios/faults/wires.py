@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
 
 NOWHERE = "02:00:00:00:de:ad"
@@ -16,7 +19,7 @@ NOWHERE = "02:00:00:00:de:ad"
 _LOSE = """
 ip route replace {0}/32 dev eth0 && ip neighbour replace {0} lladdr {1} dev eth0 nud permanent
 """
-_FIND = "ip route del {0}/32; ip neighbour del {0} dev eth0"
+_FIND = "ip route flush {0}/32 && ip neighbour flush to {0} dev eth0 nud permanent"
 
 
 def cut_power(cluster: FaultCluster, node: str) -> None:
@@ -27,16 +30,17 @@ def cut_power(cluster: FaultCluster, node: str) -> None:
         cgroups.kill(machines / node)
 
 
-def cut_network(cluster: FaultCluster, one: str, other: str) -> None:
-    """Let nothing that two nodes send reach the other one; both reach everybody else."""
-    lose(cluster, one, address(other))
-    lose(cluster, other, address(one))
+@contextmanager
+def cut_network(cluster: FaultCluster, one: str, other: str) -> Iterator[None]:
+    """Let nothing that two nodes send reach the other one, for as long as the block.
 
-
-def heal_network(cluster: FaultCluster, one: str, other: str) -> None:
-    """Let two nodes reach each other again."""
-    find(cluster, one, address(other))
-    find(cluster, other, address(one))
+    Both reach everybody else.
+    """
+    with ExitStack() as undo:
+        for node, to in ((one, address(other)), (other, address(one))):
+            undo.callback(find, cluster, node, to)
+            lose(cluster, node, to)
+        yield
 
 
 def lose(cluster: FaultCluster, node: str, to: str) -> None:
@@ -45,7 +49,7 @@ def lose(cluster: FaultCluster, node: str, to: str) -> None:
 
 
 def find(cluster: FaultCluster, node: str, to: str) -> None:
-    """Lose nothing more of what a node sends to an address."""
+    """Lose nothing more of what a node sends to an address; nothing need have been lost."""
     cluster.root(node).run(["sh", "-c", _FIND.format(to)])
 
 

@@ -1,4 +1,4 @@
-"""The gateway to an embedded AWS: made-up credentials, so that it can reach no real account."""
+"""The clients of an embedded AWS: made-up credentials, so that it can reach no real account."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from slurmpod.aws.gateway import Gateway
+from slurmpod.aws.clients import AwsClients
 from slurmpod.rehearsal.cloud.clients import SECRET_ACCESS_KEY, access_key_id
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.state import Request
 
 
-def embedded_gateway(endpoint: str, request: Request) -> Gateway:
-    """Return a gateway to the embedded AWS at `endpoint`, in the account that was asked for.
+def embedded_clients(endpoint: str, request: Request) -> AwsClients:
+    """Return clients of the embedded AWS at `endpoint`, in the account that was asked for.
 
     The process has to be isolated: AWS settings of the user would still be looked at.
     """
@@ -23,4 +23,4 @@ def embedded_gateway(endpoint: str, request: Request) -> Gateway:
         aws_secret_access_key=SECRET_ACCESS_KEY,
         region_name=request.region,
     )
-    return Gateway(session, endpoint_url=endpoint)
+    return AwsClients(session, endpoint)

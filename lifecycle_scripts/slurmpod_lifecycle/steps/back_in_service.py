@@ -1,0 +1,51 @@
+"""A drain of the health checks ends with the fault: a new instance does not inherit it.
+
+Slurm knows nodes by name, and HyperPod gives the name to the instance that replaces a bad one. Only
+drains of our own, known by their reason, are undone, and only where all checks pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod_health.slurm import parse_state
+
+from slurmpod_lifecycle import slurm
+from slurmpod_lifecycle.failures import CommandFailed
+from slurmpod_lifecycle.health_programs import COMMAND
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.settings import Role
+
+if TYPE_CHECKING:
+    from slurmpod_lifecycle.node import Node
+
+FIX = "run 'slurmpod-health' on the node for what is wrong with it, or have it replaced"
+
+
+class BackInService(NodeStep):
+    """A worker that is good takes jobs, although it, or the one before it, had drained itself."""
+
+    name = "back_in_service"
+    roles = frozenset({Role.WORKER})
+    needs = ("health_checks", "self_check")
+    required = False
+    timeout_seconds = 60.0
+
+    @classmethod
+    def applies_to(cls, node: Node) -> bool:
+        """Tell whether the environment asks for health checks."""
+        return super().applies_to(node) and node.settings.node.health_checks
+
+    def is_done(self) -> bool:
+        """Tell whether the checks have not drained it, as far as Slurm knows this node yet."""
+        show = ("--oneliner", "show", "node", self.node.name)
+        try:
+            shown = slurm.command(self.node.machine, "scontrol", *show)
+        except CommandFailed:
+            return True
+        return not parse_state(shown).is_drained_by_us
+
+    def apply(self) -> str:
+        """Let the checks themselves end the drain; raises NotYet while one of them fails."""
+        self.node.machine.run(COMMAND, "--resume", fix=FIX)
+        return f"{self.node.name} takes jobs: its checks pass"

@@ -1,0 +1,108 @@
+"""The SDK's clients of one account and Region, which all that asks AWS shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.aws.errors import as_unavailable
+
+if TYPE_CHECKING:
+    import boto3
+    from types_boto3_cloudformation import CloudFormationClient
+    from types_boto3_fsx import FSxClient
+    from types_boto3_iam import IAMClient
+    from types_boto3_logs import CloudWatchLogsClient
+    from types_boto3_s3 import S3Client
+    from types_boto3_sagemaker import SageMakerClient
+    from types_boto3_ssm import SSMClient
+    from types_boto3_sts import STSClient
+
+
+def clients_of(region: str) -> AwsClients:
+    """Return clients with the credentials, and to the endpoints, that the user's settings name.
+
+    Raises:
+        AwsUnavailable: The settings name a profile that is not there.
+    """
+    import boto3  # takes longer than all of validate
+
+    with as_unavailable("use the AWS settings of this shell"):
+        return AwsClients(boto3.session.Session(region_name=region))
+
+
+@dataclass(frozen=True)
+class AwsClients:
+    """Clients of one account and Region, each made when first needed.
+
+    `session` decides about credentials and Region; `endpoint_url` leads elsewhere than to AWS.
+    """
+
+    session: boto3.session.Session
+    endpoint_url: str | None = None
+
+    @cached_property
+    def cloud_control(self) -> Any:
+        """AWS Cloud Control API."""
+        return self.session.client("cloudcontrol", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def cloudformation(self) -> CloudFormationClient:
+        """AWS CloudFormation."""
+        return self.session.client("cloudformation", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def ec2(self) -> Any:
+        """Amazon EC2."""
+        return self.session.client("ec2", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def fsx(self) -> FSxClient:
+        """Amazon FSx."""
+        return self.session.client("fsx", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def grafana(self) -> Any:
+        """Amazon Managed Grafana."""
+        return self.session.client("grafana", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def iam(self) -> IAMClient:
+        """AWS IAM."""
+        return self.session.client("iam", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def logs(self) -> CloudWatchLogsClient:
+        """Amazon CloudWatch Logs."""
+        return self.session.client("logs", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def rds(self) -> Any:
+        """Amazon RDS."""
+        return self.session.client("rds", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def s3(self) -> S3Client:
+        """Amazon S3."""
+        return self.session.client("s3", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def sagemaker(self) -> SageMakerClient:
+        """Amazon SageMaker."""
+        return self.session.client("sagemaker", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def secrets_manager(self) -> Any:
+        """AWS Secrets Manager."""
+        return self.session.client("secretsmanager", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def ssm(self) -> SSMClient:
+        """AWS Systems Manager."""
+        return self.session.client("ssm", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def sts(self) -> STSClient:
+        """AWS STS."""
+        return self.session.client("sts", endpoint_url=self.endpoint_url)

@@ -1,0 +1,99 @@
+"""What stands of an environment in its account: the stacks, and the nodes of the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slurmpod.aws.errors import as_unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from types_boto3_cloudformation.type_defs import StackTypeDef
+
+    from slurmpod.aws.clients import AwsClients
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A CloudFormation stack: its status, why it failed (empty if it did not), and its outputs."""
+
+    name: str
+    status: str
+    failure: str
+    outputs: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ClusterNode:
+    """A node of a HyperPod cluster, as ListClusterNodes and DescribeClusterNode tell it."""
+
+    group: str
+    instance_id: str
+    instance_type: str
+    status: str
+    private_ip: str
+
+    @property
+    def hostname(self) -> str:
+        """The node's host name, which is also its name in Slurm."""
+        return f"ip-{self.private_ip.replace('.', '-')}"
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+
+    clients: AwsClients
+
+    def stacks(self, names: Iterable[str]) -> tuple[Stack, ...]:
+        """Return those of the named stacks that exist, in the order of the names."""
+        with as_unavailable("describe the stacks"):
+            pages = self.clients.cloudformation.get_paginator("describe_stacks").paginate()
+            found = {stack["StackName"]: stack for page in pages for stack in page["Stacks"]}
+            return tuple(self._stack(found[name]) for name in names if name in found)
+
+    def cluster_nodes(self, cluster: str) -> tuple[ClusterNode, ...]:
+        """Return all nodes of a cluster, group by group in the order of their addresses."""
+        with as_unavailable(f"describe the nodes of {cluster}"):
+            pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
+                ClusterName=cluster
+            )
+            nodes = [
+                ClusterNode(
+                    group=summary["InstanceGroupName"],
+                    instance_id=summary["InstanceId"],
+                    instance_type=summary["InstanceType"],
+                    status=summary["InstanceStatus"]["Status"],
+                    private_ip=self._private_ip(cluster, summary["InstanceId"]),
+                )
+                for page in pages
+                for summary in page["ClusterNodeSummaries"]
+            ]
+        return tuple(sorted(nodes, key=lambda node: (node.group, node.private_ip)))
+
+    def _stack(self, described: StackTypeDef) -> Stack:
+        outputs = described.get("Outputs", [])
+        return Stack(
+            name=described["StackName"],
+            status=described["StackStatus"],
+            failure=self._failure(described["StackName"], described["StackStatus"]),
+            outputs={output["OutputKey"]: output["OutputValue"] for output in outputs},
+        )
+
+    def _private_ip(self, cluster: str, instance_id: str) -> str:
+        node = self.clients.sagemaker.describe_cluster_node(ClusterName=cluster, NodeId=instance_id)
+        return node["NodeDetails"]["PrivatePrimaryIp"]
+
+    def _failure(self, stack: str, status: str) -> str:
+        """Return why a stack failed: the reason of its first failed resource in this attempt."""
+        if "FAILED" not in status and "ROLLBACK" not in status:
+            return ""
+        events = self.clients.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
+        reasons = [
+            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"
+            for event in events
+            if event["ResourceStatus"].endswith("_FAILED")
+        ]
+        return reasons[-1] if reasons else ""

@@ -1,0 +1,97 @@
+"""What stands in an account: which stacks there are, why one failed, and which nodes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
+from slurmpod.aws.errors import AwsUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STACKS = [
+    {"StackName": "dev-cluster", "StackStatus": "ROLLBACK_COMPLETE"},
+    {"StackName": "of-others", "StackStatus": "CREATE_COMPLETE"},
+    {
+        "StackName": "dev-network",
+        "StackStatus": "CREATE_COMPLETE",
+        "Outputs": [{"OutputKey": "VpcId", "OutputValue": "vpc-1"}],
+    },
+]
+EVENTS = [  # CloudFormation tells the newest first
+    {"LogicalResourceId": "dev-cluster", "ResourceStatus": "ROLLBACK_COMPLETE"},
+    {
+        "LogicalResourceId": "Role",
+        "ResourceStatus": "CREATE_FAILED",
+        "ResourceStatusReason": "Resource creation cancelled",
+    },
+    {
+        "LogicalResourceId": "Cluster",
+        "ResourceStatus": "CREATE_FAILED",
+        "ResourceStatusReason": "no capacity",
+    },
+]
+NODES = {"i-1": ("worker", "10.0.0.9"), "i-2": ("head", "10.0.0.7"), "i-3": ("worker", "10.0.0.8")}
+
+
+def pages(**page: Any) -> Any:
+    return lambda _: SimpleNamespace(paginate=lambda **_: [page])
+
+
+def refused(_: str) -> Any:
+    def paginate(**_: str) -> Iterator[Any]:
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "Describe")
+
+    return SimpleNamespace(paginate=paginate)
+
+
+def deployment(**clients: Any) -> Deployment:
+    found: Any = SimpleNamespace(**clients)
+    return Deployment(found)
+
+
+def test_stacks_come_in_the_order_of_their_names_with_what_failed_first() -> None:
+    cloudformation = SimpleNamespace(
+        get_paginator=pages(Stacks=STACKS),
+        describe_stack_events=lambda StackName: {"StackEvents": EVENTS},  # noqa: N803
+    )
+    names = ["dev-network", "dev-storage", "dev-cluster"]
+    assert deployment(cloudformation=cloudformation).stacks(names) == (
+        Stack("dev-network", "CREATE_COMPLETE", "", {"VpcId": "vpc-1"}),
+        Stack("dev-cluster", "ROLLBACK_COMPLETE", "Cluster: no capacity", {}),
+    )
+
+
+def test_nodes_come_group_by_group_in_the_order_of_their_addresses() -> None:
+    summaries = [
+        {
+            "InstanceGroupName": group,
+            "InstanceId": instance_id,
+            "InstanceType": "ml.m5.large",
+            "InstanceStatus": {"Status": "Running"},
+        }
+        for instance_id, (group, _) in NODES.items()
+    ]
+    sagemaker = SimpleNamespace(
+        get_paginator=pages(ClusterNodeSummaries=summaries),
+        describe_cluster_node=lambda ClusterName, NodeId: {  # noqa: N803
+            "NodeDetails": {"PrivatePrimaryIp": NODES[NodeId][1]}
+        },
+    )
+    found = deployment(sagemaker=sagemaker).cluster_nodes("dev")
+    assert [node.instance_id for node in found] == ["i-2", "i-3", "i-1"]
+    assert found[0] == ClusterNode("head", "i-2", "ml.m5.large", "Running", "10.0.0.7")
+    assert found[0].hostname == "ip-10-0-0-7"
+
+
+def test_what_aws_refuses_is_told_in_a_sentence() -> None:
+    client = SimpleNamespace(get_paginator=refused)
+    with pytest.raises(AwsUnavailable, match="cannot describe the stacks: AccessDenied: no"):
+        deployment(cloudformation=client).stacks(["dev-network"])
+    with pytest.raises(AwsUnavailable, match="cannot describe the nodes of dev: AccessDenied: no"):
+        deployment(sagemaker=client).cluster_nodes("dev")

@@ -1,0 +1,123 @@
+"""What faults do to nodes is undone however they end, without any node."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from slurmpod.rehearsal.nodes import cgroups
+from slurmpod.rehearsal.scenarios.faults import (
+    enclosure,
+    file_system_full,
+    file_system_late,
+    names_gone,
+    network_cut,
+    s3_away,
+    scripts,
+)
+from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.watch import Watch
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+from tests.unit.rehearsal.test_faults import CLUSTER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmpod.rehearsal.scenarios.faults.fault import Fault
+
+
+class Surroundings:
+    """Commands on nodes and around them, `did`; the second one with the text `breaks` fails."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+        self.breaks = ""
+
+    def run(self, where: str, command: Sequence[str]) -> str:
+        self.did.append(f"{where}: {' '.join(command)}")
+        if self.breaks in self.did[-1] and len(self.with_text(self.breaks)) == 2:
+            raise CommandFailed("broken")
+        return "fs-1 fs-2"
+
+    def with_text(self, *texts: str) -> list[str]:
+        """Return where commands with all these texts were run."""
+        found = (line for line in self.did if all(text in line for text in texts))
+        return [line.partition(":")[0] for line in found]
+
+
+class TestUndone:
+    """What a fault has begun to change is as before when the next change fails."""
+
+    @pytest.fixture
+    def around(self, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
+        around = Surroundings()
+
+        def in_enclosure(_: Path, *command: str) -> str:
+            return around.run("enclosure", command)
+
+        monkeypatch.setattr(
+            Shell, "run", lambda shell, command: around.run(shell.hostname, command)
+        )
+        monkeypatch.setattr(SteadyJob, "start", lambda *_: None)
+        monkeypatch.setattr(enclosure, "in_enclosure", in_enclosure)
+        monkeypatch.setattr(file_system_full, "in_enclosure", in_enclosure)
+        monkeypatch.setattr(s3_away, "mirrored_package", lambda *_: nullcontext())
+        return around
+
+    def breaks(self, fault: Fault, around: Surroundings, at: str) -> None:
+        around.breaks = at
+        with pytest.raises(CommandFailed, match="broken"):
+            fault.act(CLUSTER, Watch(0.0))
+
+    def test_a_small_file_system(self, around: Surroundings) -> None:
+        self.breaks(file_system_full.FAULT, around, "mount --bind")
+        covered = around.with_text("mount --bind")
+        assert len(covered) == 2
+        assert around.with_text("umount", "/fsx") == covered[::-1]
+        assert around.with_text(f"cp -a {file_system_full.SEEN_AT}") == [CLUSTER.login]
+        assert "umount" in around.did[-1]
+        assert around.did[-1].startswith("enclosure:")
+
+    def test_names(self, around: Surroundings) -> None:
+        self.breaks(names_gone.FAULT, around, "cp -p /etc/hosts")
+        assert around.with_text(">/etc/hosts; rm") == around.with_text("cp -p /etc/hosts")[::-1]
+
+    def test_mounts(self, around: Surroundings) -> None:
+        self.breaks(file_system_late.FAULT, around, "mount -t tmpfs")
+        assert len(around.with_text("umount", "lustre/fs-")) == 2
+
+    def test_wires(self, around: Surroundings) -> None:
+        self.breaks(network_cut.FAULT, around, "ip route replace")
+        both = [CLUSTER.workers[0], CLUSTER.controller]
+        assert around.with_text("ip route replace") == both
+        assert around.with_text("ip route flush") == both[::-1]
+
+    def test_the_way_to_s3(self, around: Surroundings) -> None:
+        around.did.append("before: unreachable")
+        self.breaks(s3_away.FAULT, around, "unreachable")
+        assert around.with_text("ip route flush") == [CLUSTER.workers[0]]
+
+
+def test_scripts_end_with_all_that_they_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    began: list[Path] = []
+    killed: list[Path] = []
+
+    def command(_: Path, cgroup: Path, *__: object, user: None) -> list[str]:
+        began.append(cgroup)
+        return []
+
+    monkeypatch.setattr(scripts, "machines_cgroup", lambda _: Path("/machines"))
+    monkeypatch.setattr(scripts, "machine_command", command)
+    process = SimpleNamespace(kill=lambda: None, wait=lambda: None)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: process)
+    monkeypatch.setattr(cgroups, "kill", killed.append)
+    worker = CLUSTER.workers[0]
+    with scripts.scripts_run(CLUSTER, worker), scripts.scripts_run(CLUSTER, worker):
+        assert killed == []
+    assert killed == began[::-1]
+    assert len({Path("/machines") / worker / "shell", *began}) == 3, "a cgroup of its own"
