@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from aws_cdk import RemovalPolicy, aws_iam, aws_kms
 from constructs import Construct
 
+from stacks.parts.encrypted_logs import logs_encrypt
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -18,7 +20,7 @@ CLUSTER_LOGS = "/aws/sagemaker/Clusters"
 
 
 class MonitoringKey(Construct):
-    """One key for topics and logs of an environment, which turns every year.
+    """One key for topics, the cluster's logs and those of the function that counts nodes.
 
     It outlives its stack: the log group of a cluster stays when the cluster goes, and without the
     key nobody can read it.
@@ -37,7 +39,8 @@ class MonitoringKey(Construct):
             enable_key_rotation=True,
             removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
-        for statement in (*_publishers(resolved), _logs(resolved)):
+        groups = (f"{CLUSTER_LOGS}/{resolved.name}/*", f"{resolved.name}-*")
+        for statement in (*_publishers(resolved), logs_encrypt(resolved, "EncryptLogs", *groups)):
             key.add_to_resource_policy(statement)
         self.key = key
 
@@ -66,26 +69,4 @@ def _publishers(resolved: Resolved) -> Iterator[aws_iam.PolicyStatement]:
         actions=actions,
         resources=["*"],
         conditions={"StringEquals": {"aws:SourceAccount": resolved.account}},
-    )
-
-
-def _logs(resolved: Resolved) -> aws_iam.PolicyStatement:
-    """Let CloudWatch Logs encrypt the cluster's logs and those of the function that counts nodes.
-
-    Source: Amazon CloudWatch Logs user guide, "Encrypt log data", step 2.
-    """
-    prefix = resolved.arn("logs", "log-group:")
-    groups = [f"{prefix}{CLUSTER_LOGS}/{resolved.name}/*", f"{prefix}{resolved.name}-*"]
-    return aws_iam.PolicyStatement(
-        sid="EncryptLogs",
-        principals=[aws_iam.ServicePrincipal(resolved.service("logs"))],
-        actions=[
-            "kms:Decrypt*",
-            "kms:Describe*",
-            "kms:Encrypt*",
-            "kms:GenerateDataKey*",
-            "kms:ReEncrypt*",
-        ],
-        resources=["*"],
-        conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_iam, aws_logs
+from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_logs
 from constructs import Construct
 
 from slurmpod.metrics.alert_manager import alert_manager_definition
 from slurmpod.metrics.rules_file import rules_yaml
+from stacks.parts.encrypted_logs import logs_encrypt
 from stacks.parts.retention import apply_on_delete
 
 if TYPE_CHECKING:
@@ -77,22 +78,7 @@ class PrometheusWorkspace(Construct):
 def _log_group(scope: Construct, resolved: Resolved, key: aws_kms.IKey) -> aws_logs.LogGroup:
     """Make the group for what rules and alerts report; it says nothing that metrics do not."""
     name = f"{VENDED_LOGS}/prometheus/{resolved.name}"
-    arn = resolved.arn("logs", f"log-group:{name}")
-    key.add_to_resource_policy(
-        aws_iam.PolicyStatement(
-            sid="EncryptPrometheusLogs",
-            principals=[aws_iam.ServicePrincipal(resolved.service("logs"))],
-            actions=[
-                "kms:Decrypt*",
-                "kms:Describe*",
-                "kms:Encrypt*",
-                "kms:GenerateDataKey*",
-                "kms:ReEncrypt*",
-            ],
-            resources=["*"],
-            conditions={"ArnEquals": {"kms:EncryptionContext:aws:logs:arn": arn}},
-        )
-    )
+    key.add_to_resource_policy(logs_encrypt(resolved, "EncryptPrometheusLogs", name))
     group = aws_logs.LogGroup(
         scope,
         "Logs",

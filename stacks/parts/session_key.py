@@ -8,6 +8,7 @@ from aws_cdk import RemovalPolicy, aws_iam, aws_kms
 from constructs import Construct
 
 from slurmpod.resolve import session_names
+from stacks.parts.encrypted_logs import logs_encrypt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +57,9 @@ class SessionKey(Construct):
         own.add_to_resource_policy(_nodes_join(nodes, cluster_id))
         names = session_names(resolved)
         if names.log_group:
-            own.add_to_resource_policy(_logs_encrypt(resolved, names.log_group))
+            own.add_to_resource_policy(
+                logs_encrypt(resolved, "LogsEncryptRecords", names.log_group)
+            )
         if names.bucket:
             own.add_to_resource_policy(_nodes_record(resolved, nodes))
         self.key = own
@@ -81,25 +84,4 @@ def _nodes_record(resolved: Resolved, nodes: Principals) -> aws_iam.PolicyStatem
         actions=["kms:Decrypt", "kms:GenerateDataKey"],
         resources=["*"],
         conditions={"StringEquals": {"kms:ViaService": resolved.service("s3")}},
-    )
-
-
-def _logs_encrypt(resolved: Resolved, log_group: str) -> aws_iam.PolicyStatement:
-    """Let CloudWatch Logs encrypt one log group.
-
-    Source: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
-    """
-    arn = resolved.arn("logs", f"log-group:{log_group}")
-    return aws_iam.PolicyStatement(
-        sid="LogsEncryptRecords",
-        principals=[aws_iam.ServicePrincipal(resolved.service("logs"))],
-        actions=[
-            "kms:Decrypt*",
-            "kms:Describe*",
-            "kms:Encrypt*",
-            "kms:GenerateDataKey*",
-            "kms:ReEncrypt*",
-        ],
-        resources=["*"],
-        conditions={"ArnEquals": {"kms:EncryptionContext:aws:logs:arn": arn}},
     )

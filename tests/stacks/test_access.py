@@ -209,7 +209,7 @@ class TestKey:
     def test_logs_encrypt_one_group(self) -> None:
         condition = key_policy(lab())["LogsEncryptRecords"]["Condition"]
         arn = "arn:aws:logs:us-west-2:123456789012:log-group:/slurmpod/lab/sessions"
-        assert condition == {"ArnEquals": {"kms:EncryptionContext:aws:logs:arn": arn}}
+        assert condition == {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": [arn]}}
 
     def test_nodes_write_encrypted_objects_through_s3_alone(self) -> None:
         statement = key_policy(lab("record: s3"))["NodesRecordSessions"]
