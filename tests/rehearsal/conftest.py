@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 180
 """Far more than anything takes, also on a machine that has much else to do."""
-AS_IN_A_TERMINAL = ("env", "--default-signal")
+AS_IN_A_TERMINAL = ("/usr/bin/env", "--default-signal")
 """Whoever runs the tests may ignore signals, as nohup does with SIGHUP."""
 
 

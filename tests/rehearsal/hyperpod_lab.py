@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from slurmpod.aws.gateway import Gateway
 from slurmpod.rehearsal.cloud.server import EmbeddedAws
 from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes_and_aws import hyperpod
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -249,9 +250,10 @@ def hostname(node: Any) -> str:
     return f"ip-{node['PrivatePrimaryIp'].replace('.', '-')}"
 
 
-def runs(shell: Shell, *command: str) -> bool:
-    """Tell whether a command succeeds; a slurmd that reads a new configuration refuses jobs."""
+def succeeds(shell: Shell, *command: str) -> bool:
+    """Tell whether a command succeeds on a node that may be off, or on its way there."""
     try:
-        return bool(shell.run(command))
-    except CommandFailed:
+        shell.run(command)
+    except (CommandFailed, MachineFailed):
         return False
+    return True

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.shell import CommandFailed
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group, succeeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,15 +50,6 @@ def head(lab: HyperPodLab) -> Shell:
     head = lab.shell("demo", "head")
     head.run(["rm", "-f", "/fsx/ubuntu/end"])
     return head
-
-
-def succeeds(shell: Shell, *command: str) -> bool:
-    """Tell whether a command succeeds on a node that may be off, or on its way there."""
-    try:
-        shell.run(command)
-    except (CommandFailed, MachineFailed):
-        return False
-    return True
 
 
 def instances(lab: HyperPodLab) -> dict[str, str]:

@@ -17,7 +17,7 @@ from tests.rehearsal.hyperpod_lab import (
     HyperPodLab,
     group,
     hostname,
-    runs,
+    succeeds,
 )
 
 if TYPE_CHECKING:
@@ -336,7 +336,7 @@ class TestOwnScripts:
         assert cluster.get("FailureMessage") is None
         primary, backup = (hostname(node) for node in lab.nodes("several", "heads"))
         worker = lab.shell("several", "cpu")
-        wait_until(lambda: runs(worker, "scontrol", "ping"), "the worker's configuration")
+        wait_until(lambda: succeeds(worker, "scontrol", "ping"), "the worker's configuration")
         assert worker.run(["scontrol", "ping"]).splitlines() == [
             f"Slurmctld(primary) at {primary} is UP",
             f"Slurmctld(backup) at {backup} is UP",
@@ -361,5 +361,7 @@ class TestOwnScripts:
         assert cluster.get("FailureMessage") is None
         assert "slurmd does not start" in lab.output("several", "late")
         worker = lab.shell("several", "cpu")
-        wait_until(lambda: runs(worker, "srun", "--partition=late", "hostname"), "the late node")
+        wait_until(
+            lambda: succeeds(worker, "srun", "--partition=late", "hostname"), "the late node"
+        )
         lab.delete("several")

@@ -14,7 +14,7 @@ import pytest
 
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab
+from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, succeeds
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
 if TYPE_CHECKING:
@@ -144,8 +144,8 @@ def test_the_volume_is_there_after_a_reboot(lab: HyperPodLab, worker: Shell) -> 
     worker.run(["touch", "/run/before"])
     node_id = lab.nodes("disks", "cpu")[0]["InstanceId"]
     lab.aws.sagemaker.batch_reboot_cluster_nodes(ClusterName="disks", NodeIds=[node_id])
-    wait_until(lambda: _runs(worker, "test", "!", "-e", "/run/before"), "the reboot")
-    wait_until(lambda: _runs(worker, "mountpoint", "--quiet", "/scratch"), "the volume")
+    wait_until(lambda: succeeds(worker, "test", "!", "-e", "/run/before"), "the reboot")
+    wait_until(lambda: succeeds(worker, "mountpoint", "--quiet", "/scratch"), "the volume")
     assert worker.run(["stat", "--format=%a", "/scratch"]) == "1777"
     worker.run(["systemctl", "is-active", "--quiet", "slurmpod-scratch"])
 
@@ -204,11 +204,3 @@ def _make(worker: Shell, folder: str) -> str:
         f" PATH=/root/tools:$PATH python3 -m slurmpod_lifecycle.scratch_volume {folder}"
     )
     return worker.run(["sh", "-c", script])
-
-
-def _runs(shell: Shell, *command: str) -> bool:
-    try:
-        shell.run(command)
-    except CommandFailed:
-        return False
-    return True
