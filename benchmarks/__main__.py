@@ -40,8 +40,8 @@ def main() -> None:
     table = Table("what", "median", "floor", "ratio", "memory", "target", box=box.SIMPLE_HEAD)
     said = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
     for row in _rows():
-        said.print(f"measured: {row.what}")
         ratio = f"{row.ratio:.2f}" if row.ratio else ""
+        said.print(f"measured: {row.what}: {row.seconds:.3f} s {ratio}")
         floor = f"{row.floor} {row.floor_seconds:.3f} s" if row.floor_seconds else ""
         memory = f"{row.mebibytes:.0f} MiB" if row.mebibytes else ""
         table.add_row(row.what, f"{row.seconds:.3f} s", floor, ratio, memory, row.target)

@@ -35,7 +35,6 @@ STAGES = {
     "starting": lambda workplace: bool(workplace.rehearsals()),
     "bootstrapping": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-bootstrap.log")),
     "deploying": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-deploy.log")),
-    "booting": lambda workplace: '"what": "booted"' in journal(workplace),
     "running scripts": lambda workplace: "mount_fsx: done" in journal(workplace),
     "running the job": lambda workplace: "in service" in journal(workplace),
 }
@@ -90,12 +89,19 @@ class TestDeath:
         assert workplace.run("rehearsal", "down").returncode == 0
         assert_nothing_left(workplace)
 
-    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize(
+        ("number", "stage"),
+        [
+            (signal.SIGKILL, "running scripts"),
+            (signal.SIGTERM, "deploying"),
+            (signal.SIGHUP, "starting"),
+        ],
+    )
     def test_nothing_is_left_when_only_the_command_is_killed(
-        self, workplace: Workplace, number: signal.Signals
+        self, workplace: Workplace, number: signal.Signals, stage: str
     ) -> None:
         with workplace.start("rehearse", DEV) as process:
-            wait_until(lambda: STAGES["booting"](workplace), "machines")
+            wait_until(lambda: STAGES[stage](workplace), stage)
             process.send_signal(number)
         wait_until(lambda: workplace.processes() == [], "all processes of the rehearsal end")
         wait_until(lambda: workplace.rehearsals() == [], "the folder goes")

@@ -1,6 +1,6 @@
 """Health checks, SSH, containers and a broken topology, on real nodes with a real Slurm.
 
-The image has pam_slurm_adopt. pyxis is a plugin with the same name and option, which does nothing.
+pyxis is a plugin with the same name and option, which does nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmpod.rehearsal.nodes.image import bake
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
@@ -110,13 +109,12 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    assert image  # machines can be made here
     folder = tmp_path_factory.mktemp("steps")
     key = folder / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     public = key.with_suffix(".pub").read_text().strip()
     (folder / "lab").mkdir()
-    with HyperPodLab(folder / "lab", bake(print, "libpam-slurm-adopt")) as lab:
+    with HyperPodLab(folder / "lab", image) as lab:
         text = ENVIRONMENT.format(key=public)
         uri = upload(lab, text, on_create=IMAGE_WITH_CONTAINERS)
         workers = {**customer_group("gpu", uri, 2), "InstanceType": "ml.g5.12xlarge"}

@@ -35,6 +35,7 @@ PACKAGES = (
     "slurm-wlm-basic-plugins",
     "slurm-wlm-mysql-plugin",
     "sackd",
+    "libpam-slurm-adopt",
     "libslurm-dev",
     "tcc",
     "libc6-dev",

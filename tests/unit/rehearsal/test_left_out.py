@@ -35,7 +35,17 @@ def test_only_the_directory_is_left_out(tmp_path: Path, capsys: pytest.CaptureFi
     assert "access.directory" in "".join(capsys.readouterr())
 
 
-def test_an_environment_without_one_is_rehearsed_as_it_is(tmp_path: Path) -> None:
+def test_containers_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    original = load(ENVIRONMENTS / "examples/closed-network.yaml")
+    loaded = load(rehearsed(ENVIRONMENTS / "examples/closed-network.yaml", tmp_path))
+    assert original.environment is not None
+    assert loaded.environment is not None
+    without = original.environment.lifecycle.model_copy(update={"containers": False})
+    assert loaded.environment == original.environment.model_copy(update={"lifecycle": without})
+    assert "neither enroot nor pyxis" in " ".join("".join(capsys.readouterr()).split())
+
+
+def test_an_environment_without_any_of_it_is_rehearsed_as_it_is(tmp_path: Path) -> None:
     file = ENVIRONMENTS / "dev.yaml"
     assert rehearsed(file, tmp_path) == file
     assert list(tmp_path.iterdir()) == []
