@@ -7,8 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.model.loader import load_text
-from slurmpod.rendering import lustre_placeholders, render_bundle
+from slurmpod.operations.lifecycle_report import MARK
 from slurmpod.resolve import resolve
+from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import ROLE
 
 if TYPE_CHECKING:
@@ -45,25 +46,13 @@ fi
 """All that has to be done for Slurm, and nothing else."""
 
 PARAMETERS = "provisioning_parameters.json"
-REPORT = "slurmpod-report "
 
 
 def our_scripts(lab: HyperPodLab, workers: int) -> Mapping[str, str]:
     """Return the bundle of an environment without options, completed as by a deployment."""
     environment = load_text("bench.yaml", ENVIRONMENT.format(workers=workers)).environment
     assert environment  # noqa: S101  # the text is ours
-    bundle = render_bundle(resolve(environment))
-    assert bundle  # noqa: S101  # only managed mode has none
-    of_lustre = lustre_placeholders("lustre")
-    values = {
-        of_lustre.dns_name: lab.lustre["DNSName"],
-        of_lustre.mount_name: lab.lustre["LustreConfiguration"]["MountName"],
-    }
-    files = {path: content.decode() for path, content in bundle.files.items()}
-    for path in bundle.deploy_time_files:
-        for placeholder, value in values.items():
-            files[path] = files[path].replace(placeholder, value)
-    return files
+    return deployed_bundle(lab, resolve(environment))
 
 
 def bare_slurm(lab: HyperPodLab, workers: int) -> Mapping[str, str]:
@@ -99,8 +88,8 @@ def reports(lab: HyperPodLab, name: str) -> Iterator[Any]:
             logGroupName=group, logStreamName=stream, startFromHead=True
         )["events"]
         for message in (event["message"] for event in events):
-            if message.startswith(REPORT):
-                yield json.loads(message.removeprefix(REPORT))
+            if message.startswith(f"{MARK} "):
+                yield json.loads(message.removeprefix(f"{MARK} "))
 
 
 def _states(head: Shell) -> list[str]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
+import sys
 import tempfile
-import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
+
+_LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def medians(commands: Mapping[str, Command], *, runs: int) -> dict[str, Cost]:
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for turn in range(runs + 1):
         for name, command in commands.items():
-            cost = _measured(command)
+            cost = measured(command)
             if turn:
                 costs[name].append(cost)
     return {
@@ -66,21 +67,21 @@ def medians(commands: Mapping[str, Command], *, runs: int) -> dict[str, Cost]:
     }
 
 
-def _measured(command: Command) -> Cost:
-    started = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(
-            command.arguments,
+def measured(command: Command) -> Cost:
+    """Run a command once; end this program with its output if it fails."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as report:
+        status = subprocess.call(
+            (*_LAUNCHER, str(report.fileno()), *command.arguments),
             cwd=command.folder,
             env=dict(command.variables),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            pass_fds=(report.fileno(),),
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        if status:
             output.seek(0)
             raise SystemExit(f"{' '.join(command.arguments)} failed:\n{output.read()}")
-    return Cost(seconds, usage.ru_maxrss / 1024)
+        report.seek(0)
+        seconds, kibibytes = report.read().split()
+    return Cost(float(seconds), int(kibibytes) / 1024)

@@ -57,7 +57,7 @@ class ClusterStack(EnvironmentStack):
             database=database,
         )
         cluster = SlurmCluster(self, "Slurm", request=cluster_request(resolved, references))
-        deployed = DeployedEnvironment(self, "Deployed", environment=resolved.environment)
+        deployed = DeployedEnvironment(self, "Deployed", resolved=resolved)
         deployed.node.add_dependency(cluster)
         self.cluster_arn = cluster.cluster_arn
         self._add_outputs(resolved.name)

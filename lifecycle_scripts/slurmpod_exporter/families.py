@@ -1,6 +1,7 @@
 """Every metric of this exporter: its name, its kind and its meaning.
 
-Names follow Prometheus' practice: base units, `_total` for what only grows.
+Names follow Prometheus' practice: base units, `_total` for what only grows. Those of DCGM
+are called as NVIDIA's dcgm-exporter calls them, for dashboards that know it.
 """
 
 from __future__ import annotations
@@ -49,6 +50,18 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "slurmpod_gpu_power_watts": Family(GAUGE, "Power that a GPU draws."),
         "slurmpod_gpu_ecc_errors_total": Family(COUNTER, "ECC errors since the driver started."),
         "slurmpod_gpu_xid_errors_total": Family(COUNTER, "XID errors in the kernel's log."),
+        "DCGM_FI_PROF_SM_ACTIVE": Family(
+            GAUGE, "Part of cycles in which an SM had work, of all SMs."
+        ),
+        "DCGM_FI_PROF_SM_OCCUPANCY": Family(GAUGE, "Warps on the SMs, of those that have room."),
+        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": Family(
+            GAUGE, "Part of cycles with tensor cores at work."
+        ),
+        "DCGM_FI_PROF_DRAM_ACTIVE": Family(GAUGE, "Part of cycles in which GPU memory moved data."),
+        "DCGM_FI_PROF_PCIE_TX_BYTES": Family(GAUGE, "Bytes a second that a GPU sends over PCIe."),
+        "DCGM_FI_PROF_PCIE_RX_BYTES": Family(GAUGE, "Bytes a second that a GPU gets over PCIe."),
+        "DCGM_FI_PROF_NVLINK_TX_BYTES": Family(GAUGE, "Bytes a second that a GPU sends by NVLink."),
+        "DCGM_FI_PROF_NVLINK_RX_BYTES": Family(GAUGE, "Bytes a second that a GPU gets by NVLink."),
         "slurmpod_neuron_core_utilization_ratio": Family(
             GAUGE, "Part of the time in which a NeuronCore worked."
         ),

@@ -1,8 +1,8 @@
 """`slurmpod-health`: check this worker and print a table; ends with status 3 for a bad node.
 
 `--prolog` and `--epilog` are for Slurm: a bad node drains itself, and a job that was about to start
-there waits for another one. `--resume` lets a node that is good again take jobs, if it was this
-program that had drained it.
+there waits for another one. Where Slurm does not answer, jobs start. `--resume` lets a node that is
+good again take jobs, if it was this program that had drained it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Verdict
 from slurmpod_health.probe import ProbeFailed
+from slurmpod_health.scontrol import Scontrol
 from slurmpod_health.table import reason, table
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
             return 0
     else:
         sys.stdout.write(table(findings))
-        if options.resume and not why and slurm.resume(expected.node):
+        if options.resume and not why and slurm.resume(Scontrol.starting_now(), expected.node):
             sys.stdout.write(f"{expected.node} takes jobs again\n")
     return UNHEALTHY if why else 0
 
@@ -64,19 +65,34 @@ def _job() -> str:
 def _out_of_service(node: str, why: str, *, job: str) -> bool:
     """Drain the node; let `job` start elsewhere, which Slurm does only for batch jobs.
 
-    Tell whether no job may start here: false where the fault may well be everybody's.
+    Tell whether no job may start here: false where the fault may well be everybody's, and where
+    Slurm does not say that the node is drained. A Prolog that fails on any other node makes Slurm
+    drain it for a `Prolog error`, which counts for no half of a partition and is not taken back.
     """
+    scontrol = Scontrol.starting_now()
     try:
-        if not slurm.drain(node, why):
-            text = f"{node} goes on, as half of its partition has drained itself: {why}"
-            syslog.syslog(syslog.LOG_ERR, text)
-            return False
-        syslog.syslog(syslog.LOG_ERR, f"{node} is out of service: {why}")
-        if job:
-            slurm.requeue(job)
+        is_drained = slurm.drain(scontrol, node, why)
+    except ProbeFailed as error:
+        text = (
+            f"{node} goes on until it is checked again, as Slurm does not answer ({error}): {why}"
+        )
+        syslog.syslog(syslog.LOG_ERR, text)
+        return False
+    if not is_drained:
+        text = f"{node} goes on, as half of its partition has drained itself: {why}"
+        syslog.syslog(syslog.LOG_ERR, text)
+        return False
+    syslog.syslog(syslog.LOG_ERR, f"{node} is out of service: {why}")
+    if job:
+        _requeue(scontrol, job)
+    return True
+
+
+def _requeue(scontrol: Scontrol, job: str) -> None:
+    try:
+        slurm.requeue(scontrol, job)
     except ProbeFailed as error:
         syslog.syslog(syslog.LOG_WARNING, f"scontrol: {error}")
-    return True
 
 
 def _log(findings: Sequence[Finding]) -> None:

@@ -1,5 +1,7 @@
 """The EFA interfaces that the kernel knows, against the catalog's number.
 
+Other RDMA devices may stand beside them: EFA's are those whose driver is `efa`.
+
 None at all is how a group without EFA looks, whose nodes are all alike: it is only reported. That
 some are missing is a fault of the node.
 """
@@ -16,14 +18,21 @@ if TYPE_CHECKING:
 
 NAME = "efa"
 DEVICES = Path("/sys/class/infiniband")
+DRIVER = "efa"
 
 
 def check(expected: Expectations) -> Finding | None:
     """Count the interfaces; None for a type that has none."""
     if not expected.efa_interfaces:
         return None
-    found = len(list(DEVICES.iterdir())) if DEVICES.is_dir() else 0
+    devices = DEVICES.iterdir() if DEVICES.is_dir() else ()
+    found = sum(_driver(device) == DRIVER for device in devices)
     if found >= expected.efa_interfaces:
         return Finding(NAME, Verdict.GOOD, f"{found} EFA interfaces")
     verdict = Verdict.BAD if found else Verdict.REPORTED
     return Finding(NAME, verdict, f"{found} of {expected.efa_interfaces} EFA interfaces")
+
+
+def _driver(device: Path) -> str:
+    """Return the name of the driver that sysfs links a device to."""
+    return (device / "device" / "driver").resolve().name

@@ -3,18 +3,21 @@
 What all nodes see, because the catalog is wrong about their type or an image has changed, must not
 take a whole partition out of service. So a node that has drained itself looks at the others, and
 takes that back where more than half of a partition's nodes have. Each looks after its own drain:
-however many do so at once, the last one sees all the others, and no more than half remain.
+however many do so at once, the last one sees all the others, and no more than half remain. A drain
+whose look at the others got no answer stays until the node's next check, which looks again.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from slurmpod_health.probe import ProbeFailed, probe
+from slurmpod_health.probe import ProbeFailed
 
-SCONTROL = "/opt/slurm/bin/scontrol"
-SECONDS = 3.0
+if TYPE_CHECKING:
+    from slurmpod_health.scontrol import Scontrol
+
 PREFIX = "slurmpod: "
 """How the reasons begin that this program gives, and the only ones that it takes back."""
 
@@ -40,9 +43,9 @@ class NodeState:
         return "DRAIN" in self.words and self.reason.startswith(PREFIX)
 
 
-def state_of(node: str) -> NodeState:
+def state_of(scontrol: Scontrol, node: str) -> NodeState:
     """Ask for a node's state; raises ProbeFailed."""
-    return parse_state(probe(SCONTROL, "--oneliner", "show", "node", node, seconds=SECONDS))
+    return parse_state(scontrol("--oneliner", "show", "node", node))
 
 
 def parse_state(description: str) -> NodeState:
@@ -55,43 +58,44 @@ def parse_state(description: str) -> NodeState:
     return NodeState(frozenset(words), reason.group(1) if reason else "", frozenset(names))
 
 
-def drain(node: str, reason: str) -> bool:
+def drain(scontrol: Scontrol, node: str, reason: str) -> bool:
     """Take a node out of service; tell whether it is, and not one too many of its partition.
 
     Who replaces or reboots a node has given it a state and a reason of its own, which stay. Raises
-    ProbeFailed.
+    ProbeFailed where Slurm does not answer: nobody knows then whether the node is out of service.
     """
-    state = state_of(node)
+    state = state_of(scontrol, node)
     if not (state.takes_jobs or state.is_drained_by_us):
         return True
-    _update(f"nodename={node}", "state=drain", f"reason={PREFIX}{reason}")
-    if state.takes_jobs and _is_one_too_many(state.partitions):
-        return not resume(node)
-    return True
+    scontrol("update", f"nodename={node}", "state=drain", f"reason={PREFIX}{reason}")
+    try:
+        is_one_too_many = _is_one_too_many(scontrol, state.partitions)
+    except ProbeFailed:
+        if state.takes_jobs:  # who cannot see the others is careful
+            resume(scontrol, node)
+        raise
+    return not (is_one_too_many and resume(scontrol, node))
 
 
-def resume(node: str) -> bool:
+def resume(scontrol: Scontrol, node: str) -> bool:
     """Let a node take jobs again that this program has drained, and tell whether it had."""
-    if not state_of(node).is_drained_by_us:
+    if not state_of(scontrol, node).is_drained_by_us:
         return False
-    _update(f"nodename={node}", "state=resume")
+    scontrol("update", f"nodename={node}", "state=resume")
     return True
 
 
-def requeue(job: str) -> None:
+def requeue(scontrol: Scontrol, job: str) -> None:
     """Let a batch job wait for other nodes; raises ProbeFailed for one that cannot be repeated."""
-    probe(SCONTROL, "requeue", job, seconds=SECONDS)
+    scontrol("requeue", job)
 
 
-def _is_one_too_many(partitions: frozenset[str]) -> bool:
+def _is_one_too_many(scontrol: Scontrol, partitions: frozenset[str]) -> bool:
     """Tell whether more than half of a partition has drained itself; one node always may.
 
-    Nodes that others have taken out of service do not count. Who cannot see the nodes is careful.
+    Nodes that others have taken out of service do not count. Raises ProbeFailed.
     """
-    try:
-        shown = probe(SCONTROL, "--oneliner", "show", "node", seconds=SECONDS)
-    except ProbeFailed:
-        return True
+    shown = scontrol("--oneliner", "show", "node")
     states = [parse_state(line) for line in shown.splitlines() if line.strip()]
     in_play = [state for state in states if state.takes_jobs or state.is_drained_by_us]
     for partition in partitions:
@@ -100,7 +104,3 @@ def _is_one_too_many(partitions: frozenset[str]) -> bool:
         if drained > max(1, len(members) // 2):
             return True
     return False
-
-
-def _update(*words: str) -> None:
-    probe(SCONTROL, "update", *words, seconds=SECONDS)

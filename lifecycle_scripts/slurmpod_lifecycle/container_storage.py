@@ -10,13 +10,18 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from slurmpod_lifecycle import units
 from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.scratch_volume import UNIT, UNIT_OF_IMAGE
 
 if TYPE_CHECKING:
     from slurmpod_lifecycle.node import Node
 
 DISKS = ("/opt/dlami/nvme", "/opt/sagemaker")
 """The image's folders for NVMe and for the group's own volume, fastest first."""
+
+DISK_UNITS = f"{UNIT}.service {UNIT_OF_IMAGE}.service"
+"""What mounts the disks at every boot; a node without these services does not wait for them."""
 
 ROOT = "/var/lib/containers"
 FOLDERS = {
@@ -71,6 +76,25 @@ def docker_conf(text: str, base: str) -> str:
     return json.dumps({**settings, "data-root": f"{base}/docker"}, indent=2) + "\n"
 
 
-def tmpfiles(base: str) -> str:
-    """Return what makes the folders again at boot, when an NVMe disk is empty (tmpfiles.d(5))."""
-    return "".join(f"d {folder} 1777 root root -\n" for folder in enroot_folders(base))
+def folders_unit(base: str) -> str:
+    """Return the service that makes the folders at every boot, when an NVMe disk may be empty.
+
+    systemd has services of its own for folders, but those run before any other has mounted a disk:
+    what they make would be on the root disk, hidden by the mount.
+    """
+    words = ["/usr/bin/install", "--directory", "--mode=1777", *enroot_folders(base)]
+    return f"""\
+# Written by slurmpod's lifecycle scripts.
+[Unit]
+Description=Folders for containers on this node's fastest disk
+After={DISK_UNITS}
+Before=slurmd.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={" ".join(map(units.quoted, words))}
+
+[Install]
+WantedBy=multi-user.target
+"""

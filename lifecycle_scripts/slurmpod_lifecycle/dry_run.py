@@ -10,12 +10,14 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.known_files import NOTES
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.runner import MISTAKE, Result, State, in_order, log, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from slurmpod_lifecycle.hook_program import HookProgram
     from slurmpod_lifecycle.step import Step
 
 ANY: frozenset[str] = frozenset()
@@ -80,9 +82,12 @@ class ReadOnlyMachine(Machine):
         return super().run(*command, fix=fix, timeout_seconds=timeout_seconds)
 
     def write(self, path: str, text: str, *, mode: int = 0o644, owner: str = "") -> bool:
-        """Tell that a file says `text` already; raises WouldChange for one that does not."""
+        """Tell that a file says `text` already; raises WouldChange for one that does not.
+
+        Of notes nobody wants to hear: the change that they are about is the next one.
+        """
         del mode, owner
-        if self.read(path) != text:
+        if self.read(path) != text and not path.startswith(f"{NOTES}/"):
             raise WouldChange(f"write {path}")
         return False
 
@@ -91,18 +96,10 @@ class ReadOnlyMachine(Machine):
         del line
         raise WouldChange(f"add a line to {path}")
 
-    def run_program(
-        self,
-        command: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        folder: str,
-        timeout_seconds: float,
-        say: Callable[[str], None],
-    ) -> NoReturn:
+    def run_program(self, program: HookProgram, say: Callable[[str], None]) -> NoReturn:
         """Raise WouldChange."""
-        del environment, folder, timeout_seconds, say
-        raise WouldChange(f"run '{' '.join(command)}'")
+        del say
+        raise WouldChange(f"run '{' '.join(program.command)}'")
 
 
 def only_asks(command: Sequence[str]) -> bool:

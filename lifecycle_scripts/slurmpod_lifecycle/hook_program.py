@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -21,22 +22,25 @@ LAST_WORDS_SECONDS = 1.0
 """How long its output is read after its end: what it has left running may keep the pipe open."""
 
 
-def run_program(
-    command: Sequence[str],
-    *,
-    environment: Mapping[str, str],
-    folder: str,
-    timeout_seconds: float,
-    say: Callable[[str], None],
-) -> int | None:
-    """Run a command and `say` each line of its output; return its exit status, None if killed.
+@dataclass(frozen=True)
+class HookProgram:
+    """A command, its whole environment, the folder that it runs in, and how long it may take."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: str
+    timeout_seconds: float
+
+
+def run_program(program: HookProgram, say: Callable[[str], None]) -> int | None:
+    """Run a program and `say` each line of its output; return its exit status, None if killed.
 
     Raises OSError when it cannot be started.
     """
     process = subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
+        program.command,
+        env=program.environment,
+        cwd=program.folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -48,7 +52,7 @@ def run_program(
     reader = threading.Thread(target=_pass_on, args=(process.stdout, say), daemon=True)
     reader.start()
     try:
-        return process.wait(timeout_seconds)
+        return process.wait(program.timeout_seconds)
     except subprocess.TimeoutExpired:
         _kill_all(process)
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.runner import log
 from slurmpod_lifecycle.settings import SETTINGS, Role
@@ -50,13 +51,13 @@ class Hook(NodeStep):
             said[:] = [line]
             log.info("%s: %s", self.name, line)
 
-        status = node.machine.run_program(
-            [*interpreter(node.machine.read(path) or ""), path],
+        program = HookProgram(
+            command=[*interpreter(node.machine.read(path) or ""), path],
             environment=variables(node, self.when),
             folder=str(BUNDLE),
             timeout_seconds=limit,
-            say=say,
         )
+        status = node.machine.run_program(program, say)
         if status == 0:
             return f"ran {_hooks(node)[self.when]}"
         how = f"did not end within {limit} s" if status is None else f"ended with status {status}"

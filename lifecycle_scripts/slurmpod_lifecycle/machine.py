@@ -18,7 +18,9 @@ from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.hook_program import run_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+
+    from slurmpod_lifecycle.hook_program import HookProgram
 
 COMMAND_TIMEOUT_SECONDS = 120
 CONNECT_TIMEOUT_SECONDS = 3
@@ -69,29 +71,15 @@ class Machine:
             return False
         return True
 
-    def run_program(
-        self,
-        command: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        folder: str,
-        timeout_seconds: float,
-        say: Callable[[str], None],
-    ) -> int | None:
+    def run_program(self, program: HookProgram, say: Callable[[str], None]) -> int | None:
         """Run what may take long and print much, as `hook_program` says.
 
         Raises StepFailed when it cannot be started.
         """
         try:
-            return run_program(
-                command,
-                environment=environment,
-                folder=folder,
-                timeout_seconds=timeout_seconds,
-                say=say,
-            )
+            return run_program(program, say)
         except OSError as error:
-            reason = f"cannot start {command[0]}: {error.strerror}"
+            reason = f"cannot start {program.command[0]}: {error.strerror}"
             raise StepFailed(reason, "correct the first line of the script") from None
 
     def read(self, path: str) -> str | None:

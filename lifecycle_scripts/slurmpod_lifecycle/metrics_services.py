@@ -54,7 +54,7 @@ KEPT = (
     "_total|node_filesystem_((avail|size)_bytes|readonly)|node_load1|"
     "node_memory_(MemAvailable|MemTotal)_bytes|node_network_(receive|transmit)_bytes_total|"
     "node_textfile_mtime_seconds|node_timex_(offset_seconds|sync_status)|node_vmstat_oom_kill|"
-    "slurmpod_.+"
+    "slurmpod_.+|DCGM_FI_PROF_.+"
 )
 """The metrics that are sent: each costs, and a node exporter has several for every processor."""
 

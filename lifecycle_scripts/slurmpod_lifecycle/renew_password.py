@@ -13,6 +13,7 @@ import sys
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.database import account_lines, credentials
 from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.known_files import knows_its_files, write_for
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.settings import SETTINGS, load_settings
 
@@ -41,8 +42,9 @@ def renew(machine: Machine, account: str) -> bool:
     if text is None:
         return False
     renewed = with_account(text, account)
-    changed = machine.write(slurm.SLURMDBD_CONF, renewed, mode=0o600, owner=slurm.USER)
-    if not changed and not machine.succeeds("systemctl", "is-failed", "--quiet", "slurmdbd"):
+    write_for(machine, "slurmdbd", slurm.SLURMDBD_CONF, renewed, mode=0o600, owner=slurm.USER)
+    has_failed = machine.succeeds("systemctl", "is-failed", "--quiet", "slurmdbd")
+    if not has_failed and knows_its_files(machine, "slurmdbd"):
         return False
     units.start(machine, "slurmdbd", anew=True, wait=False)
     return True

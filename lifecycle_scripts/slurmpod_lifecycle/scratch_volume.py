@@ -1,11 +1,12 @@
 """`python3 -m slurmpod_lifecycle.scratch_volume FOLDER`: a node's NVMe disks as one volume.
 
 Only the disks that EC2 lends to an instance count, by the name of their model: never a volume of
-EBS. What is on them outlives a reboot, and is gone when the instance was stopped or replaced (EC2
-user guide, "Instance store temporary block storage"). So this runs at every boot, and makes what is
-missing: a striped logical volume, its file system, the mount.
+EBS. What is on them is gone when the instance was stopped or replaced (EC2 user guide, "Instance
+store temporary block storage"). So this runs at every boot, and makes what is missing: a striped
+logical volume, its file system, the mount.
 
 Deep Learning AMIs have such a volume already (service dlami-nvme); then a folder on it is shown.
+HyperPod empties that one at a reboot, too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 MODEL = "Amazon EC2 NVMe Instance Storage"
 LSBLK = ("lsblk", "--json", "--output", "PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")
+
+UNIT = "slurmpod-scratch"
+"""The service that runs this at every boot."""
+
+UNIT_OF_IMAGE = "dlami-nvme"
 
 GROUP = "slurmpod"
 VOLUME = f"{GROUP}/scratch"

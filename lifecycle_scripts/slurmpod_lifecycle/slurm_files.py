@@ -67,7 +67,8 @@ _KEEPER = f"""\
 # slurmctld read it again where it lost some.
 [ -e {slurm.SLURM_CONF} ] || exit 0
 lost=
-for file in {{files}}; do
+set -- {{files}}
+for file; do
     [ -e "$file" ] || continue
     name=$(basename "$file")
     grep -Eiq "^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$" \\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
+from slurmpod_lifecycle.known_files import knows_its_files, note_change, write_for
 
 if TYPE_CHECKING:
     from slurmpod_lifecycle.machine import Machine
@@ -18,8 +19,8 @@ every unit for outdated from then on (NeedDaemonReload, org.freedesktop.systemd1
 
 
 def is_running(machine: Machine, unit: str) -> bool:
-    """Tell whether a service runs now and will run after a reboot."""
-    return all(_states(machine, unit))
+    """Tell whether a service runs now, with its files as they are, and will after a reboot."""
+    return all(_states(machine, unit)) and knows_its_files(machine, unit)
 
 
 def is_off(machine: Machine, unit: str) -> bool:
@@ -28,13 +29,14 @@ def is_off(machine: Machine, unit: str) -> bool:
 
 
 def is_expected(machine: Machine, unit: str) -> bool:
-    """Tell whether a service will run after a reboot, and has not failed until now."""
+    """Tell whether a service will run after a reboot, and nothing is wrong with it until now."""
     is_enabled = machine.succeeds("systemctl", "is-enabled", "--quiet", unit)
-    return is_enabled and not machine.succeeds("systemctl", "is-failed", "--quiet", unit)
+    has_failed = machine.succeeds("systemctl", "is-failed", "--quiet", unit)
+    return is_enabled and not has_failed and knows_its_files(machine, unit)
 
 
 def start(machine: Machine, unit: str, *, anew: bool = False, wait: bool = True) -> None:
-    """Start a service now and at every boot; `anew` restarts it, for a changed configuration.
+    """Start a service now and at every boot; `anew` restarts one that runs.
 
     `wait` until it is up: not for one that stands by, and is up when it has to be. Raises NotYet
     with the service's own last error.
@@ -49,9 +51,9 @@ def start(machine: Machine, unit: str, *, anew: bool = False, wait: bool = True)
         raise NotYet(reason, f"run 'journalctl -u {unit}' on the node") from None
 
 
-def add_drop_in(machine: Machine, unit: str, text: str) -> bool:
-    """Add settings to a unit that belongs to the image; tell whether that changed anything."""
-    return _write(machine, unit, drop_in_path(unit), text)
+def add_drop_in(machine: Machine, unit: str, text: str) -> None:
+    """Add settings to a unit that belongs to the image; it has them from its next start on."""
+    _write(machine, unit, drop_in_path(unit), text)
 
 
 def drop_in_path(unit: str) -> str:
@@ -59,9 +61,9 @@ def drop_in_path(unit: str) -> str:
     return f"{UNITS}/{unit}.service.d/slurmpod.conf"
 
 
-def add_unit(machine: Machine, unit: str, text: str) -> bool:
-    """Add a service of our own; tell whether that changed anything."""
-    return _write(machine, unit, unit_path(unit), text)
+def add_unit(machine: Machine, unit: str, text: str) -> None:
+    """Add a service of our own, or change it from its next start on."""
+    _write(machine, unit, unit_path(unit), text)
 
 
 def unit_path(unit: str) -> str:
@@ -123,10 +125,11 @@ def _is_outdated(machine: Machine, unit: str) -> bool:
     return not set(machine.run("find", UNITS, *where).split()).issubset(held)
 
 
-def _write(machine: Machine, unit: str, path: str, text: str) -> bool:
-    changed = machine.write(path, text)
-    reload_if_needed(machine, unit)  # an earlier run may have been cut off here
-    return changed
+def _write(machine: Machine, unit: str, path: str, text: str) -> None:
+    if is_outdated(machine, unit):
+        note_change(machine, unit)  # an earlier run was cut off after it had written
+    write_for(machine, unit, path, text)
+    reload_if_needed(machine, unit)
 
 
 def _states(machine: Machine, unit: str) -> list[bool]:

@@ -6,9 +6,7 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
-from slurmpod.aws.errors import as_unavailable
+from slurmpod.aws.errors import as_unavailable, suppressed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,13 +26,10 @@ class Bucket:
         with as_unavailable(f"look into the bucket {self.name}"):
             # HeadObject has the same answer for a missing bucket as for a missing object.
             self.clients.s3.head_bucket(Bucket=self.name)
-            try:
+            with suppressed("404"):
                 self.clients.s3.head_object(Bucket=self.name, Key=key)
-            except ClientError as error:
-                if error.response["Error"]["Code"] == "404":
-                    return False
-                raise
-        return True
+                return True
+        return False
 
     def put(self, key: str, file: Path, sha256: str) -> None:
         """Put a file there, whole or not at all: S3 refuses what has another SHA-256."""

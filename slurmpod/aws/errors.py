@@ -29,14 +29,14 @@ def as_unavailable(what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def suppressed(code: str) -> Iterator[None]:
-    """Go on after an error of this code, such as what is there already when it is to be created.
+def suppressed(*codes: str) -> Iterator[None]:
+    """Go on after an error of one of these codes, such as what is there already when it is created.
 
-    By its code, because two threads that ask a client for its exceptions at once get two classes of
+    By code, because two threads that ask a client for its exceptions at once get two classes of
     the same name, of which the client raises one (botocore's client.exceptions).
     """
     try:
         yield
     except ClientError as error:
-        if error.response["Error"].get("Code") != code:
+        if error.response["Error"].get("Code") not in codes:
             raise

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
-from botocore.exceptions import ClientError
 
-from slurmpod.aws.errors import as_unavailable
+from slurmpod.aws.errors import as_unavailable, suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -120,16 +119,11 @@ class Holdings:
 
     def is_there(self, resource_type: str, identifier: str) -> bool:
         """Tell whether a resource of a type that can be imported still exists."""
-        with as_unavailable(f"look for {resource_type} {identifier}"):
-            try:
-                self.clients.cloud_control.get_resource(
-                    TypeName=resource_type, Identifier=identifier
-                )
-            except ClientError as error:
-                if error.response["Error"]["Code"] == "ResourceNotFoundException":
-                    return False
-                raise
-        return True
+        looking = f"look for {resource_type} {identifier}"
+        with as_unavailable(looking), suppressed("ResourceNotFoundException"):
+            self.clients.cloud_control.get_resource(TypeName=resource_type, Identifier=identifier)
+            return True
+        return False
 
     def file_systems(self) -> tuple[HeldFileSystem, ...]:
         """Return the file systems for Lustre and OpenZFS, newest first."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.errors import suppressed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -29,29 +31,27 @@ class IamRole:
 def read_role(iam: IAMClient, arn: str) -> IamRole | None:
     """Return the role of this ARN, or None where there is none."""
     name = arn.rpartition("/")[2]
-    try:
+    with suppressed("NoSuchEntity"):
         role = iam.get_role(RoleName=name)["Role"]
-    except iam.exceptions.NoSuchEntityException:
-        return None
-    if role["Arn"] != arn:  # of another path
-        return None
-    boundary = role.get("PermissionsBoundary")
-    return IamRole(
-        arn=arn,
-        trust=_document(role["AssumeRolePolicyDocument"]),
-        policies=dict(_policies(iam, name)),
-        boundary_arn=boundary["PermissionsBoundaryArn"] if boundary else None,
-    )
+        if role["Arn"] != arn:  # of another path
+            return None
+        boundary = role.get("PermissionsBoundary")
+        return IamRole(
+            arn=arn,
+            trust=_document(role["AssumeRolePolicyDocument"]),
+            policies=dict(_policies(iam, name)),
+            boundary_arn=boundary["PermissionsBoundaryArn"] if boundary else None,
+        )
+    return None
 
 
 def read_policy(iam: IAMClient, arn: str) -> Document | None:
     """Return the document of a managed policy, or None where there is none."""
-    try:
+    with suppressed("NoSuchEntity"):
         policy = iam.get_policy(PolicyArn=arn)["Policy"]
-    except iam.exceptions.NoSuchEntityException:
-        return None
-    version = iam.get_policy_version(PolicyArn=arn, VersionId=policy["DefaultVersionId"])
-    return _document(version["PolicyVersion"]["Document"])
+        version = iam.get_policy_version(PolicyArn=arn, VersionId=policy["DefaultVersionId"])
+        return _document(version["PolicyVersion"]["Document"])
+    return None
 
 
 def _policies(iam: IAMClient, role: str) -> Iterator[tuple[str, Document]]:

@@ -1,27 +1,29 @@
 """Two environments -> every change between them, with its effect. Pure.
 
-Entries of lists are the same when they have the same name (or zone, path, id): moving one changes
-nothing. What is deployed is given as plain data: an earlier version may have written it.
+What counts is what they come to, not how they are written. Entries of lists are the same when they
+have the same name (or zone, path, id): moving one changes nothing. What is deployed is given as
+plain data: an earlier version may have written it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from slurmpod.changes.change import Change, Place
 from slurmpod.changes.effect import FILE_SYSTEM_LOST, Effect, Kind
+from slurmpod.changes.effective import CONSEQUENCES, effective
 from slurmpod.changes.effects import EFFECTS, LESS, REMOVED
-from slurmpod.changes.file_systems import lustre_changes
-from slurmpod.changes.subnets import moved_subnets
+from slurmpod.changes.in_context import in_context
+from slurmpod.deployment_record import FILES, in_files, is_content
 from slurmpod.model.descriptions import entry_section, section_in
 from slurmpod.model.environment import Environment
 from slurmpod.model.lustre import Lustre
 from slurmpod.model.openzfs import OpenZfs
 from slurmpod.resolve import resolve
-from slurmpod.resolve.storage import MAIN_LUSTRE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from slurmpod.problems import YamlPath
+    from slurmpod.resolve import Resolved
 
 IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule")
 """Keys that tell entries of a list apart, the first that they have."""
@@ -38,83 +40,66 @@ VARIANT = "architecture"
 """Key of entries that several have under one identity: one package for each kind of processor."""
 
 
-@dataclass(frozen=True)
-class Change:
-    """One change: where, from what to what, and what it does.
-
-    `path` is for people, with names in place of indexes; `new_path` leads to the value in the new
-    file, or to what it was removed from. None stands for nothing.
-    """
-
-    path: str
-    new_path: YamlPath
-    old: Any
-    new: Any
-    effect: Effect
-
-    @property
-    def is_harmless(self) -> bool:
-        """Tell whether nothing is lost, replaced or refused."""
-        return self.effect.kind in (Kind.IN_PLACE, Kind.NEW_NODES)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a comparison is: in names for people, and in the new file."""
-
-    names: tuple[str, ...] = ()
-    path: YamlPath = ()
-
-    def below(self, part: str | int, *, shown_as: str = "") -> _Place:
-        return _Place((*self.names, shown_as or str(part)), (*self.path, part))
-
-    def change(self, old: Any, new: Any, effect: Effect) -> Change:
-        return Change(".".join(self.names), self.path, old, new, effect)
-
-
-def changes(deployed: Mapping[str, Any], wanted: Environment) -> tuple[Change, ...]:
+def changes(deployed: Mapping[str, Any], wanted: Resolved) -> tuple[Change, ...]:
     """Return the changes that lead from the deployed environment to the wanted one.
 
-    What is computed knows more than what is written, and stands in its place.
+    A record that this version cannot read whole is compared field by field, as it is written.
     """
-    written = _in_section(Environment, deployed, wanted.model_dump(mode="json"), _Place())
-    by_path = {change.path: change for change in (*written, *_computed(deployed, wanted))}
-    return tuple(by_path.values())
-
-
-def _computed(deployed: Mapping[str, Any], wanted: Environment) -> Iterator[Change]:
-    """Yield what follows from several fields together.
-
-    Nothing for a record of an earlier version that this one cannot read.
-    """
+    environment = wanted.environment
+    dumped = environment.model_dump(mode="json")
+    as_written = {each.path: each for each in _in_section(Environment, deployed, dumped, Place())}
+    known = {key: value for key, value in deployed.items() if key != FILES}
     try:
-        before = resolve(Environment.model_validate(deployed, strict=False))
+        before = resolve(Environment.model_validate(known, strict=False))
     except ValidationError:
-        return
-    after = resolve(wanted)
-    for zone, old, new, effect in moved_subnets(before.network, after.network):
-        yield Change(f"network: the subnet of {zone}", ("network",), old, new, effect)
-    for name, key, old, new, effect in lustre_changes(before.lustre, after.lustre):
-        yield _lustre_place(name, key, wanted).change(old, new, effect)
+        return tuple(as_written.values())
+    found = {
+        each.path: _with_values_of(as_written.get(each.path), each)
+        for each in _in_effect(before, deployed.get(FILES), wanted)
+        if each.path in as_written or _is_consequence(each)
+    }
+    found |= {each.path: each for each in in_context(before, wanted)}
+    return tuple(_at_its_file(each, environment) for each in found.values())
 
 
-def _lustre_place(name: str, key: str, wanted: Environment) -> _Place:
-    at = _Place().below("storage")
-    if name == MAIN_LUSTRE:
-        at = at.below("lustre")
+def _in_effect(
+    before: Resolved, in_old_files: Mapping[str, Any] | None, wanted: Resolved
+) -> Iterator[Change]:
+    """Yield what differs when all is written out.
+
+    Nothing is said of files when an earlier version did not record what was in them.
+    """
+    if in_old_files is None:
+        after, in_new_files = resolve(wanted.environment), {}
     else:
-        index = [each.name for each in wanted.storage.additional_lustre].index(name)
-        at = at.below("additional_lustre").below(index, shown_as=name)
-    for part in key.split("."):
-        at = at.below(part)
-    return at
+        after, in_new_files = wanted, in_files(wanted)
+    old, new = effective(before, in_old_files or {}), effective(after, in_new_files)
+    yield from _in_section(Environment, old, new, Place())
+
+
+def _with_values_of(written: Change | None, change: Change) -> Change:
+    """Show what somebody wrote, where somebody wrote it, in place of what it comes to."""
+    return replace(change, old=written.old, new=written.new) if written else change
+
+
+def _is_consequence(change: Change) -> bool:
+    keys = tuple(part for part in change.new_path if isinstance(part, str))
+    return any(keys[: len(each)] == each for each in CONSEQUENCES)
+
+
+def _at_its_file(change: Change, environment: Environment) -> Change:
+    """Lead to the file of users where its people come after those of the environment."""
+    match change.new_path:
+        case ("access", "users", int(index), *_) if index >= len(environment.access.users):
+            return replace(change, new_path=("access", "users_file"))
+    return change
 
 
 def _in_section(
-    section: type[BaseModel], old: Mapping[str, Any], new: Mapping[str, Any], at: _Place
+    section: type[BaseModel], old: Mapping[str, Any], new: Mapping[str, Any], at: Place
 ) -> Iterator[Change]:
     for key, field in section.model_fields.items():
-        before, after = old[key] if key in old else _default(field), new[key]
+        before, after = (data[key] if key in data else _default(field) for data in (old, new))
         if before == after:
             continue
         inner, entry = section_in(field), entry_section(field)
@@ -134,7 +119,7 @@ def _in_list(
     entry: type[BaseModel],
     old: Sequence[Mapping[str, Any]],
     new: Sequence[Mapping[str, Any]],
-    at: _Place,
+    at: Place,
     effect: Effect,
 ) -> Iterator[Change]:
     olds = {_identity(entry, each): each for each in old}
@@ -146,7 +131,7 @@ def _in_list(
         else:
             yield from _in_section(entry, before, after, here)
     for name, before in olds.items():
-        here = _Place((*at.names, name), at.path)
+        here = Place((*at.names, name), at.path)
         yield here.change(before, None, _removal(entry, before) or effect)
 
 
@@ -173,6 +158,8 @@ def _effect(
     effect = EFFECTS[section][key]
     if effect.kind is Kind.REPLACES and siblings.get("on_delete") == "delete":
         return FILE_SYSTEM_LOST
+    if is_content(before) and is_content(after):
+        return replace(effect, meaning=f"its content has changed; {effect.meaning}")
     return effect
 
 
@@ -183,7 +170,7 @@ def _removal(section: type[BaseModel], before: Mapping[str, Any]) -> Effect | No
 
 
 def _default(field: FieldInfo) -> Any:
-    """Return what an earlier version, which did not know the field, meant by saying nothing."""
+    """Return what is meant by saying nothing, as earlier versions do that did not know a field."""
     return (
         None
         if field.is_required()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmpod.changes.effects import EFFECTS, LESS
+from slurmpod.changes.effects import EFFECTS, IN_CUSTOMER_MODE, LESS
 from slurmpod.model.descriptions import entry_section, section_in
 from slurmpod.model.environment import Environment
 
@@ -18,6 +18,9 @@ INTRODUCTION = """\
 
 `slurmpod diff environments/dev.yaml` compares a file with what was deployed last, and says of every
 difference what a deployment would do with it. This page has the same for every field.
+
+What counts is what a file comes to: to write out a default, or to move people into the file of
+users, changes nothing. Of files that an environment names, the contents are compared.
 
 | kind | meaning |
 |---|---|
@@ -53,5 +56,7 @@ def _sections(section: type[BaseModel], path: str) -> Iterator[str]:
 def _row(section: type[BaseModel], name: str) -> str:
     effect = EFFECTS[section][name]
     less = next((LESS[kind, name] for kind in section.__mro__ if (kind, name) in LESS), None)
+    own = IN_CUSTOMER_MODE.get((section, name))
     meaning = effect.meaning + (f"; less: {less.kind}, {less.meaning}" if less else "")
+    meaning += f"; in customer mode: {own.kind}, {own.meaning}" if own else ""
     return f"| `{name}` | {effect.kind} | {meaning} |"

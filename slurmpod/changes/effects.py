@@ -24,8 +24,8 @@ from slurmpod.changes.effect import (
     Kind,
 )
 from slurmpod.changes.effects_of_lifecycle import LESS_LIFECYCLE, LIFECYCLE, STAYS
-from slurmpod.changes.effects_of_network import NETWORK, NO_NETWORK
-from slurmpod.changes.effects_of_people import LESS_PEOPLE, PEOPLE
+from slurmpod.changes.effects_of_network import LESS_NETWORK, NETWORK, NO_NETWORK
+from slurmpod.changes.effects_of_people import LESS_PEOPLE, NO_PEOPLE, PEOPLE
 from slurmpod.changes.effects_of_records import (
     LESS_RECORDS,
     OTHER_RECORDS,
@@ -136,6 +136,7 @@ EFFECTS: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
 LESS: Mapping[tuple[type[BaseModel], str], Effect] = MappingProxyType(
     {
         (Group, "count"): NODES_GO,
+        **LESS_NETWORK,
         **LESS_STORAGE,
         **LESS_LIFECYCLE,
         **LESS_PEOPLE,
@@ -145,6 +146,17 @@ LESS: Mapping[tuple[type[BaseModel], str], Effect] = MappingProxyType(
     }
 )
 """The effect where the new value is less than the old one and that makes a difference."""
+
+IN_CUSTOMER_MODE: Mapping[tuple[type[BaseModel], str], Effect] = MappingProxyType(
+    {
+        (Group, "partition"): Effect(
+            Kind.NEW_NODES,
+            "changed in provisioning_parameters.json; a controller that runs keeps the old name "
+            "until HyperPod's agent there has read it again: see `sinfo` afterwards",
+        ),
+    }
+)
+"""The effect where the scripts, and not the request, tell HyperPod about Slurm."""
 
 REMOVED: Mapping[type[BaseModel], Effect] = MappingProxyType(
     {
@@ -156,6 +168,7 @@ REMOVED: Mapping[type[BaseModel], Effect] = MappingProxyType(
             Kind.IN_PLACE, "people keep what they may until you delete the access stack"
         ),
         **NO_NETWORK,
+        **NO_PEOPLE,
         **NO_STORAGE,
         **NO_WATCHING,
     }

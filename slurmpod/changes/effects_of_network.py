@@ -29,14 +29,27 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+BLOCKS_AGAIN = Effect(
+    Kind.REFUSED,
+    "a block cannot be associated anew while it still is: add and remove blocks at the end of the "
+    "list only",
+)
+"""What CloudFormation would try where a block takes the place of another in the list."""
+
 NETWORK: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
     {
         Network: {
             **dict.fromkeys(("zone", "existing", "vpc_cidr", "private_subnet_cidr"), NETWORK_AGAIN),
-            "secondary_cidrs": NETWORK_AGAIN,
+            "secondary_cidrs": Effect(
+                Kind.IN_PLACE, "the VPC gets the block; subnets whose ranges are written stay"
+            ),
             "other_zones": IN_PLACE,
             "nat": Effect(Kind.IN_PLACE, "connections through a NAT gateway that goes are cut"),
-            "closed": NETWORK_AGAIN,
+            "closed": Effect(
+                Kind.IN_PLACE,
+                "interface endpoints are made, then NAT gateways go and with them every way to the "
+                "internet: connections are cut; subnets and what is in them stay",
+            ),
             "interface_endpoints": IN_PLACE,
             "s3_buckets": IN_PLACE,
             "flow_logs": IN_PLACE,
@@ -57,6 +70,19 @@ NETWORK: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
             "has_endpoints": NOTHING,
         },
         ExistingSubnet: {"id": NETWORK_AGAIN, "zone": NETWORK_AGAIN, "cidr": NOTHING},
+    }
+)
+
+LESS_NETWORK: Mapping[tuple[type[BaseModel], str], Effect] = MappingProxyType(
+    {
+        (Network, "secondary_cidrs"): Effect(
+            Kind.IN_PLACE,
+            "the block leaves the VPC; AWS refuses that while something of yours lies in it",
+        ),
+        (Network, "closed"): Effect(
+            Kind.IN_PLACE,
+            "NAT gateways are made, then interface endpoints go; subnets and what is in them stay",
+        ),
     }
 )
 

@@ -92,6 +92,15 @@ PEOPLE: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
     }
 )
 
+NO_PEOPLE: Mapping[type[BaseModel], Effect] = MappingProxyType(
+    {
+        User: Effect(
+            Kind.NEW_NODES,
+            "locked out of nodes that run when their lifecycle scripts run again; files stay",
+        ),
+    }
+)
+
 LESS_PEOPLE: Mapping[tuple[type[BaseModel], str], Effect] = MappingProxyType(
     dict.fromkeys(((Access, key) for key in ("ssh_between_nodes", "ssh_needs_job")), STAYS)
 )

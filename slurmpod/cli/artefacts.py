@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     if not resolved.environment.lifecycle.artefacts:
         say(f"{resolved.name} names no packages (lifecycle.artefacts)")
+        _show([], as_json=options.json)
+        return ExitCode.OK
     try:
         clients = clients_of(resolved.region)
         require_account(AwsAccount(clients), resolved.environment)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from slurmpod.changes.compare import Change
+    from slurmpod.changes.change import Change
     from slurmpod.model.environment import Environment
     from slurmpod.model.yaml_source import YamlSource
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     except AwsUnavailable as error:
         say(str(error))
         return ExitCode.FAILED
-    found = changes(deployed, environment) if deployed is not None else ()
+    found = changes(deployed, sound.resolved) if deployed is not None else ()
     if options.json:
         print_json({"deployed": deployed is not None, "changes": [_data(each) for each in found]})
     elif deployed is None:

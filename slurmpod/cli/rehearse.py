@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:
     """Tell whether faults can be tried on the environment's cluster; say why not."""
     missing_here = ("there have to be nodes (no --cloud-only)",) if options.cloud_only else ()
-    reasons = (*missing_here, *unmet_needs(resolved))
+    reasons = (*missing_here, *unmet_needs(resolved, chosen(options.fault)))
     for reason in reasons:
         say(f"--fault: {reason}")
     return not reasons

@@ -17,7 +17,7 @@ from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from slurmpod.jobs.script import Script
+    from slurmpod.jobs.script import Script, Step
     from slurmpod.resolve.resolved import Resolved, ResolvedGroup
 
 CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
@@ -72,12 +72,14 @@ def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
         return
     most = max(_gpus(group) for group in workers)
     types = ", ".join(sorted({group.instance_type for group in workers}))
-    for name in ("gres", "gpus-per-node"):
-        option = script.option(name)
-        wanted = _wanted_gpus(name, option.value) if option else 0
-        if option and wanted > most:
-            message = f"the job asks for {wanted} GPUs on a node; {types} has {most or 'none'}"
-            yield Finding(option.place, message)
+    all_asking: list[Script | Step] = [script, *script.steps]
+    for asking in all_asking:
+        for name in ("gres", "gpus-per-node"):
+            option = asking.option(name)
+            wanted = _wanted_gpus(name, option.value) if option else 0
+            if option and wanted > most:
+                message = f"{wanted} GPUs are asked for on a node; {types} has {most or 'none'}"
+                yield Finding(option.place, message)
 
 
 @CLUSTER.rule(
@@ -121,7 +123,7 @@ def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
     types = ", ".join(sorted({group.instance_type for group in workers}))
     for assignment in script.assignments:
         if assignment.name == "FI_PROVIDER" and assignment.value == "efa":
-            yield Finding(assignment.word.place, f"{types} has no EFA")
+            yield Finding(assignment.place, f"{types} has no EFA")
 
 
 @CLUSTER.rule(

@@ -25,8 +25,9 @@ for programs.
 
 The script is read as sbatch and bash read it: directives up to the first command, continued
 lines, quotes, here documents. A variable that holds options of srun, such as
-`AUTO_RESUME="--auto-resume=1"`, counts as what it holds. What another file does (a script that srun
-starts, a sourced one) is not looked at, and neither are options on the command line of sbatch.
+`AUTO_RESUME="--auto-resume=1"`, counts as what it holds, and what `--export=ALL,NAME=value` sets
+counts like `export`. What another file does (a script that srun starts, a sourced one) is not
+looked at, and neither are options on the command line of sbatch.
 
 An error ends the command with exit code 3; a warning is shown and passed. The table is made from
 the rules: `make golden` refreshes it.

@@ -80,7 +80,7 @@ def _ports_exist(script: Script) -> Iterator[Finding]:
         most = highest(assignment.value)
         if most is not None and most > HIGHEST_PORT:
             message = f"{assignment.name} can be {most}, and the highest port is {HIGHEST_PORT}"
-            yield Finding(assignment.word.place, message)
+            yield Finding(assignment.place, message)
 
 
 @VARIABLES.rule(
@@ -142,4 +142,4 @@ def _settings(
 ) -> Iterator[Finding]:
     for assignment in script.assignments:
         if assignment.name == name and assignment.value.lower() in values:
-            yield Finding(assignment.word.place, message)
+            yield Finding(assignment.place, message)

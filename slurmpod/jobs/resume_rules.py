@@ -14,7 +14,7 @@ from slurmpod.problems import Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slurmpod.jobs.script import Script
+    from slurmpod.jobs.script import Script, Step
 
 RESUME = Topic("JOB", "Jobs that resume")
 
@@ -29,6 +29,17 @@ TIMINGS = (
 TRAINING = re.compile(
     r"torch_?run|torch\.distributed|deepspeed|accelerate|train(?!ium)|finetune", re.IGNORECASE
 )
+PYTHON = re.compile(
+    r"""
+    ^ \S+\.py (?=\s|$)
+    | (?: ^ | [\s/;&|(] ) (?: python[0-9.]*+\)? | \$\{?(?=\w*python)\w++\}? )
+      (?: \s+-[WX]\s+[^\s-]\S* | \s+-[^\scm-]\S* ){0,9}
+      \s+ (?: -m\s+(?!(?:pip|venv)\b)\S | (?!-)\S+\.py\b | ["']?\$ )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A Python program, by its file or its module: neither a few words with -c, nor an installation."""
+
 CONTAINERS = ("container-image", "container-name")
 WHOLE_NODES = frozenset({"", "topo"})
 RESOURCES = ("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
@@ -59,7 +70,8 @@ def _not_for_sbatch(script: Script) -> Iterator[Finding]:
     "JOB-011",
     "Training on several nodes has --auto-resume",
     why="HyperPod restarts only steps with this option after it has replaced a node; each srun "
-    "needs its own. Without it the whole job ends.",
+    "needs its own. Without it the whole job ends. A Python program on several nodes counts as "
+    "training.",
     fix="write srun --auto-resume=1",
     source=AUTO_RESUME,
     severity=Severity.WARNING,
@@ -68,9 +80,8 @@ def _training_resumes(script: Script) -> Iterator[Finding]:
     if (script.fewest_nodes or 1) < 2:
         return
     for step in script.steps:
-        is_training = any(TRAINING.search(word.raw) for word in step.command)
-        of_one_node = node_count(step.option("nodes")) == 1
-        if is_training and step.is_certain and not of_one_node and not step.option("auto-resume"):
+        is_meant = step.is_certain and _is_training(step) and not _is_on_one_node(step)
+        if is_meant and not step.option("auto-resume"):
             yield Finding(step.place, "this step is not restarted when a node is replaced")
 
 
@@ -120,9 +131,10 @@ def _gres_requeues(script: Script) -> Iterator[Finding]:
     said = [option.name for option in script.options if option.name in ("requeue", "no-requeue")]
     if not script.resuming_steps or said[-1:] == ["requeue"]:
         return
-    for name in RESOURCES:
-        option = script.option(name)
-        if option:
+    asked = [script.option(name) for name in RESOURCES]
+    asked += [step.option(name) for step in script.resuming_steps for name in RESOURCES]
+    for option in asked:
+        if option and option.value != "none":
             yield Finding(option.place, "with GRES the job is requeued, not resumed")
 
 
@@ -173,3 +185,14 @@ def _is_in_no_container(script: Script) -> Iterator[Finding]:
         if option := next(filter(None, options), None):
             message = f"--auto-resume beside --{option.name} may not work"
             yield Finding(option.place, message)
+
+
+def _is_training(step: Step) -> bool:
+    """Tell whether a step looks like training: by a name in it, or as a Python program."""
+    text = " ".join(word.text for word in step.command)
+    return bool(TRAINING.search(text) or PYTHON.search(text))
+
+
+def _is_on_one_node(step: Step) -> bool:
+    """Tell whether a step has one node of several: it asks for one, or for one process."""
+    return 1 in (node_count(step.option("nodes")), node_count(step.option("ntasks")))

@@ -21,15 +21,17 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local"})
 COUNT = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 MOST_DIGITS = 9
+EXPORTED = re.compile(r"""(?:^|,)([A-Za-z_]\w*)=((?:[^,'"]++|'[^']*+'|"[^"]*+")*+)""")
+"""A variable in the value of --export, whose commas may stand in quotes (sbatch(1), --export)."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A variable that the script sets, and the word that does it."""
+    """A variable that the script sets, also with --export, and where it does."""
 
     name: str
     value: str
-    word: Word
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,9 @@ def read_script(file: str, text: str) -> Script:
     for assignment in assignments:
         values.setdefault(assignment.name, []).append(assignment.value)
     steps = tuple(_steps(all_commands, values))
-    return Script(file, text, options, late, all_commands, assignments, steps)
+    exports = (_last(each, "export") for each in (options, *(step.options for step in steps)))
+    exported = tuple(each for export in exports if export for each in _exported(export))
+    return Script(file, text, options, late, all_commands, assignments + exported, steps)
 
 
 def node_count(option: Option | None) -> int | None:
@@ -159,9 +163,15 @@ def _assignments(command: Command) -> Iterator[Assignment]:
         if match and may_go_on:
             is_list = word.raw.startswith("(", match.end())
             value = word.raw[match.end() :] if is_list else word.text.partition("=")[2]
-            yield Assignment(match[1], value, word)
+            yield Assignment(match[1], value, word.place)
         elif word.text not in DECLARING and not (word.text.startswith("-") and may_go_on):
             may_go_on = word.text == "env"
+
+
+def _exported(export: Option) -> Iterator[Assignment]:
+    """Yield what `--export=ALL,A=1` sets: the variables of a job, or of a step."""
+    for match in EXPORTED.finditer(export.value):
+        yield Assignment(match[1], re.sub("['\"]", "", match[2]), export.place)
 
 
 def _steps(all_commands: tuple[Command, ...], values: Mapping[str, list[str]]) -> Iterator[Step]:

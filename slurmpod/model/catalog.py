@@ -7,6 +7,7 @@ CreateCluster accepts; accelerator memory of trn2 is corrected to 96 GiB per chi
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,7 +39,16 @@ HYPERPOD_REGIONS = frozenset(
         "us-west-2",
     }
 )
-"""Regions with SageMaker HyperPod, from its developer guide, as of September 2026."""
+"""Regions with SageMaker HyperPod, from its developer guide."""
+
+REGIONS_AS_OF = "September 2026"
+"""When `HYPERPOD_REGIONS` was true."""
+
+REGION_NAME = re.compile(
+    r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-(central|(north|south)?(east|west)|north|south)-[0-9]+"
+)
+"""Names of Regions in the partitions aws, aws-cn and aws-us-gov, also of such as AWS adds: part of
+the world, direction, number (the AWS SDKs' endpoint data, `regionRegex`)."""
 
 
 @dataclass(frozen=True)

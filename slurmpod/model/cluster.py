@@ -13,7 +13,8 @@ NAME_PATTERN = r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$"
 """Names of instance groups, as CreateCluster accepts them (at most 63 characters)."""
 
 InstanceTypeName = Annotated[
-    str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$", examples=["ml.m5.xlarge"])
+    str,
+    Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$", examples=["ml.m5.xlarge", "ml.p5.48xlarge"]),
 ]
 """An instance type with its `ml.` prefix."""
 

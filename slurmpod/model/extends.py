@@ -131,6 +131,8 @@ def _merged(chain: Sequence[YamlSource]) -> YamlSource:
         bases.append(result)
         own = {key: value for key, value in source.data.items() if key != EXTENDS}
         result = merged(result, replace(source, data=own))
+        if (EXTENDS,) in source.doubtful:
+            result.doubtful.add(())
     _refuse_same_cluster(chain[0], result, bases)
     return result
 

@@ -21,8 +21,6 @@ from slurmpod.problems import Problem, Where, in_file_order
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pydantic_core import ErrorDetails
-
     from slurmpod.model.salvage import Salvaged
 
 
@@ -61,32 +59,26 @@ def load_text(file: str, text: str) -> Loaded:
     try:
         environment = Environment.model_validate_json(to_json(source.data))
     except ValidationError as error:
-        return _with_mistakes(error, source)
-    if source.problems:
-        return Loaded(source, None, in_file_order(source.problems))
-    return Loaded(source, environment, ())
+        return _with_mistakes(source, error)
+    return _with_mistakes(source) if source.problems else Loaded(source, environment, ())
 
 
-def _with_mistakes(error: ValidationError, source: YamlSource) -> Loaded:
+def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> Loaded:
     from slurmpod.model.salvage import salvage  # only needed on mistakes
 
-    problems = [*source.problems, *_in_words(error, source)]
-    return Loaded(source, None, in_file_order(problems), salvage(source.data, error))
+    problems = [*source.problems, *(_in_words(error, source) if error else ())]
+    return Loaded(source, None, in_file_order(problems), salvage(source, error))
 
 
 def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
     """Say the findings of pydantic, but for what follows from other problems."""
     from slurmpod.model.phrases import phrase  # only needed on mistakes: a tenth of the start-up
+    from slurmpod.model.salvage import is_mere_consequence
 
     said = {_line(problem) for problem in source.problems}
     details = error.errors(include_url=False)
-    found = [phrase(detail, source) for detail in details if not _is_mere_consequence(detail)]
+    found = [phrase(detail, source) for detail in details if not is_mere_consequence(detail)]
     return [problem for problem in found if _line(problem) not in said]
-
-
-def _is_mere_consequence(detail: ErrorDetails) -> bool:
-    """Tell whether a list is too short only because pydantic counts no entries with mistakes."""
-    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
 def _line(problem: Problem) -> tuple[str, int]:

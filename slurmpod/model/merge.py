@@ -9,6 +9,7 @@ The rules, which docs/extends.md shows with examples:
 - Lists of mappings with a `name` are merged by name: an entry with the name of an entry of the base
   is merged into it, others are appended. `[]` replaces such a list like any other value. Where
   entries are for different processors, as packages are, they have the `architecture` in common too.
+  What is accepted has no name (`suppress`): it goes by its `rule`.
 - `remove: true` in such an entry, beside its name and nothing else, takes the base's entry away.
 
 What comes from the base keeps its order; what is new follows in the order of the file. No entry is
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
     from slurmpod.problems import YamlPath
 
-NAME = "name"
+NAMES = ("name", "rule")
+"""What an entry of a list is known by: the accepted warnings, which have no name, by their rule."""
+
 REMOVE = "remove"
 ARCHITECTURE = "architecture"
 
@@ -70,7 +73,7 @@ class _Part:
 
     def name(self) -> str:
         """Return the name of an entry of a list; empty where it has none to be found by."""
-        name = self.data.get(NAME) if isinstance(self.data, dict) else None
+        name = self.data.get(_name_key(self.data)) if isinstance(self.data, dict) else None
         return name if isinstance(name, str) else ""
 
     def architecture(self) -> Any:
@@ -98,6 +101,8 @@ class _Merge:
         self._result.values[path] = part.source.values[part.path]
         if part.path in part.source.keys:
             self._result.keys[path] = part.source.keys[part.path]
+        if part.path in part.source.doubtful:
+            self._result.doubtful.add(path)
 
     def _mapping(self, path: YamlPath, part: _Part, base: _Part | None) -> dict[str, Any]:
         own, inherited = part.inside(), base.inside() if base else {}
@@ -149,8 +154,12 @@ def _go_by_name(base: Any, own: list[Any]) -> bool:
     if not (isinstance(base, list) and own):
         return False
     return all(isinstance(entry, dict) for entry in (*base, *own)) and any(
-        NAME in entry for entry in base
+        not entry.keys().isdisjoint(NAMES) for entry in base
     )
+
+
+def _name_key(entry: dict[str, Any]) -> str:
+    return next((name for name in NAMES if name in entry), NAMES[0])
 
 
 def _indexes_by_name(entries: list[_Part]) -> dict[str, list[int]]:
@@ -168,11 +177,12 @@ def _is_removal(key: YamlPath) -> bool:
 
 def _mistake_in_removal(entry: _Part, untouched: dict[str, list[int]]) -> tuple[str, str] | None:
     """Return why `entry` removes nothing and what to do; None where it does."""
-    fix = "write only `name` and `remove: true`, with a name of the base's list"
+    key = _name_key(entry.data)
+    fix = f"write only `{key}` and `remove: true`, with a {key} of the base's list"
     if entry.data[REMOVE] is not True:
         return "'remove' can only be true", fix
-    if not entry.name() or len(entry.data) > len((NAME, REMOVE)):
-        return "an entry that removes one of the base has its name and no other keys", fix
+    if not entry.name() or len(entry.data) > len((key, REMOVE)):
+        return f"an entry that removes one of the base has its {key} and no other keys", fix
     if untouched.get(entry.name()):
         return None
     near = did_you_mean(entry.name(), (name for name, indexes in untouched.items() if indexes))

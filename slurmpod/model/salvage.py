@@ -1,12 +1,14 @@
 """What is sound of an environment with mistakes of form, so that rules can look at it already.
 
-A mistake is left out as if it had not been written. That may itself look like a mistake to a rule
-(a misspelt `partition` is a missing one), so the mappings that lost something are told.
+What stood there if there were no mistake, nobody knows. So the file is mended in several ways:
+what is wrong is left out, or this or that stands in for it. A rule's finding is none of a stand-in
+if it is there in whatever way the file is mended, and at a place that holds what the user wrote.
 """
 
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
@@ -15,66 +17,124 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from slurmpod.model.descriptions import KEY, field_at
+from slurmpod.model.descriptions import KEY, section_at
 from slurmpod.model.environment import Environment
+from slurmpod.model.stand_ins import LEFT_OUT, ROLES, WAYS, stand_in, with_every_key
+from slurmpod.model.suggestion import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from slurmpod.problems import YamlPath
+    from pydantic_core import ErrorDetails
 
-NEUTRAL_KEYS_AT_THE_TOP = ("name", "account")
-NEUTRAL_KEYS_OF_GROUPS = ("instance_type",)
-"""Needed keys whose example, put in their place, cannot make anything elsewhere look wrong.
+    from slurmpod.model.yaml_source import YamlSource
+    from slurmpod.problems import Problem, YamlPath
 
-Not so a Region, which zones are compared with, or a group's name, which may stand only once.
-"""
+ROUNDS = 8
+"""What is put into a place can lack something itself; sections lie less deep inside each other."""
+
+QUOTED = re.compile("'([^']+)'")
+"""A text of the user's in a message."""
 
 
 @dataclass(frozen=True)
 class Salvaged:
-    """The environment that is left, and the paths of the mappings that something is missing in."""
+    """A file with mistakes at some places, and what it could have been without them."""
 
-    environment: Environment
-    incomplete: frozenset[YamlPath]
+    source: YamlSource
+    mistakes: frozenset[YamlPath]
+
+    def environments(self, hint: str = "") -> Iterator[Environment]:
+        """Mend the file in one way after the other, as `stand_in` knows them.
+
+        With a `hint`, only as far as that makes a difference.
+        """
+        for way in range(1, 1 + ROLES) if hint else range(1 + WAYS):
+            mended = _mended(self.source, way, hint)
+            if mended and not (hint and mended == _mended(self.source, way, "")):
+                yield mended
+
+    def hints(self, problem: Problem) -> Iterator[str]:
+        """Return the texts that a problem is about: one of them may be what is lost elsewhere."""
+        yield from QUOTED.findall(problem.message)
+        position = (problem.where.file, problem.where.line, problem.where.column)
+        for path, value in _texts(self.source.data):
+            if self.source.values[path] == position:
+                yield value
 
     def may_speak_of(self, path: YamlPath) -> bool:
-        """Tell whether a rule's finding at `path` cannot come from what was left out."""
-        return path not in self.incomplete and path[:-1] not in self.incomplete
+        """Tell whether a finding at `path` is about what the user wrote.
+
+        What holds a mistake may lack something, and is not judged.
+        """
+        around = {path[:length] for length in range(len(path) + 1)}
+        lacking = {mistake[:-1] for mistake in self.mistakes}
+        return not around & self.mistakes and path not in lacking
 
 
-def salvage(data: Any, error: ValidationError) -> Salvaged | None:
-    """Return what stands without the mistakes in `error`; None where something needed is wrong."""
-    rest = copy.deepcopy(data)
-    mistakes = list(_mistakes(error))
-    try:
-        for path, kind in mistakes:
-            if kind != "missing":
-                del reduce(getitem, path[:-1], rest)[path[-1]]
-        _fill_in(rest)
-        environment = Environment.model_validate_json(to_json(rest))
-    except (KeyError, IndexError, TypeError, ValidationError):  # too much of it is wrong
-        return None
-    return Salvaged(environment, frozenset(path[:-1] for path, _ in mistakes))
+def salvage(source: YamlSource, error: ValidationError | None) -> Salvaged | None:
+    """Return what stands without the mistakes in `error` and without what is doubtful as YAML.
+
+    None where it cannot be mended.
+    """
+    mistakes = frozenset(path for path, _ in _mistakes(error)) if error else frozenset()
+    salvaged = Salvaged(source, mistakes | source.doubtful)
+    return salvaged if () not in salvaged.mistakes and any(salvaged.environments()) else None
 
 
-def _fill_in(rest: Any) -> None:
-    """Put examples where something needed is missing; raises KeyError where none would do."""
-    try:
-        Environment.model_validate_json(to_json(rest))
-    except ValidationError as error:
-        for path, _ in _mistakes(error):
-            field = field_at(path)
-            if not field or not field.examples or not _is_neutral(path):
-                raise KeyError(path) from error
-            reduce(getitem, path[:-1], rest)[path[-1]] = field.examples[0]
+def is_mere_consequence(detail: ErrorDetails) -> bool:
+    """Tell whether a list is too short only because pydantic counts no entries with mistakes."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
-def _is_neutral(path: YamlPath) -> bool:
-    is_at_the_top = len(path) == 1
-    return path[-1] in (NEUTRAL_KEYS_AT_THE_TOP if is_at_the_top else NEUTRAL_KEYS_OF_GROUPS)
+def _mended(source: YamlSource, way: int, hint: str) -> Environment | None:
+    rest = copy.deepcopy(source.data)
+    for path in sorted(source.doubtful, key=len, reverse=True):  # what holds others comes later
+        _replace(rest, path, way, hint)
+    tried = set(source.doubtful)
+    for _ in range(ROUNDS):
+        try:
+            return Environment.model_validate_json(to_json(rest))
+        except ValidationError as error:
+            mistakes = list(_mistakes(error))
+        unknown = [path for path, kind in mistakes if kind == "extra_forbidden"]
+        for path in unknown:
+            _respell(rest, path, way, hint)
+        for path, _ in () if unknown else mistakes:
+            _replace(rest, path, 0 if path in tried else way, hint)
+            tried.add(path)
+    return None
+
+
+def _respell(rest: Any, path: YamlPath, way: int, hint: str) -> None:
+    """Leave an unknown key out, or take it for the one that it looks like, or for any other."""
+    section, around = section_at(path[:-1]), reduce(getitem, path[:-1], rest)
+    value = around.pop(path[-1])
+    near = nearest(str(path[-1]), section.model_fields) if section else None
+    if not near or way > ROLES:
+        around.update(with_every_key(path[:-1], around, way, hint))
+    elif way and near not in around:
+        around[near] = value
+
+
+def _replace(rest: Any, path: YamlPath, way: int, hint: str) -> None:
+    """Put what stands in for a mistake into its place."""
+    around, value = reduce(getitem, path[:-1], rest), stand_in(path, way, hint)
+    if value is not LEFT_OUT:
+        around[path[-1]] = value
+    elif isinstance(around, dict):
+        around.pop(path[-1], None)
+
+
+def _texts(value: Any, path: YamlPath = ()) -> Iterator[tuple[YamlPath, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*path, key))
 
 
 def _mistakes(error: ValidationError) -> Iterable[tuple[YamlPath, str]]:
-    for detail in error.errors(include_url=False, include_context=False, include_input=False):
-        yield tuple(part for part in detail["loc"] if part != KEY), detail["type"]
+    for detail in error.errors(include_url=False):
+        if not is_mere_consequence(detail):
+            yield tuple(part for part in detail["loc"] if part != KEY), detail["type"]

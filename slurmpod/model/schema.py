@@ -12,7 +12,7 @@ from typing import Any
 from slurmpod.model.descriptions import all_sections, descriptions
 from slurmpod.model.environment import Environment
 from slurmpod.model.extends import EXTENDS
-from slurmpod.model.merge import NAME, REMOVE
+from slurmpod.model.merge import NAMES, REMOVE
 
 TOP = Environment.__name__
 DEFINITIONS = "#/$defs/"
@@ -29,7 +29,7 @@ EXTENDS_FIELD = {
 }
 REMOVE_FIELD = {
     "const": True,
-    "description": "Leave out the entry of this name that the extended file has.",
+    "description": "Leave out this entry, which the extended file has.",
 }
 
 
@@ -38,7 +38,7 @@ def environment_schema() -> dict[str, Any]:
     sections = _described_sections()
     parts = {name + PART: _part(section) for name, section in sections.items()}
     for part in parts.values():
-        if NAME in part.get("properties", {}):
+        if not part.get("properties", {}).keys().isdisjoint(NAMES):
             part["properties"][REMOVE] = REMOVE_FIELD
     del parts[TOP + PART]["properties"][REMOVE]
     for definition in (sections[TOP], parts[TOP + PART]):
@@ -46,7 +46,7 @@ def environment_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "description": sections[TOP]["description"],
-        "if": {"required": [NAME], "not": {"required": [EXTENDS]}},
+        "if": {"required": ["name"], "not": {"required": [EXTENDS]}},
         "then": {"$ref": DEFINITIONS + TOP},
         "else": {"$ref": DEFINITIONS + TOP + PART},
         "$defs": {**sections, **parts},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,8 +11,20 @@ if TYPE_CHECKING:
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'worker'?`, or nothing where no choice is near; case does not count."""
+    near = nearest(word, choices)
+    return f"did you mean '{near}'?" if near else ""
+
+
+def nearest(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that is nearest to a word, or None where none is near."""
+    return _nearest(word, tuple(choices))
+
+
+@lru_cache(maxsize=256)
+def _nearest(word: str, choices: tuple[str, ...]) -> str | None:
+    """Return the nearest one, and keep it: a file with mistakes is judged several times."""
     import difflib  # only needed on mistakes
 
     by_lower_case = {choice.lower(): choice for choice in choices}
     near = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
-    return f"did you mean '{by_lower_case[near[0]]}'?" if near else ""
+    return by_lower_case[near[0]] if near else None

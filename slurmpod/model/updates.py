@@ -45,7 +45,10 @@ class ScheduledUpdate(Section):
 
 
 class AutoPatch(Section):
-    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates."""
+    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates.
+
+    NextPatchDate is no key here: for CloudFormation it is read-only (resource schema).
+    """
 
     strategy: Literal["WhenIdle", "WhenAllIdle"]
     """Patch each node as soon as it is idle, or all of the group when all of it is."""

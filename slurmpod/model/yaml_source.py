@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from slurmpod.model.private_keys import shown_path
+from slurmpod.model.yaml_syntax import refuse_character, refuse_syntax
 from slurmpod.problems import Problem, Severity, Where, YamlPath
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class YamlSource:
     """One YAML file: its plain data, and where each part of the data stands.
 
     A file that extends another has parts of both (see `merge`), so each position names its file.
-    `blanks` are the values that are left out, as in `tags:`; a written null is none.
+    `blanks` are the values that are left out, as in `tags:`; a written null is none. `doubtful` are
+    the values that may not be what was meant: those of keys that stand twice, or with a tag.
     """
 
     file: str
@@ -55,6 +57,7 @@ class YamlSource:
     values: dict[YamlPath, Position] = field(default_factory=dict)
     keys: dict[YamlPath, Position] = field(default_factory=dict)
     blanks: set[YamlPath] = field(default_factory=set)
+    doubtful: set[YamlPath] = field(default_factory=set)
 
     def where(self, path: YamlPath, *, key: bool = False) -> Where:
         """Return the place of a value (or of its key), or of the nearest thing around it.
@@ -82,9 +85,9 @@ def read_yaml(file: str, text: str) -> YamlSource:
         top = yaml.compose(text, Loader=_loader())
         source.data = _Reader(source).value(top, ()) if top else None
     except yaml.MarkedYAMLError as error:
-        _refuse_syntax(source, text, error)
+        refuse_syntax(source, text, error)
     except (yaml.reader.ReaderError, UnicodeEncodeError):
-        _refuse_character(source, text)
+        refuse_character(source, text)
     except _Unfolds as unfolds:
         source.refuse(
             Where(file, *_position(unfolds.node)),
@@ -110,12 +113,15 @@ class _Reader:
     def __init__(self, source: YamlSource) -> None:
         self._source = source
         self._count = 0
+        self._tagged = {(found.where.line, found.where.column) for found in source.problems}
 
     def value(self, node: yaml.Node, path: YamlPath) -> Any:
         self._count += 1
         if self._count > VALUE_LIMIT or len(path) > DEPTH_LIMIT:
             raise _Unfolds(node)
         self._source.values[path] = self._source.file, *_position(node)
+        if _position(node) in self._tagged:
+            self._source.doubtful.add(path)
         if isinstance(node, yaml.MappingNode):
             return dict(self._entries(node, path))
         if isinstance(node, yaml.SequenceNode):
@@ -133,12 +139,14 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode):
                 where = Where(*position, shown_path(path))
                 self._source.refuse(where, "a key must be plain text", "write it as one word")
+                self._source.doubtful.add(path)
                 continue
             key = key_node.value
             if key in seen:
                 where = Where(*position, shown_path((*path, key)))
                 message = f"the key '{shown_path((key,))}' stands twice, first in line {seen[key]}"
                 self._source.refuse(where, message, "keep one of the two")
+                self._source.doubtful.add((*path, key))
                 continue
             seen[key] = position[1]
             self._source.keys[(*path, key)] = position
@@ -195,54 +203,3 @@ def _plain_scalar(text: str) -> Any:
 def _position(node: yaml.Node | yaml.Event) -> tuple[int, int]:
     mark = node.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
-
-
-def _refuse_syntax(source: YamlSource, text: str, error: yaml.MarkedYAMLError) -> None:
-    mark = error.problem_mark or error.context_mark
-    where = Where(source.file, mark.line + 1, mark.column + 1) if mark else Where(source.file)
-    if _character_at(text, where) == "\t":
-        source.refuse(where, "a tab stands where YAML wants spaces", "indent with spaces")
-    elif error.problem and "another document" in error.problem:
-        source.refuse(
-            where,
-            "a second document begins here",
-            "keep one environment in a file; remove the line with ---",
-        )
-    else:
-        what = ", ".join(part for part in (error.context, error.problem) if part)
-        source.refuse(
-            where,
-            f"this is not valid YAML: {what}",
-            "check the indentation, quotes, brackets and colons at this place",
-        )
-
-
-def _character_at(text: str, where: Where) -> str:
-    lines = text.splitlines()
-    line = lines[where.line - 1] if where.line <= len(lines) else ""
-    return line[where.column - 1 : where.column]
-
-
-def _refuse_character(source: YamlSource, text: str) -> None:
-    """Point at the first character that YAML does not allow."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        column = next((i for i, character in enumerate(line, start=1) if _is_refused(character)), 0)
-        if column:
-            source.refuse(
-                Where(source.file, number, column),
-                f"the character U+{ord(line[column - 1]):04X} is not allowed in YAML",
-                "remove it",
-            )
-            return
-    source.refuse(Where(source.file), "the file holds a character that YAML refuses", "remove it")
-
-
-def _is_refused(character: str) -> bool:
-    """Tell what lies outside the printable characters of YAML 1.1 (section 4.1.1)."""
-    code = ord(character)
-    return (
-        (code < 0x20 and character not in "\t\n\r")
-        or (0x7F <= code < 0xA0 and code != 0x85)
-        or 0xD800 <= code < 0xE000
-        or code in (0xFFFE, 0xFFFF)
-    )

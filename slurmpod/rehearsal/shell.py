@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 COMMAND_TIMEOUT_SECONDS = 120
 
+_KILLED_AFTER_SECONDS = 5
+_NODE_STANDS_STILL_SECONDS = 30
+"""What the node gets beyond a command's time, in which it ends the command."""
+
+_OUT_OF_TIME = (124, 137)
+"""How `timeout` ends when the command had to be ended, or killed."""
+
 
 class CommandFailed(Exception):
     """A command on a node ended with an error; the text holds what it printed."""
@@ -28,24 +35,32 @@ class Shell:
     user: str = "ubuntu"
 
     def run(self, command: Sequence[str], *, stdin: str = "") -> str:
-        """Run a command and return what it prints; raises CommandFailed."""
+        """Run a command and return what it prints; raises CommandFailed.
+
+        One that takes too long is ended on the node, with what it has started.
+        """
+        limited = ("timeout", f"--kill-after={_KILLED_AFTER_SECONDS}", str(COMMAND_TIMEOUT_SECONDS))
         try:
             result = subprocess.run(
-                enter_command(self.folder, self.hostname, command, user=self.user),
+                enter_command(self.folder, self.hostname, [*limited, *command], user=self.user),
                 input=stdin,
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=COMMAND_TIMEOUT_SECONDS,
+                timeout=COMMAND_TIMEOUT_SECONDS + _NODE_STANDS_STILL_SECONDS,
             )
         except subprocess.TimeoutExpired:
-            raise CommandFailed(
-                f"{' '.join(command)} on {self.hostname} did not end"
-                f" within {COMMAND_TIMEOUT_SECONDS} s"
-            ) from None
+            raise self._out_of_time(command) from None
+        if result.returncode in _OUT_OF_TIME:
+            raise self._out_of_time(command)
         if result.returncode:
             raise CommandFailed(
                 f"{' '.join(command)} on {self.hostname} ended with {result.returncode}:\n"
                 f"{result.stdout}{result.stderr}"
             )
         return result.stdout.rstrip()
+
+    def _out_of_time(self, command: Sequence[str]) -> CommandFailed:
+        return CommandFailed(
+            f"{' '.join(command)} on {self.hostname} did not end within {COMMAND_TIMEOUT_SECONDS} s"
+        )

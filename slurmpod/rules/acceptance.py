@@ -9,7 +9,7 @@ from slurmpod.problems import Problem, Severity
 from slurmpod.rules.areas import all_rules, rule_by_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Set
+    from collections.abc import Iterable, Iterator, Mapping, Set
 
     from slurmpod.model.environment import Suppression
     from slurmpod.model.yaml_source import YamlSource
@@ -21,21 +21,22 @@ ACCEPTS_NOTHING = "RUL-003"
 
 
 def without_accepted(
-    problems: Iterable[Problem], suppressions: Sequence[Suppression], source: YamlSource
+    problems: Iterable[Problem], suppressions: Mapping[int, Suppression], source: YamlSource
 ) -> Iterator[Problem]:
     """Leave out the warnings that are accepted, and report what accepts nothing.
 
-    Errors stay: what AWS refuses is refused whatever the reason.
+    `suppressions` go by their index in the file. Errors stay: what AWS refuses is refused whatever
+    the reason.
     """
-    accepted = {suppression.rule for suppression in suppressions}
-    found = set()
+    accepted = {suppression.rule for suppression in suppressions.values()}
+    problems = list(problems)
+    found = {problem.rule for problem in problems}
+    for index, suppression in suppressions.items():
+        where = source.where(("suppress", index, "rule"))
+        problems += _judge(suppression, where, found, source.file)
     for problem in problems:
-        found.add(problem.rule)
         if problem.rule not in accepted or problem.severity is Severity.ERROR:
             yield problem
-    for index, suppression in enumerate(suppressions):
-        where = source.where(("suppress", index, "rule"))
-        yield from _judge(suppression, where, found, source.file)
 
 
 def _judge(suppression: Suppression, where: Where, found: Set[str], file: str) -> Iterator[Problem]:

@@ -12,10 +12,11 @@ from slurmpod.rules.acceptance import ACCEPTS_NOTHING, without_accepted
 from slurmpod.rules.areas import all_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from slurmpod.model.environment import Environment
     from slurmpod.model.loader import Loaded
+    from slurmpod.model.salvage import Salvaged
     from slurmpod.model.yaml_source import YamlSource
     from slurmpod.problems import YamlPath
     from slurmpod.resolve import Resolved
@@ -36,9 +37,7 @@ def judge(loaded: Loaded) -> Judged:
         found, resolved = _judge(loaded.environment, loaded.source, lambda _: True)
         return Judged(in_file_order(found), resolved)
     if loaded.salvaged:
-        may_speak_of = loaded.salvaged.may_speak_of
-        found, _ = _judge(loaded.salvaged.environment, loaded.source, may_speak_of)
-        found = [problem for problem in found if problem.rule != ACCEPTS_NOTHING]
+        found = _certain(loaded.salvaged)
         return Judged(in_file_order([*loaded.problems, *found]), None)
     return Judged(loaded.problems, None)
 
@@ -69,6 +68,27 @@ def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
+def _certain(salvaged: Salvaged) -> list[Problem]:
+    """Find what is wrong with a file in whatever way its mistakes of form are mended."""
+    ways = salvaged.environments()
+    found, _ = _judge(next(ways), salvaged.source, salvaged.may_speak_of)
+    certain = [problem for problem in found if problem.rule != ACCEPTS_NOTHING]
+    certain = _again(certain, salvaged, ways)
+    for hint in sorted({hint for problem in certain for hint in salvaged.hints(problem)}):
+        certain = _again(certain, salvaged, salvaged.environments(hint))
+    return certain
+
+
+def _again(
+    problems: list[Problem], salvaged: Salvaged, environments: Iterator[Environment]
+) -> list[Problem]:
+    """Return those of `problems` that each of the environments has."""
+    while problems and (environment := next(environments, None)):
+        found, _ = _judge(environment, salvaged.source, salvaged.may_speak_of)
+        problems = [problem for problem in problems if problem in found]
+    return problems
+
+
 def _judge(
     environment: Environment, source: YamlSource, may_speak_of: Callable[[YamlPath], bool]
 ) -> tuple[list[Problem], Resolved | None]:
@@ -81,7 +101,12 @@ def _judge(
     problems = list(unreadable)
     for rule in all_rules():
         problems += _apply(rule, environment, resolved, source, may_speak_of)
-    return list(without_accepted(problems, environment.suppress, source)), resolved
+    accepted = {
+        index: suppression
+        for index, suppression in enumerate(environment.suppress)
+        if may_speak_of(("suppress", index))
+    }
+    return list(without_accepted(problems, accepted, source)), resolved
 
 
 def _apply(

@@ -18,7 +18,7 @@ from slurmpod.rules.groups import (
     known_types,
     named_types,
 )
-from slurmpod.rules.instance_names import is_plausible
+from slurmpod.rules.instance_names import is_plausible, likely_meant
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ CLUSTER = Area("CLU", "Instance groups")
 SLURM_GUIDE = f"{GUIDE}sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
 GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 
+ACCEPT_IT = (
+    "correct it; or accept the warning with 'suppress', and see to it that the private subnet has "
+    "an address for each network card"
+)
 SMALLEST_VOLUME_GIB = 20
 
 
@@ -221,8 +225,8 @@ def _volume(environment: Environment, _: Resolved) -> Iterator[Finding]:
     "HyperPod is known to offer the instance type",
     why="The list of this version of slurmpod does not have the type. Where HyperPod offers it by "
     "now, all works, but nothing is checked that follows from its accelerators, its network cards "
-    "or its threads, and one address per node is counted.",
-    fix="correct it, or accept the warning: suppress, with the place where AWS lists the type",
+    "or its threads. One address per node is counted; types with many cards take more (P5: 32).",
+    fix=ACCEPT_IT,
     source=CATALOG,
     severity=Severity.WARNING,
 )
@@ -230,7 +234,10 @@ def _instance_type_is_known(environment: Environment, _: Resolved) -> Iterator[F
     for index, group in enumerate(environment.cluster.groups):
         for name, place in named_types(group):
             if name not in instance_types() and is_plausible(name):
-                guess = did_you_mean(name, instance_types())
-                message = f"this version of slurmpod does not know '{name}'"
-                fix = "correct it, or accept the warning with a reason: suppress"
-                yield Finding(at(index, *place), message, f"{guess} {fix}".strip())
+                message = (
+                    f"this version of slurmpod does not know '{name}': its threads, EFA and "
+                    "accelerators are not checked, and its nodes are counted with one address each"
+                )
+                yield Finding(
+                    at(index, *place), message, f"{likely_meant(name)} {ACCEPT_IT}".strip()
+                )

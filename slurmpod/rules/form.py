@@ -58,8 +58,9 @@ FORM.reported_elsewhere(
 FORM.reported_elsewhere(
     "ENV-007",
     "Only what the base has is removed",
-    why="An entry with `remove: true` takes the entry of that name out of a list of the base. If "
-    "there is none, a name is mistyped or the base has changed: something else is still there.",
+    why="An entry with `remove: true` takes the entry of that name, or with that `rule`, out of a "
+    "list of the base. If there is none, something is mistyped or the base has changed: something "
+    "else is still there.",
     fix="write the name of an entry of the base, or remove this one",
     source="slurmpod/model/merge.py",
 )

@@ -89,21 +89,21 @@ def _longer(arn: str | None) -> str | None:
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/"
     "cloudformation-limits.html",
 )
-def _template(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    size = template_characters(environment, resolved)
+def _template(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    size = template_characters(resolved)
     if size > TEMPLATE_BODY_LIMIT:
         message = f"the template of the cluster would have about {size} characters"
         yield Finding(GROUPS, message, at_key=True)
 
 
-def template_characters(environment: Environment, resolved: Resolved) -> int:
+def template_characters(resolved: Resolved) -> int:
     """Return about how long the cluster's template becomes; not less than it does.
 
     References to other stacks are longer than their neutral stand-ins, and the request lies some
     levels deep.
     """
     request = to_json(cluster_request(resolved, neutral_references(resolved)), indent=1)
-    parts = record(environment).values()
+    parts = record(resolved).values()
     written = "".join(parts)
     quotes_escaped = len(written) + written.count('"') + written.count("\\")
     return (

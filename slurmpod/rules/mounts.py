@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from slurmpod.problems import Severity
 from slurmpod.rules.file_systems import all_mounts
+from slurmpod.rules.own_scripts import FOLDER
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.script_text import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +25,8 @@ LIFECYCLE = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/"
     "sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
 )
+
+FILE_SYSTEM_ID = re.compile(r"(?<![\w-])fs-[0-9a-f]{8,17}(?![\w-])")
 
 
 @MOUNTS.rule(
@@ -66,3 +72,22 @@ def _somebody_mounts_buckets(environment: Environment, resolved: Resolved) -> It
     if resolved.lifecycle.mode == "managed" and environment.storage.s3_mounts:
         message = "nobody mounts buckets on nodes in managed mode"
         yield Finding(("storage", "s3_mounts"), message, at_key=True)
+
+
+@MOUNTS.rule(
+    "MNT-004",
+    "Scripts of your own name no file system that the environment does not know",
+    why="Nothing here has judged whether nodes reach it: its VPC, its zone and its security groups "
+    "are its own. An id that is left from another cluster fails every node.",
+    fix="name it in storage as an existing one, or accept the warning where it is known to work",
+    source=LIFECYCLE,
+    severity=Severity.WARNING,
+)
+def _file_systems_are_known(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    existing = [each.settings.existing for each in (*resolved.lustre, resolved.openzfs) if each]
+    known = {each.id for each in existing if each}
+    for line in lines_of(own) if own else ():
+        for name in dict.fromkeys(FILE_SYSTEM_ID.findall(line.text)):
+            if name not in known:
+                yield Finding(FOLDER, f"{line} names {name}, no file system of the environment")

@@ -6,7 +6,7 @@ the same as the environment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
@@ -18,6 +18,13 @@ from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.lifecycle import SCRIPTS
 from slurmpod.rules.multi_head import GUIDE_TO_IT
 from slurmpod.rules.own_scripts import FOLDER
+from slurmpod.rules.parameters_file import (
+    FILE_NAME,
+    content_of_parameters,
+    mistakes_of_form,
+    parameters,
+    partitions_of,
+)
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
@@ -25,13 +32,13 @@ if TYPE_CHECKING:
 
     from slurmpod.model.environment import Environment
     from slurmpod.resolve import Resolved
+    from slurmpod.rules.parameters_file import Document
 
 PROVISIONING_FILE = Area("PPF", "A provisioning_parameters.json of your own")
 
-FILE_NAME = "provisioning_parameters.json"
 MIGRATION = f"{GUIDE}sagemaker-hyperpod-slurm-api-config-migration.html"
 
-Document = dict[str, Any]
+LUSTRE_KEYS = ("fsx_dns_name", "fsx_mountname")
 
 
 @PROVISIONING_FILE.rule(
@@ -43,7 +50,7 @@ Document = dict[str, Any]
     source=SCRIPTS,
 )
 def _has_the_form(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    content = _content(resolved)
+    content = content_of_parameters(resolved)
     if content is None:
         return
     try:
@@ -51,7 +58,7 @@ def _has_the_form(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     except ValueError as error:
         yield _finding(f"is not JSON: {error}")
         return
-    for mistake in _mistakes_of_form(document):
+    for mistake in mistakes_of_form(document):
         yield _finding(mistake)
 
 
@@ -63,7 +70,7 @@ def _has_the_form(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=SCRIPTS,
 )
 def _groups_are_right(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document = _document(resolved)
+    document = parameters(resolved)
     if document is None:
         return
     roles = {group.name: group.role for group in resolved.groups}
@@ -87,10 +94,10 @@ def _groups_are_right(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=SCRIPTS,
 )
 def _partitions_are_the_same(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document = _document(resolved)
+    document = parameters(resolved)
     if document is None:
         return
-    named = {each["instance_group_name"]: each["partition_name"] for each in _workers(document)}
+    named = partitions_of(document)
     for group in resolved.groups_with(Role.WORKER):
         if group.name not in named:
             yield _finding(f"has no worker group '{group.name}'")
@@ -108,7 +115,7 @@ def _partitions_are_the_same(_: Environment, resolved: Resolved) -> Iterator[Fin
     source=SCRIPTS,
 )
 def _mounts_existing(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document = _document(resolved)
+    document = parameters(resolved)
     if document is None:
         return
     for key, expected in _existing_names(resolved).items():
@@ -128,7 +135,7 @@ def _mounts_existing(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _mounts_no_stranger(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document = _document(resolved)
+    document = parameters(resolved)
     if document is None:
         return
     known = _existing_names(resolved)
@@ -146,7 +153,7 @@ def _mounts_no_stranger(_: Environment, resolved: Resolved) -> Iterator[Finding]
     source=MIGRATION,
 )
 def _not_in_extended_mode(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if _content(resolved) is not None and is_configured_by_api(resolved):
+    if content_of_parameters(resolved) is not None and is_configured_by_api(resolved):
         yield _finding("stands beside a configuration in the API")
 
 
@@ -159,7 +166,7 @@ def _not_in_extended_mode(_: Environment, resolved: Resolved) -> Iterator[Findin
     source=GUIDE_TO_IT,
 )
 def _controllers_are_the_same(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document, multi_head = _document(resolved), environment.slurm.multi_head
+    document, multi_head = parameters(resolved), environment.slurm.multi_head
     if document is None or bool(document.get("slurm_configurations")) == bool(multi_head):
         return
     if multi_head:
@@ -168,54 +175,32 @@ def _controllers_are_the_same(environment: Environment, resolved: Resolved) -> I
         yield _finding("has slurm_configurations, and slurm.multi_head is not there")
 
 
+@PROVISIONING_FILE.rule(
+    "PPF-008",
+    "It says how the Lustre file system is mounted",
+    why="AWS's scripts mount it where the file has both fsx_dns_name and fsx_mountname. With one "
+    "of them or none it is mounted by nobody, unless your scripts find it by other means, which "
+    "slurmpod cannot tell.",
+    fix="write both, or remove the file: slurmpod then adds one; accept the warning where your "
+    "scripts mount it otherwise",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _says_how_to_mount(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    document, lustre = parameters(resolved), environment.storage.lustre
+    if document is None:
+        return
+    given = [key for key in LUSTRE_KEYS if document.get(key)]
+    lacking = [key for key in LUSTRE_KEYS if not document.get(key)]
+    if given and lacking:
+        yield _finding(f"has {given[0]}, but no {lacking[0]}")
+    elif lacking and lustre:
+        by_what = " nor ".join(lacking)
+        yield _finding(f"has neither {by_what}, by which scripts mount {lustre.mount_path}")
+
+
 def _finding(message: str, fix: str = "") -> Finding:
     return Finding(FOLDER, f"{FILE_NAME} {message}", fix)
-
-
-def _content(resolved: Resolved) -> bytes | None:
-    own = resolved.lifecycle.own_scripts
-    return own.files.get(FILE_NAME) if own else None
-
-
-def _document(resolved: Resolved) -> Document | None:
-    """Return the file's content where it has the right form, and a mode in which it is read."""
-    content = _content(resolved)
-    if content is None or is_configured_by_api(resolved):
-        return None
-    try:
-        document = from_json(content)
-    except ValueError:
-        return None
-    return None if any(_mistakes_of_form(document)) else document
-
-
-def _mistakes_of_form(document: Any) -> Iterator[str]:
-    if not isinstance(document, dict):
-        yield "is no JSON object"
-        return
-    if document.get("workload_manager") != "slurm":
-        yield 'does not say "workload_manager": "slurm"'
-    for key in ("version", "controller_group"):
-        if not isinstance(document.get(key), str):
-            yield f"has no text under {key}"
-    for key in ("login_group", "fsx_dns_name", "fsx_mountname", "fsx_openzfs_dns_name"):
-        if not isinstance(document.get(key), str | None):
-            yield f"has something else than text under {key}"
-    if not isinstance(document.get("slurm_configurations"), dict | None):
-        yield "has something else than an object under slurm_configurations"
-    workers = document.get("worker_groups")
-    if not isinstance(workers, list) or not all(map(_is_worker_group, workers)):
-        yield "has no list of instance_group_name and partition_name under worker_groups"
-
-
-def _is_worker_group(value: Any) -> bool:
-    keys = ("instance_group_name", "partition_name")
-    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in keys)
-
-
-def _workers(document: Document) -> list[dict[str, str]]:
-    workers: list[dict[str, str]] = document["worker_groups"]
-    return workers
 
 
 def _named(document: Document) -> Iterator[tuple[str, str, Role]]:
@@ -223,8 +208,9 @@ def _named(document: Document) -> Iterator[tuple[str, str, Role]]:
     yield "controller_group", document["controller_group"], Role.CONTROLLER
     if document.get("login_group"):
         yield "login_group", document["login_group"], Role.LOGIN
-    for each in _workers(document):
-        yield "a worker group", each["instance_group_name"], Role.WORKER
+    for name in partitions_of(document):
+        if name != document.get("login_group"):  # AWS's own tools write it into both
+            yield "a worker group", name, Role.WORKER
 
 
 def _existing_names(resolved: Resolved) -> Mapping[str, str]:

@@ -10,11 +10,12 @@ from slurmpod.model.hooks import hook_path, hook_place, named_hooks
 from slurmpod.model.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
 from slurmpod.model.suggestion import did_you_mean
 from slurmpod.problems import Severity, first_of
+from slurmpod.rules.internet import needs_internet
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
 from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.script_text import lines_with, text_of
+from slurmpod.rules.script_text import lines_in, lines_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,21 +31,15 @@ TROUBLESHOOTING = (
 )
 FOLDER = ("lifecycle", "scripts")
 
-INTERNET = re.compile(
-    r"https?://|\b(git\s+clone|pip3?\s+install|apt(-get)?\s+(-\S+\s+)*(install|update|upgrade)"
-    r"|ansible-galaxy|docker\s+pull|enroot\s+import|conda\s+install|npm\s+install|go\s+install)\b"
-)
-REACHABLE = re.compile(r"https?://(169\.254\.|127\.|localhost\b|\[|\$)|amazonaws\.com")
-"""The instance's own services, and AWS endpoints, which a closed network has."""
-
 STARTS_SLURM = re.compile(
     r"\bsystemctl\s+(-\S+\s+)*(enable|start|restart)\s+(-\S+\s+)*(slurmctld|slurmd|slurmdbd)\b"
 )
 MENTIONS_SLURMCTLD = re.compile(r"\bslurmctld\b")
 AWS_CONFIGURE = re.compile(r"\baws\s+configure\b")
 SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b")
-USUAL_GROUPS = ("controller-machine", "login-nodes", "login-group", "compute-nodes")
-USUAL_GROUP = re.compile(rf"\b({'|'.join(USUAL_GROUPS)})\b(?!-)")
+USUAL_GROUP = re.compile(
+    r"(?<![\w-])(?:controller-machine|compute-nodes|login-(?:nodes|group)|worker-group-1)(?![\w-])"
+)
 """Names of groups in AWS's examples, from which many scripts come."""
 
 SHOWN = 5
@@ -125,7 +120,7 @@ def _linux_text(_: Environment, resolved: Resolved) -> Iterator[Finding]:
 def _slurm_runs_already(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     if own and resolved.lifecycle.mode == "extended":
-        places = [str(line) for line in lines_with(own, STARTS_SLURM)]
+        places = [str(line) for line in lines_of(own) if STARTS_SLURM.search(line.text)]
         if places:
             yield Finding(FOLDER, f"Slurm is started in {first_of(places, SHOWN)}")
 
@@ -149,21 +144,18 @@ def _somebody_starts_slurm(_: Environment, resolved: Resolved) -> Iterator[Findi
 
 @OWN_SCRIPTS.rule(
     "OWN-007",
-    "In a closed network scripts fetch nothing from the internet",
+    "In a closed network scripts and hooks fetch nothing from the internet",
     why="There is no way out: what waits for the internet fails after minutes, and the node with "
     "it.",
     fix="bring it in the image, in the folder or through S3, or write 'closed: false'",
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _stays_inside(_: Environment, resolved: Resolved) -> Iterator[Finding]:
-    own = resolved.lifecycle.own_scripts
-    if not own or not resolved.network.closed:
-        return
-    for line in lines_with(own, INTERNET):
-        whole = (text_of(own.files[line.path]) or "").splitlines()[line.number - 1]
-        if not REACHABLE.search(whole):
-            yield Finding(FOLDER, f"{line} needs the internet: {line.found}")
+def _stays_inside(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+    for place, name, text in _texts(environment, resolved) if resolved.network.closed else ():
+        for line in lines_in(name, text):
+            if found := needs_internet(line.text):
+                yield Finding(place, f"{line} needs the internet: {found}")
 
 
 @OWN_SCRIPTS.rule(
@@ -178,9 +170,10 @@ def _stays_inside(_: Environment, resolved: Resolved) -> Iterator[Finding]:
 def _groups_are_known(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     known = {group.name for group in resolved.groups}
-    for line in lines_with(own, USUAL_GROUP) if own else ():
-        if line.found not in known:
-            yield Finding(FOLDER, f"{line} speaks of a group '{line.found}'; there is none")
+    for line in lines_of(own) if own else ():
+        for name in dict.fromkeys(USUAL_GROUP.findall(line.text)):
+            if name not in known:
+                yield Finding(FOLDER, f"{line} speaks of a group '{name}'; there is none")
 
 
 @OWN_SCRIPTS.rule(
@@ -194,8 +187,9 @@ def _groups_are_known(_: Environment, resolved: Resolved) -> Iterator[Finding]:
 )
 def _keeps_credentials(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
-    for line in lines_with(own, AWS_CONFIGURE) if own else ():
-        yield Finding(FOLDER, f"{line} runs 'aws configure'")
+    for line in lines_of(own) if own else ():
+        if AWS_CONFIGURE.search(line.text):
+            yield Finding(FOLDER, f"{line} runs 'aws configure'")
 
 
 @OWN_SCRIPTS.rule(
@@ -208,14 +202,9 @@ def _keeps_credentials(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _no_secrets(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    own, hooks = resolved.lifecycle.own_scripts, resolved.lifecycle.hooks
-    said = "holds what looks like a private key or an access key"
-    for path, content in own.files.items() if own else ():
-        if SECRET.search(text_of(content) or ""):
-            yield Finding(FOLDER, f"{path} {said}")
-    for role, when, file in named_hooks(environment):
-        if SECRET.search(hooks.get(hook_path(role, when), "")):
-            yield Finding(hook_place(role, when), f"{file} {said}")
+    for place, name, text in _texts(environment, resolved):
+        if SECRET.search(text):
+            yield Finding(place, f"{name} holds what looks like a private key or an access key")
 
 
 @OWN_SCRIPTS.rule(
@@ -243,6 +232,15 @@ def _somebody_does_it(environment: Environment, resolved: Resolved) -> Iterator[
     for value, path in left:
         if value:
             yield Finding(path, "your own scripts have to do this", at_key=True)
+
+
+def _texts(environment: Environment, resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:
+    """Yield all that the user brings for nodes to run: where it is named, its name, its text."""
+    own, hooks = resolved.lifecycle.own_scripts, resolved.lifecycle.hooks
+    for path, content in own.files.items() if own else ():
+        yield FOLDER, path, text_of(content) or ""
+    for role, when, file in named_hooks(environment):
+        yield hook_place(role, when), file, hooks.get(hook_path(role, when), "")
 
 
 def _without_bom(content: bytes) -> bytes:

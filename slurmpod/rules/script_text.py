@@ -1,12 +1,12 @@
-"""What rules look for in the text of scripts: lines that say something, with their place."""
+"""The text of scripts as rules look at it: line by line, with the place of each."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
     from slurmpod.model.own_scripts import OwnScripts
@@ -14,27 +14,39 @@ if TYPE_CHECKING:
 NO_SCRIPTS = (".json", ".md", ".txt", ".csv", ".html", ".conf", ".yaml", ".yml")
 """Endings of files that are text, but nothing that runs."""
 
+COMMENT = re.compile(r"(^|\s)#.*")
+
 
 @dataclass(frozen=True)
 class Line:
-    """A line in one of the files; `found` is the part that was looked for."""
+    """A line as a shell takes it: without comment, and with the lines that continue it."""
 
     path: str
     number: int
-    found: str
+    text: str
 
     def __str__(self) -> str:
         """Return the place as editors understand it."""
         return f"{self.path}:{self.number}"
 
 
-def lines_with(scripts: OwnScripts, pattern: re.Pattern[str]) -> Iterator[Line]:
-    """Yield the first place in each line of every script that `pattern` finds, but for comments."""
-    for path in scripts.files:
-        for number, line in enumerate(_lines(scripts, path), start=1):
-            match = pattern.search(line)
-            if match and not line.lstrip().startswith("#"):
-                yield Line(path, number, match.group())
+def lines_of(scripts: OwnScripts) -> Iterator[Line]:
+    """Yield the lines of every script in a folder."""
+    for path, content in scripts.files.items():
+        yield from lines_in(path, text_of(content) or "")
+
+
+def lines_in(path: str, text: str) -> Iterator[Line]:
+    """Yield the lines of one file; none where its name says that it does not run."""
+    if path.lower().endswith(NO_SCRIPTS):
+        return
+    parts: list[str] = []
+    for number, written in enumerate((*text.splitlines(), ""), start=1):
+        line = COMMENT.sub("", written)
+        parts.append(line.removesuffix("\\"))
+        if not line.endswith("\\"):
+            yield Line(path, number - len(parts) + 1, " ".join(parts))
+            parts.clear()
 
 
 def text_of(content: bytes) -> str | None:
@@ -45,9 +57,3 @@ def text_of(content: bytes) -> str | None:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
-
-
-def _lines(scripts: OwnScripts, path: str) -> list[str]:
-    if path.lower().endswith(NO_SCRIPTS):
-        return []
-    return (text_of(scripts.files[path]) or "").splitlines()

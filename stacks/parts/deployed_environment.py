@@ -10,19 +10,19 @@ from constructs import Construct
 from slurmpod.deployment_record import record
 
 if TYPE_CHECKING:
-    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
 
 
 class DeployedEnvironment(Construct):
     """The environment as parameters, to be written after everything else has been deployed."""
 
-    def __init__(self, scope: Construct, id_: str, *, environment: Environment) -> None:
+    def __init__(self, scope: Construct, id_: str, *, resolved: Resolved) -> None:
         super().__init__(scope, id_)
-        for number, (name, value) in enumerate(record(environment).items()):
+        for number, (name, value) in enumerate(record(resolved).items()):
             aws_ssm.StringParameter(
                 self,
                 f"Part{number}",
                 parameter_name=name,
                 string_value=value,
-                description=f"The environment {environment.name} as it was deployed last",
+                description=f"The environment {resolved.name} as it was deployed last",
             )

@@ -14,6 +14,10 @@ ALL_PROTOCOLS = "-1"
 ANYWHERE = "0.0.0.0/0"
 HTTPS = 443
 
+DESCRIPTION = "Nodes and file systems, which reach each other without limit"
+"""The same for every network: another description is another group, and file systems of a new group
+are new, empty ones (CloudFormation reference, "Update requires")."""
+
 EgressRule = aws_ec2.CfnSecurityGroup.EgressProperty
 
 
@@ -35,12 +39,11 @@ class NodeSecurityGroup(Construct):
         self, scope: Construct, id_: str, *, vpc_id: str, network: ResolvedNetwork
     ) -> None:
         super().__init__(scope, id_)
-        way_out = "their VPC and S3" if network.closed else "any way out"
         group = aws_ec2.CfnSecurityGroup(
             self,
             "Group",
             vpc_id=vpc_id,
-            group_description=f"Nodes and file system: everything among themselves, {way_out}",
+            group_description=DESCRIPTION,
             security_group_egress=_closed_egress(network) if network.closed else _open_egress(),
         )
         aws_ec2.CfnSecurityGroupIngress(

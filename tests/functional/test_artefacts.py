@@ -180,16 +180,24 @@ def test_the_command_shows_what_is_there(
     mirror(bucket, mirrored(bucket, environment(published))[:1], ignore)
     file = tmp_path / "dev.yaml"
     file.write_text(TEXT)
-    listed = command(clients, "list", str(file), "--json")
+    listed = command(clients.endpoint, "list", str(file), "--json")
     assert [each["mirrored"] for each in json.loads(listed.stdout)] == [True, False]
-    failed = command(clients, "mirror", str(file))
+    failed = command(clients.endpoint, "mirror", str(file))
     assert failed.returncode == 1
     assert "pyxis (x86_64): cannot fetch https://127.0.0.1:1/pyxis_amd64.deb" in failed.stderr
     assert "enroot (x86_64): from" not in failed.stderr
 
 
-def command(clients: Clients, *arguments: str) -> subprocess.CompletedProcess[str]:
-    led = variables(endpoint=clients.endpoint, account=ACCOUNT, region=REGION)
+def test_without_packages_nobody_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    file.write_text(SOUND)
+    listed = command("http://127.0.0.1:1", "list", str(file), "--json")
+    assert (listed.returncode, json.loads(listed.stdout)) == (0, [])
+    assert "names no packages (lifecycle.artefacts)" in listed.stderr
+
+
+def command(endpoint: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    led = variables(endpoint=endpoint, account=ACCOUNT, region=REGION)
     program = "from slurmpod.cli.main import main; main()"
     return subprocess.run(
         [sys.executable, "-P", "-c", program, "artefacts", *arguments],

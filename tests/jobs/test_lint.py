@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,57 @@ def test_odd_scripts_are_judged_like_any_other(text: str) -> None:
 def test_long_nonsense_is_read_once() -> None:
     for piece in ("$(", "${", '"', "'", "`", "(", "$((1+", "<<E\n", "A=(", "\\\n", "$(()", "#x\n"):
         lint("long.sbatch", piece * 20_000)
+    for piece in ("python -W ", "python -u ", "$python ", "python", "/python3 -", ",A='", ',A="'):
+        lint("long.sbatch", f"#SBATCH -N 2\nsrun --export='A={piece * 20_000}' {piece * 20_000}")
+        lint("long.sbatch", f"#SBATCH -N 2\nsrun bash -c '{piece * 20_000}'")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "python main.py",
+            "python3.11 -u main.py --x",
+            "/fsx/venv/bin/python -m app",
+            "./main.py",
+        ),
+        *(
+            "env A=1 python -W ignore main.py",
+            "numactl -N 0 python -O $SCRIPT",
+            "${PYTHON} main.py",
+        ),
+        *("bash -c 'cd /fsx && python main.py'", "$(which python3) main.py", "torchrun main.py"),
+    ],
+)
+def test_a_python_program_on_several_nodes_is_a_training(command: str) -> None:
+    text = f"#!/bin/bash\nPYTHON=python3\nsrun {command}\n"
+    assert lint("x", text) == ()
+    assert rules_of(text.replace("\n", "\n#SBATCH -N 4\n", 1)) == ["JOB-011"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("hostname", "python --version", "python -c 'import app.py'", "python3 -m pip install x"),
+        *("which python", "bash -c 'which python && ls'", "/opt/nccl-tests/build/all_reduce_perf"),
+        *("-N 1 python main.py", "-n 1 python main.py", "ls /usr/lib/python3", "python3 -u -c x"),
+        *("--auto-resume=0 python main.py", "cp main.py /scratch", "python3 -m venv /scratch/venv"),
+    ],
+)
+def test_what_is_no_training_on_several_nodes(command: str) -> None:
+    assert lint("x", f"#!/bin/bash\n#SBATCH -N 4\nsrun {command}\n") == ()
+
+
+def test_a_step_without_gres_resumes() -> None:
+    directives = "#SBATCH -N 2 --exclusive --open-mode=append"
+    step = "srun --auto-resume=1 --gres={} ./train.sh\n"
+    text = f"#!/bin/bash\n{directives}\n{step}"
+    assert rules_of(text.format("gpu:8")) == ["JOB-014"]
+    assert rules_of(text.format("none")) == []
+
+
+def rules_of(text: str) -> list[str]:
+    return [problem.rule for problem in lint("x", text)]
 
 
 def test_without_an_environment_nothing_is_said_about_one() -> None:

@@ -111,6 +111,23 @@ def test_assignments() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("#SBATCH --export=ALL,A=1,B=x", [("A", "1"), ("B", "x")]),
+        ("#SBATCH --export=NIL", []),
+        ("srun --export ALL,A=1,C -l x D=2", [("A", "1")]),
+        ("srun --export=A=1 --export=A=2 x", [("A", "2")]),
+        ("""srun --export="A='x,B=1',C=a=b" x""", [("A", "x,B=1"), ("C", "a=b")]),
+        ("srun --export='A=\"' x", [("A", "")]),
+        ('OPTIONS="--export=ALL,A=1"; srun $OPTIONS x', [("A", "1")]),
+    ],
+)
+def test_variables_that_sbatch_and_srun_hand_on(line: str, wanted: list[tuple[str, str]]) -> None:
+    found = [(each.name, each.value) for each in script(line).assignments]
+    assert [each for each in found if each[0] != "OPTIONS"] == wanted
+
+
 def test_single_quotes_keep_variables_for_later() -> None:
     (command,) = script("""srun bash -c '$A' "$B \\$C" $D""").commands
     assert [word.expanded.strip() for word in command[3:]] == ["", '"$B   C"', "$D"]

@@ -35,6 +35,8 @@ def accelerated_host() -> FakeHost:
     """Return a node with everything: GPUs, Neuron devices, EFA and Lustre."""
     host = FakeHost(is_controller=True)
     host.prints("nvidia-smi", sample("nvidia-smi.csv"))
+    host.prints("nvidia-smi --query-gpu=compute_cap", "9.0\n" * 3)
+    host.prints("dcgmi dmon", sample("dcgmi-dmon.txt"))
     host.prints("journalctl", sample("kernel.log"))
     host.prints("lctl", sample("lctl.txt"))
     host.prints(NEURON_MONITOR, sample("neuron-monitor.json"))

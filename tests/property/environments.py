@@ -32,7 +32,10 @@ FILE = str(EXAMPLES / "random.yaml")
 """What a random environment is called: paths in it are looked for beside it."""
 
 SCHEMA = Environment.model_json_schema()
-SECTIONS = ("network", "storage", "cluster", "slurm", "lifecycle", "access")
+SECTIONS = (
+    *("network", "storage", "cluster", "slurm", "lifecycle"),
+    *("access", "identity", "monitoring", "budget"),
+)
 NO_TEXTS: st.SearchStrategy[str] = st.nothing()
 
 ODD_TEXTS = st.sampled_from(

@@ -199,7 +199,7 @@ class TestRefusal:
         self, workplace: Workplace, tmp_path: Path
     ) -> None:
         wrong = tmp_path / "wrong.yaml"
-        wrong.write_text((PROJECT / DEV).read_text().replace("us-west-2", "eu-west-3"))
+        wrong.write_text((PROJECT / DEV).read_text().replace("us-west-2", "us-weast-2"))
         result = workplace.run("rehearse", str(wrong))
         assert result.returncode == 3
         assert f"{wrong}:" in result.stderr

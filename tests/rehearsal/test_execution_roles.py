@@ -14,8 +14,8 @@ import pytest
 from slurmpod.model.cluster import Role
 from slurmpod.model.loader import load_text
 from slurmpod.permissions import document, expected_scope, grants
-from slurmpod.rendering import lustre_placeholders, render_bundle
 from slurmpod.resolve import Resolved, resolve
+from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import ACCOUNT, HyperPodLab, policy
 
 if TYPE_CHECKING:
@@ -109,23 +109,12 @@ class Roles:
         environment = load_text("environment.yaml", text).environment
         assert environment
         resolved = resolve(environment)
-        bundle = render_bundle(resolved)
-        assert bundle
-        placeholders = lustre_placeholders("lustre")
-        file_system = self._lab.lustre
-        values = {
-            placeholders.dns_name: file_system["DNSName"],
-            placeholders.mount_name: file_system["LustreConfiguration"]["MountName"],
-        }
         s3, bucket = self._lab.aws.s3, resolved.lifecycle.bucket
         if patience == PATIENCE_SECONDS:
             s3.create_bucket(
                 Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "us-west-2"}
             )
-        for path, content in bundle.files.items():
-            text = content.decode()
-            for placeholder, value in values.items():
-                text = text.replace(placeholder, value)
+        for path, text in deployed_bundle(self._lab, resolved).items():
             key = f"{resolved.lifecycle.prefix}/{patience}/{path}"
             s3.put_object(Bucket=bucket, Key=key, Body=text.encode())
         return resolved

@@ -8,10 +8,10 @@ import pytest
 
 from slurmpod.model.loader import load_text
 from slurmpod.rehearsal.shell import CommandFailed
-from slurmpod.rendering import OPENZFS_DNS_NAME, lustre_placeholders, render_bundle
 from slurmpod.resolve import resolve
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import OPENZFS, ROLE, HyperPodLab, group, hostname
+from tests.rehearsal.deployed_bundle import deployed_bundle
+from tests.rehearsal.hyperpod_lab import ROLE, HyperPodLab, group, hostname
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,18 +50,7 @@ def upload(lab: HyperPodLab, text: str, **more: str) -> str:
     """
     environment = load_text("environment.yaml", text).environment
     assert environment is not None
-    bundle = render_bundle(resolve(environment))
-    assert bundle is not None
-    placeholders = lustre_placeholders("lustre")
-    values = {
-        placeholders.dns_name: lab.lustre["DNSName"],
-        placeholders.mount_name: lab.lustre["LustreConfiguration"]["MountName"],
-        OPENZFS_DNS_NAME: OPENZFS,
-    }
-    files = {path: content.decode() for path, content in bundle.files.items()}
-    for path in bundle.deploy_time_files:
-        for placeholder, value in values.items():
-            files[path] = files[path].replace(placeholder, value)
+    files = deployed_bundle(lab, resolve(environment))
     for path, commands in more.items():
         script = f"{path}.sh"
         files[script] = files[script].replace("#!/bin/bash\n", f"#!/bin/bash\n{commands}\n")
@@ -107,6 +96,11 @@ def test_two_controllers_share_their_state_and_their_records(lab: HyperPodLab) -
     wait_until(lambda: "2" in worker.run(["squeue", "--noheader"]).split(), "the queue")
     assert "job_state" in root.run(["ls", "/fsx/slurmpod/two/state"]).split()
     assert "COMPLETED" in worker.run(["sacct", "--noheader", "--format=State"])
+
+    lab.machines.power_cut(primary)
+    scaled = lab.update("two", [customer_group("cpu", uri, 2)])
+    assert scaled.get("FailureMessage") is None
+    wait_until(lambda: worker.run(["sinfo", "--noheader", "--format=%D %T"]) == "2 idle", "two")
     lab.delete("two")
 
 

@@ -16,8 +16,9 @@ import pytest
 from slurmpod.model.loader import load
 from slurmpod.rehearsal.cloud.isolation import isolated_environment
 from slurmpod.rehearsal.session_plugin import variables
-from slurmpod.rendering import lustre_placeholders, render_bundle
+from slurmpod.rendering import render_bundle
 from slurmpod.rules.check import judge
+from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
 from tests.rehearsal.test_lifecycle_bundles import customer_group
 
@@ -97,15 +98,7 @@ def upload(lab: HyperPodLab, file: Path) -> str:
     assert resolved
     bundle = render_bundle(resolved)
     assert bundle
-    placeholders = lustre_placeholders("lustre")
-    files = {path: content.decode() for path, content in bundle.files.items()}
-    for path in bundle.deploy_time_files:
-        for placeholder, value in (
-            (placeholders.dns_name, lab.lustre["DNSName"]),
-            (placeholders.mount_name, lab.lustre["LustreConfiguration"]["MountName"]),
-        ):
-            files[path] = files[path].replace(placeholder, value)
-    return lab.upload(bundle.prefix, files)
+    return lab.upload(bundle.prefix, deployed_bundle(lab, resolved))
 
 
 def test_the_report_shows_every_node_and_what_took_longest(runs: Runs) -> None:

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from slurmpod.rehearsal import shell
 from slurmpod.rehearsal.nodes.enclosure import BRIDGE
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import clear_if_dead, machines_cgroup, machines_folder
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import PATIENCE_SECONDS, wait_until
 
 if TYPE_CHECKING:
@@ -283,6 +285,15 @@ class TestRun:
             enter_command(directory, "gamma", ["true"])
         with pytest.raises(MachineFailed, match="no machines in"):
             enter_command(tmp_path, "beta", ["true"])
+
+    def test_a_session_ends_what_takes_too_long(
+        self, machines: Machines, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(shell, "COMMAND_TIMEOUT_SECONDS", 1)
+        session = Shell(_directory(machines), "beta")
+        with pytest.raises(CommandFailed, match="on beta did not end within 1 s"):
+            session.run(["sh", "-c", "sleep 2468 & sleep 2468"])
+        assert _run(machines, "beta", "pgrep --full --exact 'sleep 2468'").returncode == 1
 
 
 class TestLustre:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
+from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname, succeeds
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ access:
     - {{name: root2, uid: 20002, ssh_keys: ["{key}"], admin: true}}
 """
 ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # where HyperPod puts the scripts
+FOLDERS_UNIT = "slurmpod-container-folders"
 HANG = r"""
 mv /usr/bin/dd /usr/bin/dd.kept
 printf '#!/bin/sh\nexec sleep infinity\n' >/usr/bin/dd
@@ -54,10 +55,19 @@ printf '#!/bin/sh\n' >/usr/bin/docker
 chmod 755 /usr/bin/enroot /usr/bin/docker
 cat >/etc/systemd/system/docker.service <<'END'
 [Service]
-ExecStart=/usr/bin/sleep infinity
+ExecStart=/bin/sh -c 'findmnt -no SOURCE /opt/dlami/nvme >/run/disk-of-docker; sleep infinity'
 [Install]
 WantedBy=multi-user.target
 END
+cat >/etc/systemd/system/dlami-nvme.service <<'END'
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh -c 'sleep 3; exec mount -t tmpfs volume-of-the-image /opt/dlami/nvme'
+[Install]
+WantedBy=multi-user.target
+END
+systemctl enable --quiet --now dlami-nvme
 cat >/tmp/pyxis.c <<'END' # the image's tools make a plugin for the image's Slurm
 #include <slurm/spank.h>
 SPANK_PLUGIN(pyxis, 1)
@@ -72,14 +82,17 @@ library=/usr/local/lib/slurm/spank_pyxis.so
 [ -e $library ] ||
     { tcc -shared -o $library /tmp/pyxis.c && patchelf --clear-execstack $library; }
 """
-"""What makes a node of the rehearsal one whose image has Docker, enroot and pyxis."""
+"""What makes a node of the rehearsal one whose image has Docker, enroot and pyxis.
+
+Its NVMe disks are in memory: empty after a reboot, and mounted when much of the system is up.
+"""
 
 
 class Cluster:
     """A controller and two workers."""
 
     def __init__(self, lab: HyperPodLab, key: str) -> None:
-        self._key = key
+        self._lab, self._key = lab, key
         self.head = lab.shell("steps", "head", user="root")
         names = sorted(hostname(node) for node in lab.nodes("steps", "gpu"))
         self.workers = [type(self.head)(lab.folder, name, "root") for name in names]
@@ -99,6 +112,12 @@ class Cluster:
         words = self.run(self.head, f"scontrol --oneliner show job {number}").split()
         shown = dict(word.split("=", 1) for word in words if "=" in word)
         return f"{shown['JobState']} {shown['Reason']}"
+
+    def reboot(self, name: str) -> None:
+        """Let HyperPod reboot a worker."""
+        ids = {hostname(node): node["InstanceId"] for node in self._lab.nodes("steps", "gpu")}
+        reboot = self._lab.aws.sagemaker.batch_reboot_cluster_nodes
+        reboot(ClusterName="steps", NodeIds=[ids[name]])
 
     def comes_in(self, user: str, name: str) -> str:
         """Go to a worker from the controller as a user with the key of the environment."""
@@ -244,6 +263,31 @@ class TestContainers:
             assert cluster.run(shell, "srun --help | grep -c container-image") == "1"
         ran = cluster.run(cluster.head, "srun --quiet --nodes 2 --container-image=x true")
         assert ran == ""
+
+    def test_a_docker_that_goes_on_with_older_files_is_started_again(
+        self, cluster: Cluster
+    ) -> None:
+        worker, step = cluster.workers[1], "sed -n 's/.* docker: \\([a-z ]*\\) in .*/\\1/p'"
+        which_run = "systemctl show --property=InvocationID --value docker"
+        before = worker.run(["tee", "/run/slurmpod/docker"], stdin=cluster.run(worker, which_run))
+        assert cluster.run(worker, f"{ENTRY} | {step}") == "done"
+        assert cluster.run(worker, which_run) != before
+        assert cluster.run(worker, f"{ENTRY} | {step}") == "already done"
+
+    def test_after_a_reboot_all_is_on_the_disk_that_is_empty_now(self, cluster: Cluster) -> None:
+        worker, folder = cluster.workers[1], "/opt/dlami/nvme/enroot/data"
+        worker.run(["touch", f"{folder}/before", "/run/before"])
+        cluster.reboot(cluster.names[1])
+        wait_until(lambda: succeeds(worker, "test", "!", "-e", "/run/before"), "the reboot")
+        wait_until(lambda: succeeds(worker, "test", "-s", "/run/disk-of-docker"), "Docker")
+        assert worker.run(["cat", "/run/disk-of-docker"]) == "volume-of-the-image"
+        assert worker.run(["findmnt", "-no", "SOURCE", "-T", folder]) == "volume-of-the-image"
+        assert worker.run(["stat", "--format=%a", folder]) == "1777"
+        assert worker.run(["ls", folder]) == ""
+        is_up = f"systemctl show --property=ActiveEnterTimestampMonotonic --value {FOLDERS_UNIT}"
+        begins = "systemctl show --property=InactiveExitTimestampMonotonic --value slurmd"
+        wait_until(lambda: cluster.state(cluster.names[1]).startswith("idle|"), "slurmd")
+        assert 0 < int(cluster.run(worker, is_up)) <= int(cluster.run(worker, begins))
 
 
 class TestTopology:

@@ -10,15 +10,11 @@ import pytest
 from slurmpod.model.loader import load_text
 from slurmpod.rehearsal.platform.database_servers import machine_of
 from slurmpod.rehearsal.shell import CommandFailed, Shell
-from slurmpod.rendering import (
-    DATABASE_ENDPOINT,
-    DATABASE_SECRET_ARN,
-    lustre_placeholders,
-    render_bundle,
-)
+from slurmpod.rendering import DATABASE_ENDPOINT, DATABASE_SECRET_ARN
 from slurmpod.resolve import resolve
 from stacks.parts.mariadb_server import server_parameters
 from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
 from tests.rehearsal.test_lifecycle_bundles import customer_group
 
@@ -139,19 +135,8 @@ def upload(lab: HyperPodLab, name: str, database: Database, mode: str = "custome
     """Render the bundle, complete it as a deployment would, and return its URI."""
     environment = load_text("environment.yaml", TEXT.format(name=name, mode=mode)).environment
     assert environment is not None
-    bundle = render_bundle(resolve(environment))
-    assert bundle is not None
-    lustre = lustre_placeholders("lustre")
-    values = {
-        lustre.dns_name: lab.lustre["DNSName"],
-        lustre.mount_name: lab.lustre["LustreConfiguration"]["MountName"],
-        DATABASE_ENDPOINT: database.endpoint,
-        DATABASE_SECRET_ARN: database.secret_arn,
-    }
-    files = {path: content.decode() for path, content in bundle.files.items()}
-    for path in bundle.deploy_time_files:
-        for placeholder, value in values.items():
-            files[path] = files[path].replace(placeholder, value)
+    values = {DATABASE_ENDPOINT: database.endpoint, DATABASE_SECRET_ARN: database.secret_arn}
+    files = deployed_bundle(lab, resolve(environment), values)
     return lab.upload(name, files)
 
 

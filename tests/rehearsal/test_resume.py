@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import HyperPodLab, group, hostname
+from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
+from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 from tests.rehearsal.torch_folder import torch_folder
+from tests.rehearsal.training import (
+    CUT_CHECKPOINT,
+    HELD_AFTER,
+    HELD_BETWEEN_STEPS,
+    HELD_WHILE_SAVING,
+    SAVE_EVERY,
+    SMALL,
+    STEPS,
+    assert_cut_off,
+    is_being_saved,
+    losses,
+    part_sizes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from slurmpod.rehearsal.shell import Shell
+    from pathlib import Path
 
 ENVIRONMENT = """\
 name: training
@@ -36,41 +46,13 @@ cluster:
   groups:
     - {name: head, role: controller, instance_type: ml.m5.large}
     - {name: cpu, role: worker, instance_type: ml.m5.large, count: 2, partition: cpu}
+slurm: {settings: {KillWait: 2}}
+lifecycle: {health_checks: true}
 """
+"""KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise."""
+
 SOFTWARE = "software.example:/torch"
-EXTENSION = f"""#!/bin/bash
-set -eu
-mkdir -p /opt/torch
-mount -t nfs {SOFTWARE} /opt/torch
-"""
-SHORT_WAIT = "echo KillWait=2 >>/opt/slurm/etc/slurm.conf; scontrol reconfigure"
-"""srun waits for processes of a dead node, 30 seconds unless told otherwise."""
-
-SMALL = ("--width", "32", "--depth", "2", "--batch", "8")
-STEPS = 60
-SAVE_EVERY = 20
-HELD_AFTER = 30
-HOLD = f"""
-_samples = samples
-
-
-def samples(first: int, count: int) -> torch.Tensor:
-    while first >= {HELD_AFTER} * 8 and Path("hold").exists():
-        time.sleep(0.05)
-    return _samples(first, count)
-"""
-"""Added to the data of the training: after so many steps it waits while there is a file `hold`."""
-
-LOSS = re.compile(r"^(?:0: )?step (\d+) loss (\S+ rate \S+)$", re.MULTILINE)
-PROGRAM = Path(__file__).parents[2] / "templates" / "jobs" / "train-fsdp2" / "train.py"
-
-
-def losses(log: str) -> dict[int, set[str]]:
-    """Return everything that was printed for each step, in whichever of a job's lives."""
-    found: dict[int, set[str]] = {}
-    for step, line in LOSS.findall(log):
-        found.setdefault(int(step), set()).add(line)
-    return found
+MOUNT = f"mkdir -p /opt/torch && mount -t nfs {SOFTWARE} /opt/torch"
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +66,9 @@ def lab(
 ) -> Iterator[HyperPodLab]:
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
         lab.machines.add_file_system(SOFTWARE, torch)
-        uri = lab.upload("scripts", {"extend.sh": EXTENSION})
-        more: dict[str, Any] = {
-            "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "extend.sh"},
-            "InstanceStorageConfigs": [lab.lustre_storage],
-        }
-        groups = [group("head", "Controller", **more), group("cpu", "Compute", 2, **more)]
-        created = lab.create("training", groups)
-        assert (created["ClusterStatus"], created.get("FailureMessage")) == ("InService", None)
-        lab.shell("training", "head", user="root").run(["sh", "-c", SHORT_WAIT])
+        uri = upload(lab, ENVIRONMENT, on_create=MOUNT)
+        groups = [customer_group("head", uri), customer_group("cpu", uri, 2)]
+        assert lab.create("training", groups).get("FailureMessage") is None
         yield lab
         lab.delete("training")
 
@@ -105,6 +81,10 @@ class Training:
     output: Path
     job: str
 
+    @property
+    def checkpoints(self) -> Path:
+        return self.output.parent / "checkpoints"
+
     def log(self) -> str:
         return self.output.read_text() if self.output.exists() else ""
 
@@ -113,20 +93,30 @@ class Training:
         return self.shell.run(query)
 
     def wait_for_step(self, step: int) -> None:
-        self._wait(lambda log: max(losses(log), default=0) >= step, f"step {step}")
+        self._wait(lambda: max(losses(self.log()), default=0) >= step, f"step {step}")
+
+    def wait_until_it_saves(self) -> None:
+        self._wait(lambda: is_being_saved(self.checkpoints), "a checkpoint being saved")
+
+    def wait_for(self, text: str) -> None:
+        self._wait(lambda: text in self.log(), text)
 
     def wait_until_ended(self) -> None:
-        self._wait(lambda log: "done after" in log or "ResumeAction=NONE" in log, "the last step")
+        ends = ("done after", "ResumeAction=NONE")
+        self._wait(lambda: any(end in self.log() for end in ends), "the last step")
         wait_until(lambda: self.state() in ("COMPLETED", "FAILED"), "the end of the job")
         assert self.state() == "COMPLETED", self.log()
 
-    def _wait(self, condition: Callable[[str], bool], what: str) -> None:
-        """Wait for something in the log; several copies of PyTorch start slowly on few cores."""
-        wait_until(lambda: condition(self.log()), what, seconds=240)
+    def _wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for the training; several copies of PyTorch start slowly on few cores."""
+        wait_until(condition, what, seconds=240)
 
 
-def train(lab: HyperPodLab, name: str, folder: Path, *, held: bool) -> Training:
-    """Render a job as a user does, bring its files to the cluster and submit it."""
+def train(lab: HyperPodLab, name: str, folder: Path, *, held: str = "") -> Training:
+    """Render a job as a user does, bring its files to the cluster and submit it.
+
+    `held` is what is added to its model.py, to stop it until there is no file `hold` any more.
+    """
     (folder / "training.yaml").write_text(ENVIRONMENT)
     out = folder / name
     command = ["job", "render", str(folder / "training.yaml"), "train-fsdp2"]
@@ -135,7 +125,7 @@ def train(lab: HyperPodLab, name: str, folder: Path, *, held: bool) -> Training:
     place = f"/fsx/ubuntu/{name}"
     shell.run(["mkdir", place])
     with (out / "model.py").open("a") as model:
-        model.write(f"\nimport time\nfrom pathlib import Path\n{HOLD}")
+        model.write(held)
     for file in out.iterdir():
         shell.run(["tee", f"{place}/{file.name}"], stdin=file.read_text())
     if held:
@@ -150,7 +140,7 @@ def train(lab: HyperPodLab, name: str, folder: Path, *, held: bool) -> Training:
 @pytest.fixture(scope="module")
 def undisturbed(lab: HyperPodLab, tmp_path_factory: pytest.TempPathFactory) -> dict[int, set[str]]:
     """What is printed where nothing happens: one line for each step."""
-    training = train(lab, "undisturbed", tmp_path_factory.mktemp("undisturbed"), held=False)
+    training = train(lab, "undisturbed", tmp_path_factory.mktemp("undisturbed"))
     training.wait_until_ended()
     assert "starting from the beginning with 2 processes" in training.log()
     found = losses(training.log())
@@ -162,7 +152,7 @@ def undisturbed(lab: HyperPodLab, tmp_path_factory: pytest.TempPathFactory) -> d
 def test_a_requeued_job_goes_on_from_the_newest_complete_checkpoint(
     lab: HyperPodLab, undisturbed: dict[int, set[str]], tmp_path: Path
 ) -> None:
-    training = train(lab, "requeued", tmp_path, held=True)
+    training = train(lab, "requeued", tmp_path, held=HELD_BETWEEN_STEPS)
     training.wait_for_step(HELD_AFTER)
     training.shell.run(["scontrol", "requeue", training.job])
     wait_until(lambda: training.state() == "PENDING", "the requeued job")
@@ -179,65 +169,35 @@ def test_a_requeued_job_goes_on_from_the_newest_complete_checkpoint(
     assert losses(log) == undisturbed
 
 
-def test_a_step_goes_on_after_a_node_was_replaced(
+def test_a_step_goes_on_after_a_node_was_replaced_that_was_saving_a_checkpoint(
     lab: HyperPodLab, undisturbed: dict[int, set[str]], tmp_path: Path
 ) -> None:
-    training = train(lab, "replaced", tmp_path, held=True)
-    training.wait_for_step(HELD_AFTER)
+    training = train(lab, "replaced", tmp_path, held=HELD_WHILE_SAVING)
+    training.wait_until_it_saves()
     before = {hostname(node): node["InstanceId"] for node in lab.nodes("training", "cpu")}
     batch_host = training.shell.run(["squeue", "--noheader", "--format=%B", "--job", training.job])
     (victim,) = before.keys() - {batch_host}
     lab.machines.power_cut(victim)
+    training.wait_for("ResumeAction=RETRYSTEP")
+    cut = part_sizes(training.checkpoints / CUT_CHECKPOINT)
     training.shell.run(["rm", "/fsx/ubuntu/replaced/hold"])
     training.wait_until_ended()
     log = training.log()
-    assert "ResumeAction=RETRYSTEP" in log
     assert f"resuming after step {SAVE_EVERY} with 2 processes, 2 before" in log
+    assert "is skipped" not in log
     assert losses(log) == undisturbed
+    saved = sorted(training.checkpoints.iterdir())
+    assert [each.name for each in saved] == ["step-00000020", "step-00000040", "step-00000060"]
+    assert_cut_off(cut, saved[1])
     after = {hostname(node): node["InstanceId"] for node in lab.nodes("training", "cpu")}
     assert {name for name in before if before[name] != after[name]} == {victim}
+    assert_health_checks_pass(training.shell, Shell(lab.folder, victim, "root"))
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
-def train_here(torch: Path, checkpoints: Path, processes: int) -> str:
-    """Train on this machine, with all random numbers of the model left out."""
-    variables = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "WORLD_SIZE": str(processes),
-        "OMP_NUM_THREADS": "1",
-    }
-    command = [str(torch / "python"), str(PROGRAM), "--checkpoints", str(checkpoints), *SMALL]
-    command += ["--dropout", "0", "--steps", "20", "--save-every", "10"]
-    running = [
-        subprocess.Popen(
-            command,
-            env={**os.environ, **variables, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(processes)
-    ]
-    outputs = [process.communicate()[0] for process in running]
-    assert [process.returncode for process in running] == [0] * processes
-    return outputs[0]
-
-
-def test_another_number_of_processes_goes_on_with_the_same_data(
-    torch: Path, tmp_path: Path
-) -> None:
-    by_two = losses(train_here(torch, tmp_path, 2))
-    (tmp_path / "step-00000020" / "COMPLETE").unlink()
-    log = train_here(torch, tmp_path, 1)
-    assert "step-00000020 is skipped: it has no sound COMPLETE" in log
-    assert "resuming after step 10 with 1 processes, 2 before" in log
-    by_one = losses(log)
-    assert sorted(by_one) == list(range(11, 21))
-    for step, (line,) in by_one.items():
-        (other,) = by_two[step]
-        assert float(line.split()[0]) == pytest.approx(float(other.split()[0]), abs=1e-4)
+def assert_health_checks_pass(head: Shell, worker: Shell) -> None:
+    """Fail unless Slurm runs the checks around jobs, and they let a worker take the next one."""
+    config = head.run(["scontrol", "show", "config"])
+    assert re.search(r"^Prolog\S* += slurmpod-prolog$", config, re.MULTILINE)
+    worker.run(["slurmpod-health"])
+    states = ["sinfo", "--noheader", "--format=%T"]
+    wait_until(lambda: head.run(states) == "idle", "workers that are all idle")

@@ -112,3 +112,15 @@ def test_another_name_account_or_region_is_another_cluster(old: str, new: str) -
 def test_the_same_file_given_twice_and_malformed_files_do_not_clash() -> None:
     sound, broken = load_text("dev.yaml", SOUND), load_text("broken.yaml", "name: dev")
     assert not check_together([sound, sound, broken, broken])
+
+
+def test_entries_that_accept_nothing_are_accepted_as_other_warnings_are() -> None:
+    def found(*rules: str) -> list[str]:
+        entries = [f"  - {{rule: {rule}, reason: our network team}}\n" for rule in rules]
+        loaded = load_text("dev.yaml", f"{SOUND}suppress:\n{''.join(entries)}")
+        return [problem.rule for problem in check(loaded)]
+
+    assert found("CLU-009") == ["RUL-003"]
+    assert found("CLU-009", "RUL-003") == []
+    assert found("RUL-003") == []
+    assert found("ABC-999", "RUL-003") == ["RUL-002"]

@@ -4,8 +4,11 @@ import botocore.session
 import pytest
 
 from slurmpod.model.catalog import instance_types
-from slurmpod.rules.instance_names import is_plausible
+from slurmpod.model.loader import load_text
+from slurmpod.rules.check import check
+from slurmpod.rules.instance_names import is_plausible, likely_meant
 from slurmpod.service_model import create_cluster_shapes
+from tests.sound_environment import SOUND
 
 EC2_SIZES_THAT_HYPERPOD_HAS_NOT = "metal"
 EC2_FAMILIES_OF_OTHER_FORM = ("u-",)
@@ -57,3 +60,25 @@ def test_mistyped_sizes_and_families_are_not(name: str) -> None:
 @pytest.mark.parametrize("name", ["ml.p7.48xlarge", "ml.trn3.36xlarge", "ml.p6e-gb300.36xlarge"])
 def test_newer_ones_are(name: str) -> None:
     assert is_plausible(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("ml.p5.24xlarge", "of p5 it knows 48xlarge, 4xlarge:"),
+        ("ml.p5ne.48xlarge", "did you mean 'ml.p5e.48xlarge'?"),
+        ("ml.p6e-gb200.36xlarge", ""),
+        ("ml.p7.48xlarge", ""),
+    ],
+)
+def test_the_hint_at_known_types_names_none_that_is_something_else(name: str, hint: str) -> None:
+    assert likely_meant(name) == hint
+
+
+def test_an_unknown_type_says_what_is_not_checked() -> None:
+    text = SOUND.replace("ml.m5.xlarge", "ml.p6e-gb200.36xlarge")
+    (problem,) = check(load_text("e.yaml", text))
+    assert problem.rule == "CLU-012"
+    assert "threads, EFA and accelerators are not checked" in problem.message
+    assert "one address each" in problem.message
+    assert "did you mean" not in problem.fix

@@ -13,12 +13,15 @@ from slurmpod.model.beside import FilesBeside
 from slurmpod.model.loader import load_text
 from slurmpod.model.own_scripts import OwnScripts
 from slurmpod.resolve import resolve
+from slurmpod.rules.mounts import MOUNTS
 from slurmpod.rules.own_provisioning import PROVISIONING_FILE
 from slurmpod.rules.own_scripts import OWN_SCRIPTS
-from tests.sound_environment import SOUND
+from tests.sound_environment import SOUND, sound_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from slurmpod.problems import YamlPath
 
 START = "#!/bin/bash\nsystemctl enable --now slurmctld\n"
 PARAMETERS: dict[str, Any] = {
@@ -27,10 +30,13 @@ PARAMETERS: dict[str, Any] = {
     "controller_group": "controller",
     "worker_groups": [{"instance_group_name": "workers", "partition_name": "cpu"}],
 }
-CLOSED = SOUND.replace("network:\n", "network:\n  closed: true\n")
+PLAIN = sound_with("  lustre:\n    capacity_gib: 1200\n", "  lustre: null\n")
+CLOSED = PLAIN.replace("network:\n", "network:\n  closed: true\n")
+WITH_LOGIN = f"{PLAIN}    - {{name: login, role: login, instance_type: ml.m5.large}}\n"
+EXISTING = sound_with("capacity_gib: 1200", "existing: {id: fs-0123456789abcdef0, mount_name: abc}")
 
 
-def findings(files: Mapping[str, str | bytes], text: str = SOUND) -> list[tuple[str, str]]:
+def findings(files: Mapping[str, str | bytes], text: str = PLAIN) -> list[tuple[str, str]]:
     """Return rule and message of all that these areas find."""
     environment = load_text("environment.yaml", f"{text}lifecycle:\n  scripts: s\n").environment
     assert environment is not None
@@ -41,9 +47,21 @@ def findings(files: Mapping[str, str | bytes], text: str = SOUND) -> list[tuple[
     resolved = resolve(environment, FilesBeside(OwnScripts("s", contents)))
     return [
         (rule.id, finding.message)
-        for rule in (*OWN_SCRIPTS.rules, *PROVISIONING_FILE.rules)
+        for rule in (*OWN_SCRIPTS.rules, *PROVISIONING_FILE.rules, *MOUNTS.rules)
         if rule.judge
         for finding in rule.judge(environment, resolved)
+    ]
+
+
+def findings_in_hooks(text: str, hooks: Mapping[str, str]) -> list[tuple[str, YamlPath, str]]:
+    """Return rule, place and message of all that is found without scripts of one's own."""
+    environment = load_text("environment.yaml", text).environment
+    assert environment is not None
+    return [
+        (rule.id, finding.path, finding.message)
+        for rule in OWN_SCRIPTS.rules
+        if rule.judge
+        for finding in rule.judge(environment, resolve(environment, FilesBeside(hooks=hooks)))
     ]
 
 
@@ -74,6 +92,18 @@ def test_an_entry_script_that_is_not_there_names_what_is() -> None:
         "pip3 install torch",
         "docker pull nvcr.io/nvidia/pytorch",
         "subprocess.run(['wget', 'http://example.com'])",
+        "wget github.com/example/tools/archive/main.tar.gz",
+        "curl -fsSL get.docker.com | sh",
+        "docker run --rm nvcr.io/nvidia/pytorch:24.01 true",
+        "DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60 install jq",
+        "yum install -y jq",
+        "dnf -y --setopt=retries=3 install jq",
+        "snap install amazon-ssm-agent --classic",
+        "curl https://s3.us-west-2.amazonaws.com/x -o x && git clone git@github.com:example/x",
+        "docker login 1.dkr.ecr.us-west-2.amazonaws.com; pip install x",
+        "PACKAGE=https://github.com/example/tools/releases/tool.deb",
+        "PACKAGE=$(curl -s https://example.com/latest)",
+        "apt-get \\\n  install -y jq",
     ],
 )
 def test_what_needs_the_internet_is_found(line: str) -> None:
@@ -91,12 +121,51 @@ def test_what_needs_the_internet_is_found(line: str) -> None:
         "curl http://localhost:8888",
         "aws s3 cp s3://bucket/key .",
         "curl https://s3.us-west-2.amazonaws.com/bucket/key",
+        "curl http://10.0.3.7:8000/tool.tar.gz -o tool.tar.gz",
+        "curl --silent http://controller:6820/slurm",
+        "pip3 install --no-index --find-links /opt/wheels torch",
+        "pip install /fsx/wheels/tool-1.0-py3-none-any.whl",
+        "apt-get install -y ./tool.deb",
+        "git clone /fsx/repositories/tools",
+        "docker pull 123456789012.dkr.ecr.us-west-2.amazonaws.com/tools:1",
+        "docker run --rm tools:1 true",
+        "jq . settings.json # see https://jqlang.org",
+        '"""Do what https://example.com/manual says."""',
+        "echo 'See https://example.com/manual'",
+        "Documentation=https://slurm.schedmd.com",
         "apt-cache search jq",
         "echo aptitude updates",
     ],
 )
 def test_what_stays_inside_passes(line: str) -> None:
     assert findings({"on_create.sh": f"{START}{line}\n"}, CLOSED) == []
+
+
+def test_what_needs_the_internet_is_found_in_hooks_of_a_closed_network() -> None:
+    hooks = {"hooks/worker-before.sh": "#!/bin/bash\ncurl -fsSL https://get.docker.com | sh\n"}
+    text = "lifecycle:\n  hooks: {worker: {before: join.sh, after: leave.sh}}\n"
+    place = ("lifecycle", "hooks", "worker", "before")
+    message = "join.sh:2 needs the internet: https://get.docker.com"
+    assert findings_in_hooks(f"{CLOSED}{text}", hooks) == [("OWN-007", place, message)]
+    assert findings_in_hooks(f"{PLAIN}{text}", hooks) == []
+
+
+def test_every_group_of_a_line_is_looked_at() -> None:
+    line = 'case $g in controller-machine|login-nodes|my-login-nodes|"worker-group-1") exit;; esac'
+    said = [message for _, message in findings({"on_create.sh": f"{START}{line}\n"})]
+    assert said == [
+        f"on_create.sh:3 speaks of a group '{name}'; there is none"
+        for name in ("controller-machine", "login-nodes", "worker-group-1")
+    ]
+
+
+def test_file_systems_that_the_environment_does_not_know_are_found() -> None:
+    mount = "mount -t lustre fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abc /fsx\n"
+    files = {"on_create.sh": f"{START}{mount}"}
+    assert findings(files, EXISTING) == []
+    message = "on_create.sh:3 names fs-0123456789abcdef0, no file system of the environment"
+    assert findings(files) == [("MNT-004", message)]
+    assert findings({"on_create.sh": f"{START}# {mount}"}) == []
 
 
 def test_words_in_files_that_do_not_run_are_no_commands() -> None:
@@ -110,19 +179,13 @@ def test_words_in_files_that_do_not_run_are_no_commands() -> None:
 )
 def test_secrets_are_found_in_hooks_as_well(secret: str) -> None:
     text = f"{SOUND}lifecycle:\n  hooks: {{worker: {{before: join.sh, after: leave.sh}}}}\n"
-    environment = load_text("environment.yaml", text).environment
-    assert environment is not None
     hooks = {
         "hooks/worker-before.sh": f"#!/bin/bash\n{secret}\n",
         "hooks/worker-after.sh": "#!/bin/bash\n",
     }
-    found = [
-        (rule.id, finding.path, finding.message.split()[0])
-        for rule in OWN_SCRIPTS.rules
-        if rule.judge
-        for finding in rule.judge(environment, resolve(environment, FilesBeside(hooks=hooks)))
-    ]
-    assert found == [("OWN-010", ("lifecycle", "hooks", "worker", "before"), "join.sh")]
+    place = ("lifecycle", "hooks", "worker", "before")
+    message = "join.sh holds what looks like a private key or an access key"
+    assert findings_in_hooks(text, hooks) == [("OWN-010", place, message)]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +201,8 @@ def test_secrets_are_found_in_hooks_as_well(secret: str) -> None:
         ({"controller_group": "workers"}, "PPF-002", "'workers', which is a worker group"),
         ({"login_group": "doors"}, "PPF-002", "login_group is 'doors', and there is no such"),
         ({"worker_groups": []}, "PPF-003", "has no worker group 'workers'"),
-        ({"fsx_dns_name": "fs-1"}, "PPF-005", "of no file system in the environment"),
+        ({"fsx_dns_name": "f", "fsx_mountname": "m"}, "PPF-005", "of no file system in the"),
+        ({"fsx_mountname": "m"}, "PPF-008", "has fsx_mountname, but no fsx_dns_name"),
         ({"slurm_configurations": {"a": 1}}, "PPF-007", "slurm.multi_head is not there"),
     ],
 )
@@ -148,6 +212,29 @@ def test_parameters_that_say_something_else_are_found(
     ((found, said),) = findings(with_parameters(**changes))
     assert found == rule
     assert message in said
+
+
+@pytest.mark.parametrize("text", [SOUND, EXISTING])
+def test_a_lustre_file_system_that_the_parameters_do_not_name_is_told(text: str) -> None:
+    message = "has neither fsx_dns_name nor fsx_mountname, by which scripts mount /fsx"
+    found = [("PPF-008", f"provisioning_parameters.json {message}")]
+    assert findings(with_parameters(), text) == found
+    assert findings({"on_create.sh": START}, text) == []  # slurmpod adds the file
+
+
+def test_half_of_the_names_of_an_existing_file_system_is_too_little() -> None:
+    name = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com"
+    ((rule, said),) = findings(with_parameters(fsx_dns_name=name), EXISTING)
+    assert (rule, said.split(" ", 1)[1]) == ("PPF-008", "has fsx_dns_name, but no fsx_mountname")
+    assert findings(with_parameters(fsx_dns_name=name, fsx_mountname="abc"), EXISTING) == []
+
+
+def test_a_login_group_may_stand_under_the_workers_too() -> None:
+    worker = {"instance_group_name": "login", "partition_name": "dev"}
+    groups = {"worker_groups": [*PARAMETERS["worker_groups"], worker]}
+    assert findings(with_parameters(login_group="login", **groups), WITH_LOGIN) == []
+    rules = [rule for rule, _ in findings(with_parameters(**groups), WITH_LOGIN)]
+    assert rules == ["PPF-002", "PPF-002"]  # HyperPod would take it for a worker
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "7", "[" * 100_000, b"\xff\0"])

@@ -28,6 +28,18 @@ CLUSTER = "AWS::SageMaker::Cluster"
 NOT_FOR_SLURM_GROUPS = {"CurrentCount", "ImageReleaseVersion", "KubernetesConfig"}
 """The first is read-only, the others are for clusters with EKS (resource schema, descriptions)."""
 
+NOT_FOR_SLURM_CLUSTERS = {
+    "AutoScaling",
+    "ClusterRole",
+    "RestrictedInstanceGroups",
+    "RestrictedInstanceGroupsConfig",
+    "TieredStorageConfig",
+}
+"""For clusters with EKS: Karpenter and its role, groups for Amazon Nova, and checkpoints in memory
+(SageMaker AI developer guide, "Autoscaling on SageMaker HyperPod EKS", "Set up managed tiered
+checkpointing"; Amazon Nova user guide, "Creating a SageMaker HyperPod EKS cluster with restricted
+instance group"). So is `Eks`, the other orchestrator."""
+
 REFERENCES = {
     "DnsName",
     "ExecutionRole",
@@ -154,8 +166,6 @@ def test_every_property_that_slurm_groups_have_is_used(
     groups = only(full.templates["cluster"], CLUSTER)["InstanceGroups"]
     used = {member for group in groups for member in group}
     assert used | NOT_FOR_SLURM_GROUPS == definition("ClusterInstanceGroup")["properties"].keys()
-    cluster = only(full.templates["cluster"], CLUSTER)
-    assert cluster.keys() >= {"NodeProvisioningMode", "NodeRecovery", "Orchestrator", "Tags"}
     slurm = definition("ClusterOrchestratorSlurmConfig")["properties"].keys()
     used_of_slurm = {
         member
@@ -163,6 +173,28 @@ def test_every_property_that_slurm_groups_have_is_used(
         for member in only(example.templates["cluster"], CLUSTER)["Orchestrator"]["Slurm"]
     }
     assert used_of_slurm == slurm
+
+
+def test_every_property_that_slurm_clusters_have_is_used(full: Synthesized) -> None:
+    cluster = only(full.templates["cluster"], CLUSTER)
+    read_only = {path.removeprefix("/properties/") for path in schema()["readOnlyProperties"]}
+    settable = schema()["properties"].keys() - read_only
+    assert cluster.keys() | NOT_FOR_SLURM_CLUSTERS == settable
+    assert not cluster.keys() & NOT_FOR_SLURM_CLUSTERS
+    either = [kind["properties"].keys() for kind in definition("Orchestrator")["oneOf"]]
+    assert either == [{"Eks"}, cluster["Orchestrator"].keys()]
+
+
+def test_every_property_of_patches_is_used_but_for_the_date_that_hyperpod_sets(
+    full: Synthesized,
+) -> None:
+    """CloudFormation calls the date read-only, though UpdateCluster takes one to reschedule."""
+    groups = only(full.templates["cluster"], CLUSTER)["InstanceGroups"]
+    used = {member for group in groups for member in group.get("AutoPatchConfig", {})}
+    assert used | {"PatchSchedule"} == definition("AutoPatchConfig")["properties"].keys()
+    assert definition("PatchSchedule")["properties"].keys() == {"NextPatchDate"}
+    patches = "/properties/InstanceGroups/*/AutoPatchConfig"
+    assert f"{patches}/PatchSchedule/NextPatchDate" in schema()["readOnlyProperties"]
 
 
 @pytest.mark.parametrize(
@@ -176,8 +208,8 @@ def test_the_model_allows_what_the_resource_takes(
     definition_name: str, model: type[BaseModel], field: str
 ) -> None:
     """CreateCluster knows more, which CloudFormation refuses: a new pin may bring it."""
-    schema = definition(definition_name)
-    taken = schema.get("enum") or schema["properties"]["PatchingStrategy"]["enum"]
+    defined = definition(definition_name)
+    taken = defined.get("enum") or defined["properties"]["PatchingStrategy"]["enum"]
     assert set(literals(model.model_fields[field].annotation)) == set(taken)
 
 
@@ -240,14 +272,18 @@ def test_the_largest_cluster_of_all_types_fits_into_a_template() -> None:
     example = synthesize(resolved_from(f"{head}{workers}slurm:\n{tail}"))
     template = Path(example.stacks["cluster"].template_full_path).read_bytes()
     assert len(only(example.templates["cluster"], CLUSTER)["InstanceGroups"]) == 100
-    estimated = template_characters(example.resolved.environment, example.resolved)
+    estimated = template_characters(example.resolved)
     assert len(template) <= estimated < TEMPLATE_BODY_LIMIT
 
 
+def schema() -> dict[str, Any]:
+    """Return the resource's own schema."""
+    found: dict[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", CLUSTER).schema
+    return found
+
+
 def definition(name: str) -> dict[str, Any]:
-    """Return a definition of the resource's own schema."""
-    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", CLUSTER).schema
-    found: dict[str, Any] = schema["definitions"][name]
+    found: dict[str, Any] = schema()["definitions"][name]
     return found
 
 

@@ -26,21 +26,39 @@ def run(monkeypatch: pytest.MonkeyPatch, **context: str) -> ExitCode:
     return app.main()
 
 
-@pytest.mark.skipif(not CDK.exists(), reason="the CDK command line is not installed: make setup")
-def test_cdk_synth_makes_the_templates_of_these_tests_without_a_word(
-    dev: Synthesized, tmp_path: Path
-) -> None:
-    """Two processes, one of them with the real feature flags: equal templates, equal assets."""
-    command = [str(CDK), "synth", "--quiet", "--strict", "--no-lookups", "-c", "env=dev"]
-    environment = {**os.environ, "PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu"}
-    done = subprocess.run(
-        [*command, "--output", str(tmp_path)],
+def cdk_synth(environment: str, output: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(CDK), "synth", "--quiet", "--strict", "--no-lookups", "-c", f"env={environment}"]
+    return subprocess.run(
+        [*command, "--output", str(output)],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, "PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,  # which of the two the CLI writes to depends on CI=true
         text=True,
     )
+
+
+needs_the_cdk = pytest.mark.skipif(
+    not CDK.exists(), reason="the CDK command line is not installed: make setup"
+)
+
+
+@needs_the_cdk
+def test_a_region_that_the_pinned_cdk_has_no_cluster_for_is_synthesized(tmp_path: Path) -> None:
+    file = tmp_path / "dev.yaml"
+    text = (ROOT / "environments" / "dev.yaml").read_text()
+    file.write_text(text.replace("us-west-2", "mx-central-1"))
+    done = cdk_synth(str(file), tmp_path / "out")
+    assert done.returncode == 0, done.stdout
+    assert "[REG-004]" in done.stdout
+
+
+@needs_the_cdk
+def test_cdk_synth_makes_the_templates_of_these_tests_without_a_word(
+    dev: Synthesized, tmp_path: Path
+) -> None:
+    """Two processes, one of them with the real feature flags: equal templates, equal assets."""
+    done = cdk_synth("dev", tmp_path)
     synthesized = {
         name: json.loads((tmp_path / f"dev-{name}.template.json").read_text())
         for name in dev.templates

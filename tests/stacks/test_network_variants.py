@@ -119,6 +119,20 @@ def test_nodes_of_a_closed_network_have_no_rule_for_the_internet_but_https_to_s3
     assert rules == {("10.0.0.0/16", "-1", None, None), ("0.0.0.0/0", "tcp", 443, 443)}
 
 
+@pytest.mark.parametrize(
+    ("opened", "closed"), [("one zone by id", "closed"), ("existing", "existing and closed")]
+)
+def test_to_close_a_network_keeps_the_security_group_of_file_systems(
+    opened: str, closed: str
+) -> None:
+    """Another description or VPC is another group, and file systems of it are empty ones."""
+    kept = [
+        {key: value for key, value in node_group(name).items() if key != "SecurityGroupEgress"}
+        for name in (opened, closed)
+    ]
+    assert kept[0] == kept[1]
+
+
 @pytest.mark.parametrize("name", ["closed", "existing and closed", "existing"])
 def test_members_of_the_node_group_reach_each_other(name: str) -> None:
     ingress = only(template(name), "AWS::EC2::SecurityGroupIngress")

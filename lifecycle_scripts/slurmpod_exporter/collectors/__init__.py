@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmpod_exporter.collectors.dcgm import DCGM
 from slurmpod_exporter.collectors.efa import EFA
 from slurmpod_exporter.collectors.gpu import GPU
 from slurmpod_exporter.collectors.lustre import LUSTRE
@@ -21,6 +22,7 @@ COLLECTORS: tuple[Collector, ...] = (
     SLURM_NODES,
     SLURM_JOBS,
     GPU,
+    DCGM,
     XID,
     NEURON,
     EFA,

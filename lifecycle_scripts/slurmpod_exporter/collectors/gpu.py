@@ -51,15 +51,15 @@ def _samples(values: dict[str, str]) -> Iterator[Sample]:
     description = {**gpu, "uuid": values["uuid"], "product": values["name"]}
     yield Sample("slurmpod_gpu_info", description, 1)
     for field, name, unit in GAUGES:
-        if _is_number(values[field]):
+        if is_number(values[field]):
             yield Sample(name, gpu, float(values[field]) * unit)
     for kind in ("corrected", "uncorrected"):
         count = values[f"ecc.errors.{kind}.volatile.total"]
-        if _is_number(count):
+        if is_number(count):
             yield Sample("slurmpod_gpu_ecc_errors_total", {**gpu, "kind": kind}, float(count))
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     """Tell a number from `[N/A]` and its like, for what a GPU does not have."""
     return text.replace(".", "", 1).isdigit()
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.database import account_lines, credentials
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.known_files import knows_its_files, write_for
 from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
@@ -69,10 +70,11 @@ class Accounting(NodeStep):
         machine, settings = self.node.machine, self.node.settings
         addresses = self.node.controller_addresses()
         account = self._given_account() if settings.database else self._local_account()
-        machine.write(ACCOUNTING_CONF, accounting_conf(settings, addresses))
+        write_for(machine, "slurmctld", ACCOUNTING_CONF, accounting_conf(settings, addresses))
         text = slurmdbd_conf(settings, addresses) + account
-        changed = machine.write(slurm.SLURMDBD_CONF, text, mode=0o600, owner=slurm.USER)
-        units.start(machine, "slurmdbd", anew=changed, wait=not self._stands_by())
+        write_for(machine, "slurmdbd", slurm.SLURMDBD_CONF, text, mode=0o600, owner=slurm.USER)
+        is_old = not knows_its_files(machine, "slurmdbd")
+        units.start(machine, "slurmdbd", anew=is_old, wait=not self._stands_by())
         if self._stands_by():
             return f"slurmdbd stands by for the one on {addresses[0]}"
         if not machine.answers("localhost", slurm.SLURMDBD_PORT):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmpod_lifecycle import container_storage
+from slurmpod_lifecycle import container_storage, units
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Role
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurmpod_lifecycle.node import Node
 
 ENROOT_CONF = "/etc/enroot/enroot.conf"
-TMPFILES = "/etc/tmpfiles.d/slurmpod-containers.conf"
+UNIT = "slurmpod-container-folders"
 
 
 class ContainerFolders(NodeStep):
@@ -37,6 +37,8 @@ class ContainerFolders(NodeStep):
         folders = container_storage.enroot_folders(container_storage.base_of(self.node))
         return not files or (
             all(machine.read(path) == text for path, text in files.items())
+            and not units.is_outdated(machine, UNIT)
+            and units.is_running(machine, UNIT)
             and all(machine.succeeds("test", "-d", each) for each in folders)
         )
 
@@ -47,7 +49,8 @@ class ContainerFolders(NodeStep):
             return "the image keeps them on a disk of their own"
         for path, text in files.items():
             machine.write(path, text)
-        machine.run("systemd-tmpfiles", "--create", TMPFILES)
+        units.reload_if_needed(machine, UNIT)
+        units.start(machine, UNIT, anew=True)
         base = container_storage.base_of(self.node)
         is_root_disk = base == container_storage.ROOT
         return f"{'warning: on the root disk, ' if is_root_disk else ''}in {base}/enroot"
@@ -59,6 +62,6 @@ class ContainerFolders(NodeStep):
         if container_storage.has_own_enroot_folders(text, base):
             return {}
         return {
-            TMPFILES: container_storage.tmpfiles(base),
+            units.unit_path(UNIT): container_storage.folders_unit(base),
             ENROOT_CONF: container_storage.enroot_conf(text, base),
         }

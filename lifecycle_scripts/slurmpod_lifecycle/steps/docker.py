@@ -4,7 +4,8 @@ HyperPod's image has it; others get the distribution's. Optional: pyxis does wit
 
 Docker takes another folder for its data only when it starts, not by a reload (dockerd, "Daemon
 configuration file"), and live-restore keeps no container over such a change. Containers that run
-go on, therefore, and the folder waits for Docker's next start.
+go on, therefore, and the folder waits for Docker's next start. At a boot Docker waits for the disks
+of the node: before, the folder would be made on the root disk, and a mount would hide it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import container_storage, units
 from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.known_files import knows_its_files, write_for
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Role
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 
 CONFIGURATION = "/etc/docker/daemon.json"
 PACKAGE = "docker.io"
+DROP_IN = f"""\
+# Written by slurmpod's lifecycle scripts.
+[Unit]
+After={container_storage.DISK_UNITS}
+"""
 
 
 class Docker(NodeStep):
@@ -40,8 +47,12 @@ class Docker(NodeStep):
     def is_done(self) -> bool:
         """Tell whether it runs as configured."""
         machine = self.node.machine
-        configured = machine.read(CONFIGURATION) == self._configuration()
-        return configured and units.is_running(machine, "docker")
+        is_written = (
+            machine.read(CONFIGURATION) == self._configuration()
+            and machine.read(units.drop_in_path("docker")) == DROP_IN
+        )
+        is_known = is_written and not units.is_outdated(machine, "docker")
+        return is_known and units.is_running(machine, "docker")
 
     def apply(self) -> str:
         """Configure it, install it if it is missing, and start it.
@@ -53,12 +64,14 @@ class Docker(NodeStep):
         if missing and not self.node.settings.node.has_way_out:
             fix = "use a custom image (image_id of the group) that has Docker"
             raise StepFailed("this image has no Docker, and the network is closed", fix)
-        changed = machine.write(CONFIGURATION, self._configuration())
+        machine.write(units.drop_in_path("docker"), DROP_IN)  # no reason to start it again
+        units.reload_if_needed(machine, "docker")
+        write_for(machine, "docker", CONFIGURATION, self._configuration())
         if missing:
             install(machine, PACKAGE)
-        anew = changed and not missing
-        is_in_use = anew and self._has_containers()
-        units.start(machine, "docker", anew=anew and not is_in_use)
+        is_old = not knows_its_files(machine, "docker")
+        is_in_use = is_old and self._has_containers()
+        units.start(machine, "docker", anew=is_old and not is_in_use)
         if is_in_use:
             return "warning: containers run; Docker uses its new folder from its next start on"
         return f"{'added Docker' if missing else 'the image has Docker'}; it runs"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmpod_lifecycle import known_files
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Role
@@ -46,6 +47,7 @@ class Logins(NodeStep):
         wanted = key_files(access)
         return (
             machine.read(SSHD_CONF) == SSHD_TEXT
+            and not self._sshd_is_old()
             and machine.read(SUDOERS) == sudoers(access)
             and self._present() == set(wanted)
             and all(machine.read(path) == text for path, text in wanted.items())
@@ -60,8 +62,9 @@ class Logins(NodeStep):
         for path, text in wanted.items():
             machine.write(path, text)
         self._allow_sudo(sudoers(access))
-        if machine.write(SSHD_CONF, SSHD_TEXT) and self._sshd_runs():
-            machine.run("systemctl", "reload", "ssh")
+        known_files.write_for(machine, "ssh", SSHD_CONF, SSHD_TEXT)
+        if self._sshd_is_old():
+            known_files.reload(machine, "ssh")
         admins = sum(user.admin for user in access.users)
         return f"{len(wanted)} users with keys, {admins} administrators"
 
@@ -83,8 +86,11 @@ class Logins(NodeStep):
             raise StepFailed(error.reason, "report it, with the log of the node") from None
         machine.write(SUDOERS, text, mode=0o440)
 
-    def _sshd_runs(self) -> bool:
-        return self.node.machine.succeeds("systemctl", "is-active", "--quiet", "ssh")
+    def _sshd_is_old(self) -> bool:
+        """Tell whether sshd runs as it was configured before."""
+        machine = self.node.machine
+        runs = machine.succeeds("systemctl", "is-active", "--quiet", "ssh")
+        return runs and not known_files.knows_its_files(machine, "ssh")
 
 
 def key_files(access: Access) -> Mapping[str, str]:

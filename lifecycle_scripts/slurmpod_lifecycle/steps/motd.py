@@ -82,5 +82,5 @@ def _folders(node: Node) -> Iterator[tuple[str, str]]:
         yield mount.mount_path, f"{where}, read only" if mount.read_only else where
     scratch = node.settings.node.scratch_path
     if scratch and node.hardware and node.hardware.nvme_gb:
-        what = f"{node.hardware.nvme_gb} GB of this node's own, lost when the node is replaced"
+        what = f"{node.hardware.nvme_gb} GB of this node's own, not kept over a reboot"
         yield scratch, what

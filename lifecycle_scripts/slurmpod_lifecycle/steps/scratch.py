@@ -10,13 +10,13 @@ from slurmpod_lifecycle.boot_programs import BootProgram
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import source_at
 from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.scratch_volume import UNIT, UNIT_OF_IMAGE
 from slurmpod_lifecycle.settings import Role
 
-UNIT = "slurmpod-scratch"
-UNIT_LINES = """\
+UNIT_LINES = f"""\
 Description=The NVMe disks of this node as one volume
-Wants=dlami-nvme.service
-After=dlami-nvme.service
+Wants={UNIT_OF_IMAGE}.service
+After={UNIT_OF_IMAGE}.service
 Before=slurmd.service docker.service"""
 """The image's own service may still be at work when these scripts run; most images have none."""
 

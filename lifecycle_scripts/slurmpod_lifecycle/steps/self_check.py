@@ -14,9 +14,6 @@ from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.mount_fsx import check_usable
 from slurmpod_lifecycle.steps.slurmd import not_listed
 
-EARLIER_REASONS = ("Action:", "Not responding", "Node unexpectedly rebooted")
-"""Why a node may be DOWN that this one replaces: HyperPod, or an operator, resumes it later."""
-
 POWERED_OFF = {"POWERED_DOWN", "POWERING_UP", "POWERING_DOWN"}
 
 FIX = (
@@ -96,7 +93,8 @@ def judge_node(description: str) -> str:
     """Judge a worker by what `scontrol --oneliner show node` says of it.
 
     Raises NotYet for a node that slurmctld has not heard of since it started, and for one that it
-    refuses; returns a warning for one that is held down for what happened before.
+    refuses. One that is down all the same is so for what happened before, to this node or to the
+    one that it replaces: whoever took it out resumes it, and is only told.
     """
     state = _field(r"\bState=(\S+)", description)
     reason = _field(r"\bReason=(.*?)(?: \[\S+\])?$", description) or "none given"
@@ -105,10 +103,9 @@ def judge_node(description: str) -> str:
     was_never_up = bool(words & POWERED_OFF) and "SlurmdStartTime=None" in description
     if "*" in state or words & {"UNKNOWN", "NOT_RESPONDING"} or was_never_up:
         raise NotYet(f"slurmctld has not heard of this node yet ({state})", FIX)
-    held_down = "DOWN" in words and reason.startswith(EARLIER_REASONS)
-    if "INVALID_REG" in words or ("DOWN" in words and not held_down):
+    if "INVALID_REG" in words:
         raise NotYet(f"slurmctld does not take this node ({state}), reason: {reason}", FIX)
-    if held_down:
+    if "DOWN" in words:
         return f"warning: Slurm holds this node down, reason: {reason}"
     return f"registered with Slurm as {state}"
 

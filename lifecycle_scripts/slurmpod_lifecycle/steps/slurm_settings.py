@@ -26,6 +26,7 @@ IN_FORCE = f"{SLURMPOD_CONF}.in-force"
 
 KEEPER = "slurmpod-keep"
 WATCH = f"{KEEPER}.path"
+WATCH_PATH = f"{units.UNITS}/{WATCH}"
 FIX = "correct slurm.settings in the environment; 'slurmpod validate' knows most of the forms"
 
 
@@ -42,9 +43,10 @@ class SlurmSettings(NodeStep):
         if not (self._has_some() or machine.read(SLURMPOD_CONF)):
             return True
         conf, programs = self._conf(), self._programs()
+        services = {units.unit_path(KEEPER): KEEPER_UNIT, WATCH_PATH: WATCH_UNIT}
+        files = {SLURMPOD_CONF: conf, **programs, **services}
         return (
-            machine.read(SLURMPOD_CONF) == conf
-            and all(machine.read(path) == text for path, text in programs.items())
+            all(machine.read(path) == text for path, text in files.items())
             and machine.read(IN_FORCE) == "".join((conf, *programs.values()))
             and units.is_running(machine, WATCH)
         )
@@ -109,7 +111,7 @@ class SlurmSettings(NodeStep):
     def _watch(self) -> None:
         machine = self.node.machine
         units.add_unit(machine, KEEPER, KEEPER_UNIT)
-        machine.write(f"/etc/systemd/system/{WATCH}", WATCH_UNIT)
+        machine.write(WATCH_PATH, WATCH_UNIT)
         units.reload_if_needed(machine, WATCH)
         if not machine.succeeds("systemctl", "is-enabled", "--quiet", KEEPER):
             machine.run("systemctl", "enable", "--quiet", KEEPER)  # slurmctld's unit learns of it

@@ -10,6 +10,7 @@ import re
 
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.known_files import knows_its_files, note_change
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
 
@@ -46,10 +47,10 @@ class Slurmctld(NodeStep):
         """Wait for slurm.conf, complete it, start the daemon and wait for its answer."""
         machine = self.node.machine
         text = complete_slurm_conf(machine.read(slurm.SLURM_CONF), self.node)
-        incomplete = self._lacks_accounting(text)
-        if incomplete:
+        if self._lacks_accounting(text):
+            note_change(machine, "slurmctld")
             machine.append(slurm.SLURM_CONF, INCLUDE)
-        units.start(machine, "slurmctld", anew=incomplete)
+        units.start(machine, "slurmctld", anew=not knows_its_files(machine, "slurmctld"))
         slurm.check_slurmctld(machine)
         return f"slurmctld is up on {self.node.name}"
 

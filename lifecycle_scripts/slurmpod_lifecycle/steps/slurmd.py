@@ -3,7 +3,8 @@
 A login node runs it too: commands there use the configuration that it keeps.
 
 Jobs may come as soon as it runs, on a replaced node those that wait for it. So it comes after what
-they would miss: without scratch they would write to the root disk.
+they would miss: without scratch they would write to the root disk. Some of that is optional; then
+it comes when the step has ended, or its time is up.
 
 The node lines of a group that UpdateCluster added appear in slurm.conf some minutes after the
 scripts of its nodes ended. Without its line slurmd ends at once; that is no failure, as systemd
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
+from slurmpod_lifecycle.known_files import knows_its_files
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
 
@@ -34,19 +36,26 @@ class Slurmd(NodeStep):
     needs = (
         "bar_daemons",
         "mount_fsx",
+        "mount_s3",
         "users",
         "sssd",
         "homes",
+        "ssh_between_nodes",
         "scratch",
         "containers",
+        "container_folders",
+        "docker",
         "job_bound_ssh",
+        "health_checks",
+        "neuron",
     )
 
     def is_done(self) -> bool:
         """Tell whether it runs and asks the right controller."""
         machine = self.node.machine
-        written = machine.read(units.drop_in_path("slurmd"))
-        return written == self._drop_in() and units.is_running(machine, "slurmd")
+        is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in()
+        is_known = is_written and not units.is_outdated(machine, "slurmd")
+        return is_known and units.is_running(machine, "slurmd")
 
     def apply(self) -> str:
         """Wait for a controller, then start the daemon."""
@@ -57,9 +66,9 @@ class Slurmd(NodeStep):
                 f"the controller does not answer at {shown}",
                 "look at the controller's log: its slurmctld has to start first",
             )
-        changed = units.add_drop_in(machine, "slurmd", self._drop_in())
+        units.add_drop_in(machine, "slurmd", self._drop_in())
         try:
-            units.start(machine, "slurmd", anew=changed)
+            units.start(machine, "slurmd", anew=not knows_its_files(machine, "slurmd"))
         except NotYet:
             if not_listed(machine):
                 return f"warning: slurm.conf does not list {self.node.name} yet; slurmd tries again"

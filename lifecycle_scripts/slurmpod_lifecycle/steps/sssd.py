@@ -19,6 +19,7 @@ from slurmpod_lifecycle.directory import (
     sssd_conf,
 )
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.known_files import knows_its_files, write_for
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Role
@@ -59,10 +60,10 @@ class Sssd(NodeStep):
         machine, directory = self.node.machine, self._directory
         self._install()
         self._reach()
-        machine.write(CA_CERTIFICATE, directory.ca_certificate or "")
-        changed = machine.write(SSSD_CONF, self._configuration(), mode=0o600)
+        write_for(machine, "sssd", CA_CERTIFICATE, directory.ca_certificate or "")
+        write_for(machine, "sssd", SSSD_CONF, self._configuration(), mode=0o600)
         machine.run("pam-auth-update", "--enable", "mkhomedir")
-        units.start(machine, "sssd", anew=changed)
+        units.start(machine, "sssd", anew=not knows_its_files(machine, "sssd"))
         unknown = self._unknown_group()
         if unknown:
             reason = f"the directory shows no group {unknown}"

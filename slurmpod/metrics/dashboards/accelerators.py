@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from slurmpod.metrics.panel import Dashboard, Form, Panel, Query, Subject
 
+
+def _average(name: str) -> str:
+    return f'avg by (node) ({name}{{node=~"$node"}})'
+
+
 ACCELERATORS = Dashboard(
     "slurmpod-accelerators",
     "Accelerators",
@@ -17,6 +22,18 @@ ACCELERATORS = Dashboard(
         Panel(
             "GPUs busy, by node",
             (Query('node:gpu_utilization:avg{node=~"$node"}', "{{node}}"),),
+            unit="percentunit",
+            subject=Subject.GPU,
+            maximum=1,
+        ),
+        Panel(
+            "GPU units busy, by node (DCGM)",
+            (
+                Query(_average("DCGM_FI_PROF_SM_ACTIVE"), "{{node}} SMs"),
+                Query(_average("DCGM_FI_PROF_SM_OCCUPANCY"), "{{node}} SM occupancy"),
+                Query(_average("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), "{{node}} tensor cores"),
+                Query(_average("DCGM_FI_PROF_DRAM_ACTIVE"), "{{node}} memory"),
+            ),
             unit="percentunit",
             subject=Subject.GPU,
             maximum=1,

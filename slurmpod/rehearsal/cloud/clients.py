@@ -96,6 +96,4 @@ class Clients:
             aws_secret_access_key=SECRET_ACCESS_KEY,
             region_name=self.region,
         )
-        client: Any = session.client(name, endpoint_url=self._endpoint, config=_CONFIG)  # type: ignore[call-overload]
-        _ = client.exceptions  # made once: two threads that ask first would each get their own
-        return client
+        return session.client(name, endpoint_url=self._endpoint, config=_CONFIG)  # type: ignore[call-overload]

@@ -57,16 +57,19 @@ def rewrite_slurm_configuration(
 ) -> None:
     """Write slurm.conf again by the cluster's strategy, and let Slurm read it.
 
+    A controller that is off is left out: its successor gets the files of its own time.
     `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
     """
     files = slurm_files(slurm_layout(cluster, provisioning, unlisted))
-    controllers = controllers_of(cluster, provisioning)
-    for controller in controllers:
+    controllers = [hostname(each) for each in controllers_of(cluster, provisioning)]
+    running = [name for name in controllers if not machines.is_off(name)]
+    for name in running:
         for path in _CHANGING:
-            current = read_file(machines, hostname(controller), path).decode()
+            current = read_file(machines, name, path).decode()
             text = rewritten(current, files[path].decode(), cluster.settings.strategy)
-            put_file(machines, hostname(controller), path, text.encode())
-    run_script(machines, hostname(controllers[0]), _RECONFIGURE)
+            put_file(machines, name, path, text.encode())
+    for name in running[:1]:
+        run_script(machines, name, _RECONFIGURE)
 
 
 def check_drift(machines: Machines, cluster: Cluster, provisioning: Provisioning) -> None:

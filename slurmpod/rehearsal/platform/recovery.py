@@ -22,6 +22,7 @@ ATTEMPTS = 3
 """How often a node is replaced in vain before it stays in status Failure."""
 
 _REGISTRATION_SECONDS = 60.0
+_MESSAGES_SECONDS = 60.0
 _POLL_SECONDS = 0.2
 
 
@@ -84,10 +85,18 @@ class Recovery:
                 checks.isolate()
         if self._has_registered(started_before):
             if self._node.status != DEEP_HEALTH_CHECK or checks.run():
-                self._slurm.start_requeued_jobs()
+                self._start_requeued_jobs()
                 self._note("is in service again")
         elif self._run.is_wanted(self._node):
             self._note("did not register with slurmctld")
+
+    def _start_requeued_jobs(self) -> None:
+        """Start them when nothing that was meant for their first run can reach the second one."""
+        deadline = time.monotonic() + _MESSAGES_SECONDS
+        while self._slurm.is_telling_nodes():
+            if self._run.given_up.wait(_POLL_SECONDS) or time.monotonic() > deadline:
+                return  # they start by themselves later
+        self._slurm.start_requeued_jobs()
 
     def _has_registered(self, started_before: str) -> bool:
         """Wait until the node's new slurmd has registered, and clear the state it was given."""

@@ -10,6 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.rehearsal import slurmctld_messages
 from slurmpod.rehearsal.cloud.platform import ClusterFailed
 from slurmpod.rehearsal.platform.placing import run_script
 
@@ -139,11 +140,15 @@ class SlurmControl:
         where = (f"--reservation={place.reservation}", f"--partition={place.partition}")
         return self._run("srun", "--chdir=/", *where, f"--nodelist={node}", "sh", "-c", script)
 
+    def is_telling_nodes(self) -> bool:
+        """Whether slurmctld has messages to nodes, dead ones too, that may still arrive."""
+        return slurmctld_messages.are_under_way(self._run(slurmctld_messages.COMMAND))
+
     def start_requeued_jobs(self) -> None:
         """Let jobs that Slurm took back start at once.
 
         They would wait for two minutes, until nothing of them can run any more; on HyperPod these
-        pass while the node is replaced.
+        pass while the node is replaced. Not while `is_telling_nodes`: it may be their end.
         """
         columns = ("--noheader", "--Format=JobID:|,Reason:|,RestartCnt:|")
         for line in self._run("squeue", *columns, "--states=PENDING").splitlines():

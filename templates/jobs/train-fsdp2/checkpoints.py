@@ -42,7 +42,7 @@ class Checkpoints:
         """Write the state after `step`; returns when it will survive a power cut."""
         partial = self._folder / f".{PREFIX}{step:08d}.partial"
         if _is_first():
-            shutil.rmtree(partial, ignore_errors=True)  # of a run that was cut off here
+            self._forget_cut_off()
             partial.mkdir(parents=True)
         dist.barrier()
         dcp.save(dict(state), checkpoint_id=partial)
@@ -69,9 +69,16 @@ class Checkpoints:
             print(f"checkpoint {folder.name} is skipped: {lack}", flush=True)
         return None
 
+    def _forget_cut_off(self) -> None:
+        """Remove what runs left that were cut off while they saved, after whichever step."""
+        for partial in self._folder.glob(f".{PREFIX}*.partial"):
+            shutil.rmtree(partial, ignore_errors=True)
+
     def _forget_old(self) -> None:
-        complete = sorted(f for f in self._folder.glob(f"{PREFIX}*") if not _lack(f))
-        for folder in complete[: -self._keep]:
+        """Remove what is older than those that stay, and what a removal left that was cut off."""
+        folders = sorted(self._folder.glob(f"{PREFIX}*"))
+        oldest = [folder for folder in folders if not _lack(folder)][-self._keep :][0]
+        for folder in folders[: folders.index(oldest)]:
             shutil.rmtree(folder)
 
 

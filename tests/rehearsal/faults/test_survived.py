@@ -7,22 +7,23 @@ and they would all be given up.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
 from slurmpod.rehearsal.scenarios.faults.page import faults_page, figures, measured_on
 from slurmpod.rehearsal.scenarios.faults.registry import FAULTS
 from slurmpod.rehearsal.scenarios.faults.run import run_fault
 from tests.golden_files import ROOT
-from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
+from tests.rehearsal.faults.lab_cluster import lab_cluster
+from tests.rehearsal.hyperpod_lab import HyperPodLab
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.fault import Fault
 
 PAGE = ROOT / "docs" / "faults.md"
@@ -52,17 +53,7 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
         counts = {"head": 1, "login": 1, "cpu": WORKERS}
         groups = [customer_group(name, uri, count) for name, count in counts.items()]
         assert lab.create(NAME, groups).get("FailureMessage") is None
-        names = {group: [hostname(node) for node in lab.nodes(NAME, group)] for group in counts}
-        yield FaultCluster(
-            folder=lab.folder,
-            aws=lab.aws,
-            name=NAME,
-            controller=names["head"][0],
-            login=names["login"][0],
-            workers=tuple(names["cpu"]),
-            partition="cpu",
-            shared=Path("/fsx"),
-        )
+        yield lab_cluster(lab, NAME)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,12 @@ from tests.sound_environment import SOUND
 if TYPE_CHECKING:
     from pathlib import Path
 
-MONITORING = "monitoring: {prometheus: {scrape_seconds: 30}, grafana: {}}\n"
+MORE = f"""\
+monitoring: {{prometheus: {{scrape_seconds: 30}}, grafana: {{}}}}
+lifecycle:
+  containers: true
+  artefacts: [{{name: enroot, url: https://example.com/enroot.deb, sha256: {"0" * 64}}}]
+"""
 
 
 @pytest.mark.parametrize(
@@ -37,7 +42,7 @@ def test_a_profile_that_is_not_there_is_told_in_a_sentence(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_PROFILE", "there-is-none")
     file = tmp_path / "dev.yaml"
-    file.write_text(SOUND + MONITORING)
+    file.write_text(SOUND + MORE)
     assert run(command.replace("FILE", str(file)).split()) == ExitCode.FAILED
     said = capsys.readouterr().err.splitlines()
     assert said[-1].endswith(

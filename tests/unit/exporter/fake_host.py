@@ -17,28 +17,39 @@ NOW = time.mktime((2026, 11, 20, 17, 30, 0, 0, 0, -1))
 
 
 class FakeHost(Host):
-    """Programs are those that were given an output; files are a dictionary."""
+    """Programs are those that were given an output; files are a dictionary.
+
+    An output may be that of all that a program is asked, or of what begins with certain words.
+    """
 
     def __init__(self, *, is_controller: bool = False) -> None:
         super().__init__(is_controller=is_controller)
         self.files: dict[str, str] = {}
-        self.outputs: dict[str, str] = {}
+        self.outputs: dict[str, str | CollectorFailed] = {}
         self.ran: list[str] = []
 
     def now(self) -> float:
         return NOW
 
-    def prints(self, program: str, text: str) -> None:
-        self.outputs[program] = text
+    def prints(self, command: str, text: str) -> None:
+        self.outputs[command] = text
+
+    def fails(self, command: str, reason: str) -> None:
+        self.outputs[command] = CollectorFailed(reason)
 
     def has(self, program: str) -> bool:
-        return program in self.outputs
+        return program in {command.split()[0] for command in self.outputs}
 
     def run(self, *command: str) -> str:
-        self.ran.append(" ".join(command))
-        if command[0] not in self.outputs:
+        asked = " ".join(command)
+        self.ran.append(asked)
+        known = [each for each in self.outputs if f"{asked} ".startswith(f"{each} ")]
+        if not known:
             raise CollectorFailed(f"{command[0]}: not found")
-        return self.outputs[command[0]]
+        output = self.outputs[max(known, key=len)]
+        if isinstance(output, CollectorFailed):
+            raise output
+        return output
 
     def first_line(self, *command: str) -> str:
         return self.run(*command).partition("\n")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from slurmpod_exporter.collectors.dcgm import DCGM
 from slurmpod_exporter.collectors.efa import EFA
 from slurmpod_exporter.collectors.gpu import FIELDS, GPU
 from slurmpod_exporter.collectors.lustre import LUSTRE
@@ -58,6 +59,73 @@ class TestGpu:
             "slurmpod_gpu_xid_errors_total{pci=0000:53:00,xid=79}": 1,
             "slurmpod_gpu_xid_errors_total{pci=0000:64:00,xid=31}": 2,
         }
+
+
+class TestDcgm:
+    @pytest.fixture
+    def host(self) -> FakeHost:
+        host = FakeHost()
+        host.files["/dev/nvidia0"] = ""
+        host.prints("nvidia-smi --query-gpu=compute_cap", "9.0\n9.0\n")
+        host.prints("dcgmi dmon", sample("dcgmi-dmon.txt"))
+        return host
+
+    def test_a_node_without_dcgm_or_without_gpus_has_none(self, host: FakeHost) -> None:
+        assert DCGM.is_present(host)
+        del host.files["/dev/nvidia0"]
+        assert not DCGM.is_present(host)
+        host.files["/dev/nvidia0"] = ""
+        del host.outputs["dcgmi dmon"]
+        assert not DCGM.is_present(host)
+
+    @pytest.mark.parametrize(
+        ("capabilities", "asked"),
+        [("8.0\n", False), ("8.6\n", False), ("[N/A]\n", False), ("", False), ("10.3\n", True)],
+    )
+    def test_gpus_whose_counters_it_would_take_are_not_asked(
+        self, host: FakeHost, capabilities: str, asked: bool
+    ) -> None:
+        host.prints("nvidia-smi --query-gpu=compute_cap", capabilities)
+        assert DCGM.is_present(host) == asked
+
+    def test_the_latest_of_every_field_is_told_by_gpu(self, host: FakeHost) -> None:
+        seen = found(DCGM, host)
+        fields = "1002,1003,1004,1005,1009,1010,1011,1012"
+        assert host.ran == [f"dcgmi dmon --field-id={fields} --count=3"]
+        assert {name: value for name, value in seen.items() if name.endswith("{gpu=0}")} == {
+            "DCGM_FI_PROF_SM_ACTIVE{gpu=0}": 0.913,
+            "DCGM_FI_PROF_SM_OCCUPANCY{gpu=0}": 0.458,
+            "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE{gpu=0}": 0.387,
+            "DCGM_FI_PROF_DRAM_ACTIVE{gpu=0}": 0.642,
+            "DCGM_FI_PROF_PCIE_TX_BYTES{gpu=0}": 812646400,
+            "DCGM_FI_PROF_PCIE_RX_BYTES{gpu=0}": 104857600,
+            "DCGM_FI_PROF_NVLINK_TX_BYTES{gpu=0}": 86973087744,
+            "DCGM_FI_PROF_NVLINK_RX_BYTES{gpu=0}": 86956310528,
+        }
+        assert seen["DCGM_FI_PROF_DRAM_ACTIVE{gpu=1}"] == 0.001
+
+    def test_what_a_gpu_does_not_have_is_left_out(self, host: FakeHost) -> None:
+        of_second = [name for name in found(DCGM, host) if "{gpu=1}" in name]
+        assert len(of_second) == 6
+        assert not [name for name in of_second if "NVLINK" in name]
+
+    def test_before_anything_is_measured_there_is_nothing_to_tell(self, host: FakeHost) -> None:
+        host.prints("dcgmi dmon", "".join(sample("dcgmi-dmon.txt").splitlines(keepends=True)[:5]))
+        assert found(DCGM, host) == {}
+
+    def test_a_refusal_is_no_failure_and_is_told_once(
+        self, host: FakeHost, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        host.fails("dcgmi dmon", "dcgmi ended with 235: unable to establish a connection")
+        with caplog.at_level("INFO"):
+            assert found(DCGM, host) == {}
+            assert found(DCGM, host) == {}
+        assert caplog.messages == ["dcgm: dcgmi ended with 235: unable to establish a connection"]
+
+    def test_a_table_of_other_columns_is_not_misread(self, host: FakeHost) -> None:
+        host.prints("dcgmi dmon", "GPU 0     0.5     0.4\n")
+        with pytest.raises(ValueError, match="shorter"):
+            found(DCGM, host)
 
 
 class TestNeuron:

@@ -81,17 +81,41 @@ class TestAccelerators:
 
 class TestEfa:
     @pytest.mark.parametrize(
-        ("found", "verdict"), [(0, Verdict.REPORTED), (1, Verdict.BAD), (2, Verdict.GOOD)]
+        ("drivers", "verdict", "detail"),
+        [
+            ((), Verdict.REPORTED, "0 of 2 EFA interfaces"),
+            (("efa",), Verdict.BAD, "1 of 2 EFA interfaces"),
+            (("efa", "efa"), Verdict.GOOD, "2 EFA interfaces"),
+            (("efa", "mlx5_core"), Verdict.BAD, "1 of 2 EFA interfaces"),
+            (("efa", None), Verdict.BAD, "1 of 2 EFA interfaces"),
+            (("mlx5_core", "mlx5_core"), Verdict.REPORTED, "0 of 2 EFA interfaces"),
+        ],
     )
     def test_some_that_are_missing_are_a_fault_but_none_is_a_kind_of_group(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, found: int, verdict: Verdict
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        drivers: tuple[str | None, ...],
+        verdict: Verdict,
+        detail: str,
     ) -> None:
-        for number in range(found):
-            (tmp_path / f"rdmap{number}").mkdir()
-        monkeypatch.setattr(efa, "DEVICES", tmp_path)
-        finding = efa.check(NODE)
-        assert finding is not None
-        assert finding.verdict is verdict
+        monkeypatch.setattr(efa, "DEVICES", rdma_devices(tmp_path, drivers))
+        assert efa.check(NODE) == Finding("efa", verdict, detail)
+
+
+def rdma_devices(sys: Path, drivers: tuple[str | None, ...]) -> Path:
+    """Make what sysfs shows: each device is a link, and a link of its own leads to its driver."""
+    devices = sys / "class" / "infiniband"
+    devices.mkdir(parents=True)
+    for number, driver in enumerate(drivers):
+        pci = sys / "devices" / f"0000:00:0{number}.0"
+        (pci / "infiniband" / f"rdmap{number}").mkdir(parents=True)
+        (pci / "infiniband" / f"rdmap{number}" / "device").symlink_to("../..")
+        (devices / f"rdmap{number}").symlink_to(pci / "infiniband" / f"rdmap{number}")
+        if driver:
+            (sys / "bus" / "pci" / "drivers" / driver).mkdir(parents=True, exist_ok=True)
+            (pci / "driver").symlink_to(f"../../bus/pci/drivers/{driver}")
+    return devices
 
 
 class TestFolders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,8 @@ class FakeMachine(Machine):
         self.ran: list[str] = []
         self.inputs: dict[str, str] = {}
         self.patience: dict[str, float] = {}
+        self.runs: Counter[str] = Counter()
+        self.stopped: set[str] = set()
         self._outcomes: dict[str, str | CommandFailed] = {"systemd-escape": "fsx.mount\n"}
 
     def reply(self, command: str, output: str) -> None:
@@ -65,11 +68,27 @@ class FakeMachine(Machine):
         self.patience[line] = timeout_seconds
         self.ran.append(line)
         self.inputs[line] = text
+        if "--property=InvocationID" in command:
+            return f"{self.run_of(command[-1])}\n"
+        if command[0] == "systemctl":
+            self.note_run(command[1], command[-1])
         known = [prefix for prefix in self._outcomes if line.startswith(prefix)]
         outcome = self._outcomes[max(known, key=len)] if known else ""
         if isinstance(outcome, CommandFailed):
             raise CommandFailed(outcome.reason, fix)
         return outcome
+
+    def run_of(self, unit: str) -> str:
+        """Return systemd's id of a service's latest run; all of them run from the beginning."""
+        return str(self.runs[unit])
+
+    def note_run(self, verb: str, unit: str) -> None:
+        """Let a service have another run when it is started again, at once or after a stop."""
+        if verb == "stop":
+            self.stopped.add(unit)
+        elif verb == "restart" or (verb == "start" and unit in self.stopped):
+            self.runs[unit] += 1
+            self.stopped.discard(unit)
 
     def read(self, path: str) -> str | None:
         return self.files.get(path)

@@ -6,19 +6,36 @@ It can be killed after any change, as a node can lose power there, and go on fro
 from __future__ import annotations
 
 import re
+import shlex
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
+from slurmpod_lifecycle.directory import CA_CERTIFICATE
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, only_asks
 from slurmpod_lifecycle.failures import CommandFailed
+from slurmpod_lifecycle.known_files import NOTES, knows_its_files
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND
 from slurmpod_lifecycle.mounts import MOUNTS
+from slurmpod_lifecycle.ssh_programs import KEY_PROGRAM
+from slurmpod_lifecycle.units import drop_in_path
 
 from tests.unit.lifecycle.fakes import FakeMachine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
 UNIT_FILES = "/etc/systemd/system/"
+MAKES_FOLDERS = re.compile(r'^ExecStart="/usr/bin/install" "--directory" (.*)$', re.MULTILINE)
+
+READS = {
+    "docker": ("/etc/docker/daemon.json",),
+    "slurmctld": ("/opt/slurm/etc/accounting.conf", "/opt/slurm/etc/slurm.conf"),
+    "slurmdbd": ("/opt/slurm/etc/slurmdbd.conf",),
+    "ssh": ("/etc/ssh/sshd_config.d/10-slurmpod.conf",),
+    "sssd": ("/etc/sssd/sssd.conf", CA_CERTIFICATE),
+}
+"""What services read when they start, beside what systemd tells them."""
 
 
 class Killed(BaseException):
@@ -31,26 +48,50 @@ class LivingMachine(FakeMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folders: set[str] = set()
+        self.homes: dict[str, str] = {}
+        """The ids of their owners by the names of the folders."""
         self.enabled: set[str] = set()
         self.active: set[str] = set()
         self.read_units: dict[str, str] = {}
+        self.has_read: dict[str, Mapping[str, str]] = {}
+        """What the files of a service said when it started, or was told to read them again."""
         self.mounted_by: dict[str, str] = {}
         """The line in the kernel's list of mounts that a unit or a `mount` of a folder adds."""
         self.changes = 0
-        self.kill_after: int | None = None
+        self._kill_after: int | None = None
+
+    @contextmanager
+    def killed_after(self, change: int) -> Iterator[None]:
+        """Let it be killed after so many changes; afterwards it goes on from what was left."""
+        self._kill_after = change
+        with pytest.raises(Killed):
+            yield
+        self._kill_after = None
 
     def state(self) -> dict[str, object]:
         """Return all that a step can leave behind, to be compared."""
-        kept = {path: text for path, text in self.files.items() if path != MOUNTS}
+        kept = {path: text for path, text in self.files.items() if not _is_of_the_system(path)}
         return {
+            "read": {unit: self.has_read.get(unit) for unit in self.active},
+            "old": self.old(),
             "files": kept,
             "access": {path: self.access.get(path) for path in kept},
             "folders": set(self.folders),
+            "homes": dict(self.homes),
             "enabled": set(self.enabled),
             "active": set(self.active),
             "units": dict(self.read_units),
             "mounts": set(self.files.get(MOUNTS, "").splitlines()),
         }
+
+    def old(self) -> set[str]:
+        """Return the services of which the steps know that they go on with older files."""
+        return {unit for unit in self.active if not knows_its_files(self, unit)}
+
+    def unaware(self) -> set[str]:
+        """Return the other services that do."""
+        read = {unit for unit in self.active if self.has_read.get(unit) != self._files_of(unit)}
+        return read - self.old()
 
     def answers(self, address: str, port: int) -> bool:
         del address, port
@@ -74,8 +115,8 @@ class LivingMachine(FakeMachine):
     ) -> str:
         printed = super().run(*command, text=text, fix=fix, timeout_seconds=timeout_seconds)
         name, *words = command[2:] if command[0] == "env" else command
-        does = getattr(self, f"_{name.replace('-', '_')}", None)
-        if does:
+        does = getattr(self, f"_{name.rpartition('/')[2].replace('-', '_')}", None)
+        if does and "--property=InvocationID" not in words:
             arguments = [word for word in words if not word.startswith("-")]
             printed = does(*arguments) or printed
         if not only_asks(command):
@@ -84,7 +125,7 @@ class LivingMachine(FakeMachine):
 
     def _changed(self) -> None:
         self.changes += 1
-        if self.changes == self.kill_after:
+        if self.changes == self._kill_after:
             raise Killed
 
     def _systemctl(self, verb: str, *names: str) -> str:
@@ -92,8 +133,9 @@ class LivingMachine(FakeMachine):
         does: dict[str, Callable[[str], object]] = {
             "enable": self.enabled.add,
             "disable": self._disable,
-            "start": self._start,
-            "restart": self._start,
+            "start": self.start,
+            "restart": self.restart,
+            "reload": self._read,
             "stop": self.active.discard,
         }
         if verb == "daemon-reload":
@@ -109,9 +151,38 @@ class LivingMachine(FakeMachine):
         self.enabled.discard(unit)
         self.active.discard(unit)
 
-    def _start(self, unit: str) -> None:
+    def run_of(self, unit: str) -> str:
+        return str(self.runs[unit] or "")
+
+    def note_run(self, verb: str, unit: str) -> None:
+        """Leave it to what commands do here."""
+
+    def start(self, unit: str) -> None:
+        if unit in self.active:
+            return
+        self.runs[unit] += 1
         self.active.add(unit)
+        self._read(unit)
         self._mount(unit)
+        for folders in MAKES_FOLDERS.findall(self.files.get(f"{UNIT_FILES}{unit}.service", "")):
+            self._install(*shlex.split(folders))
+
+    def restart(self, unit: str) -> None:
+        self.active.discard(unit)
+        self.start(unit)
+
+    def _read(self, unit: str) -> None:
+        self.has_read[unit] = self._files_of(unit)
+
+    def _scontrol(self, verb: str, *_: str) -> None:
+        if verb == "reconfigure":
+            self._read("slurmctld")
+
+    def _files_of(self, unit: str) -> Mapping[str, str]:
+        """Return what a service reads when it starts, and what systemd knows of it."""
+        own = {path: text for path, text in self.files.items() if path in READS.get(unit, ())}
+        drop_in = drop_in_path(unit)
+        return {**own, drop_in: self.read_units.get(drop_in, "")}
 
     def _mount(self, what: str) -> None:
         line = self.mounted_by.get(what, "")
@@ -135,6 +206,26 @@ class LivingMachine(FakeMachine):
 
     _install = _mkdir
 
+    def _find(self, folder: str, *rest: str) -> str:
+        """Answer `find FOLDER -type f` and who has homes; other questions have their replies."""
+        below = sorted(path for path in self.files if path.startswith(f"{folder}/"))
+        homes = sorted(f"{uid} {home}" for home, uid in self.homes.items())
+        found = {("f",): below, ("1", "1", r"%U %f\n"): homes}.get(rest, [])
+        return "".join(f"{line}\n" for line in found)
+
+    def _slurmpod_home(self, home: str, temporary: str, owner: str, *_: str) -> None:
+        del temporary
+        self._mkdir(home)
+        self.homes[home.rpartition("/")[2]] = owner.partition(":")[0]
+
+    def _slurmpod_ssh_pair(self, folder: str, *_: str) -> None:
+        self.files[f"{folder}/id_ed25519.pub"] = "ssh-ed25519 AAAA ubuntu\n"
+
+    def _runuser(self, user: str, program: str, pair: str, home: str) -> None:
+        """Be the program that gives a user the pair of keys."""
+        assert (user, program) == ("ubuntu", KEY_PROGRAM)
+        self.files[f"{home}/.ssh/id_ed25519"] = self.files[f"{pair}/id_ed25519.pub"]
+
     def _test(self, path: str) -> None:
         beside = (*self.files, *self.folders)
         if path not in beside and not any(each.startswith(f"{path}/") for each in beside):
@@ -145,6 +236,11 @@ class LivingMachine(FakeMachine):
             self.folders.discard(path)
             for gone in [each for each in self.files if f"{each}/".startswith(f"{path}/")]:
                 del self.files[gone]
+
+
+def _is_of_the_system(path: str) -> bool:
+    """Tell whether a file says how the machine is, or was, and not how it should be."""
+    return path == MOUNTS or path.startswith(f"{NOTES}/")
 
 
 class ReadOnlyLivingMachine(ReadOnlyMachine, LivingMachine):

@@ -13,10 +13,11 @@ from slurmpod_lifecycle.node_options import NodeOptions
 from slurmpod_lifecycle.plugstack import with_pyxis
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps import containers, docker
-from slurmpod_lifecycle.steps.container_folders import ENROOT_CONF, TMPFILES, ContainerFolders
+from slurmpod_lifecycle.steps.container_folders import ENROOT_CONF, UNIT, ContainerFolders
 from slurmpod_lifecycle.steps.container_option import ContainerOption
 from slurmpod_lifecycle.steps.containers import PLUGSTACK, Containers
 from slurmpod_lifecycle.steps.docker import Docker
+from slurmpod_lifecycle.units import unit_path
 
 from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node
 
@@ -160,8 +161,8 @@ class TestFolders:
         assert (
             f"ENROOT_DATA_PATH {folder}/enroot/data/user-$(id -u)\n" in machine.files[ENROOT_CONF]
         )
-        assert f"d {folder}/enroot/cache 1777 root root -\n" in machine.files[TMPFILES]
-        assert machine.did(f"systemd-tmpfiles --create {TMPFILES}")
+        assert f'"--mode=1777" "{folder}/enroot/runtime" ' in machine.files[unit_path(UNIT)]
+        assert machine.did(f"systemctl restart {UNIT}")
         assert said.startswith("warning: on the root disk") is (not mounts)
         assert step.is_done()
 
@@ -200,6 +201,9 @@ class TestDocker:
         machine_of(step.node).reply("docker ps --quiet", "4f2a\n")
         assert step.apply().startswith("warning: containers run")
         assert not machine_of(step.node).did("systemctl restart docker")
+        assert not step.is_done()
+        assert step.apply().startswith("warning: containers run")
+        machine_of(step.node).run("systemctl", "restart", "docker")
         assert step.is_done()
 
     def test_is_installed_with_its_data_in_place(self) -> None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, WouldChange, only_asks, preview
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.hook_program import HookProgram
+from slurmpod_lifecycle.known_files import NOTES
 from slurmpod_lifecycle.runner import State
 from slurmpod_lifecycle.step import Step
 
@@ -64,6 +66,11 @@ class TestReadOnlyMachine:
         (tmp_path / "file").write_text("text")
         assert not ReadOnlyMachine().write(str(tmp_path / "file"), "text")
 
+    def test_a_note_is_not_the_change_that_is_told(self) -> None:
+        machine = ReadOnlyMachine()
+        assert not machine.write(f"{NOTES}/of-a-test", "a run")
+        assert machine.read(f"{NOTES}/of-a-test") is None
+
     def test_runs_what_only_asks(self, tmp_path: Path) -> None:
         assert ReadOnlyMachine().run("stat", "--format=%F", str(tmp_path)) == "directory\n"
 
@@ -72,9 +79,7 @@ class TestReadOnlyMachine:
         with pytest.raises(WouldChange, match="run 'touch"):
             ask(ReadOnlyMachine(), "touch", str(tmp_path / "file"))
         with pytest.raises(WouldChange):
-            ReadOnlyMachine().run_program(
-                ["touch"], environment={}, folder="/", timeout_seconds=1, say=print
-            )
+            ReadOnlyMachine().run_program(HookProgram(["touch"], {}, "/", 1), print)
         assert not list(tmp_path.iterdir())
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from slurmpod_lifecycle import hooks
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.hook_program import descendants, run_program
+from slurmpod_lifecycle.hook_program import HookProgram, descendants, run_program
 from slurmpod_lifecycle.hooks import KILL_SECONDS, HookAfter, HookBefore, interpreter
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node_options import NodeOptions
@@ -94,13 +94,13 @@ echo waiting; wait
 
     def test_what_it_leaves_running_does_not_hold_the_node(self, tmp_path: Path) -> None:
         seen: list[str] = []
-        status = run_program(
+        program = HookProgram(
             ["bash", "-c", f"sleep 987 & echo $! > {tmp_path}/left; echo done"],
             environment=os.environ,
             folder="/",
             timeout_seconds=LONG_SECONDS,
-            say=seen.append,
         )
+        status = run_program(program, seen.append)
         assert (status, seen) == (0, ["done"])
         os.kill(int((tmp_path / "left").read_text()), 9)
 

@@ -7,7 +7,7 @@ from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.lnet_over_efa import DEVICES, chosen, configure, main
 from slurmpod_lifecycle.machine import RUN_BY_HAND
 
-from tests.unit.lifecycle.living_machine import Killed, LivingMachine
+from tests.unit.lifecycle.living_machine import LivingMachine
 
 ADDRESS = "10.0.128.20"
 
@@ -73,10 +73,8 @@ class TestLnet:
         configure(whole, ADDRESS, "")
         for boundary in range(1, whole.changes + 1):
             machine = LnetMachine("rdmap79s0", "rdmap96s0")
-            machine.kill_after = boundary
-            with pytest.raises(Killed):
+            with machine.killed_after(boundary):
                 configure(machine, ADDRESS, "")
-            machine.kill_after = None
             configure(machine, ADDRESS, "")
             assert machine.interfaces == whole.interfaces
             assert machine.preferred == ["- src: efa"]

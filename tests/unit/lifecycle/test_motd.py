@@ -38,7 +38,7 @@ def test_it_says_what_is_where() -> None:
     assert ["/fsx", "shared by all nodes"] in lines
     assert ["/home", "shared by all nodes"] in lines
     assert ["/data", "bucket training-data, read only"] in lines
-    assert ["/scratch", "30720 GB of this node's own, lost when the node is replaced"] in lines
+    assert ["/scratch", "30720 GB of this node's own, not kept over a reboot"] in lines
 
 
 def test_a_node_without_disks_promises_no_scratch() -> None:

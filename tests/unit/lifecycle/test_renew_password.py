@@ -5,6 +5,7 @@ import json
 import pytest
 from slurmpod_lifecycle import renew_password as program
 from slurmpod_lifecycle.database import Credentials, account_lines
+from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.renew_password import main, renew, with_account
 from slurmpod_lifecycle.slurm import SLURMDBD_CONF
 
@@ -38,6 +39,16 @@ def test_a_new_password_is_written_for_slurm_alone_and_slurmdbd_restarted(
     assert machine.files[SLURMDBD_CONF] == BASE + NEW
     assert machine.access[SLURMDBD_CONF] == (0o600, "slurm")
     assert machine.did("systemctl restart --no-block slurmdbd")
+
+
+def test_a_slurmdbd_that_a_run_before_has_not_started_again_is(machine: FakeMachine) -> None:
+    machine.fail("systemctl restart")
+    with pytest.raises(NotYet):
+        renew(machine, NEW)
+    machine.reply("systemctl restart", "")
+    machine.runs.clear()  # it never was: the run ended before
+    assert renew(machine, NEW)
+    assert not renew(machine, NEW)
 
 
 def test_a_slurmdbd_that_failed_is_started_again(machine: FakeMachine) -> None:

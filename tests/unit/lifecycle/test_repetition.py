@@ -26,11 +26,13 @@ from tests.unit.lifecycle.fakes import (
     machine_of,
     node,
 )
-from tests.unit.lifecycle.living_machine import Killed, LivingMachine, ReadOnlyLivingMachine
+from tests.unit.lifecycle.living_machine import LivingMachine, ReadOnlyLivingMachine
 from tests.unit.lifecycle.people import ACCESS, DIRECTORY, GROUP, PASSWD, SHADOW
 
 if TYPE_CHECKING:
     from slurmpod_lifecycle.node import Node, NodeStep
+
+pytestmark = pytest.mark.usefixtures("few_modules")
 
 TYPES = {"gpu": "ml.p5.48xlarge", "neuron": "ml.trn1.32xlarge"}
 HARDWARE = {
@@ -80,6 +82,7 @@ REPLIES = {
     "ls": "",
 }
 IMAGE = {
+    "/etc/docker/daemon.json": '{"runtimes": {}}',
     "/etc/passwd": PASSWD,
     "/etc/shadow": SHADOW,
     "/etc/group": GROUP,
@@ -105,25 +108,22 @@ MOUNTED_BY = {
 }
 """What the kernel lists when a folder, or by a unit, was mounted."""
 
-RUNNING = {"self_check": ("slurmctld", "slurmd"), "bar_daemons": ("slurmctld", "slurmd")}
+RUNNING = {
+    "accounting": ("slurmctld",),
+    "bar_daemons": ("slurmctld", "slurmd"),
+    "docker": ("docker",),
+    "logins": ("ssh",),
+    "self_check": ("slurmctld", "slurmd"),
+}
 """What runs on the node before a step, by the step's name."""
 
 NEVER_DONE = {
+    "associations": "sacctmgr, which only replies here, would have to show what it was told",
     "self_check": "it is a check of a live node",
     "container_option": "it is a check of a live node",
     "partitions": "it compares what Slurm shows each time",
 }
-"""Steps that find something to do whenever they run; what they do changes nothing then."""
-
-PROGRAMS_OF_OURS = {
-    "associations": "what sacctmgr shows would have to follow what it was told",
-    "homes": "a program makes them, which tests of its own run",
-    "logins": "it looks for key files with find",
-    "ssh_between_nodes": "a program makes the pair of keys, which tests of its own run",
-    "container_folders": "systemd-tmpfiles makes them",
-    "user_folder": "install makes them",
-}
-"""Steps whose end depends on commands that mean nothing to the machine of these tests."""
+"""Steps that find something to do whenever they run here; what they do changes nothing then."""
 
 
 def cases() -> list[tuple[type[NodeStep], Role, dict[str, Any]]]:
@@ -153,7 +153,9 @@ def living_node(
     plain, machine = node(role, **environment), LivingMachine()
     listed = machine_of(controller_of_two() if "multi_head" in environment else plain)
     machine.files = {**IMAGE, DEFAULT_PATH: listed.files[DEFAULT_PATH], MOUNTS: ""}
-    machine.active, machine.enabled = (set(RUNNING.get(step.name, ())) for _ in range(2))
+    for unit in RUNNING.get(step.name, ()):
+        machine.enabled.add(unit)
+        machine.start(unit)
     machine.mounted_by = dict(MOUNTED_BY)
     for command, output in REPLIES.items():
         machine.reply(command, output)
@@ -180,7 +182,7 @@ def test_a_second_run_changes_nothing(
     here, machine = living_node(step, role, environment)
     finish(step, here)
     state = machine.state()
-    assert step(here).is_done() or step.name in {**NEVER_DONE, **PROGRAMS_OF_OURS}
+    assert step(here).is_done() or step.name in NEVER_DONE
     step(here).apply()
     assert machine.state() == state
 
@@ -193,10 +195,8 @@ def test_after_a_cut_anywhere_the_next_run_makes_it_good(
     finish(step, here)
     for boundary in range(1, machine.changes + 1):
         cut, left = living_node(step, role, environment)
-        left.kill_after = boundary
-        with pytest.raises(Killed):
+        with left.killed_after(boundary):
             step(cut).apply()
-        left.kill_after = None
         finish(step, cut)
         assert left.state() == machine.state(), f"cut off after change {boundary}"
 

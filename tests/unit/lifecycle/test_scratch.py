@@ -10,8 +10,9 @@ from slurmpod_lifecycle.boot_programs import FOLDER, PACKAGE
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import MOUNTS
 from slurmpod_lifecycle.node_options import Hardware, NodeOptions
+from slurmpod_lifecycle.scratch_volume import UNIT
 from slurmpod_lifecycle.settings import Role
-from slurmpod_lifecycle.steps.scratch import UNIT, Scratch
+from slurmpod_lifecycle.steps.scratch import Scratch
 
 from tests.unit.lifecycle.fakes import machine_of, node
 

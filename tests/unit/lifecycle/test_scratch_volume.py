@@ -12,7 +12,7 @@ from slurmpod_lifecycle.machine import RUN_BY_HAND
 from slurmpod_lifecycle.mounts import MOUNTS
 from slurmpod_lifecycle.scratch_volume import MODEL, free_disks, main, mount_volume
 
-from tests.unit.lifecycle.living_machine import Killed, LivingMachine
+from tests.unit.lifecycle.living_machine import LivingMachine
 
 ON_IMAGE = "/dev/mapper/vg.01-lv_ephemeral /opt/dlami/nvme ext4 rw 0 0\n"
 AT_SCRATCH = f"{scratch_volume.DEVICE} /scratch ext4 rw 0 0\n"
@@ -123,10 +123,8 @@ class TestVolume:
         mount_volume(whole, "/scratch")
         for boundary in range(1, whole.changes + 1):
             machine = DiskMachine(*TWO_DISKS)
-            machine.kill_after = boundary
-            with pytest.raises(Killed):
+            with machine.killed_after(boundary):
                 mount_volume(machine, "/scratch")
-            machine.kill_after = None
             mount_volume(machine, "/scratch")
             assert (machine.stripes, machine.files[MOUNTS]) == ("2", AT_SCRATCH)
             assert machine.ran[-1] == "chmod 1777 /scratch"

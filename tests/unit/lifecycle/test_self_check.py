@@ -135,12 +135,12 @@ class TestJudgeNode:
             judge_node(f"{shown(state, 'any')} SlurmdStartTime=None")
         judge_node(f"{shown(state, 'any')} SlurmdStartTime=2026-11-20T12:00:00")
 
-    @pytest.mark.parametrize("state", ["DOWN", "DOWN+CLOUD", "IDLE+DRAIN+INVALID_REG"])
+    @pytest.mark.parametrize("state", ["DOWN+INVALID_REG", "IDLE+DRAIN+INVALID_REG"])
     def test_a_node_that_slurm_refuses_fails_with_its_reason(self, state: str) -> None:
         with pytest.raises(NotYet, match=r"reason: gres/gpu count reported lower \(7 < 8\);"):
             judge_node(shown(state, "gres/gpu count reported lower (7 < 8)"))
 
-    @pytest.mark.parametrize("reason", ["Action:Replace", "Not responding"])
+    @pytest.mark.parametrize("reason", ["Action:Replace", "Not responding", "fan is loud: bob"])
     def test_a_node_held_down_for_its_past_passes_with_a_warning(self, reason: str) -> None:
         warning = f"warning: Slurm holds this node down, reason: {reason}"
         assert judge_node(shown("DOWN+CLOUD", reason)) == warning

@@ -75,6 +75,17 @@ class TestStep:
         settings.apply()
         assert settings.is_done()
 
+    @pytest.mark.parametrize("unit", ["slurmpod-keep.service", "slurmpod-keep.path"])
+    def test_units_of_an_earlier_version_are_written_anew(self, unit: str) -> None:
+        settings = step()
+        settings.apply()
+        machine = machine_of(settings.node)
+        ours = machine.files[f"/etc/systemd/system/{unit}"]
+        machine.files[f"/etc/systemd/system/{unit}"] = "[Unit]\nDescription=earlier\n"
+        assert not settings.is_done()
+        settings.apply()
+        assert machine.files[f"/etc/systemd/system/{unit}"] == ours
+
     def test_settings_that_slurmctld_has_not_taken_are_tried_again(self) -> None:
         settings = step()
         machine_of(settings.node).fail(RECONFIGURE)

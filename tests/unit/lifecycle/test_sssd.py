@@ -66,6 +66,15 @@ class TestStep:
         after.apply()
         assert after.is_done()
 
+    def test_a_new_certificate_counts_from_a_new_start_on(self) -> None:
+        sssd = step(ca_certificate="OLD\n")
+        sssd.apply()
+        machine_of(sssd.node).ran.clear()
+        sssd.node = replace(sssd.node, settings=step(ca_certificate="PEM\n").node.settings)
+        sssd.apply()
+        assert machine_of(sssd.node).did("systemctl restart sssd")
+        assert sssd.is_done()
+
     def test_a_password_that_has_changed_is_not_done_yet(self) -> None:
         sssd = step()
         sssd.apply()

@@ -13,6 +13,19 @@ from tests.unit.lifecycle.fakes import LUSTRE, controller_of_two, node
 NEVER_WAITS = {"efa_client", "scratch"}
 """Optional, and needed: they succeed or fail at once, and what needs them goes on without them."""
 
+NOT_FOR_JOBS = {
+    "back_in_service",
+    "container_option",
+    "image_facts",
+    "log_rotation",
+    "logins",
+    "metrics",
+    "motd",
+    "self_check",
+    "switched_off",
+}
+"""Steps of workers that no job misses, or that look at a slurmd which runs."""
+
 SLURM_CONTROLLER = "slurm_settings topology slurmctld"
 
 
@@ -62,8 +75,11 @@ def test_several_controllers_share_their_state_before_they_start() -> None:
 
 
 def test_no_job_comes_before_what_it_would_miss() -> None:
-    (slurmd,) = (step for step in STEPS if step.name == "slurmd")
-    assert {"mount_fsx", "homes", "scratch", "containers", "job_bound_ssh"} <= set(slurmd.needs)
+    of_workers = {step.name: set(step.needs) for step in STEPS if Role.WORKER in step.roles}
+    before = of_workers["slurmd"]
+    while more := set().union(*(of_workers.get(name, ()) for name in before)) - before:
+        before |= more
+    assert of_workers.keys() - before - {"slurmd"} == NOT_FOR_JOBS
 
 
 def test_every_need_is_the_name_of_an_earlier_step() -> None:
@@ -77,6 +93,7 @@ def test_the_self_check_comes_after_everything_that_must_succeed() -> None:
     assert set(check.needs) == required - {check.name}
 
 
-def test_no_step_needs_one_that_may_fail() -> None:
+def test_only_jobs_wait_for_what_may_fail_in_the_end() -> None:
     optional = {step.name for step in STEPS if not step.required} - NEVER_WAITS
-    assert not [step.name for step in STEPS if step.required and optional & set(step.needs)]
+    waiting = [step.name for step in STEPS if step.required and optional & set(step.needs)]
+    assert waiting == ["slurmd"]

@@ -12,7 +12,6 @@ from slurmpod_lifecycle.steps import STEPS
 from slurmpod_lifecycle.steps.job_bound_ssh import PAM_FILE
 from slurmpod_lifecycle.steps.switched_off import REMOVABLE, SwitchedOff
 
-from tests.unit.lifecycle.living_machine import Killed
 from tests.unit.lifecycle.test_repetition import EVERYTHING, OPTIONS, finish, living_node
 
 if TYPE_CHECKING:
@@ -63,10 +62,8 @@ def test_a_run_that_was_cut_off_is_made_good_by_the_next(role: Role) -> None:
     SwitchedOff(here).apply()
     for boundary in range(1, machine.changes + 1):
         cut, left, _ = grown_node(role)
-        left.kill_after = boundary
-        with pytest.raises(Killed):
+        with left.killed_after(boundary):
             SwitchedOff(cut).apply()
-        left.kill_after = None
         finish(SwitchedOff, cut)
         assert what_counts(left) == before, f"cut off after change {boundary}"
 

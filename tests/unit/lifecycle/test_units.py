@@ -10,10 +10,10 @@ RELOAD = "systemctl daemon-reload"
 
 def test_systemd_reads_files_again_only_where_it_holds_older_ones() -> None:
     machine = FakeMachine()
-    assert units.add_drop_in(machine, "slurmd", "[Service]\n")
+    units.add_drop_in(machine, "slurmd", "[Service]\n")
     assert RELOAD not in machine.ran
     machine.reply(OUTDATED, "yes\n")
-    assert units.add_drop_in(machine, "slurmd", "[Unit]\n")
+    units.add_drop_in(machine, "slurmd", "[Unit]\n")
     assert machine.ran[-1] == RELOAD
 
 
@@ -39,7 +39,7 @@ def test_what_a_run_wrote_that_was_cut_off_is_read_by_the_next_one() -> None:
     machine = FakeMachine()
     units.add_unit(machine, "ours", "[Unit]\n")
     machine.reply(OUTDATED, "yes\n")
-    assert not units.add_unit(machine, "ours", "[Unit]\n")
+    units.add_unit(machine, "ours", "[Unit]\n")
     assert machine.ran[-1] == RELOAD
 
 

@@ -219,6 +219,16 @@ def test_one_of_two_groups_with_one_name_is_not_lost(tmp_path: Path) -> None:
     assert counts == [("controller", 1), ("workers", 9), ("workers", 1)]
 
 
+def test_what_a_base_accepts_stays_accepted(tmp_path: Path) -> None:
+    reason = "reason: this is known to us"
+    write(tmp_path, base_yaml=f"{PART}suppress: [{{rule: NET-001, {reason}}}]\n")
+    loaded = loaded_from(
+        tmp_path, f"extends: base.yaml\nname: dev\nsuppress: [{{rule: DAT-002, {reason}}}]\n"
+    )
+    assert loaded.environment
+    assert [each.rule for each in loaded.environment.suppress] == ["NET-001", "DAT-002"]
+
+
 def test_an_environment_that_extends_another_is_another_cluster(tmp_path: Path) -> None:
     write(tmp_path, prod_yaml=SOUND)
     text = "extends: prod.yaml\nstorage: {lustre: {capacity_gib: 2400}}\n"

@@ -99,6 +99,13 @@ def test_a_value_that_was_left_out_takes_nothing_away_in_silence(base: str) -> N
         ("[{a: 1}]", "[{name: y}]", [{"name": "y"}]),
         ("[{name: 1}]", "[{name: 1}]", [{"name": 1}, {"name": 1}]),
         ("[{name: [1]}]", "[{name: [1]}]", [{"name": [1]}, {"name": [1]}]),
+        ("[{rule: R, reason: a}]", "[{rule: S, reason: b}]",
+         [{"rule": "R", "reason": "a"}, {"rule": "S", "reason": "b"}]),
+        ("[{rule: R, reason: a}, {rule: S}]", "[{rule: R, reason: b}]",
+         [{"rule": "R", "reason": "b"}, {"rule": "S"}]),
+        ("[{rule: R}, {rule: S}]", "[{rule: R, remove: true}]", [{"rule": "S"}]),
+        ("[{rule: R}]", "[]", []),
+        ("[{name: x, rule: R}]", "[{name: x, rule: S}]", [{"name": "x", "rule": "S"}]),
     ],
 )  # fmt: skip
 def test_lists_of_named_mappings_are_merged_by_name(base: str, child: str, result: Any) -> None:
@@ -181,6 +188,7 @@ def test_an_entry_that_removes_nothing_is_a_problem(child: str, column: int, mes
     [
         ("{name: logins, remove: true}", "did you mean 'login'?"),
         ("{name: login1, remove: yes}", "write only `name` and `remove: true`, with a name of "),
+        ("{rule: NET-001, remove: true}", "write only `rule` and `remove: true`, with a rule of "),
         ("{name: other, remove: true}", "write only `name` and `remove: true`, with a name of "),
     ],
 )

@@ -43,6 +43,7 @@ PART = {
     "tags": {"team": None},
     "storage": None,
     "cluster": {"groups": [{"name": "login", "remove": True}, {"name": "workers", "count": 3}]},
+    "suppress": [{"rule": "NET-001", "remove": True}],
 }
 
 

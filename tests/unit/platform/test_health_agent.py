@@ -31,6 +31,7 @@ class Slurm:
         self.did: list[str] = []
         self.requeued: list[str] = []
         self.printed = "0"
+        self.messages_under_way = 0
 
     def nodes(self) -> dict[str, SlurmNodeState]:
         return dict(self.states)
@@ -47,6 +48,10 @@ class Slurm:
 
     def requeue(self, job_id: str) -> None:
         self.requeued.append(job_id)
+
+    def is_telling_nodes(self) -> bool:
+        self.messages_under_way -= 1
+        return self.messages_under_way >= 0
 
     def start_requeued_jobs(self) -> None:
         self.did.append("requeued jobs start")
@@ -148,6 +153,29 @@ def test_a_dead_node_is_replaced_and_its_jobs_start_elsewhere_or_again(slurm_sta
     assert slurm_state.did == [f"{A} down", "requeued jobs start"]
     (event,) = run.told
     assert event["detail"]["HealthSummary"]["RepairAction"] == "Replace"
+
+
+def test_jobs_start_anew_when_nothing_meant_for_their_first_run_can_reach_them(
+    slurm_state: Slurm,
+) -> None:
+    """The message that ends a dead node's job would end it on the node's successor, too."""
+    run = Run(slurm_state)
+    run.off.add(A)
+    slurm_state.messages_under_way = 3
+    watch(run, lambda: "requeued jobs start" in slurm_state.did)
+    assert slurm_state.did == [f"{A} down", "requeued jobs start"]
+    assert slurm_state.messages_under_way < 0
+
+
+def test_jobs_that_may_still_be_ended_start_by_themselves_later(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "_MESSAGES_SECONDS", 0.05)
+    run = Run(slurm_state)
+    run.off.add(A)
+    slurm_state.messages_under_way = 10_000
+    watch(run, lambda: any("in service" in note for note in run.notes))
+    assert slurm_state.did == [f"{A} down"]
 
 
 def test_the_job_of_a_step_that_waits_for_the_replacement_keeps_its_nodes(

@@ -72,6 +72,13 @@ def test_only_jobs_that_slurm_took_back_start_at_once() -> None:
     assert machine.ran[1:] == [f"scontrol update jobid={job} starttime=now" for job in (1, 4)]
 
 
+def test_messages_to_nodes_wait_or_are_under_way() -> None:
+    printed = "Agent queue size:     {}\nAgent count:          {}\nAgent thread count:   4\n"
+    for waiting, under_way in ((0, 0), (0, 10), (2, 0)):
+        machine = Machine(sdiag=printed.format(waiting, under_way))
+        assert control(machine).is_telling_nodes() == (waiting + under_way > 0)
+
+
 def test_the_first_isolated_node_makes_the_place_and_the_last_one_ends_it() -> None:
     first = Machine(scontrol_create="", scontrol_update_nodename="")
     control(first).isolate("a", PLACE)

@@ -10,7 +10,12 @@ from slurmpod.rehearsal.cloud.clients import Clients
 from slurmpod.rehearsal.scenarios.faults.choice import ALL, chosen, unmet_needs
 from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
 from slurmpod.rehearsal.scenarios.faults.fault import FaultFailed, FaultReport, Moment, Stage
-from slurmpod.rehearsal.scenarios.faults.page import faults_page, figures, measured_on
+from slurmpod.rehearsal.scenarios.faults.page import (
+    CUSTOMER_MODE,
+    faults_page,
+    figures,
+    measured_on,
+)
 from slurmpod.rehearsal.scenarios.faults.registry import FAULTS
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.scenarios.faults.watch import Watch
@@ -36,10 +41,10 @@ def report(*moments: Moment) -> FaultReport:
     return FaultReport("name", "Title", moments, (), 9.0)
 
 
-def lacking(text: str) -> tuple[str, ...]:
+def lacking(text: str, *names: str) -> tuple[str, ...]:
     environment = load_text("environment.yaml", text).environment
     assert environment is not None
-    return unmet_needs(resolve(environment))
+    return unmet_needs(resolve(environment), chosen(names or (ALL,)))
 
 
 class TestReport:
@@ -109,6 +114,18 @@ class TestChoice:
         (found,) = lacking(sound_with(old, new))
         assert reason in found
 
+    def test_a_cluster_without_our_scripts_cannot_suffer_faults(self) -> None:
+        (found,) = lacking(f"{SOUND}lifecycle:\n  mode: managed\n")
+        assert "our own scripts have to run" in found
+
+    def test_in_extended_mode_some_faults_cannot_be_tried(self) -> None:
+        extended = f"{SOUND}lifecycle:\n  mode: extended\n"
+        assert lacking(extended, "worker-power-cut", "scripts-twice", "many-joining") == ()
+        (found,) = lacking(extended, ALL)
+        assert found.endswith(" for network-lost, file-system-late, names-gone")
+        (found,) = lacking(extended, "worker-power-cut", "names-gone")
+        assert found.endswith(" for names-gone")
+
 
 class TestSteadyJob:
     @pytest.mark.parametrize(
@@ -140,6 +157,11 @@ class TestPage:
         measured = measured_on(PAGE.read_text(encoding="utf-8"))
         assert sorted(measured) == sorted(fault.name for fault in FAULTS)
         assert "not yet" not in measured.values()
+
+    def test_what_only_our_scripts_can_meet_is_said(self) -> None:
+        for fault in FAULTS:
+            section = faults_page({}).partition(f"(`{fault.name}`)\n")[2].partition("\n## ")[0]
+            assert (CUSTOMER_MODE in section) is fault.customer_mode_only
 
     def test_figures_survive_a_change_of_the_texts(self) -> None:
         measured = {fault.name: f"{fault.name} took 1.0 s" for fault in FAULTS}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.scenarios.faults import (
+    bundle,
     enclosure,
     file_system_full,
     file_system_late,
@@ -20,6 +23,7 @@ from slurmpod.rehearsal.scenarios.faults import (
     s3_away,
     scripts,
 )
+from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.scenarios.faults.watch import Watch
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -28,6 +32,7 @@ from tests.unit.rehearsal.test_faults import CLUSTER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from slurmpod.rehearsal.cloud.clients import Clients
     from slurmpod.rehearsal.scenarios.faults.fault import Fault
 
 
@@ -64,6 +69,8 @@ class TestUndone:
             Shell, "run", lambda shell, command: around.run(shell.hostname, command)
         )
         monkeypatch.setattr(SteadyJob, "start", lambda *_: None)
+        monkeypatch.setattr(FaultCluster, "log", lambda *_: None)
+        monkeypatch.setattr(FaultCluster, "instances", lambda _: dict.fromkeys(CLUSTER.nodes, ""))
         monkeypatch.setattr(enclosure, "in_enclosure", in_enclosure)
         monkeypatch.setattr(file_system_full, "in_enclosure", in_enclosure)
         monkeypatch.setattr(s3_away, "mirrored_package", lambda *_: nullcontext())
@@ -101,6 +108,21 @@ class TestUndone:
         around.did.append("before: unreachable")
         self.breaks(s3_away.FAULT, around, "unreachable")
         assert around.with_text("ip route flush") == [CLUSTER.workers[0]]
+
+
+def test_what_hyperpod_starts_is_ours_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = {"dev/on_init_complete.sh": b"ours"}
+    s3 = SimpleNamespace(
+        get_object=lambda Bucket, Key: {"Body": BytesIO(objects[Key])},  # noqa: N803
+        put_object=lambda Bucket, Key, Body: objects.update({Key: Body}),  # noqa: N803
+    )
+    lifecycle = {"SourceS3Uri": "s3://bucket/dev", "OnInitComplete": "on_init_complete.sh"}
+    monkeypatch.setattr(FaultCluster, "group_of", lambda *_: {"LifeCycleConfig": lifecycle})
+    cluster = dataclasses.replace(CLUSTER, aws=cast("Clients", SimpleNamespace(s3=s3)))
+    with suppress(CommandFailed), bundle.entry_script(cluster, CLUSTER.workers[0], "another"):
+        assert objects == {"dev/on_init_complete.sh": b"another"}
+        raise CommandFailed("broken")
+    assert objects == {"dev/on_init_complete.sh": b"ours"}
 
 
 def test_scripts_end_with_all_that_they_began(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import mimetypes
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.cloud.resources.archive import archive_files
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 
@@ -151,9 +152,6 @@ def _is_owned(s3: S3Client, bucket: str, prefix: str) -> bool:
 def _bucket_tags(s3: S3Client, bucket: str) -> list[Any]:
     if not any(b["Name"] == bucket for b in s3.list_buckets()["Buckets"]):
         return []
-    try:
+    with suppressed("NoSuchTagSet"):
         return list(s3.get_bucket_tagging(Bucket=bucket)["TagSet"])
-    except s3.exceptions.ClientError as error:
-        if error.response["Error"]["Code"] == "NoSuchTagSet":
-            return []
-        raise
+    return []

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
+from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
 
 if TYPE_CHECKING:
@@ -34,11 +33,8 @@ class RestrictDefaultSecurityGroup(Provider):
             (ec2.revoke_security_group_egress, _EGRESS),
             (ec2.revoke_security_group_ingress, _ingress(group_id, account)),
         ):
-            try:
+            with suppressed("InvalidPermission.NotFound"):
                 revoke(GroupId=group_id, IpPermissions=[permission])
-            except ClientError as error:
-                if error.response["Error"]["Code"] != "InvalidPermission.NotFound":
-                    raise
         return request.generated_name()
 
     def update(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
 
 if TYPE_CHECKING:
@@ -52,12 +53,9 @@ def _empty(s3: S3Client, bucket: str) -> None:
 
 
 def _is_asked_for(s3: S3Client, bucket: str) -> bool:
-    try:
+    with suppressed("NoSuchBucket", "NoSuchTagSet"):
         return TAG in s3.get_bucket_tagging(Bucket=bucket)["TagSet"]
-    except s3.exceptions.ClientError as error:
-        if error.response["Error"]["Code"] in {"NoSuchBucket", "NoSuchTagSet"}:
-            return False
-        raise
+    return False
 
 
 def _versions(s3: S3Client, bucket: str) -> Iterator[Any]:

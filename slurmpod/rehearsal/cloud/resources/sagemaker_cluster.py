@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 
 if TYPE_CHECKING:
@@ -66,14 +67,12 @@ class Cluster(Provider):
         """Delete the cluster and wait until it is gone."""
         sagemaker = request.aws.sagemaker
         sagemaker.delete_cluster(ClusterName=physical_id)
-        while True:
-            try:
+        with suppressed("ResourceNotFound"):
+            while True:
                 cluster = sagemaker.describe_cluster(ClusterName=physical_id)
-            except sagemaker.exceptions.ResourceNotFound:
-                return
-            if cluster["ClusterStatus"] == "Failed":
-                raise ProviderError(cluster.get("FailureMessage", "The deletion failed"))
-            time.sleep(_POLL_SECONDS)
+                if cluster["ClusterStatus"] == "Failed":
+                    raise ProviderError(cluster.get("FailureMessage", "The deletion failed"))
+                time.sleep(_POLL_SECONDS)
 
 
 def _wait_until_in_service(request: ResourceRequest, physical_id: str) -> None:

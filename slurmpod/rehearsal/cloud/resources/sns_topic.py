@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources.attribute_texts import text, texts
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ProviderError, ResourceRequest
 from slurmpod.rehearsal.cloud.resources.tags import retag_by_arn
 
@@ -45,7 +46,7 @@ class Topic(Provider):
         name = request.properties.get("TopicName") or request.generated_name(256)
         answer = request.aws.service("sns").create_topic(
             Name=name,
-            Attributes=_texts(request.given(*_TOPIC_ATTRIBUTES)),
+            Attributes=texts(request.given(*_TOPIC_ATTRIBUTES)),
             **request.given("Tags"),
         )
         return str(answer["TopicArn"])
@@ -161,7 +162,7 @@ def _subscribe(request: ResourceRequest, topic: str, given: Mapping[str, Any]) -
         TopicArn=topic,
         Protocol=given["Protocol"],
         Endpoint=given["Endpoint"],
-        Attributes=_texts(attributes),
+        Attributes=texts(attributes),
         ReturnSubscriptionArn=True,
     )
     return str(answer["SubscriptionArn"])
@@ -173,17 +174,8 @@ def _subscriptions(request: ResourceRequest, topic: str) -> list[Any]:
 
 
 def _set(change: Any, name: str, value: Any, **resource: str) -> None:
-    text = "" if value is None else _text(value)
-    change(**resource, AttributeName=name, AttributeValue=text)
-
-
-def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
-    return {name: _text(value) for name, value in attributes.items()}
-
-
-def _text(value: Any) -> str:
-    """Write an attribute as SNS takes it: as text, structures and booleans as JSON."""
-    return value if isinstance(value, str) else json.dumps(value)
+    written = "" if value is None else text(value)
+    change(**resource, AttributeName=name, AttributeValue=written)
 
 
 def _owners_policy(request: ResourceRequest, topic: str) -> dict[str, Any]:

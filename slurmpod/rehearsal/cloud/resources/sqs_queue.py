@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.resources.attribute_texts import texts
 from slurmpod.rehearsal.cloud.resources.provider import Provider, ResourceRequest
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Queue(Provider):
         """Create the queue."""
         answer = request.aws.service("sqs").create_queue(
             QueueName=request.properties.get("QueueName") or request.generated_name(80),
-            Attributes=_texts(request.given(*_ATTRIBUTES)),
+            Attributes=texts(request.given(*_ATTRIBUTES)),
             tags=_tags(request.properties),
         )
         return str(answer["QueueUrl"])
@@ -50,7 +51,7 @@ class Queue(Provider):
         """Set attributes and tags anew; moto forgets the policy unless it is set with them."""
         sqs = request.aws.service("sqs")
         policy = sqs.get_queue_attributes(QueueUrl=physical_id, AttributeNames=["Policy"])
-        attributes = policy.get("Attributes", {}) | _texts(request.given(*_ATTRIBUTES))
+        attributes = policy.get("Attributes", {}) | texts(request.given(*_ATTRIBUTES))
         sqs.set_queue_attributes(QueueUrl=physical_id, Attributes=attributes)
         tags = _tags(request.properties)
         gone = sorted(_tags(previous).keys() - tags.keys())
@@ -96,13 +97,6 @@ class QueuePolicy(Provider):
 
 def _put_policy(request: ResourceRequest, queue: str, policy: str) -> None:
     request.aws.service("sqs").set_queue_attributes(QueueUrl=queue, Attributes={"Policy": policy})
-
-
-def _texts(attributes: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name: value if isinstance(value, str) else json.dumps(value)
-        for name, value in attributes.items()
-    }
 
 
 def _tags(properties: Mapping[str, Any]) -> dict[str, str]:

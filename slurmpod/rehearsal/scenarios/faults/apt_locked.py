@@ -34,6 +34,7 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
             with package.installation() as run:
                 waiting = ["pgrep", "--count", "--full", "apt-get.*install"]
                 watch.until("apt-get waits for it", lambda: root.run(waiting), "1")
+                watch.until("it says nothing", lambda: "waiting" in run.printed(), wanted=False)
                 watch.noticed("the step is busy; apt-get waits for the lock")
                 root.run(_RELEASE)
                 watch.mended("the other installation has ended")

@@ -29,13 +29,16 @@ def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
     return tuple(fault for fault in FAULTS if ALL in names or fault.name in names)
 
 
-def unmet_needs(resolved: Resolved) -> tuple[str, ...]:
+def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
     """Say what an environment lacks for faults to be tried on its cluster; empty if nothing."""
     lifecycle, workers = resolved.lifecycle, workers_of(resolved)
+    customer_only = ", ".join(fault.name for fault in faults if fault.customer_mode_only)
     wanted = {
-        "our own scripts have to start Slurm (lifecycle.mode: customer)": lifecycle.mode
-        == "customer"
+        "our own scripts have to run (lifecycle.mode: customer or extended)": lifecycle.mode
+        != "managed"
         and lifecycle.own_scripts is None,
+        "our own scripts have to start Slurm and mount file systems (lifecycle.mode: customer)"
+        f" for {customer_only}": lifecycle.mode != "extended" or not customer_only,
         f"a worker group needs a count of {WORKERS} or more": workers.count >= WORKERS,
         "users need a file system that they share (storage.lustre, a new one)": bool(
             resolved.lustre

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
+from slurmpod.rehearsal.scenarios.faults.told import SUCCEEDED, is_in_events, printed_by
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 
 if TYPE_CHECKING:
@@ -97,12 +100,20 @@ class FaultCluster:
         return int(found.group(1)) if found else 0
 
     def scripts_said(self, node: str, text: str) -> bool:
-        """Tell whether the lifecycle scripts of this instance, its disk, have printed a text."""
-        return text in self.root(node).run(["cat", PROVISIONING_LOG])
+        """Tell whether CloudWatch Logs have a text that the scripts of this instance printed."""
+        return text in self.printed_by(self.instances()[node])
 
     def is_set_up(self, node: str) -> bool:
-        """Tell whether the lifecycle scripts of this instance have ended well."""
-        return self.scripts_said(node, "\nOK: ")
+        """Tell whether HyperPod has logged that the scripts of this instance ended well."""
+        return self.scripts_said(node, SUCCEEDED)
+
+    def printed_by(self, instance: str) -> str:
+        """Return what CloudWatch Logs have of an instance's scripts, also of one that is gone."""
+        return printed_by(self.aws, self.name, instance)
+
+    def has_event(self, instance: str, text: str) -> bool:
+        """Tell whether the cluster's events, if it can have any, say a text of an instance."""
+        return is_in_events(self.aws, self.name, instance, text)
 
     def instances(self) -> Mapping[str, str]:
         """Return the instance ids of all nodes by their names.
@@ -115,7 +126,7 @@ class FaultCluster:
                 described = ask.describe_cluster_node(
                     ClusterName=self.name, NodeId=listed["InstanceId"]
                 )
-            except ask.exceptions.ResourceNotFound as gone:
+            except ClientError as gone:
                 raise CommandFailed(str(gone)) from gone
             address = described["NodeDetails"]["PrivatePrimaryIp"]
             found[f"ip-{address.replace('.', '-')}"] = listed["InstanceId"]

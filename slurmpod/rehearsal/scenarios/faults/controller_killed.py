@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
+KILLED = "status=9/KILL"
 STATE = "/var/spool/slurmctld/job_state"
 
 
@@ -28,6 +29,8 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     watch.until(
         "systemd starts it again", lambda: _process(cluster) not in {"0", before}, wanted=True
     )
+    killed = ["journalctl", "--unit=slurmctld", "--output=cat", f"--grep=code=killed.*{KILLED}"]
+    watch.until("the journal says how", lambda: KILLED in controller.run(killed), wanted=True)
     watch.noticed("systemd started slurmctld again")
     watch.until("it knows the job", lambda: (running.state, running.restarts), ("RUNNING", 0))
     watch.until("it knows the job that waits", lambda: waiting.state, "PENDING")

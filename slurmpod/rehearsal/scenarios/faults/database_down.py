@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
@@ -14,27 +15,34 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
+DOWN_SECONDS = 60.0
+"""How long both are away: slurmctld tries them again every few seconds, and fails many times."""
+
 _STOP = ("systemctl", "stop", "slurmdbd", "mariadb")
 _START = ("systemctl", "start", "mariadb", "slurmdbd")
+REFUSED = "Sending PersistInit msg: Connection refused"
 
 
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     controller = cluster.root(cluster.controller)
     before = SteadyJob.start(cluster, watch)
     log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    stopped = time.monotonic()
     try:
         controller.run(_STOP)
         watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
         watch.until("sacct fails", lambda: _sacct_answers(cluster), wanted=False)
         watch.noticed("sacct fails; sbatch, squeue and jobs do not")
         during = SteadyJob.start(cluster, watch)
-        for job in (before, during):
-            job.finish()
-        after = SteadyJob.start(cluster, watch)
+        before.finish()
         watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
+        first = waiting_records(cluster)
+        watch.until("it says why", lambda: log.says(REFUSED), wanted=True)
+        time.sleep(max(0.0, stopped + DOWN_SECONDS - time.monotonic()))
+        during.finish()
+        after = SteadyJob.start(cluster, watch)
+        watch.until("more wait", lambda: waiting_records(cluster) > first, wanted=True)
         kept = waiting_records(cluster)
-        refused = "Sending PersistInit msg: Connection refused"
-        watch.until("it says why", lambda: log.says(refused), wanted=True)
     finally:
         controller.run(_START)
     watch.mended(f"both are up again; slurmctld had kept {kept} records")

@@ -23,7 +23,9 @@ class Fault:
 
     `sees` is what a user of the cluster notices, `logged` where the cause is written, `recovers`
     what mends itself and what a person has to do. `act` lets it loose, waits for every state that
-    these texts promise, and mends what a person has to mend.
+    these texts promise, and mends what a person has to mend. `customer_mode_only` is for faults
+    that our scripts have to meet first: in extended mode HyperPod has started Slurm and mounted the
+    file system before them, or has failed.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Fault:
     logged: str
     recovers: str
     act: Callable[[FaultCluster, Watch], None]
+    customer_mode_only: bool = False
 
 
 class Stage(Enum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from slurmpod.rehearsal.scenarios.faults.cluster import PROVISIONING_LOG
 from slurmpod.rehearsal.scenarios.faults.enclosure import covered, file_systems, in_enclosure
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
@@ -17,11 +18,12 @@ from slurmpod.rehearsal.shell import CommandFailed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster, NodeLog
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
 NO_SPACE = "No space left on device"
 NAME = "full"
+JOB = "fault-writes"
 SEEN_AT = f"/run/machine/file-systems/{NAME}"
 """Where all nodes see what is mounted for them in the enclosure."""
 
@@ -41,9 +43,11 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
         root.run(["sh", "-c", _FILL.format(cluster.shared)])
         watch.injected(f"{cluster.shared} is full on all nodes")
         watch.until("a job says so", lambda: _write(cluster), NO_SPACE)
+        watch.until("its record, too", lambda: _records(cluster)[-1], "FAILED|1:0")
         watch.noticed(f"srun shows the job's own error: {NO_SPACE}")
+        log = cluster.log(worker, PROVISIONING_LOG)
         with scripts_run(cluster, worker) as run:
-            watch.until("the scripts say so", lambda: NO_SPACE in run.printed(), wanted=True)
+            watch.until("the scripts say so", lambda: _is_said(log), wanted=True)
             watch.until("the node stays", lambda: cluster.state(worker), "idle")
             root.run(["rm", f"{cluster.shared}/filler"])
             watch.mended("somebody made space")
@@ -57,10 +61,21 @@ def _write(cluster: FaultCluster) -> str:
     """Let a job write; return what of its own error is known, nothing when it ended well."""
     write = ["bash", "-c", _WRITES.format(cluster.home)]
     try:
-        cluster.user.run(["srun", f"--partition={cluster.partition}", *write])
+        cluster.user.run(["srun", f"--job-name={JOB}", f"--partition={cluster.partition}", *write])
     except CommandFailed as failure:
         return NO_SPACE if NO_SPACE in str(failure) else str(failure)
     return ""
+
+
+def _records(cluster: FaultCluster) -> list[str]:
+    """Return how the jobs that wrote have ended, the last one at the end."""
+    ask = ["sacct", "--noheader", "--allocations", "--parsable2", f"--name={JOB}"]
+    return cluster.user.run([*ask, "--format=State,ExitCode"]).splitlines()
+
+
+def _is_said(log: NodeLog) -> bool:
+    said = [line for line in log.new().splitlines() if " self_check: waiting: " in line]
+    return NO_SPACE in "".join(said)
 
 
 @contextmanager
@@ -86,7 +101,7 @@ FAULT = Fault(
     sees="Jobs that write fail with their own `No space left on device`; what they print into a"
     " file there is cut off. Nodes stay in service, other jobs go on, `df` shows 100 %.",
     logged="The job's output and its exit code in `sacct`; scripts that run then wait in"
-    " `self_check`, with the same words.",
+    " `self_check`, with the same words, in /var/log/provision/provisioning.log.",
     recovers="Nothing, until somebody makes space or the file system larger. Slurm, the nodes and"
     " job records are not touched; failed jobs are submitted again by their users.",
     act=_act,

@@ -21,9 +21,11 @@ SAYS = "Is the MGS specification correct?"
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    before = cluster.instances()[worker]
     with unmountable(cluster.folder):
         cut_power(cluster, worker)
         watch.injected(f"{worker} is replaced, and the file system cannot be mounted")
+        watch.until("it is replaced", lambda: cluster.has_successor(worker, before), wanted=True)
         watch.until("the scripts wait", lambda: cluster.scripts_said(worker, WAITS), wanted=True)
         watch.until("they say why", lambda: cluster.scripts_said(worker, SAYS), wanted=True)
         watch.noticed("the scripts of the new node wait, and say for what")
@@ -46,4 +48,5 @@ FAULT = Fault(
     recovers="The scripts try again, with growing pauses that differ from node to node, until the"
     " time of the step is over; the node then joins by itself.",
     act=_act,
+    customer_mode_only=True,
 )

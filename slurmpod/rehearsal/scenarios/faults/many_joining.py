@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.operations.lifecycle_report import MARK
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 MORE = 16
 PATIENCE_SECONDS = 300.0
+
 _SAME = (
     "InstanceGroupName",
     "InstanceType",
@@ -30,12 +32,15 @@ _SAME = (
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     job = SteadyJob.start(cluster, watch)
     count = len(cluster.workers)
+    before = set(cluster.instances().values())
     _scale(cluster, MORE)
     try:
         watch.injected(f"{MORE} nodes join {count}")
         watch.until(
             "all are idle or busy", lambda: _ready(cluster), count + MORE, seconds=PATIENCE_SECONDS
         )
+        joined = set(cluster.instances().values()) - before
+        watch.until("their scripts report", lambda: _reporting(cluster, joined), joined)
         watch.recovered(f"all {MORE} take jobs")
         cluster.user.run(
             ["srun", f"--partition={cluster.partition}", f"--nodes={count + MORE}", "hostname"]
@@ -69,6 +74,11 @@ def _ready(cluster: FaultCluster) -> int:
     command = ["sinfo", "--noheader", "--Node", f"--partition={cluster.partition}", "--format=%T"]
     states = cluster.user.run(command).split()
     return len(states) if set(states) <= {"idle", "mixed", "allocated"} else 0
+
+
+def _reporting(cluster: FaultCluster, instances: set[str]) -> set[str]:
+    """Return those of some instances in whose streams `slurmpod lifecycle report` finds theirs."""
+    return {each for each in instances if f"\n{MARK} {{" in cluster.printed_by(each)}
 
 
 FAULT = Fault(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from slurmpod.rehearsal.scenarios.faults.cluster import PROVISIONING_LOG
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
@@ -33,9 +34,10 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     with _no_names(cluster) as remember:
         watch.injected("no node can resolve a name")
         cluster.root(worker).run(["umount", str(cluster.shared)])
+        log = cluster.log(worker, PROVISIONING_LOG)
         with scripts_run(cluster, worker) as run:
-            watch.until("the scripts wait", lambda: SAYS in run.printed(), wanted=True)
-            watch.until("they say why", lambda: UNRESOLVED in run.printed(), wanted=True)
+            watch.until("the scripts wait", lambda: log.says(SAYS), wanted=True)
+            watch.until("they say why", lambda: log.says(UNRESOLVED), wanted=True)
             watch.noticed("the scripts on a node without its file system wait")
             SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
             running.wait_until_it_writes()
@@ -63,7 +65,9 @@ FAULT = Fault(
     title="DNS is restarted in the middle",
     sees="Nothing on a cluster in service: Slurm's nodes know each other by address, and what is"
     " mounted stays. A node whose scripts run then takes longer.",
-    logged="The node's stream in CloudWatch Logs: `mount_fsx: waiting: ... Can't parse NID`.",
+    logged="/var/log/provision/provisioning.log on the node: `mount_fsx: waiting: ... Can't parse"
+    " NID`; of a new node, its stream in CloudWatch Logs, too.",
     recovers="The scripts try again until names resolve, then go on from where they were.",
     act=_act,
+    customer_mode_only=True,
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
+GIVEN_UP = "Nodes {} not responding, setting DOWN"
 WAITS = "slurmd: waiting: the controller does not answer"
 
 
@@ -24,8 +25,8 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     with cut_network(cluster, worker, cluster.controller):
         watch.injected(f"{worker} and the controller do not reach each other")
         watch.until("Slurm gives the node up", lambda: job.restarts, 1)
-        given_up = f"requeue job JobId={job.id} due to failure of node {worker}"
-        watch.until("it says so", lambda: log.says(given_up), wanted=True)
+        watch.until("it says so", lambda: log.says(GIVEN_UP.format(worker)), wanted=True)
+        watch.until("and why", lambda: log.says(job.requeued_from(worker)), wanted=True)
         watch.noticed(f"{worker} is down, its job is back in the queue")
         watch.until("it is replaced", lambda: cluster.has_successor(worker, before), wanted=True)
         watch.until("its successor waits", lambda: cluster.scripts_said(worker, WAITS), wanted=True)
@@ -44,11 +45,13 @@ FAULT = Fault(
     title="The network between a worker and the controller is cut for long, then healed",
     sees="After SlurmdTimeout (300 s unless you set it) the node is `down*`, `Not responding`, and"
     " its jobs are back in the queue. Jobs on other nodes notice nothing.",
-    logged="slurmctld.log: `requeue job ... due to failure of node ...`; the stream of the new"
+    logged="slurmctld.log: `Nodes ... not responding, setting DOWN` and `requeue job ... due to"
+    " failure of node ...`; the stream of the new"
     " instance in CloudWatch Logs: `slurmd: waiting: the controller does not answer at ...`.",
     recovers="HyperPod replaces the node where NodeRecovery is Automatic, and the new one joins"
     " when the network is back. Where it does not, the node returns by itself, but slurmctld looks"
     " at nodes that are down only every 20th of its pings (of a third of SlurmdTimeout each);"
     " `scontrol update nodename=... state=resume` returns it at once.",
     act=_act,
+    customer_mode_only=True,
 )

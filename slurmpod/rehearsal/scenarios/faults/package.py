@@ -10,8 +10,8 @@ import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
+from slurmpod.rehearsal.scenarios.faults.bundle import place_of
 from slurmpod.rehearsal.scenarios.faults.scripts import scripts_run
 
 if TYPE_CHECKING:
@@ -88,14 +88,13 @@ class Package:
 def mirrored_package(cluster: FaultCluster, node: str) -> Iterator[Package]:
     """Put the package beside the cluster's scripts; take it away, from the node, too."""
     content = base64.b64decode(cluster.root(node).run(["sh", "-c", _BUILD]))
-    uri = cluster.group_of(node)["LifeCycleConfig"]["SourceS3Uri"]
-    place = urlsplit(f"{uri}/{NAME}.deb")
-    bucket, key = place.netloc, place.path.lstrip("/")
-    package = Package(cluster, node, place.geturl(), hashlib.sha256(content).hexdigest())
+    place = place_of(cluster, node, f"{NAME}.deb")
+    mirror = f"s3://{place['Bucket']}/{place['Key']}"
+    package = Package(cluster, node, mirror, hashlib.sha256(content).hexdigest())
     try:
-        cluster.aws.s3.put_object(Bucket=bucket, Key=key, Body=content)
+        cluster.aws.s3.put_object(**place, Body=content)
         yield package
     finally:
-        cluster.aws.s3.delete_object(Bucket=bucket, Key=key)
+        cluster.aws.s3.delete_object(**place)
         cached = f"/var/cache/slurmpod/{package.sha256}.deb"
         cluster.root(node).run(["sh", "-c", f"dpkg --purge {NAME}; rm -f {cached}"])

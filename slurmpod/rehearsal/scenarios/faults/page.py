@@ -17,9 +17,10 @@ INTRODUCTION = """\
 
 What goes wrong on real clusters, done to a rehearsed one: `slurmpod rehearse environments/dev.yaml
 --fault NAME` lets one of these loose after the first job, `--fault all` one after the other. Each
-waits for the exact states that are promised here, in `sinfo`, `squeue`, `sacct`, systemd and the
-logs; each ends with a cluster that is whole, and fails if a job, a record or a line of output was
-lost.
+waits for the exact states that are promised here, in `sinfo`, `squeue`, `sacct`, systemd,
+CloudWatch Logs and Slurm's logs; each ends with a cluster that is whole, and fails if a job, a
+record or a line of output was lost. Our own scripts have to run: `lifecycle.mode` is `customer` or
+`extended`.
 
 The figures are those of one run on a small machine, with `SlurmdTimeout` of 15 s (HyperPod's is
 300 s: a silent node is given up that much later) and nodes that boot in seconds, not minutes. They
@@ -32,6 +33,10 @@ This page is made from the faults themselves: `pytest tests/rehearsal/faults --u
 """
 
 MEASURED = "- Measured: "
+CUSTOMER_MODE = (
+    "`lifecycle.mode: customer`. In extended mode HyperPod starts Slurm and mounts the file system"
+    " before our scripts run."
+)
 _NOT_YET = "not yet"
 
 
@@ -60,10 +65,11 @@ def _sections(measured: Mapping[str, str]) -> Iterator[str]:
 
 
 def _section(fault: Fault, figures: str) -> str:
+    only = f"- Only with: {CUSTOMER_MODE}\n" if fault.customer_mode_only else ""
     return (
         f"## {fault.title} (`{fault.name}`)\n\n"
         f"- What the user sees: {fault.sees}\n"
         f"- What is logged: {fault.logged}\n"
         f"- What recovers: {fault.recovers}\n"
-        f"{MEASURED}{figures}\n"
+        f"{only}{MEASURED}{figures}\n"
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.package import mirrored_package
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
 UNREACHABLE = "Could not connect to the endpoint URL"
-REFUSED = "(403)"
+REFUSED = "(403) when calling the HeadObject operation: Forbidden"
 
 _ROUTE = ["ip", "route"]
 _NO_WAY = ["unreachable", f"{DOOR_ADDRESS}/32"]
@@ -74,7 +75,7 @@ def _refused(cluster: FaultCluster, node: str) -> Iterator[None]:
         iam.put_role_policy(**named, PolicyDocument=_REFUSAL)
         yield
     finally:
-        with suppress(iam.exceptions.NoSuchEntityException):
+        with suppressed("NoSuchEntity"):
             iam.delete_role_policy(**named)
 
 
@@ -83,8 +84,8 @@ FAULT = Fault(
     title="S3 is unreachable, refuses or is slow while scripts run",
     sees="Nothing by default: our steps fetch nothing from S3. A node with a package to fetch takes"
     " longer. (HyperPod itself fetches the scripts: a node that cannot get them fails.)",
-    logged="The node's stream in CloudWatch Logs: the step waits, with the words of the AWS CLI"
-    " (`Could not connect to the endpoint URL`, `Forbidden`) and what to check.",
+    logged="What the scripts print, of a new node its stream in CloudWatch Logs: the step waits,"
+    " with the words of the AWS CLI (`Could not connect to the endpoint URL`, `Forbidden`).",
     recovers="The step tries again until its time is over. A checksum that is not the pinned one"
     " ends the scripts at once.",
     act=_act,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Self
 
+from slurmpod.rehearsal import slurmctld_messages
 from slurmpod.rehearsal.shell import CommandFailed
 
 if TYPE_CHECKING:
@@ -76,6 +77,10 @@ class SteadyJob:
         """How often Slurm began it anew."""
         return int(self._shows("Restarts"))
 
+    def requeued_from(self, node: str) -> str:
+        """Return what slurmctld.log says when Slurm begins it anew because it lost a node."""
+        return f"requeue job JobId={self.id} due to failure of node {node}"
+
     def wait_until_it_writes(self) -> None:
         """Wait for a line more than now."""
         before = len(self._lines())
@@ -88,10 +93,15 @@ class SteadyJob:
         self.wait_until_it_writes()
 
     def _hurried_state(self) -> str:
-        if self.state == "PENDING":
+        if self.state == "PENDING" and not self._may_be_ended():
             with contextlib.suppress(CommandFailed):  # it has just begun
                 self.cluster.user.run(["scontrol", "update", f"jobid={self.id}", "starttime=now"])
         return self.state
+
+    def _may_be_ended(self) -> bool:
+        """Whether a message that was meant for its last run can still reach the next one."""
+        printed = self.cluster.user.run([slurmctld_messages.COMMAND])
+        return slurmctld_messages.are_under_way(printed)
 
     def finish(self) -> None:
         """Let it end, and wait until Slurm says that it ended well."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.told import REPLACED
 from slurmpod.rehearsal.scenarios.faults.wires import cut_power
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 def _act(cluster: FaultCluster, watch: Watch) -> None:
     pair, before = cluster.workers[:2], cluster.instances()
     job = SteadyJob.start(cluster, watch, f"--nodelist={pair[0]}")
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
     for worker in pair:
         cut_power(cluster, worker)
     watch.injected(f"{' and '.join(pair)} have no power")
@@ -26,6 +29,10 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     watch.noticed("HyperPod replaces both at the same time")
     for worker in pair:
         watch.until(f"{worker} is set up", partial(cluster.is_set_up, worker), wanted=True)
+        is_told = partial(cluster.has_event, cluster.instances()[worker], REPLACED)
+        watch.until(f"{worker} is in the events", is_told, wanted=True)
+        says_so = partial(log.says, f"node {worker} state set to DOWN")
+        watch.until("slurmctld.log says so", says_so, wanted=True)
     job.wait_until_it_runs()
     watch.until("it was started anew once", lambda: job.restarts, 1)
     watch.until("both are in service", lambda: cluster.state(pair[1]), "idle")
@@ -37,8 +44,9 @@ FAULT = Fault(
     name="two-replaced",
     title="Two nodes are replaced at once",
     sees="Both are `down` in sinfo for a while; jobs that ran there are back in the queue.",
-    logged="The cluster's events name both; each new instance has a stream of its own in"
-    " CloudWatch Logs.",
+    logged="slurmctld.log says of both that they were set down; each new instance has a stream of"
+    " its own in CloudWatch Logs. With continuous provisioning the cluster's events"
+    " (ListClusterEvents) name both, too.",
     recovers="Both are replaced side by side, in the time that one takes; names and addresses"
     " stay.",
     act=_act,

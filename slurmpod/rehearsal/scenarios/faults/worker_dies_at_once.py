@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.scenarios.faults.told import REPLACED, SUCCEEDED
 from slurmpod.rehearsal.scenarios.faults.wires import cut_power
 
 if TYPE_CHECKING:
@@ -26,7 +28,14 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
         "HyperPod sees it", lambda: cluster.has_successor(worker, first, second), wanted=True
     )
     watch.noticed("HyperPod replaces it again")
+    third = cluster.instances()[worker]
+    watch.until(
+        "its stream ends well", lambda: cluster.printed_by(second).endswith(SUCCEEDED), wanted=True
+    )
     watch.until("the next one is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    for instance in (second, third):
+        is_told = partial(cluster.has_event, instance, REPLACED)
+        watch.until(f"{instance} is in the events", is_told, wanted=True)
     watch.until("the node is in service", lambda: cluster.state(worker), "idle")
     watch.recovered(f"{worker} takes jobs")
     SteadyJob.start(cluster, watch, f"--nodelist={worker}").finish()
@@ -37,8 +46,9 @@ FAULT = Fault(
     name="worker-dies-at-once",
     title="A worker dies at once after its scripts",
     sees="The node is in `sinfo` for a moment, then `down`; it takes as long again as a new node.",
-    logged="Its stream in CloudWatch Logs ends with `The lifecycle scripts succeeded.`; the"
-    " cluster's events name the next fault and the next instance.",
+    logged="Its stream in CloudWatch Logs ends with `The lifecycle scripts succeeded.`; the next"
+    " instance has another one. With continuous provisioning the cluster's events"
+    " (ListClusterEvents) name both, too.",
     recovers="HyperPod replaces it again. No job was lost: none ran there.",
     act=_act,
 )

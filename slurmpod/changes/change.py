@@ -1,0 +1,48 @@
+"""One change of an environment, and the place where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.changes.effect import Kind
+
+if TYPE_CHECKING:
+    from slurmpod.changes.effect import Effect
+    from slurmpod.problems import YamlPath
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: where, from what to what, and what it does.
+
+    `path` is for people, with names in place of indexes; `new_path` leads to the value in the new
+    file, or to what it was removed from. None stands for nothing.
+    """
+
+    path: str
+    new_path: YamlPath
+    old: Any
+    new: Any
+    effect: Effect
+
+    @property
+    def is_harmless(self) -> bool:
+        """Tell whether nothing is lost, replaced or refused."""
+        return self.effect.kind in (Kind.IN_PLACE, Kind.NEW_NODES)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a comparison is: in names for people, and in the new file."""
+
+    names: tuple[str, ...] = ()
+    path: YamlPath = ()
+
+    def below(self, part: str | int, *, shown_as: str = "") -> Place:
+        """Return the place of a field, or of an entry of a list under its name."""
+        return Place((*self.names, shown_as or str(part)), (*self.path, part))
+
+    def change(self, old: Any, new: Any, effect: Effect) -> Change:
+        """Return the change that is here."""
+        return Change(".".join(self.names), self.path, old, new, effect)

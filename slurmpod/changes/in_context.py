@@ -1,0 +1,61 @@
+"""Changes whose effect depends on more than the field and its two values: see `effects`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.changes.change import Place
+from slurmpod.changes.effects import IN_CUSTOMER_MODE
+from slurmpod.changes.effects_of_network import BLOCKS_AGAIN
+from slurmpod.changes.file_systems import lustre_changes
+from slurmpod.model.cluster import Group
+from slurmpod.resolve.storage import MAIN_LUSTRE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmpod.changes.change import Change
+    from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
+
+
+def in_context(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield these changes; some are of fields that are written as before."""
+    for name, key, old, new, effect in lustre_changes(before.lustre, after.lustre):
+        yield _lustre_place(name, key, after.environment).change(old, new, effect)
+    yield from _renamed_partitions(before, after)
+    yield from _blocks_in_other_places(before, after)
+
+
+def _lustre_place(name: str, key: str, wanted: Environment) -> Place:
+    at = Place().below("storage")
+    if name == MAIN_LUSTRE:
+        at = at.below("lustre")
+    else:
+        index = [each.name for each in wanted.storage.additional_lustre].index(name)
+        at = at.below("additional_lustre").below(index, shown_as=name)
+    for part in key.split("."):
+        at = at.below(part)
+    return at
+
+
+def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield the partitions that only the bundle names: the request does not in customer mode."""
+    if (before.lifecycle.mode, after.lifecycle.mode) != ("customer", "customer"):
+        return
+    olds = {group.name: group.partition for group in before.groups}
+    groups = Place().below("cluster").below("groups")
+    for index, group in enumerate(after.groups):
+        old = olds.get(group.name)
+        if old and group.partition and old != group.partition:
+            at = groups.below(index, shown_as=group.name).below("partition")
+            yield at.change(old, group.partition, IN_CUSTOMER_MODE[Group, "partition"])
+
+
+def _blocks_in_other_places(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield the blocks of a VPC when others than the last ones came or went."""
+    old, new = before.network.secondary_cidrs, after.network.secondary_cidrs
+    both = min(len(old), len(new))
+    if old[:both] != new[:both]:
+        at = Place().below("network").below("secondary_cidrs")
+        yield at.change([*map(str, old)], [*map(str, new)], BLOCKS_AGAIN)

@@ -1,0 +1,34 @@
+"""The lifecycle scripts of an environment as its deployment would put them into the bucket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmpod.rendering import OPENZFS_DNS_NAME, lustre_placeholders, render_bundle
+from tests.rehearsal.hyperpod_lab import OPENZFS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from slurmpod.resolve import Resolved
+    from tests.rehearsal.hyperpod_lab import HyperPodLab
+
+
+def deployed_bundle(
+    lab: HyperPodLab, resolved: Resolved, more: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the files by path, with a lab's file systems in them, and `more` by placeholder."""
+    bundle = render_bundle(resolved)
+    assert bundle is not None
+    lustre = lustre_placeholders("lustre")
+    values = {
+        lustre.dns_name: lab.lustre["DNSName"],
+        lustre.mount_name: lab.lustre["LustreConfiguration"]["MountName"],
+        OPENZFS_DNS_NAME: OPENZFS,
+        **(more or {}),
+    }
+    files = {path: content.decode() for path, content in bundle.files.items()}
+    for path in bundle.deploy_time_files:
+        for placeholder, value in values.items():
+            files[path] = files[path].replace(placeholder, value)
+    return files

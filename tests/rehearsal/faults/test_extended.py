@@ -1,0 +1,58 @@
+"""Faults where HyperPod sets Slurm up and our scripts run after it, provisioned continuously.
+
+Some of those that can be tried there: what differs is who starts Slurm, and that the cluster has
+events.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from slurmpod.rehearsal.scenarios.faults.choice import chosen
+from slurmpod.rehearsal.scenarios.faults.run import run_fault
+from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.faults.lab_cluster import lab_cluster
+from tests.rehearsal.faults.test_survived import ENVIRONMENT, WORKERS
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.test_lifecycle_bundles import upload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
+    from slurmpod.rehearsal.scenarios.faults.fault import Fault
+
+NAME = "faults"
+SOME = chosen(["worker-power-cut", "scripts-twice", "replacement-fails"])
+
+
+@pytest.fixture(scope="module")
+def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultCluster]:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+        uri = upload(lab, f"{ENVIRONMENT}lifecycle: {{mode: extended}}\n")
+        common: dict[str, Any] = {
+            "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},
+            "InstanceStorageConfigs": [lab.lustre_storage],
+        }
+        groups = [
+            group("head", "Controller", **common),
+            group("login", "Login", **common),
+            group("cpu", "Compute", WORKERS, **common),
+        ]
+        created = lab.create(NAME, groups, NodeProvisioningMode="Continuous")
+        assert created.get("FailureMessage") is None
+        wait_until(lambda: _workers_up(lab) == WORKERS, "the workers")
+        yield lab_cluster(lab, NAME)
+
+
+def _workers_up(lab: HyperPodLab) -> int:
+    groups = lab.aws.sagemaker.describe_cluster(ClusterName=NAME)["InstanceGroups"]
+    return next(each["CurrentCount"] for each in groups if each["InstanceGroupName"] == "cpu")
+
+
+@pytest.mark.parametrize("fault", SOME, ids=lambda fault: fault.name)
+def test_nothing_is_lost(fault: Fault, cluster: FaultCluster) -> None:
+    assert run_fault(fault, cluster).lost == ()

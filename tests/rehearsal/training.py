@@ -1,0 +1,77 @@
+"""The rendered training in small: how it is stopped where a test wants it, and what it printed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = ("--width", "32", "--depth", "2", "--batch", "8")
+STEPS = 60
+SAVE_EVERY = 20
+
+HELD_AFTER = 30
+HELD_BETWEEN_STEPS = f"""
+import time
+from pathlib import Path
+
+_samples = samples
+
+
+def samples(first: int, count: int) -> torch.Tensor:
+    while first >= {HELD_AFTER} * 8 and Path("hold").exists():
+        time.sleep(0.05)
+    return _samples(first, count)
+"""
+"""Added to model.py: after so many steps it waits for its data while there is a file `hold`."""
+
+CUT_CHECKPOINT = ".step-00000040.partial"
+HELD_WHILE_SAVING = f"""
+import os
+import time
+from pathlib import Path
+
+_part = Path("checkpoints/{CUT_CHECKPOINT}", f"__{{os.environ['RANK']}}_0.distcp")
+_save = torch.save
+
+
+def _save_and_wait(*arguments: object, **options: object) -> None:
+    _save(*arguments, **options)
+    while Path("hold").exists() and _part.exists() and _part.stat().st_size:
+        time.sleep(0.05)
+
+
+torch.save = _save_and_wait
+"""
+"""Added to model.py: with some of its part of that checkpoint on the disk, and more to come, each
+process waits while there is a file `hold`."""
+
+_LOSS = re.compile(r"^(?:0: )?step (\d+) loss (\S+ rate \S+)$", re.MULTILINE)
+
+
+def losses(log: str) -> dict[int, set[str]]:
+    """Return everything that was printed for each step, in whichever of a job's lives."""
+    found: dict[int, set[str]] = {}
+    for step, line in _LOSS.findall(log):
+        found.setdefault(int(step), set()).add(line)
+    return found
+
+
+def part_sizes(checkpoint: Path) -> list[int]:
+    """Return how many bytes there are of each process's part of a checkpoint."""
+    return [part.stat().st_size for part in sorted(checkpoint.glob("*.distcp"))]
+
+
+def is_being_saved(checkpoints: Path) -> bool:
+    """Tell whether both processes of a training are held while they save."""
+    sizes = part_sizes(checkpoints / CUT_CHECKPOINT)
+    return len(sizes) == 2 and all(sizes)
+
+
+def assert_cut_off(cut: list[int], checkpoint: Path) -> None:
+    """Fail unless each part had begun, and lacked something of what `checkpoint` has."""
+    whole = part_sizes(checkpoint)
+    assert len(cut) == len(whole)
+    assert all(0 < size < all_of_it for size, all_of_it in zip(cut, whole, strict=True))

@@ -1,0 +1,48 @@
+"""Which Regions pass: known ones, with a warning those that AWS may have added, and no others."""
+
+from __future__ import annotations
+
+import botocore.session
+import pytest
+
+from slurmpod.model.catalog import HYPERPOD_REGIONS, REGION_NAME
+from slurmpod.model.loader import load_text
+from slurmpod.problems import Severity
+from slurmpod.rules.check import check
+from tests.sound_environment import SOUND
+
+PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
+
+
+def found(region: str, more: str = "") -> list[tuple[str, Severity]]:
+    text = SOUND.replace("us-west-2", region) + more
+    return [(problem.rule, problem.severity) for problem in check(load_text("e.yaml", text))]
+
+
+@pytest.mark.parametrize("region", ["ca-central-1", "me-south-1", "mx-central-1", "us-west-9"])
+def test_a_region_that_the_list_lacks_is_a_warning_that_can_be_accepted(region: str) -> None:
+    others = [problem for problem in found(region) if problem[0] != "STO-007"]
+    assert others == [("REG-004", Severity.WARNING)]
+    accepted = "suppress:\n  - {rule: REG-004, reason: AWS lists it now}\n"
+    assert ("REG-004", Severity.WARNING) not in found(region, accepted)
+
+
+@pytest.mark.parametrize("region", ["us-weast-2", "ux-west-2", "us-iso-east-1"])
+def test_a_name_that_no_region_can_have_is_an_error(region: str) -> None:
+    assert ("REG-001", Severity.ERROR) in found(region)
+
+
+def test_no_zone_is_at_fault_where_the_region_is_none() -> None:
+    loaded = load_text("e.yaml", SOUND.replace("region: us-west-2", "region: us-weast-2"))
+    assert [problem.rule for problem in check(loaded)] == ["REG-001"]
+
+
+def test_the_names_of_all_regions_are_possible() -> None:
+    session = botocore.session.get_session()
+    known = {
+        region
+        for partition in PARTITIONS
+        for region in session.get_available_regions("ec2", partition)
+    }
+    assert known >= HYPERPOD_REGIONS
+    assert {region for region in known if not REGION_NAME.fullmatch(region)} == set()
