@@ -13,17 +13,33 @@ from typing import TYPE_CHECKING
 import pytest
 
 from slurmpod.rehearsal.home import images
+from slurmpod.rehearsal.journal import FILE_NAME as JOURNAL
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
 PROJECT = Path(__file__).parents[2]
+JOURNAL_LINES = 40
 PATIENCE_SECONDS = 180
 """Far more than anything takes, also on a machine that has much else to do."""
 AS_IN_A_TERMINAL = ("/usr/bin/env", "--default-signal")
 """Whoever runs the tests may ignore signals, as nohup does with SIGHUP."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show with a failure what the journals of rehearsals say of the time of the test."""
+    report = yield
+    if report.failed:
+        factory: pytest.TempPathFactory = item.config._tmp_path_factory  # type: ignore[attr-defined]
+        for journal in sorted(factory.getbasetemp().rglob(JOURNAL)):
+            if journal.stat().st_mtime >= call.start:
+                report.sections.append((str(journal), _end(journal)))
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -105,3 +121,7 @@ def wait_until(
     while not condition():
         assert time.monotonic() < deadline, f"in vain: {what}"
         time.sleep(0.05)
+
+
+def _end(journal: Path) -> str:
+    return "\n".join(journal.read_text().splitlines()[-JOURNAL_LINES:])

@@ -46,10 +46,11 @@ def lab(
 
 
 @pytest.fixture
-def head(lab: HyperPodLab) -> Shell:
+def head(lab: HyperPodLab) -> Iterator[Shell]:
     head = lab.shell("demo", "head")
     head.run(["rm", "-f", "/fsx/ubuntu/end"])
-    return head
+    yield head
+    head.run(["touch", "/fsx/ubuntu/end"])  # a test that failed leaves no job to the next one
 
 
 def instances(lab: HyperPodLab) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 It finds machines that died, nodes that slurmctld gave up, and administrators' requests: a node in
 the state fail (when its jobs have ended) or down (at once) whose reason is exactly `Action:Replace`
-or `Action:Reboot`. Faults are only labelled where NodeRecovery is None; requests are always met.
-Source: developer guide, "Automatic node recovery and auto-resume", "Manually replace or reboot a
-node using Slurm".
+or `Action:Reboot`. The state down may not last until the next look: slurmctld's log tells of it.
+Faults are only labelled where NodeRecovery is None; requests are always met. Source: developer
+guide, "Automatic node recovery and auto-resume", "Manually replace or reboot a node using Slurm".
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from slurmpod.rehearsal.platform.deep_health_checks import DeepHealthCheck
 from slurmpod.rehearsal.platform.recovery import Recovery, Repair
 from slurmpod.rehearsal.platform.resumable_steps import ResumableSteps, ResumeAction
 from slurmpod.rehearsal.platform.slurm_control import SlurmControl
+from slurmpod.rehearsal.slurmctld_log import LogsOfControllers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
 
     from slurmpod.rehearsal.cloud.platform import ClusterNode
     from slurmpod.rehearsal.platform.cluster_run import ClusterRun
+    from slurmpod.rehearsal.platform.slurm_control import SlurmNodeState
 
 POLL_SECONDS = 1.0
 """How often it looks; on HyperPod a fault is found within 5 to 30 seconds."""
@@ -50,6 +52,8 @@ class HealthAgent:
     def __init__(self, run: ClusterRun) -> None:
         self._run = run
         self.steps = ResumableSteps()
+        self._logs = LogsOfControllers()
+        self._asked: dict[str, Repair] = {}
         self._lock = threading.Lock()
         self._in_hand: set[str] = set()
         self._labelled: set[str] = set()
@@ -85,7 +89,7 @@ class HealthAgent:
     def wait_until_back(self, job_id: str) -> bool:
         """Return when nothing is done to the nodes of a job any more; tell if all of them run."""
         nodes = self._nodes_of(job_id)
-        while self._are_in_hand(nodes):
+        while self._names_in_hand() & {hostname(node) for node in nodes}:
             if self._run.given_up.wait(POLL_SECONDS):
                 return False
         return bool(nodes) and all(node.is_up for node in nodes)
@@ -126,14 +130,19 @@ class HealthAgent:
                 self._take_in_hand(node, DeepHealthCheck(self._run, self._slurm, node).run)
 
     def _ask_slurm(self) -> None:
-        states = self._slurm.nodes()
+        slurm, in_hand = self._slurm, self._names_in_hand()
+        states = slurm.nodes()
+        for request in self._logs.new(slurm.controller, slurm.updates()):
+            if request.reason in REQUESTS:
+                self._asked[request.node] = REQUESTS[request.reason]
         for node in self._watched():
-            state = states.get(hostname(node))
-            if state is None:
+            name = hostname(node)
+            state = states.get(name)
+            if state is None or name in in_hand:  # its state may be of before the repair's end
                 continue
-            repair = REQUESTS.get(state.reason)
-            if repair and (state.is_down or ("FAIL" in state.flags and not state.is_busy)):
-                self._run.journal.note(hostname(node), f"{state.reason} is asked for")
+            repair = self._asked.pop(name, None) or _asked_by(state)
+            if repair:
+                self._run.journal.note(name, f"Action:{repair} is asked for")
                 self._repair(node, repair)
             elif state.is_down and state.reason == NOT_RESPONDING and self._is_ours(node):
                 self._report(node, NOT_RESPONDING)
@@ -192,9 +201,9 @@ class HealthAgent:
             self._unfinished[name] = reason
             self._run.journal.note(name, f"not finished: {reason}")
 
-    def _are_in_hand(self, nodes: Sequence[ClusterNode]) -> bool:
+    def _names_in_hand(self) -> set[str]:
         with self._lock:
-            return any(hostname(node) in self._in_hand for node in nodes)
+            return set(self._in_hand)
 
     def _take_from_slurm(self, node: ClusterNode) -> None:
         """Let Slurm end or requeue the jobs of a dead node now, and start no other one there.
@@ -228,3 +237,9 @@ class HealthAgent:
         with self._lock:  # nobody may wait for a thread that has not started
             thread.start()
             self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
+
+
+def _asked_by(state: SlurmNodeState) -> Repair | None:
+    """Return what an administrator wants done to a node now, if anything."""
+    is_time = state.is_down or ("FAIL" in state.flags and not state.is_busy)
+    return REQUESTS.get(state.reason) if is_time else None

@@ -115,9 +115,8 @@ class Recovery:
             return True  # nothing for Slurm: it does not name the node
         if not state.answers or state.slurmd_started == started_before:
             return False
-        if state.is_unusable:
+        if state.is_unusable:  # once: what comes after it is not of the time before the repair
             self._slurm.set_node(self._name, "resume")
-            return False
         return True
 
     def _slurmd_started(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ _SETTINGS = (
     "ReturnToService=2",
     "StateSaveLocation=/var/spool/slurmctld",
     "SlurmdSpoolDir=/var/spool/slurmd",
-    "SlurmctldLogFile=/var/log/slurm/slurmctld.log",
+    f"SlurmctldLogFile={SLURMCTLD_LOG}",
     "SlurmdLogFile=/var/log/slurm/slurmd.log",
     "MailProg=/bin/true",
     # Rehearsal only: the machine has fewer cores than the nodes say, and no cgroup of its own.

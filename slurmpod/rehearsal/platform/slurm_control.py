@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal import slurmctld_messages
+from slurmpod.rehearsal import slurmctld_log, slurmctld_messages
 from slurmpod.rehearsal.cloud.platform import ClusterFailed
 from slurmpod.rehearsal.platform.placing import run_script
 
@@ -82,11 +82,17 @@ class SlurmControl:
 
     def __init__(self, machines: Machines, controller: str) -> None:
         self._machines = machines
-        self._controller = controller
+        self.controller = controller
 
     def nodes(self) -> Mapping[str, SlurmNodeState]:
         """Return the state of every node that slurm.conf names."""
         return dict(parse_nodes(self._run("scontrol", "--oneliner", "show", "node")))
+
+    def updates(self) -> str:
+        """Return what slurmctld's log says of changes that somebody made to nodes."""
+        log = slurmctld_log.SLURMCTLD_LOG
+        lines = f"grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {log} || true"
+        return self._run("sh", "-c", lines)
 
     def jobs_on(self, node: str) -> list[SlurmJob]:
         """Return the jobs that run on a node."""
@@ -173,7 +179,7 @@ class SlurmControl:
 
     def _run(self, *command: str) -> str:
         limited = shlex.join(["timeout", str(_COMMAND_SECONDS), *command])
-        return run_script(self._machines, self._controller, limited).decode()
+        return run_script(self._machines, self.controller, limited).decode()
 
 
 def parse_nodes(printed: str) -> Iterator[tuple[str, SlurmNodeState]]:

@@ -32,9 +32,14 @@ class Slurm:
         self.requeued: list[str] = []
         self.printed = "0"
         self.messages_under_way = 0
+        self.log: list[str] = []
+        self.controller = "head"
 
     def nodes(self) -> dict[str, SlurmNodeState]:
         return dict(self.states)
+
+    def updates(self) -> str:
+        return "\n".join(self.log)
 
     def jobs_on(self, name: str) -> list[SlurmJob]:
         return [SlurmJob("7", A)]
@@ -254,6 +259,53 @@ def test_requests_are_met_to_the_letter(
     slurm_state.states[B] = SlurmNodeState(frozenset({"DOWN"}), "Action:Replace")
     watch(run, lambda: "requeued jobs start" in slurm_state.did)
     assert sorted(run.repairs) == sorted([*repairs, f"replace {B}"])
+
+
+def set_down(slurm_state: Slurm, name: str, reason: str) -> None:
+    """Note it in the log, and no longer in the state: the node has answered."""
+    said = f"update_node: node {name}"
+    slurm_state.log += [f"[t] {said} reason set to: {reason}", f"[t] {said} state set to DOWN"]
+
+
+def test_a_request_that_slurmctld_forgot_is_met_once(slurm_state: Slurm) -> None:
+    run = Run(slurm_state)
+    set_down(slurm_state, A, "Action:Replace")  # before the agent came: met by another one
+    looks: list[None] = []
+
+    def nodes() -> dict[str, SlurmNodeState]:
+        looks.append(None)
+        if len(looks) == 2:
+            set_down(slurm_state, A, "broken fan")
+            set_down(slurm_state, B, "Action:Reboot")
+        return dict(slurm_state.states)
+
+    slurm_state.nodes = nodes  # type: ignore[method-assign]
+    watch(run, lambda: len(looks) > 20)
+    assert run.repairs == [f"reboot {B}"]
+
+
+def test_a_request_during_a_repair_is_met_after_it(slurm_state: Slurm) -> None:
+    """What the first one asked for is cleared once, and nothing that came later."""
+    run = Run(slurm_state)
+    slurm_state.states[A] = SlurmNodeState(frozenset({"DOWN"}), "Action:Replace")
+    later = ["Action:Reboot"]
+    repair = run._repair
+
+    def register_as_down(how: str, node: ClusterNode) -> None:
+        repair(how, node)
+        slurm_state.states[A] = SlurmNodeState(
+            frozenset({"DOWN"}), "Action:Replace", slurmd_started=str(len(run.repairs))
+        )
+
+    def set_node(name: str, state: str, reason: str = "") -> None:
+        asked = later.pop() if later else ""
+        flags = frozenset({"DOWN" if asked else "IDLE"})
+        slurm_state.states[name] = SlurmNodeState(flags, asked, slurmd_started="later")
+
+    run._repair = register_as_down  # type: ignore[method-assign]
+    slurm_state.set_node = set_node  # type: ignore[method-assign]
+    watch(run, lambda: len(run.repairs) == 2)
+    assert run.repairs == [f"replace {A}", f"reboot {A}"]
 
 
 def test_requests_are_met_without_automatic_recovery(slurm_state: Slurm) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.clients import Clients
     from slurmpod.rehearsal.scenarios.faults.watch import Watch
 
-SLURMCTLD_LOG = "/var/log/slurm/slurmctld.log"
 SLURMD_LOG = "/var/log/slurm/slurmd.log"
 PROVISIONING_LOG = "/var/log/provision/provisioning.log"
 

@@ -6,10 +6,10 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.shell import CommandFailed
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster

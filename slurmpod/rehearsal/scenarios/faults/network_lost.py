@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.scenarios.faults.wires import cut_network
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.scenarios.faults.cluster import SLURMCTLD_LOG
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.scenarios.faults.told import REPLACED
 from slurmpod.rehearsal.scenarios.faults.wires import cut_power
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
 
 if TYPE_CHECKING:
     from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
