@@ -475,6 +475,19 @@ class TestReboot:
         own_machines.reboot("alpha")
         assert _run(own_machines, "alpha", "test -e /root/work").returncode == 0
 
+    def test_who_is_inside_does_not_hold_it_up(self, own_machines: Machines) -> None:
+        """A machine that shuts down stops all its processes before it kills them."""
+        own_machines.boot(_spec("alpha", 10))
+        command, longer = ["sh", "-c", "kill -STOP $$"], 2 * PATIENCE_SECONDS
+        with ThreadPoolExecutor(1) as thread:
+            inside = thread.submit(own_machines.run, "alpha", command, timeout_seconds=longer)
+            stopped = "ps -eo stat= | grep -q T"
+            wait_until(lambda: _run(own_machines, "alpha", stopped).returncode == 0, "the stop")
+            _run(own_machines, "alpha", "systemctl reboot")
+            wait_until(lambda: own_machines.is_off("alpha"), "its end")
+            assert own_machines.wants_reboot("alpha")
+            assert inside.result().returncode == -signal.SIGTERM
+
     def test_without_power_there_is_no_disk_to_boot_from(self, own_machines: Machines) -> None:
         own_machines.boot(_spec("alpha", 10))
         own_machines.power_cut("alpha")

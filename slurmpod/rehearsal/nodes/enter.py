@@ -40,6 +40,12 @@ ENVIRONMENT: Mapping[str, str] = {
 }
 """What a command gets unless told otherwise; there is no HOME, as under HyperPod's agent."""
 
+_WAIT = ("timeout", "--foreground", "0")
+"""Runs a command, without a limit, and ends as it ends. nsenter would do so, too, but stops when
+the command is stopped, as systemd does with everything before it ends a machine; who is stopped
+does not see a command's end, and the kernel keeps the machine until its end was seen.
+"""
+
 _AS_USER = """
 user=$1 bounding_set=$2
 shift 2
@@ -89,7 +95,9 @@ def machine_command(
             "nsenter",
             f"--target={pid}",
             *(f"--{namespace}" for namespace in namespaces),
+            "--no-fork",
             "--",
+            *_WAIT,
             *_with_rights(user, [*inside, *command]),
         ],
     )
