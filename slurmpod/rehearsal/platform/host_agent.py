@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.platform.placing import put_tree
+from slurmpod.rehearsal.cloud.platform import ClusterFailed
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.platform.placing import put_tree, run_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +73,7 @@ class HostAgent:
         status = self._run_entry_script(bundle)
         if status == 0:
             self._log("[SageMaker] The lifecycle scripts succeeded.")
-        else:
+        elif self._has_power():  # an agent that died with its node tells nobody
             self._log(f"[SageMaker] The lifecycle scripts failed with exit code {status}.")
         return ScriptResult(status, _last_line(self.output))
 
@@ -95,6 +97,13 @@ class HostAgent:
             finished.set()
             shipper.join()
         return result.returncode
+
+    def _has_power(self) -> bool:
+        try:
+            run_script(self.machines, self.hostname, "true")
+        except (ClusterFailed, MachineFailed):
+            return False
+        return True
 
     def _ship_output(self, earlier: int, finished: threading.Event) -> None:
         """Send complete lines to CloudWatch Logs while the script runs, the rest at its end."""

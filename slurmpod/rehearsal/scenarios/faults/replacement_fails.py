@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slurmpod.rehearsal.scenarios.faults.bundle import entry_script
 from slurmpod.rehearsal.scenarios.faults.fault import Fault
 from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
-from slurmpod.rehearsal.scenarios.faults.told import FAILED, NOT_REPLACED, REPLACED, SUCCEEDED
+from slurmpod.rehearsal.scenarios.faults.told import ENDED, FAILED, NOT_REPLACED, REPLACED
 from slurmpod.rehearsal.scenarios.faults.wires import cut_power
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def _act(cluster: FaultCluster, watch: Watch) -> None:
     watch.recovered("the third successor takes jobs, the job runs again")
     job.finish()
     for instance in failed:
-        says_so = partial(_ends_with, cluster, instance, FAILED)
-        watch.until("its stream says so", says_so, wanted=True)
+        last_line = partial(_last_line, cluster, instance)
+        watch.until("its stream says so", last_line, FAILED)
     for instance in died:
-        says_so = partial(_ends_with, cluster, instance, SUCCEEDED)
-        watch.until("its stream names no success", says_so, wanted=False)
+        tells_an_end = partial(_tells_an_end, cluster, instance)
+        watch.until("its stream does not tell how they ended", tells_an_end, wanted=False)
 
 
 def _replaced_in_vain(
@@ -82,8 +82,13 @@ def _let_scripts_fail(cluster: FaultCluster, worker: str) -> None:
     cluster.root(worker).run(["touch", _FLAG])
 
 
-def _ends_with(cluster: FaultCluster, instance: str, text: str) -> bool:
-    return cluster.printed_by(instance).endswith(text)
+def _last_line(cluster: FaultCluster, instance: str) -> str:
+    """Return the last line of an instance's stream."""
+    return cluster.printed_by(instance).rpartition("\n")[2]
+
+
+def _tells_an_end(cluster: FaultCluster, instance: str) -> bool:
+    return _last_line(cluster, instance).startswith(ENDED)
 
 
 FAULT = Fault(
@@ -92,8 +97,8 @@ FAULT = Fault(
     sees="The node stays `down` for as long as three replacements take; the job waits in the"
     " queue. It is the same whether the new instances die or their scripts fail.",
     logged="Each instance has a stream of its own in CloudWatch Logs: where the scripts failed it"
-    " ends with `The lifecycle scripts failed with exit code 1.`; of one that died it never says"
-    " that they succeeded. With continuous provisioning the cluster's events (ListClusterEvents)"
+    " ends with `The lifecycle scripts failed with exit code 1.`; of one that died it does not"
+    " say how they ended. With continuous provisioning the cluster's events (ListClusterEvents)"
     " name each attempt, too.",
     recovers="The next attempt, by itself. In the rehearsal a node is in status Failure after three"
     " of them; then replace it by hand.",

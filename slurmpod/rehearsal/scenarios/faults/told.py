@@ -9,8 +9,9 @@ from botocore.exceptions import ClientError
 if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.clients import Clients
 
-SUCCEEDED = "[SageMaker] The lifecycle scripts succeeded."
-FAILED = "[SageMaker] The lifecycle scripts failed with exit code 1."
+ENDED = "[SageMaker] The lifecycle scripts "
+SUCCEEDED = f"{ENDED}succeeded."
+FAILED = f"{ENDED}failed with exit code 1."
 """With these HyperPod ends what the scripts of an instance printed."""
 
 REPLACES = "is starting as part of instance replacement"
