@@ -8,6 +8,7 @@ comes in as text, or as whatever stands for text until then. Whether policies su
 from slurmpod.permissions.expected import expected_scope, node_roles
 from slurmpod.permissions.permission import Grant, Permission, Scope, Target
 from slurmpod.permissions.registry import PERMISSIONS, document, grants, policies
+from slurmpod.permissions.through_endpoints import actions_through_endpoint
 
 __all__ = [
     "PERMISSIONS",
@@ -15,6 +16,7 @@ __all__ = [
     "Permission",
     "Scope",
     "Target",
+    "actions_through_endpoint",
     "document",
     "expected_scope",
     "grants",

@@ -28,6 +28,11 @@ all buckets of the account whose names begin with `sagemaker-`, also those of ot
 and write into the logs of all clusters. What it allows beside that is listed here, for this
 environment's resources: see the policies Agents and LifecycleScripts.
 
+Interface endpoints let only these actions through, of the services that the environment's policies
+name, and only for identities of its account. All actions pass of services that no policy names, and
+where roles, further policies (`identity.policy_arns`) or the VPC are your own: what they need is
+not known here.
+
 This page is made from `slurmpod/permissions` by `make golden`.
 """
 

@@ -1,4 +1,4 @@
-"""What may pass the endpoints of a network: identities of this account, buckets in use.
+"""What may pass endpoints: identities of this account, actions and buckets in use.
 
 A closed network would otherwise still let data out: into any bucket, with anyone's credentials.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam
 
+from slurmpod.permissions import actions_through_endpoint
 from slurmpod.resolve import session_names
 
 if TYPE_CHECKING:
@@ -28,18 +29,19 @@ RECORD = ("s3:AbortMultipartUpload", "s3:GetEncryptionConfiguration", "s3:PutObj
 """What the Systems Manager agent does with the bucket for records of sessions."""
 
 
-def own_account_only(resolved: Resolved) -> aws_iam.PolicyDocument:
-    """Let everything through that is asked by a role or user of the environment's account.
+def service_policy(resolved: Resolved, service: str) -> aws_iam.PolicyDocument:
+    """Let through what roles or users of the environment's account ask, if nodes ask it at all.
 
     HyperPod's agents write logs, metrics and messages of sessions with the nodes' execution role,
-    which is of this account (slurmpod/permissions, policy Agents).
+    which is of this account (slurmpod/permissions, policy Agents). Where nobody knows what is asked
+    of the service, everything is.
     """
     return aws_iam.PolicyDocument(
         statements=[
             aws_iam.PolicyStatement(
                 sid="OwnAccountOnly",
                 principals=[aws_iam.AnyPrincipal()],
-                actions=["*"],
+                actions=list(actions_through_endpoint(resolved, service)) or ["*"],
                 resources=["*"],
                 conditions=_own_account(resolved),
             )

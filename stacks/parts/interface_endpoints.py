@@ -8,7 +8,7 @@ from aws_cdk import Aws, aws_ec2
 from constructs import Construct
 
 from slurmpod.model.endpoint_services import SERVICES_WITHOUT_POLICIES
-from stacks.parts.endpoint_policies import own_account_only
+from stacks.parts.endpoint_policies import service_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ class InterfaceEndpoints(Construct):
 
     Programs on the nodes need no settings: the services' usual names lead to the endpoints.
     A security group of their own lets the nodes in, and their policies, where the service knows
-    any, let only identities of this account through.
+    any, let only identities of this account through, and only what nodes ask.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class InterfaceEndpoints(Construct):
                 private_dns_enabled=True,
                 policy_document=None
                 if service in SERVICES_WITHOUT_POLICIES
-                else own_account_only(resolved),
+                else service_policy(resolved, service),
             )
 
 

@@ -34,6 +34,33 @@ def test_interface_endpoints_serve_identities_of_this_account_only() -> None:
         assert statement["Condition"] == {"StringEquals": {"aws:PrincipalAccount": "123456789012"}}
 
 
+def allowed(name: str, service: str) -> list[str]:
+    """Return the actions that may pass an endpoint."""
+    (statement,) = endpoints(name, "Interface")[service]["PolicyDocument"]["Statement"]
+    actions = statement["Action"]
+    return [actions] if isinstance(actions, str) else actions
+
+
+def test_interface_endpoints_let_through_what_nodes_ask() -> None:
+    assert allowed("closed", "logs") == [
+        "logs:CreateLogGroup",
+        "logs:CreateLogStream",
+        "logs:DescribeLogStreams",
+        "logs:PutLogEvents",
+    ]
+    assert allowed("closed", "monitoring") == ["cloudwatch:PutMetricData"]
+    assert "ec2:CreateNetworkInterface" in allowed("closed", "ec2")
+    assert all(action.startswith("ec2:") for action in allowed("closed", "ec2"))
+
+
+def test_services_that_nodes_ask_in_nobodys_knowledge_are_open_to_the_account() -> None:
+    assert allowed("closed", "sts") == ["*"]
+
+
+def test_endpoints_that_others_use_too_do_not_narrow_their_actions() -> None:
+    assert allowed("existing and closed", "logs") == ["*"]
+
+
 def test_the_s3_endpoint_of_a_closed_network_leads_to_the_buckets_in_use() -> None:
     found = statements(endpoints("closed", "Gateway")["s3"])
     lifecycle = network("closed")[0].lifecycle.bucket
