@@ -2,8 +2,9 @@
 
 nvidia-smi(1) lists a GPU per line; neuron-ls (AWS Neuron, Neuron LS user guide) lists a device per
 object. Where the tool is missing, or does not answer in time, the drivers' device files are counted
-instead. A tool that ends badly may have listed all of them before it warns of something else:
-nvidia-smi does so for a damaged infoROM, with which jobs run.
+instead, and where it ends well without a word: of no devices, tools say that there are none. A tool
+that ends badly may have listed all of them before it warns of something else: nvidia-smi does so
+for a damaged infoROM, with which jobs run.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def _count(kind: str) -> tuple[int, str]:
     command, pattern = TOOLS[kind]
     try:
         listed, doubt = probe(*command, seconds=SECONDS), ""
+        if not listed.strip():
+            return _device_files(kind), f"{Path(command[0]).name} said nothing"
     except ProbeMissing:
         return _device_files(kind), ""
     except ProbeTimedOut as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 
 LINES_SHOWN = 1
 
@@ -28,9 +27,10 @@ def probe(*command: str, seconds: float) -> str:
     """Run a command and return what it printed; raises ProbeFailed.
 
     One that hangs in the kernel, on a file system that does not answer, cannot be killed. It is
-    left behind: its output goes to a file, so that nobody waits for the other end of a pipe.
+    left behind: its output goes to a file, so that nobody waits for the other end of a pipe. That
+    file lies in memory and in no folder, as full disks, /dev/shm too, are what a node has to find.
     """
-    with tempfile.TemporaryFile(dir=_memory()) as output:
+    with os.fdopen(os.memfd_create("probe"), "w+b") as output:
         try:
             process = subprocess.Popen(
                 command,
@@ -54,8 +54,3 @@ def probe(*command: str, seconds: float) -> str:
         failed.said = said
         raise failed
     return said
-
-
-def _memory() -> str | None:
-    """Return a folder in memory, as a full disk must not keep a node from finding that out."""
-    return "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: PTH112, S108  # as tempfile

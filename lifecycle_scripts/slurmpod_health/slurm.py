@@ -49,11 +49,16 @@ def state_of(scontrol: Scontrol, node: str) -> NodeState:
 
 
 def parse_state(description: str) -> NodeState:
-    """Read what `scontrol --oneliner show node` prints."""
+    """Read what `scontrol --oneliner show node` prints; raises ProbeFailed where it says no state.
+
+    What is not known must not look like a node that nobody else shares a partition with.
+    """
     state = re.search(r"\bState=(\S+)", description)
+    if not state:
+        raise ProbeFailed(f"scontrol shows no state: '{description.strip()}'")
     partitions = re.search(r"\bPartitions=(\S+)", description)
     reason = re.search(r"\bReason=(.*?)(?: \[\S+\])?$", description.strip())
-    words = re.split(r"[+*]", state.group(1)) if state else []
+    words = re.split(r"[+*]", state.group(1))
     names = partitions.group(1).split(",") if partitions else []
     return NodeState(frozenset(words), reason.group(1) if reason else "", frozenset(names))
 

@@ -16,6 +16,7 @@ from slurmpod_lifecycle.dry_run import ReadOnlyMachine, preview
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.own_process import in_own_process
 from slurmpod_lifecycle.report import make_report, report_json, report_line
 from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.resource_config import path_of
@@ -104,4 +105,4 @@ def _log_to_stdout() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(dry_run() if sys.argv[1] == DRY_RUN else main(sys.argv[1]))
+    sys.exit(dry_run() if sys.argv[1] == DRY_RUN else in_own_process(lambda: main(sys.argv[1])))

@@ -66,6 +66,8 @@ def has_own_enroot_folders(text: str, base: str) -> bool:
 def docker_conf(text: str, base: str) -> str:
     """Return Docker's daemon.json with a folder for its data, unless it names one.
 
+    From version 29 on, a fresh Docker leaves images to containerd, which keeps them in a folder of
+    its own on the root disk (Docker, "containerd image store"); so it is told to keep them itself.
     Raises ValueError for a file that is no JSON object.
     """
     settings = json.loads(text or "{}")
@@ -73,7 +75,9 @@ def docker_conf(text: str, base: str) -> str:
         raise ValueError("not an object")  # noqa: TRY004  # as for any other text that is no JSON
     if "data-root" in settings:
         return text
-    return json.dumps({**settings, "data-root": f"{base}/docker"}, indent=2) + "\n"
+    features = {"containerd-snapshotter": False, **settings.get("features", {})}
+    ours = {"data-root": f"{base}/docker", "features": features}
+    return json.dumps({**settings, **ours}, indent=2) + "\n"
 
 
 def folders_unit(base: str) -> str:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MODEL = "Amazon EC2 NVMe Instance Storage"
-LSBLK = ("lsblk", "--json", "--output", "PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")
+LSBLK = ("lsblk", "--json", "--output", "NAME,PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")
+"""With NAME, partitions and volumes are children of their disk (lsblk(8)); else all stand alike."""
 
 UNIT = "slurmpod-scratch"
 """The service that runs this at every boot."""

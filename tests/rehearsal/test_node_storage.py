@@ -8,18 +8,22 @@ and mount. What these are asked to do is real, what they do is not.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmpod.rehearsal.shell import CommandFailed, Shell
+from tests.golden_files import ROOT
+from tests.rehearsal import silent_folder
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, succeeds
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 ENVIRONMENT = """
 name: disks
@@ -72,6 +76,7 @@ LET_UBUNTU_IN = """
 ssh-keygen -q -A && ssh-keygen -q -t ed25519 -N '' -f /root/key && systemctl start ssh &&
     install -D -o ubuntu -m 600 /root/key.pub /home/ubuntu/.ssh/authorized_keys
 """
+SCRIPTS = ROOT / "lifecycle_scripts"
 INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
 
 
@@ -184,6 +189,55 @@ class TestOwnVolume:
         ):
             _make(worker, "/other")
         assert "vgcreate" not in worker.run(["cat", "/root/tools/log"])
+
+
+class TestBucket:
+    """A FUSE server that answers nothing stands for Mountpoint: all that counts is that it dies."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def unit(cls, worker: Shell) -> str:
+        worker.run(
+            ["tee", "/root/silent_folder.py"], stdin=Path(silent_folder.__file__).read_text()
+        )
+        text = subprocess.check_output([sys.executable, "-c", UNIT], cwd=SCRIPTS, text=True)
+        worker.run(["tee", "/etc/systemd/system/slurmpod-s3-bucket.service"], stdin=text)
+        worker.run(["sh", "-c", MOUNTPOINT])
+        return "slurmpod-s3-bucket"
+
+    def test_is_a_folder_again_after_mountpoint_died(self, worker: Shell, unit: str) -> None:
+        first = _main_process(worker, unit)
+        worker.run(["kill", "-KILL", first])
+        wait_until(lambda: _main_process(worker, unit) not in {first, "0"}, "another Mountpoint")
+        wait_until(lambda: succeeds(worker, "systemctl", "is-active", unit), "its mount")
+        mounts = worker.run(["cat", "/proc/self/mounts"]).splitlines()
+        assert [line.split()[1] for line in mounts].count("/bucket") == 1
+        worker.run(["systemctl", "stop", unit])
+        assert " /bucket " not in worker.run(["cat", "/proc/self/mounts"])
+
+
+MOUNTPOINT = r"""
+[ -e /dev/fuse ] || mknod /dev/fuse c 10 229
+cat >/usr/bin/mount-s3 <<'TOOL'
+#!/bin/sh
+for folder; do :; done
+[ -d "$folder" ] || exit 1
+python3 /root/silent_folder.py "$folder" >/dev/null &
+until grep -q " $folder fuse " /proc/self/mounts; do kill -0 $! || exit 1; sleep 0.1; done
+TOOL
+chmod 755 /usr/bin/mount-s3
+mkdir /bucket
+systemctl start slurmpod-s3-bucket
+"""
+UNIT = """
+from slurmpod_lifecycle.settings import S3Mount
+from slurmpod_lifecycle.steps.mount_s3 import service
+print(service(S3Mount("bucket", None, "/bucket", True, None)))
+"""
+
+
+def _main_process(worker: Shell, unit: str) -> str:
+    return worker.run(["systemctl", "show", "--property=MainPID", "--value", unit])
 
 
 def _disk(path: str, *, model: str = INSTANCE_STORE, fstype: str | None = None) -> dict[str, Any]:

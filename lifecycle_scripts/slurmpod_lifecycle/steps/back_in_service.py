@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.slurm import parse_state
 
 from slurmpod_lifecycle import slurm
@@ -40,10 +41,10 @@ class BackInService(NodeStep):
         """Tell whether the checks have not drained it, as far as Slurm knows this node yet."""
         show = ("--oneliner", "show", "node", self.node.name)
         try:
-            shown = slurm.command(self.node.machine, "scontrol", *show)
-        except CommandFailed:
+            state = parse_state(slurm.command(self.node.machine, "scontrol", *show))
+        except (CommandFailed, ProbeFailed):
             return True
-        return not parse_state(shown).is_drained_by_us
+        return not state.is_drained_by_us
 
     def apply(self) -> str:
         """Let the checks themselves end the drain; raises NotYet while one of them fails."""

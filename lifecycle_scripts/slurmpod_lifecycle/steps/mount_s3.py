@@ -58,7 +58,7 @@ class MountS3(NodeStep):
         self._ensure_mountpoint()
         for mount in mounts:
             unit = self._unit(mount)
-            machine.run("mkdir", "-p", mount.mount_path)
+            self._ensure_folder(mount)
             if machine.read(units.unit_path(unit)) != service(mount):
                 machine.succeeds("systemctl", "stop", unit)
             units.add_unit(machine, unit, service(mount))
@@ -78,6 +78,13 @@ class MountS3(NodeStep):
                 f" ({ARTEFACT}), use an image with it (image_id of the group), or remove s3_mounts",
             )
 
+    def _ensure_folder(self, mount: S3Mount) -> None:
+        """Make the folder, from under a mount, too, whose Mountpoint died and which only fails."""
+        machine, folder = self.node.machine, mount.mount_path
+        if not machine.succeeds("test", "-d", folder):
+            machine.succeeds("umount", "--lazy", folder)
+            machine.run("mkdir", "-p", folder)
+
     def _unit(self, mount: S3Mount) -> str:
         escaped = self.node.machine.run("systemd-escape", "--path", mount.mount_path)
         return f"slurmpod-s3-{escaped.strip()}"
@@ -90,12 +97,16 @@ _FIX = (
 
 
 def service(mount: S3Mount) -> str:
-    """Return the unit that shows a bucket as a folder, which users other than root see too."""
+    """Return the unit that shows a bucket as a folder, which users other than root see too.
+
+    When Mountpoint dies, its mount stays behind; and over one it does not start again.
+    """
     options = ["--allow-other"]
     options += ["--read-only"] if mount.read_only else []
     options += [f"--prefix={mount.prefix}"] if mount.prefix else []
     options += ["--sse=aws:kms", f"--sse-kms-key-id={mount.kms_key_arn}"] * bool(mount.kms_key_arn)
     words = [COMMAND, *options, mount.bucket, mount.mount_path]
+    folder = units.quoted(mount.mount_path)
     return f"""\
 # Written by slurmpod's lifecycle scripts.
 [Unit]
@@ -106,7 +117,8 @@ After=network-online.target
 [Service]
 Type=forking
 ExecStart={" ".join(map(units.quoted, words))}
-ExecStop=/bin/umount {mount.mount_path}
+ExecStop=/bin/umount {folder}
+ExecStopPost=-/bin/umount --lazy {folder}
 Restart=on-failure
 RestartSec=10
 

@@ -23,6 +23,8 @@ class Cluster:
     def __init__(self, **partitions: str) -> None:
         self.partitions = partitions
         self.reasons = dict.fromkeys(partitions, "")
+        self.silent = False
+        """Whether it ends well and prints nothing."""
         self.unanswered: set[str] = set()
         """What gets no answer: `one`, `all` (to show), `drain` (done all the same), `resume`."""
 
@@ -35,7 +37,7 @@ class Cluster:
             self.reasons[words["nodename"]] = words.get("reason", "")
         if asked in self.unanswered:
             raise ProbeTimedOut(f"no answer within {seconds:g} s")
-        return "" if words else "".join(f"{self._line(name)}\n" for name in names)
+        return "" if words or self.silent else "".join(f"{self._line(name)}\n" for name in names)
 
     def _line(self, name: str) -> str:
         reason = self.reasons[name]

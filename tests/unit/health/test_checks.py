@@ -47,6 +47,7 @@ class TestAccelerators:
             ("gpu", "GPU 0: A10G\n  MIG 1g: x\n", Verdict.BAD, "1 of 4 accelerators"),
             ("gpu", ProbeFailed("lost"), Verdict.BAD, "0 of 4 accelerators (nvidia-smi: lost)"),
             ("gpu", ProbeTimedOut("too slow"), Verdict.REPORTED, "nvidia-smi: too slow"),
+            ("gpu", "", Verdict.REPORTED, "nvidia-smi said nothing"),
             ("gpu", ProbeMissing("none"), Verdict.GOOD, "4 accelerators"),
             ("neuron", '[{"neuron_device": 0}, {"neuron_device": 1}]', Verdict.BAD, "2 of 4 "),
         ],

@@ -152,6 +152,12 @@ class TestFaultOfAllNodes:
             drain("n1", "7 of 8")
         assert four.drained() == ["n1"]
 
+    def test_is_not_weighed_by_who_was_told_nothing(self, four: Cluster) -> None:
+        four.silent = True
+        with pytest.raises(ProbeFailed, match="scontrol shows no state"):
+            drain("n1", "7 of 8")
+        assert four.drained() == []
+
 
 class TestOtherNodes:
     def test_what_may_be_everybodys_starts_jobs(

@@ -189,12 +189,20 @@ class TestDocker:
         machine_of(step.node).files[docker.CONFIGURATION] = '{"runtimes": {}}'
         step.apply()
         text = machine_of(step.node).files[docker.CONFIGURATION]
-        assert json.loads(text) == {"runtimes": {}, "data-root": "/scratch/docker"}
+        assert json.loads(text) == {
+            "runtimes": {},
+            "data-root": "/scratch/docker",
+            "features": {"containerd-snapshotter": False},
+        }
         assert machine_of(step.node).did("systemctl restart docker")
         assert step.is_done()
 
     def test_that_the_image_has_configured_is_left_alone(self) -> None:
         assert docker_conf('{"data-root":"/else"}', "/scratch") == '{"data-root":"/else"}'
+
+    def test_keeps_what_the_image_says_of_its_image_store(self) -> None:
+        said = {"features": {"containerd-snapshotter": True, "cdi": True}}
+        assert json.loads(docker_conf(json.dumps(said), "/scratch"))["features"] == said["features"]
 
     def test_with_containers_goes_on_as_it_is_until_somebody_restarts_it(self) -> None:
         step = self.step()

@@ -82,6 +82,22 @@ def test_a_service_of_yesterday_stops_before_its_file_changes(step: MountS3) -> 
     assert not machine.did("systemctl stop")
 
 
+def test_what_a_dead_mountpoint_left_is_taken_away_first(step: MountS3) -> None:
+    machine = machine_of(step.node)
+    machine.files[MOUNTS] += "mountpoint-s3 /data fuse rw 0 0\n"
+    machine.fail("test -d /data")  # Transport endpoint is not connected
+    step.apply()
+    order = ["umount --lazy /data", "mkdir -p /data", "systemctl start slurmpod-s3-data"]
+    assert [line for line in machine.ran if line in order] == order
+
+
+def test_what_is_mounted_and_answers_stays(step: MountS3) -> None:
+    machine = machine_of(step.node)
+    machine.files[MOUNTS] += "mountpoint-s3 /data fuse rw 0 0\n"
+    step.apply()
+    assert not machine.did("umount")
+
+
 def test_a_bucket_that_cannot_be_listed_is_told_in_the_words_of_mountpoint(step: MountS3) -> None:
     machine_of(step.node).reply("journalctl", "Error: Forbidden: Access Denied\n")
     with pytest.raises(NotYet, match="nothing is mounted at /data: Error: Forbidden"):

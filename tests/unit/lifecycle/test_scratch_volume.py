@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from slurmpod_lifecycle import scratch_volume
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
-from slurmpod_lifecycle.machine import RUN_BY_HAND
+from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
 from slurmpod_lifecycle.mounts import MOUNTS
-from slurmpod_lifecycle.scratch_volume import MODEL, free_disks, main, mount_volume
+from slurmpod_lifecycle.scratch_volume import (
+    MODEL,
+    free_disks,
+    instance_disks,
+    main,
+    mount_volume,
+)
 
 from tests.unit.lifecycle.living_machine import LivingMachine
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ON_IMAGE = "/dev/mapper/vg.01-lv_ephemeral /opt/dlami/nvme ext4 rw 0 0\n"
 AT_SCRATCH = f"{scratch_volume.DEVICE} /scratch ext4 rw 0 0\n"
@@ -28,6 +37,19 @@ def disk(path: str, *, model: str = MODEL, **more: Any) -> dict[str, Any]:
         **more,
     }
 
+
+PARTITIONED = {
+    "proc/self/mountinfo": "",
+    "proc/swaps": "",
+    "sys/devices/nvme1n1/dev": "259:0",
+    "sys/devices/nvme1n1/size": "1000",
+    "sys/devices/nvme1n1/device/model": MODEL,
+    "sys/devices/nvme1n1/nvme1n1p1/dev": "259:1",
+    "sys/devices/nvme1n1/nvme1n1p1/partition": "1",
+    "sys/devices/nvme1n1/nvme1n1p1/start": "8",
+    "sys/devices/nvme1n1/nvme1n1p1/size": "900",
+}
+"""The kernel's files about a disk with a partition, as far as lsblk reads them."""
 
 TWO_DISKS = (disk("/dev/nvme1n1"), disk("/dev/nvme2n1"))
 ROOT = disk("/dev/nvme0n1", model="Amazon Elastic Block Store", children=[{"path": "p1"}])
@@ -152,6 +174,21 @@ class TestDisks:
         with pytest.raises(StepFailed, match="all instance-store disks are in use: /dev/nvme2n1"):
             free_disks([used])
 
+    def test_partitions_stand_below_their_disk(self, tmp_path: Path) -> None:
+        for file, text in PARTITIONED.items():
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).write_text(f"{text}\n")
+        for device, place in (("259:0", "nvme1n1"), ("259:1", "nvme1n1/nvme1n1p1")):
+            link = tmp_path / "sys/dev/block" / device
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(f"../../devices/{place}")
+        (tmp_path / "sys/block").mkdir()
+        (tmp_path / "sys/block/nvme1n1").symlink_to("../devices/nvme1n1")
+        lsblk, *options = scratch_volume.LSBLK
+        shown = json.loads(Machine().run(lsblk, "--sysroot", str(tmp_path), *options))
+        with pytest.raises(StepFailed, match="are in use: /dev/nvme1n1;"):
+            free_disks(instance_disks(DiskMachine(*shown["blockdevices"])))
+
     def test_volumes_of_ebs_are_never_touched(self) -> None:
         machine = DiskMachine(ROOT, EBS)
         with pytest.raises(StepFailed, match="no instance-store disk"):
@@ -159,7 +196,7 @@ class TestDisks:
         assert not machine.did("vgcreate")
 
     def test_a_disk_of_unknown_model_is_no_instance_store(self) -> None:
-        assert not scratch_volume.instance_disks(DiskMachine({**EBS, "model": None}))
+        assert not instance_disks(DiskMachine({**EBS, "model": None}))
 
     def test_nobody_lets_lvm_wipe_what_it_finds(self) -> None:
         machine = DiskMachine(*TWO_DISKS)
