@@ -50,9 +50,10 @@ def review(app: App, waivers: Collection[Waiver] = ALL_WAIVERS) -> tuple[str, ..
     """Return in words what must be changed before `app` is deployed; empty if nothing."""
     found = findings(app)
     paths = [construct.node.path for construct in app.node.find_all()]
+    holding = [waiver for waiver in waivers if _holds(waiver, paths)]
     return (
-        *(_describe_finding(finding) for finding in uncovered(found, waivers)),
-        *(_describe_waiver(waiver) for waiver in unused(waivers, found, paths)),
+        *(_describe_finding(finding) for finding in uncovered(found, holding)),
+        *(_describe_waiver(waiver) for waiver in unused(holding, found, paths)),
     )
 
 
@@ -85,11 +86,13 @@ def unused(
     return tuple(
         waiver
         for waiver in waivers
-        if _has(paths, waiver.path)
-        and _has(paths, waiver.beside)
-        and not (waiver.without and _has(paths, waiver.without))
-        and not any(_covers(waiver, finding) for finding in found)
+        if _has(paths, waiver.path) and not any(_covers(waiver, finding) for finding in found)
     )
+
+
+def _holds(waiver: Waiver, paths: Collection[str]) -> bool:
+    """Tell whether the constructs beside it are those for which the waiver was written."""
+    return _has(paths, waiver.beside) and not (waiver.without and _has(paths, waiver.without))
 
 
 def _finding(rule_name: str, path: str, description: str) -> Finding:

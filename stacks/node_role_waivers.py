@@ -15,7 +15,7 @@ NODE_ROLE_WAIVERS = (
         rule="AwsSolutions-IAM4",
         detail="Policy::arn:*:iam::aws:policy/*",
         path=_EXECUTION_ROLE,
-        beside="*-identity/*/OfAws1",
+        beside="*-identity/*/OfAws*",
         reason="The environment file asks for this policy of AWS by its ARN: whoever reviews that "
         "line sees it. slurmpod itself puts none on the role.",
     ),

@@ -6,7 +6,7 @@ The packs repeat each other, so an entry holds for all of them: its rule begins 
 
 from __future__ import annotations
 
-from stacks.waivers import ONE_SERVER, Waiver
+from stacks.waivers import GOES_WITH_ITS_STACK, ONE_SERVER, Waiver
 
 _FUNCTIONS = (
     "*-lifecycle/Custom::CDKBucketDeployment*/Resource",
@@ -140,6 +140,12 @@ STANDARD_WAIVERS = (
         path="*-database/Records/Server",
         without="*-database/Records/Standby",
         reason=ONE_SERVER,
+    ),
+    Waiver(
+        rule="*-RDSInstanceDeletionProtectionEnabled",
+        path="*-database/Records/Server",
+        without="*-database/Records/DeletionProtection",
+        reason=GOES_WITH_ITS_STACK,
     ),
     Waiver(
         rule="*-CloudWatchLogGroupEncrypted",

@@ -19,7 +19,8 @@ class Waiver:
     what cdk-nag writes in brackets behind it, such as the policy or the resource, where a literal
     star is written [*]. `path` is a glob for the construct, in which a star stays within one part
     of the path. `beside` is a glob for another construct, where the finding only comes up together
-    with that one; `without` is one for a construct whose absence is the finding.
+    with that one; `without` is one for a construct whose absence is the finding. Where that is
+    otherwise, nothing is accepted.
     """
 
     rule: str
@@ -43,6 +44,11 @@ ONE_SERVER = (
     "The environment file decides with multi_az. While a single server is away, jobs run and "
     "slurmctld keeps their records, as many as its MaxDBDMsgs, to send them afterwards. If its "
     "zone is lost, the server is restored from RDS's backups, without the last minutes."
+)
+GOES_WITH_ITS_STACK = (
+    "The environment file decides with slurm.rds.on_delete that the server goes with its stack. A "
+    "server that RDS protects could not, and its stack would stay with it; with snapshot, a last "
+    "one is kept. The default, retain, protects it."
 )
 _DEPLOYMENT_READS = (
     "CDK's own bucket deployment function reads the bundle with it. The only resources of the "
@@ -207,5 +213,11 @@ WAIVERS = (
         path="*-database/Records/Server",
         without="*-database/Records/Standby",
         reason=ONE_SERVER,
+    ),
+    Waiver(
+        rule="AwsSolutions-RDS10",
+        path="*-database/Records/Server",
+        without="*-database/Records/DeletionProtection",
+        reason=GOES_WITH_ITS_STACK,
     ),
 )

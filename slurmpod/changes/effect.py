@@ -67,6 +67,15 @@ NO_METADATA_LATER = Effect(
     Kind.REFUSED,
     "FSx refuses: this version comes with a metadata configuration, which cannot be added later",
 )
+THROUGHPUT_STAYS = Effect(
+    Kind.REFUSED, "FSx refuses: with EFA, and on HDD, it stays as it was at the creation"
+)
+SMALL_CAPACITY_STEP = Effect(
+    Kind.REFUSED, "FSx refuses: it takes at least 10 percent more at a time"
+)
+SMALL_CACHE_STEP = Effect(
+    Kind.REFUSED, "FSx refuses: a read cache becomes larger or smaller by at least 10 percent"
+)
 LINK_AGAIN = Effect(
     Kind.REFUSED, "the new link would overlap the old: remove the entry, deploy, add it again"
 )

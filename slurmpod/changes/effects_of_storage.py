@@ -51,10 +51,14 @@ _LUSTRE = {
     ),
     "throughput_mbps_per_tib": Effect(
         Kind.IN_PLACE,
-        "changed in place with a pause of some minutes; not with EFA or on HDD",
+        "changed in place with a pause of some minutes; with EFA, and on HDD, FSx refuses it",
     ),
     "throughput_mbps": IN_PLACE,
-    "read_cache_gib": IN_PLACE,
+    "read_cache_gib": Effect(
+        Kind.IN_PLACE,
+        "changed in place; what the cache held is read anew from slower storage; FSx refuses to "
+        "make it larger or smaller by less than 10 percent",
+    ),
     "drive_cache": FILE_SYSTEM_AGAIN,
     "compression": Effect(Kind.IN_PLACE, "changed in place; counts for new data"),
     "version": Effect(Kind.IN_PLACE, "upgraded in place; all clients must be unmounted for it"),
@@ -83,7 +87,7 @@ STORAGE: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
         Backups: dict.fromkeys(("retention_days", "start_time", "copy_tags"), IN_PLACE),
         RootSquash: dict.fromkeys(("user", "except_nids"), IN_PLACE),
         DataRepository: {
-            "path": IN_PLACE,
+            "path": LINK_AGAIN,
             "s3_uri": LINK_AGAIN,
             "import_events": IN_PLACE,
             "export_events": IN_PLACE,
@@ -94,7 +98,7 @@ STORAGE: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
             "existing": OTHER_FILE_SYSTEM,
             "deployment_type": FILE_SYSTEM_AGAIN,
             "capacity_gib": Effect(
-                Kind.IN_PLACE, "changed in place; FSx takes at least 10 percent more at a time"
+                Kind.IN_PLACE, "changed in place; FSx refuses less than 10 percent more at a time"
             ),
             "throughput_mbps": IN_PLACE,
             "iops": IN_PLACE,
@@ -115,7 +119,9 @@ LESS_STORAGE: Mapping[tuple[type[BaseModel], str], Effect] = MappingProxyType(
     {
         (Lustre, "capacity_gib"): CANNOT_SHRINK,
         (Lustre, "metadata_iops"): Effect(
-            Kind.REFUSED, "FSx refuses: metadata operations can only become more"
+            Kind.REFUSED,
+            "FSx refuses: metadata operations can only become more; where FSx chooses, it has "
+            "some for the capacity",
         ),
         (Lustre, "throughput_mbps"): Effect(
             Kind.REFUSED, "FSx refuses: the throughput of INTELLIGENT_TIERING can only become more"

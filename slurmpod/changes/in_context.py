@@ -7,36 +7,21 @@ from typing import TYPE_CHECKING
 from slurmpod.changes.change import Place
 from slurmpod.changes.effects import IN_CUSTOMER_MODE
 from slurmpod.changes.effects_of_network import BLOCKS_AGAIN
-from slurmpod.changes.file_systems import lustre_changes
+from slurmpod.changes.file_systems import file_system_changes
 from slurmpod.model.cluster import Group
-from slurmpod.resolve.storage import MAIN_LUSTRE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurmpod.changes.change import Change
-    from slurmpod.model.environment import Environment
     from slurmpod.resolve import Resolved
 
 
 def in_context(before: Resolved, after: Resolved) -> Iterator[Change]:
     """Yield these changes; some are of fields that are written as before."""
-    for name, key, old, new, effect in lustre_changes(before.lustre, after.lustre):
-        yield _lustre_place(name, key, after.environment).change(old, new, effect)
+    yield from file_system_changes(before, after)
     yield from _renamed_partitions(before, after)
     yield from _blocks_in_other_places(before, after)
-
-
-def _lustre_place(name: str, key: str, wanted: Environment) -> Place:
-    at = Place().below("storage")
-    if name == MAIN_LUSTRE:
-        at = at.below("lustre")
-    else:
-        index = [each.name for each in wanted.storage.additional_lustre].index(name)
-        at = at.below("additional_lustre").below(index, shown_as=name)
-    for part in key.split("."):
-        at = at.below(part)
-    return at
 
 
 def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:

@@ -93,8 +93,9 @@ class Lustre(Section):
     """Throughput of the whole file system in MB/s; INTELLIGENT_TIERING only, a multiple of 4000;
     default: 4000."""
 
-    read_cache_gib: Annotated[int | None, Field(ge=32)] = None
-    """Size of the SSD read cache of INTELLIGENT_TIERING; default: in proportion to throughput."""
+    read_cache_gib: Annotated[int | None, Field(ge=0)] = None
+    """Size of the SSD read cache of INTELLIGENT_TIERING, at least 32, or 0 for none; default: in
+    proportion to throughput."""
 
     drive_cache: bool = False
     """SSD cache for reading from HDD."""

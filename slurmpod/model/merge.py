@@ -4,8 +4,10 @@ The rules, which docs/extends.md shows with examples:
 
 - Mappings are merged key by key. What only one of the two files has stays as it is.
 - Every other value of the file replaces the base's as a whole: text, numbers, lists.
-- `null`, written out, takes a key of the base away, so that its default holds again. A value that
-  was left out (`tags:`) takes nothing away; it is the mistake that it is in every file.
+- `null`, written out, takes a key of the base away, so that its default holds again. Where `null`
+  has a meaning of its own, which is not the default, it means that instead: `storage.lustre: null`
+  is no file system. A value that was left out (`tags:`) takes nothing away; it is the mistake that
+  it is in every file.
 - Lists of mappings with a `name` are merged by name: an entry with the name of an entry of the base
   is merged into it, others are appended. `[]` replaces such a list like any other value. Where
   entries are for different processors, as packages are, they have the `architecture` in common too.
@@ -19,7 +21,8 @@ lost silently: where a name stands twice in one file, so it does in the result, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args
 
 from slurmpod.model.lifecycle import USUAL_ARCHITECTURE
 from slurmpod.model.suggestion import did_you_mean
@@ -111,7 +114,7 @@ class _Merge:
             place = (*path, key)
             if key not in own:
                 result[key] = self.value(place, inherited[key])
-            elif key in inherited and own[key].is_null():
+            elif key in inherited and own[key].is_null() and not _has_null(place):
                 self._note(place, own[key])  # where a required key, if it is one, went missing
             else:
                 result[key] = self.value(place, own[key], inherited.get(key))
@@ -147,6 +150,16 @@ class _Merge:
         where = entry.source.where((*entry.path, REMOVE), key=True)
         self._result.refuse(where, *mistake, rule="ENV-007")
         return []
+
+
+def _has_null(path: YamlPath) -> bool:
+    """Tell whether the field at `path` can be null and is not so by default."""
+    from slurmpod.model.descriptions import field_at  # only needed here: start-up takes time
+
+    field = field_at(path)
+    if field is None or NoneType not in get_args(field.annotation):
+        return False
+    return field.get_default(call_default_factory=True) is not None
 
 
 def _go_by_name(base: Any, own: list[Any]) -> bool:

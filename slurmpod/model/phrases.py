@@ -78,10 +78,16 @@ def show(value: Any) -> str:
 def _missing(path: YamlPath, source: YamlSource) -> Problem:
     key = path[-1]
     field = field_at(path)
+    fix = _what_to_add(key, field) + _about(path)
+    return Problem("ENV-002", Severity.ERROR, source.where(path), f"'{key}' is missing here", fix)
+
+
+def _what_to_add(key: str | int, field: FieldInfo | None) -> str:
+    """Say what to add; of several choices none is likelier to be meant than another."""
+    if field and choices_of(field):
+        return f"add '{key}', {expectation(field)}"
     example = example_of(field) if field else ""
-    fix = f"add '{key}: {example}'" if example else f"add '{key}:' and what belongs below it"
-    where = source.where(path)
-    return Problem("ENV-002", Severity.ERROR, where, f"'{key}' is missing here", fix + _about(path))
+    return f"add '{key}: {example}'" if example else f"add '{key}:' and what belongs below it"
 
 
 def _unknown_key(path: YamlPath, source: YamlSource) -> Problem:
@@ -124,6 +130,8 @@ def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
         return f"write it without quotes: {value}"
     if kind == "value_error" and (range_around := _range_around(value)):
         return f"write the range from its first address: {range_around}"
+    if kind == "string_pattern_mismatch" and _fits_without_slash(value, field):
+        return "write it without the slash at the end"
     if kind == "vpc_size":
         return f"write a range of that size, such as {example_of(field)}"
     guess = did_you_mean(str(value), map(str, choices_of(field)))
@@ -142,6 +150,12 @@ def _fits_without_quotes(value: Any, field: FieldInfo) -> bool:
     choices = choices_of(field)
     least, most = limit(field, "ge") or 0, limit(field, "le") or 10**LONGEST_NUMBER
     return int(value) in choices if choices else least <= int(value) <= most
+
+
+def _fits_without_slash(value: str, field: FieldInfo) -> bool:
+    """Tell what is wrong only for its last slash: one folder is written in one way."""
+    bare = value.removesuffix("/")
+    return bare != value and bool(re.search(limit(field, "pattern") or "", bare))
 
 
 def _range_around(value: Any) -> str:

@@ -16,7 +16,7 @@ def _number_as_text(value: Any) -> Any:
 
 
 SettingName = Annotated[
-    str, Field(pattern=r"^[A-Za-z]+$", max_length=64, examples=["SlurmdTimeout"])
+    str, Field(pattern=r"^[A-Za-z][A-Za-z0-9]*$", max_length=64, examples=["SlurmdTimeout"])
 ]
 SettingValue = Annotated[
     str,

@@ -19,8 +19,8 @@ from slurmpod.problems import Problem, Severity, Where, YamlPath
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VALUE_LIMIT = 20_000
-"""Values in one file, aliases expanded: ends a document that would unfold without end."""
+ALIASED_LIMIT = 20_000
+"""Values that the aliases of one file stand for: ends a document that would unfold without end."""
 
 DEPTH_LIMIT = 50
 """Levels of nesting; an environment has five. PyYAML's C composer crashes at some ten thousand."""
@@ -91,7 +91,7 @@ def read_yaml(file: str, text: str) -> YamlSource:
     except _Unfolds as unfolds:
         source.refuse(
             Where(file, *_position(unfolds.node)),
-            "the aliases (*name) of this file unfold without end",
+            f"the aliases (*name) of this file {unfolds.how_far}",
             "write the values out",
         )
     if source.data is None and not source.problems:
@@ -102,8 +102,9 @@ def read_yaml(file: str, text: str) -> YamlSource:
 class _Unfolds(Exception):
     """Raised where aliases lead back to themselves, too deep, or to too many values."""
 
-    def __init__(self, node: yaml.Node) -> None:
+    def __init__(self, node: yaml.Node, how_far: str) -> None:
         self.node = node
+        self.how_far = how_far
         super().__init__()
 
 
@@ -112,13 +113,12 @@ class _Reader:
 
     def __init__(self, source: YamlSource) -> None:
         self._source = source
-        self._count = 0
+        self._seen: set[int] = set()
+        self._aliased = 0
         self._tagged = {(found.where.line, found.where.column) for found in source.problems}
 
     def value(self, node: yaml.Node, path: YamlPath) -> Any:
-        self._count += 1
-        if self._count > VALUE_LIMIT or len(path) > DEPTH_LIMIT:
-            raise _Unfolds(node)
+        self._count(node, path)
         self._source.values[path] = self._source.file, *_position(node)
         if _position(node) in self._tagged:
             self._source.doubtful.add(path)
@@ -131,6 +131,15 @@ class _Reader:
         if not is_text and not node.value:
             self._source.blanks.add(path)
         return node.value if is_text else _plain_scalar(node.value)
+
+    def _count(self, node: yaml.Node, path: YamlPath) -> None:
+        """Stop aliases that unfold without end; an alias leads to a node that was there before."""
+        if len(path) > DEPTH_LIMIT:
+            raise _Unfolds(node, "unfold without end")
+        self._aliased += id(node) in self._seen
+        if self._aliased > ALIASED_LIMIT:
+            raise _Unfolds(node, f"stand for more than {ALIASED_LIMIT} values")
+        self._seen.add(id(node))
 
     def _entries(self, node: yaml.MappingNode, path: YamlPath) -> Iterator[tuple[str, Any]]:
         seen: dict[str, int] = {}

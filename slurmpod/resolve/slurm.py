@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmpod.model.catalog import instance_types
 from slurmpod.model.cluster import Role
 
 if TYPE_CHECKING:
@@ -46,5 +47,6 @@ def needs_accounts(resolved: Resolved) -> bool:
 
 def has_gpus(resolved: Resolved) -> bool:
     """Tell whether some worker has GPUs, which Slurm then counts as gres/gpu."""
-    workers = resolved.groups_with(Role.WORKER)
-    return any(each.facts and each.facts.accelerator_kind == "gpu" for each in workers)
+    types = {name for each in resolved.groups_with(Role.WORKER) for name in each.instance_types}
+    known = (instance_types().get(name) for name in types)
+    return any(facts and facts.accelerator_kind == "gpu" for facts in known)

@@ -31,8 +31,11 @@ METADATA_IOPS_PER_SERVER = 12000
 """One metadata server, with one address, per 12,000 metadata operations per second."""
 
 GIB_PER_AUTOMATIC_METADATA_SERVER = 24000
-"""One of them per 24,000 GiB where FSx chooses, but never a second below 48,000 GiB (FSx for Lustre
-user guide, metadata performance)."""
+"""One of them per 24,000 GiB where FSx chooses, from 48,000 GiB on."""
+
+AUTOMATIC_METADATA_IOPS = {1200: 1500, 2400: 3000, 9600: 6000, 45600: 12000}
+"""What FSx chooses below that, by the largest capacity in GiB that has it (FSx for Lustre user
+guide, metadata performance)."""
 
 TIERING_METADATA_IOPS = 6000
 """Intelligent-Tiering has no automatic metadata; this is the lesser of its two values."""
@@ -98,6 +101,17 @@ def _resolve_lustre(name: str, lustre: Lustre, region: str, zone: str) -> Resolv
     )
 
 
+def automatic_metadata_iops(capacity_gib: int) -> int:
+    """Return the metadata operations per second that FSx chooses for a capacity on SSD.
+
+    How it rounds a large one is not documented: here up, so that there are addresses for all.
+    """
+    for most_gib, iops in AUTOMATIC_METADATA_IOPS.items():
+        if capacity_gib <= most_gib:
+            return iops
+    return _begun(capacity_gib, GIB_PER_AUTOMATIC_METADATA_SERVER) * METADATA_IOPS_PER_SERVER
+
+
 def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) -> int:
     """Return the servers of a file system, each of which takes an address."""
     metadata_servers = _metadata_servers(lustre, metadata_iops)
@@ -112,12 +126,9 @@ def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) 
 
 
 def _metadata_servers(lustre: Lustre, metadata_iops: int | None) -> int:
-    if metadata_iops:
-        return _begun(metadata_iops, METADATA_IOPS_PER_SERVER)
-    is_large = lustre.capacity_gib >= 2 * GIB_PER_AUTOMATIC_METADATA_SERVER
-    if is_large and _has_metadata_configuration(lustre):
-        return _begun(lustre.capacity_gib, GIB_PER_AUTOMATIC_METADATA_SERVER)
-    return 1
+    if not metadata_iops and _has_metadata_configuration(lustre):
+        metadata_iops = automatic_metadata_iops(lustre.capacity_gib)
+    return _begun(metadata_iops or 1, METADATA_IOPS_PER_SERVER)
 
 
 def _has_metadata_configuration(lustre: Lustre) -> bool:

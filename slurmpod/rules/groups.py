@@ -46,6 +46,17 @@ def all_types_known(environment: Environment) -> bool:
     return all(name in known for group in groups for name, _ in named_types(group))
 
 
+def has_efa(group: Group) -> bool:
+    """Tell whether nodes of the group can have EFA: any of its types can be what EC2 gives."""
+    return any(facts.efa_interfaces for facts in known_types(group))
+
+
+def may_have_efa(group: Group) -> bool:
+    """Tell the same of a group that also names types which the catalog does not know."""
+    known = instance_types()
+    return has_efa(group) or any(name not in known for name, _ in named_types(group))
+
+
 def groups_with(environment: Environment, role: Role) -> list[tuple[int, Group]]:
     """Return the groups of one role with their places in the list."""
     groups = enumerate(environment.cluster.groups)

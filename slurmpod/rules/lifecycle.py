@@ -9,7 +9,7 @@ from slurmpod.model.lifecycle import READ_BY_SCRIPTS
 from slurmpod.problems import Severity
 from slurmpod.rules.artefact_needs import FOR_BUCKETS, is_missing
 from slurmpod.rules.file_systems import EFA_CLIENTS
-from slurmpod.rules.groups import API, GUIDE, at, known_types
+from slurmpod.rules.groups import API, GUIDE, at, has_efa
 from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_region
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING, REPLICATED_SECRETS
@@ -196,7 +196,7 @@ def _mountpoint_is_there(environment: Environment, resolved: Resolved) -> Iterat
 )
 def _efa_clients(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
     storage, groups = environment.storage, environment.cluster.groups
-    with_efa = [each for each in groups if any(facts.efa_interfaces for facts in known_types(each))]
+    with_efa = [each for each in groups if has_efa(each)]
     has_other_images = with_efa and all(group.image_id for group in with_efa)
     if not is_ours(resolved) or has_other_images:
         return

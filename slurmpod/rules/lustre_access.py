@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from slurmpod.model.cluster import Role
@@ -10,15 +9,25 @@ from slurmpod.model.file_systems import StorageType
 from slurmpod.problems import Severity
 from slurmpod.resolve.storage import GIB_PER_EFA_SERVER, METADATA_VERSION
 from slurmpod.rules.file_systems import API, EFA_CLIENTS, all_lustre, new_lustre
+from slurmpod.rules.groups import may_have_efa
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.lustre import REGIONS_WITH_LITTLE_THROUGHPUT
+from slurmpod.rules.network_ids import (
+    addresses_of,
+    name_one_node,
+    network_id_of,
+    reach_every_node,
+)
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from ipaddress import IPv4Network
 
     from slurmpod.model.environment import Environment
+    from slurmpod.model.lustre import RootSquash
     from slurmpod.resolve import Resolved
+    from slurmpod.rules.file_systems import PlacedLustre
 
 ACCESS = Area("LAC", "Access to FSx for Lustre")
 
@@ -26,9 +35,6 @@ EFA = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html"
 ROOT_SQUASH = f"{API}/API_LustreRootSquashConfiguration.html"
 
 LARGEST_ID = 4_294_967_294
-NID_PART = r"([0-9]{1,3}|\[[0-9]{1,3}-[0-9]{1,3}\])"
-NID = re.compile(rf"{NID_PART}(\.{NID_PART}){{3}}@tcp")
-LARGEST_PART = 255
 
 
 @ACCESS.rule(
@@ -69,19 +75,26 @@ def _efa_capacity(environment: Environment, resolved: Resolved) -> Iterator[Find
 
 @ACCESS.rule(
     "LAC-003",
-    "Some worker has EFA when a file system has it",
-    why="Nodes without EFA reach the file system over TCP: nobody would use what cannot be taken "
-    "away again and makes the steps of the capacity large.",
+    "Some worker in the zone of a file system with EFA has EFA",
+    why="Nodes without EFA reach the file system over TCP, and so do nodes in another zone, as EFA "
+    "does not cross zones: nobody would use what cannot be taken away again and makes the steps of "
+    "the capacity large.",
     fix="choose instance types with EFA, or remove 'efa'",
     source=EFA_CLIENTS,
     severity=Severity.WARNING,
 )
 def _efa_is_used(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    facts = [group.facts for group in resolved.groups_with(Role.WORKER)]
-    if not facts or any(each is None or each.efa_interfaces for each in facts):
-        return
-    for each in all_lustre(environment, resolved):
-        if each.settings.efa:
+    workers = resolved.groups_with(Role.WORKER)
+    zones = sorted({group.zone for group in workers if may_have_efa(group.settings)})
+    for each in all_lustre(environment, resolved) if workers else ():
+        zone = each.resolved.zone
+        if not each.settings.efa or zone in zones:
+            continue
+        if zones:
+            message = f"workers with EFA are in {', '.join(zones)}, the file system is in {zone}"
+            fix = f"place a group with EFA in {zone}, or remove 'efa'"
+            yield each.finding("efa", message, fix)
+        else:
             yield each.finding("efa", "no worker group has EFA")
 
 
@@ -124,8 +137,8 @@ def _squash_ids(environment: Environment, resolved: Resolved) -> Iterator[Findin
 @ACCESS.rule(
     "LAC-006",
     "Exceptions from root squash are network ids",
-    why="A client is named by its address, each part of which can be a range, and Lustre's name of "
-    "the network.",
+    why="A client is named by its address, each part of which can be a range from a smaller number "
+    "to a larger one, and Lustre's name of the network.",
     fix="write 10.0.128.5@tcp, or a range such as 10.0.[128-255].[0-255]@tcp",
     source=ROOT_SQUASH,
 )
@@ -133,7 +146,7 @@ def _squash_exceptions(environment: Environment, resolved: Resolved) -> Iterator
     for each in new_lustre(environment, resolved):
         nids = each.settings.root_squash.except_nids if each.settings.root_squash else ()
         for index, nid in enumerate(nids):
-            if not _is_nid(nid):
+            if addresses_of(nid) is None:
                 path = (*each.path, "root_squash", "except_nids", index)
                 yield Finding(path, f"'{nid}' is no network id of a client")
 
@@ -141,17 +154,18 @@ def _squash_exceptions(environment: Environment, resolved: Resolved) -> Iterator
 @ACCESS.rule(
     "LAC-007",
     "Root squash leaves somebody who can begin",
-    why="The root folder of a new file system belongs to root. When root is nobody on every node, "
-    "the lifecycle scripts can neither write to it nor make folders for users.",
-    fix="name the nodes' addresses in except_nids, such as 10.0.[128-255].[0-255]@tcp",
+    why="The root folder of a new file system belongs to root. When root is nobody on the "
+    "controller, too, the lifecycle scripts can neither write to it nor make folders for users. "
+    "Which address of its subnet the controller gets is known when it runs, not before.",
+    fix="name the addresses of the controller's subnet in except_nids, such as "
+    "10.0.[128-255].[0-255]@tcp",
     source=ROOT_SQUASH,
 )
 def _squash_leaves_somebody(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(environment, resolved):
         squash = each.settings.root_squash
-        if squash and is_ours(resolved) and not squash.except_nids and squash.user != "0:0":
-            message = "root is nobody on every node, and nobody can write to a new file system"
-            yield each.finding("root_squash", message, at_key=True)
+        if squash and is_ours(resolved) and squash.user != "0:0":
+            yield from _root_on_no_controller(each, squash, resolved)
 
 
 @ACCESS.rule(
@@ -169,6 +183,30 @@ def _squash_is_on(environment: Environment, resolved: Resolved) -> Iterator[Find
             yield Finding(path, "root is root everywhere: there is nothing to except", at_key=True)
 
 
-def _is_nid(text: str) -> bool:
-    numbers = map(int, re.findall("[0-9]+", text))
-    return bool(NID.fullmatch(text)) and all(number <= LARGEST_PART for number in numbers)
+def _root_on_no_controller(
+    each: PlacedLustre, squash: RootSquash, resolved: Resolved
+) -> Iterator[Finding]:
+    """Find the subnets of controllers that no exception is for."""
+    excepted = [addresses_of(nid) for nid in squash.except_nids]
+    named = [addresses for addresses in excepted if addresses]
+    if len(named) < len(excepted):  # LAC-006 speaks
+        return
+    left = [
+        cidr
+        for cidr in _subnets_of_controllers(resolved)
+        if not reach_every_node(named, cidr) and not name_one_node(named, cidr)
+    ]
+    fix = f"add {' and '.join(map(network_id_of, left))} to except_nids" if left else ""
+    if not named:
+        message = "root is nobody on every node, and nobody can write to a new file system"
+        yield each.finding("root_squash", message, fix, at_key=True)
+    elif left:
+        where = " and ".join(map(str, left))
+        message = f"root is nobody on nodes in {where}, where the controller gets its address"
+        yield Finding((*each.path, "root_squash", "except_nids"), message, fix, at_key=True)
+
+
+def _subnets_of_controllers(resolved: Resolved) -> list[IPv4Network]:
+    """Return the ranges of the subnets that controllers are in, as far as they are known."""
+    zones = {group.zone for group in resolved.groups_with(Role.CONTROLLER)}
+    return [each.cidr for each in resolved.network.private if each.zone in zones and each.cidr]

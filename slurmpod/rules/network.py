@@ -11,7 +11,7 @@ from slurmpod.problems import Severity
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET
 from slurmpod.resolve.network import SMALLEST_SUBNET_PREFIX
 from slurmpod.resolve.resolved_network import ADDRESSES_KEPT_BY_AWS
-from slurmpod.rules.network_places import SECONDARY, VPC, blocks, private_subnets
+from slurmpod.rules.network_places import EXISTING, SECONDARY, VPC, blocks, private_subnets
 from slurmpod.rules.registry import Area, Finding
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ HYPERPOD_NETWORK = (
 RFC_1918 = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 RFC_6598 = IPv4Network("100.64.0.0/10")
 PRIVATE_RANGES = (*RFC_1918, RFC_6598)
+
+RANGES_OF_SUBNETS = (
+    "write the ranges that the subnets have, as `aws ec2 describe-subnets` shows them"
+)
+"""What to do about subnets that are there already: AWS made none that overlap."""
 
 DOCKER_RANGE = IPv4Network("172.17.0.0/16")
 
@@ -186,4 +191,5 @@ def _private_subnets_do_not_overlap(
     for (first_place, first, one), (place, second, other) in combinations(known, 2):
         if one.overlaps(other):
             message = f"{other} ({second.zone}) overlaps {one} ({first.zone})"
-            yield Finding(first_place if place in {VPC, SECONDARY} else place, message)
+            fix = RANGES_OF_SUBNETS if place[: len(EXISTING)] == EXISTING else ""
+            yield Finding(first_place if place in {VPC, SECONDARY} else place, message, fix)

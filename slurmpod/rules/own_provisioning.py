@@ -74,12 +74,12 @@ def _groups_are_right(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     if document is None:
         return
     roles = {group.name: group.role for group in resolved.groups}
-    for key, name, role in _named(document):
+    for name, role in _named(document):
+        names = f"names the {role} group '{name}', and"
         if name not in roles:
-            message = f"{key} is '{name}', and there is no such group"
-            yield _finding(message, did_you_mean(name, roles))
+            yield _finding(f"{names} there is no such group", did_you_mean(name, roles))
         elif roles[name] is not role:
-            yield _finding(f"{key} is '{name}', which is a {roles[name]} group")
+            yield _finding(f"{names} that is a {roles[name]} group")
     logins = [group.name for group in resolved.groups_with(Role.LOGIN)]
     if logins and not document.get("login_group"):
         yield _finding(f"names no login_group, and there is '{logins[0]}'")
@@ -203,14 +203,14 @@ def _finding(message: str, fix: str = "") -> Finding:
     return Finding(FOLDER, f"{FILE_NAME} {message}", fix)
 
 
-def _named(document: Document) -> Iterator[tuple[str, str, Role]]:
-    """Yield each place that names a group: its key, the name, the role that it means."""
-    yield "controller_group", document["controller_group"], Role.CONTROLLER
+def _named(document: Document) -> Iterator[tuple[str, Role]]:
+    """Yield each name of a group, and the role that it is given."""
+    yield document["controller_group"], Role.CONTROLLER
     if document.get("login_group"):
-        yield "login_group", document["login_group"], Role.LOGIN
+        yield document["login_group"], Role.LOGIN
     for name in partitions_of(document):
         if name != document.get("login_group"):  # AWS's own tools write it into both
-            yield "a worker group", name, Role.WORKER
+            yield name, Role.WORKER
 
 
 def _existing_names(resolved: Resolved) -> Mapping[str, str]:

@@ -34,11 +34,11 @@ DEFAULTS = {
 """What Slurm takes where nothing is set (slurm.conf(5)), by lower-case name."""
 
 EXCLUSIVE = (
-    ("DefMemPerCPU", "DefMemPerNode"),
+    ("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU"),
     ("MaxMemPerCPU", "MaxMemPerNode"),
     ("PropagateResourceLimits", "PropagateResourceLimitsExcept"),
 )
-"""Pairs of which slurm.conf(5) allows one."""
+"""Of each line slurm.conf(5) allows one."""
 
 REST_ON_ACCOUNTING = ("AccountingStorageEnforce", "AccountingStoreFlags")
 
@@ -123,15 +123,16 @@ def _job_ids_are_a_range(environment: Environment, _: Resolved) -> Iterator[Find
 @TOGETHER.rule(
     "TOG-005",
     "Parameters that exclude each other are not both set",
-    why="Slurm reads one of the two and ignores the other.",
-    fix="remove one of them",
+    why="They are several ways to say one thing: slurm.conf(5) allows one of them.",
+    fix="remove all but one of them",
     source=SLURM_CONF,
 )
-def _one_of_two(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for first, second in EXCLUSIVE:
-        path = _place(environment, second)
-        if path and _place(environment, first):
-            yield Finding(path, f"{first} is set too: only one of them counts", at_key=True)
+def _one_of_several(environment: Environment, _: Resolved) -> Iterator[Finding]:
+    for names in EXCLUSIVE:
+        places = [(name, place) for name in names if (place := _place(environment, name))]
+        for _name, place in places[1:]:
+            message = f"{places[0][0]} is set too: only one of them counts"
+            yield Finding(place, message, at_key=True)
 
 
 @TOGETHER.rule(

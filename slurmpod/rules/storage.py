@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from slurmpod.model.file_systems import StorageType
@@ -46,8 +47,11 @@ FOLDERS_OF_THE_SYSTEM = frozenset(
 SHARED_FOLDERS = frozenset({"/home", "/opt"})
 """Folders below which one may mount, but not on them."""
 
-OWNERS_IN_OPT = ("ml", "slurm", "sagemaker", "dlami", "aws", "amazon")
-"""What folders in /opt begin with that come with HyperPod and its machine image."""
+OWNERS_IN_OPT = frozenset({"ml", "slurm", "sagemaker", "dlami", "aws", "amazon"})
+"""Folders in /opt that come with HyperPod and its machine image, also with a version or a part of
+them behind a mark: slurm-25.11, aws-ofi-nccl, sagemaker_cluster."""
+
+MARK_IN_NAME = re.compile("[-_.]")
 
 MEANT_FOR_EXISTING = frozenset({"name", "mount_path", "existing", "efa"})
 """Settings that say something about a file system that is there already."""
@@ -183,7 +187,7 @@ def _owner_of(folder: str) -> str | None:
     names = folder.split("/")[1:]
     if names[0] in FOLDERS_OF_THE_SYSTEM or folder in SHARED_FOLDERS:
         return "the operating system"
-    if names[0] == "opt" and names[1].startswith(OWNERS_IN_OPT):
+    if names[0] == "opt" and MARK_IN_NAME.split(names[1])[0] in OWNERS_IN_OPT:
         return "HyperPod and its machine image"
     return None
 

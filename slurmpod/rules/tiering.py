@@ -81,8 +81,9 @@ def _throughput(environment: Environment, resolved: Resolved) -> Iterator[Findin
 @TIERING.rule(
     "TIE-004",
     "The read cache fits the throughput",
-    why="FSx spreads the cache over the servers: 32 to 131072 GiB for every 4000 MB/s.",
-    fix="choose another size, or remove the key: FSx then sizes it in proportion to throughput",
+    why="FSx spreads the cache over the servers: 32 to 131072 GiB for every 4000 MB/s, or none.",
+    fix="choose another size, write 0 for no cache, or remove the key: FSx then sizes it in "
+    "proportion to throughput",
     source=READ_CACHE,
 )
 def _read_cache(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
@@ -90,7 +91,7 @@ def _read_cache(environment: Environment, resolved: Resolved) -> Iterator[Findin
         gib = each.settings.read_cache_gib
         servers = (each.resolved.throughput_mbps or 0) // MBPS_PER_TIERING_SERVER
         least, most = servers * SMALLEST_CACHE_GIB, servers * LARGEST_CACHE_GIB
-        if gib is not None and servers and not least <= gib <= most:
+        if gib and servers and not least <= gib <= most:
             message = (
                 f"{servers * MBPS_PER_TIERING_SERVER} MB/s have a cache of {least} to {most} GiB"
             )

@@ -8,7 +8,7 @@ from slurmpod.model.cluster import Role
 from slurmpod.model.names import is_zone_id
 from slurmpod.model.zones import OFFERINGS_AS_OF, offered_zone_ids
 from slurmpod.problems import Severity
-from slurmpod.rules.groups import GROUPS
+from slurmpod.rules.groups import GROUPS, has_efa
 from slurmpod.rules.network_places import OTHER_ZONES, written_zones
 from slurmpod.rules.rds import ZONES_OF_RDS
 from slurmpod.rules.region import ZONE_IDS
@@ -179,7 +179,7 @@ def _zones_are_used(environment: Environment, resolved: Resolved) -> Iterator[Fi
 
 def _workers_with_efa(resolved: Resolved) -> Iterator[tuple[int, ResolvedGroup]]:
     for index, group in enumerate(resolved.groups):
-        if group.role is Role.WORKER and group.facts and group.facts.efa_interfaces:
+        if group.role is Role.WORKER and has_efa(group.settings):
             yield index, group
 
 

@@ -102,16 +102,17 @@ def _metadata(
 def _read_cache(
     file_system: ResolvedLustre,
 ) -> aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty | None:
-    """Return the cache that Intelligent-Tiering must be told about, and nothing else may be."""
+    """Return the cache that Intelligent-Tiering must be told about, and nothing else may be.
+
+    Only a cache of the user's own size has one (FSx API reference, LustreReadCacheConfiguration).
+    """
     settings = file_system.settings
     if settings.storage_type is not StorageType.INTELLIGENT_TIERING:
         return None
-    if settings.read_cache_gib is None:
-        return aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty(
-            sizing_mode="PROPORTIONAL_TO_THROUGHPUT_CAPACITY"
-        )
+    sizing_modes = {None: "PROPORTIONAL_TO_THROUGHPUT_CAPACITY", 0: "NO_CACHE"}
     return aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty(
-        sizing_mode="USER_PROVISIONED", size_gib=settings.read_cache_gib
+        sizing_mode=sizing_modes.get(settings.read_cache_gib, "USER_PROVISIONED"),
+        size_gib=settings.read_cache_gib or None,
     )
 
 

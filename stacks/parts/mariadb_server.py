@@ -32,6 +32,9 @@ STORAGE_TYPE = "gp3"
 STANDBY = "Standby"
 """Stands in the construct tree for the second server, which is no resource: reviews look for it."""
 
+DELETION_PROTECTION = "DeletionProtection"
+"""Stands there, in the same way, for RDS's refusal to delete the server."""
+
 NO_WAY_OUT = aws_ec2.CfnSecurityGroup.EgressProperty(
     ip_protocol="icmp",
     cidr_ip="255.255.255.255/32",
@@ -72,6 +75,8 @@ class MariaDbServer(Construct):
         server = self._server(subnets, group_id, parameters)
         if new.settings.multi_az:
             Construct(self, STANDBY)
+        if new.settings.on_delete == "retain":
+            Construct(self, DELETION_PROTECTION)
         for log_group in self._log_groups():
             server.add_resource_dependency(log_group)
         self.endpoint = server.attr_endpoint_address

@@ -84,6 +84,23 @@ def test_connectivity_of_a_group_without_nodes_is_no_mistake_yet() -> None:
     assert problems(text, "DHC") == []
 
 
+TWO_ZONES = SOUND.replace("zone: us-west-2b", "zone: usw2-az2\n  other_zones: [{zone: usw2-az1}]")
+EFA_FURTHER_ON = "    - {{name: far, role: worker, zone: usw2-az1, partition: cpu, {types}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("types", "rules"),
+    [
+        ("instance_types: [ml.g5.2xlarge, ml.g5.48xlarge]", {"ZON-004"}),
+        ("instance_types: [ml.g5.48xlarge, ml.g5.2xlarge]", {"ZON-004"}),
+        ("instance_types: [ml.g5.2xlarge, ml.g5.4xlarge]", set()),
+    ],
+)
+def test_any_type_of_a_list_can_bring_efa_into_a_partition(types: str, rules: set[str]) -> None:
+    text = TWO_ZONES.replace("ml.m5.xlarge", "ml.g5.48xlarge") + EFA_FURTHER_ON.format(types=types)
+    assert {problem.rule for problem in problems(text, "ZON-004")} == rules
+
+
 def test_login_nodes_are_like_some_of_the_workers() -> None:
     text = SOUND + (
         "    - {name: login, role: login, instance_type: ml.m5.large}\n"

@@ -128,6 +128,14 @@ def test_the_room_of_an_existing_subnet_of_unknown_size_is_not_judged() -> None:
     assert found(text, "NET-006") == []
 
 
+def test_existing_subnets_have_the_ranges_that_they_have() -> None:
+    other = "      - {id: subnet-0a1b2c3d4e5f60719, zone: us-west-2a, cidr: 10.9.0.0/27}\n"
+    text = SOUND.replace("  vpc_cidr: 10.0.0.0/16\n", EXISTING + other)
+    (problem,) = found(text, "NET-007")
+    assert problem.where.path == "network.existing.subnets[1].cidr"
+    assert problem.fix.startswith("write the ranges that the subnets have")
+
+
 @pytest.mark.parametrize(
     ("block", "earlier", "may"),
     [

@@ -197,9 +197,17 @@ def test_secrets_are_found_in_hooks_as_well(secret: str) -> None:
         ({"worker_groups": None}, "PPF-001", "has no list of instance_group_name"),
         ({"worker_groups": [{"partition_name": "cpu"}]}, "PPF-001", "has no list of"),
         ({"slurm_configurations": []}, "PPF-001", "has something else than an object"),
-        ({"controller_group": "x"}, "PPF-002", "controller_group is 'x', and there is no such"),
-        ({"controller_group": "workers"}, "PPF-002", "'workers', which is a worker group"),
-        ({"login_group": "doors"}, "PPF-002", "login_group is 'doors', and there is no such"),
+        ({"controller_group": "x"}, "PPF-002", "names the controller group 'x', and there is no"),
+        (
+            {"controller_group": "workers"},
+            "PPF-002",
+            "names the controller group 'workers', and that is a worker",
+        ),
+        (
+            {"login_group": "doors"},
+            "PPF-002",
+            "names the login group 'doors', and there is no such group",
+        ),
         ({"worker_groups": []}, "PPF-003", "has no worker group 'workers'"),
         ({"fsx_dns_name": "f", "fsx_mountname": "m"}, "PPF-005", "of no file system in the"),
         ({"fsx_mountname": "m"}, "PPF-008", "has fsx_mountname, but no fsx_dns_name"),
@@ -212,6 +220,14 @@ def test_parameters_that_say_something_else_are_found(
     ((found, said),) = findings(with_parameters(**changes))
     assert found == rule
     assert message in said
+
+
+def test_a_worker_group_that_is_not_there_is_named() -> None:
+    groups = [{"instance_group_name": "nope", "partition_name": "cpu"}]
+    said = [text for rule, text in findings(with_parameters(worker_groups=groups)) if "002" in rule]
+    assert said == [
+        "provisioning_parameters.json names the worker group 'nope', and there is no such group"
+    ]
 
 
 @pytest.mark.parametrize("text", [SOUND, EXISTING])

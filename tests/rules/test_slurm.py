@@ -95,6 +95,33 @@ def test_messages_say_the_reason_and_the_way_out(slurm: str, message: str, fix: 
 
 
 @pytest.mark.parametrize(
+    "settings", ["DefCpuPerGPU: 12, DefMemPerGPU: 100000", "X11Parameters: home_xauthority"]
+)
+def test_rare_parameters_are_parameters_of_slurm(settings: str) -> None:
+    environment = SOUND.replace("ml.m5.xlarge", "ml.g5.12xlarge")
+    assert problems(f"slurm: {{settings: {{{settings}}}}}\n", environment) == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "second"),
+    [
+        (("DefMemPerCPU", "DefMemPerGPU"), ["DefMemPerGPU"]),
+        (("DefMemPerNode", "DefMemPerGPU"), ["DefMemPerGPU"]),
+        (("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU"), ["DefMemPerNode", "DefMemPerGPU"]),
+    ],
+)
+def test_of_parameters_that_exclude_each_other_one_is_left(
+    names: tuple[str, ...], second: list[str]
+) -> None:
+    settings = ", ".join(f"{name}: 4000" for name in names)
+    found = problems(f"slurm: {{settings: {{{settings}}}}}\n")
+    assert {problem.rule for problem in found} == {"TOG-005"}
+    assert {problem.where.path for problem in found} == {
+        f"slurm.settings.{name}" for name in second
+    }
+
+
+@pytest.mark.parametrize(
     ("slurm", "warns"),
     [
         ("  partitions: [{name: dev, max_time: 1-00:00:00}]\n", True),

@@ -105,6 +105,32 @@ class TestEfa:
         assert "LAC-002" not in lustre_ids(**efa, capacity_gib=2 * step)
         assert "LAC-002" in lustre_ids(**efa, capacity_gib=step + 2400)
 
+    @pytest.mark.parametrize(
+        ("group", "says"),
+        [
+            ({"instance_type": "ml.p5.48xlarge"}, None),
+            ({"instance_types": ["ml.c5.large", "ml.p5.48xlarge"]}, None),
+            ({"instance_types": ["ml.c5.large", "ml.p9.48xlarge"]}, None),  # not in the catalog
+            ({"instance_type": "ml.c5.large"}, "no worker group has EFA"),
+            (
+                {"instance_type": "ml.p5.48xlarge", "zone": "us-west-2a"},
+                "workers with EFA are in us-west-2a, the file system is in us-west-2b",
+            ),
+        ],
+    )
+    def test_workers_with_efa_are_in_the_zone_of_the_file_system(
+        self, group: dict[str, Any], says: str | None
+    ) -> None:
+        data = sound_data()
+        worker = {"name": "workers", "role": "worker", "count": 2, "partition": "cpu", **group}
+        network = {"zone": "us-west-2b", "other_zones": [{"zone": "us-west-2a"}]}
+        found = problems(
+            {"lustre": {"efa": True}},
+            network=network,
+            cluster={"groups": [data["cluster"]["groups"][0], worker]},
+        )
+        assert [each.message for each in found if each.rule == "LAC-003"] == [says] * bool(says)
+
     def test_tiering_with_efa_has_no_capacity_to_judge(self) -> None:
         assert "LAC-002" not in lustre_ids(efa=True, storage_type="INTELLIGENT_TIERING")
 
@@ -120,10 +146,16 @@ class TestRootSquash:
 
     @pytest.mark.parametrize("nid", ["10.0.1.6@tcp", "10.0.[2-10].[1-255]@tcp"])
     def test_network_ids(self, nid: str) -> None:
-        assert lustre_ids(root_squash={**SQUASH, "except_nids": [nid]}) == set()
+        nids = [*SQUASH["except_nids"], nid]
+        assert lustre_ids(root_squash={**SQUASH, "except_nids": nids}) == set()
 
     @pytest.mark.parametrize(
-        "nid", ["", "10.0.1.6", "10.0.1@tcp", "10.0.1.*@tcp", "10.0.1.6@tcp1", "10.0.1.6@tcp\n"]
+        "nid",
+        [
+            *("", "10.0.1.6", "10.0.1@tcp", "10.0.1.*@tcp", "10.0.1.6@tcp1", "10.0.1.6@tcp\n"),
+            *("10.0.1.256@tcp", "10.0.[255-128].[0-255]@tcp", "10.0.[1-256].6@tcp"),
+            "10.0.1.6.7@tcp",
+        ],
     )
     def test_what_is_no_network_id(self, nid: str) -> None:
         assert lustre_ids(root_squash={**SQUASH, "except_nids": [nid]}) == {"LAC-006"}
@@ -132,6 +164,58 @@ class TestRootSquash:
         storage = {"lustre": {"root_squash": {"user": "65534:65534"}}}
         assert "LAC-007" in ids(storage)
         assert "LAC-007" not in ids(storage, lifecycle={"mode": "managed"})
+
+
+class TestExceptionsFromRootSquash:
+    @pytest.mark.parametrize(
+        "nids",
+        [
+            ["10.50.[128-255].[0-255]@tcp"],
+            ["10.[0-255].[0-255].[0-255]@tcp"],
+            ["10.50.[128-199].[0-255]@tcp", "10.50.[200-255].[0-255]@tcp"],
+            ["10.50.[128-255].[0-127]@tcp", "10.50.[128-255].[128-255]@tcp"],
+            ["10.50.128.[4-255]@tcp", "10.50.[129-254].[0-255]@tcp", "10.50.255.[0-254]@tcp"],
+            ["10.50.128.5@tcp"],  # the user knows this node
+        ],
+    )
+    def test_they_reach_the_controller(self, nids: list[str]) -> None:
+        assert self.of(nids) == []
+
+    @pytest.mark.parametrize(
+        "nids",
+        [
+            [],
+            ["10.0.[128-255].[0-255]@tcp"],
+            ["10.0.128.5@tcp"],
+            ["10.50.[129-255].[0-255]@tcp"],
+            ["10.50.[128-199].[0-255]@tcp", "10.50.[201-255].[0-255]@tcp"],
+            ["10.50.[128-255].[0-127]@tcp", "10.50.[128-254].[128-255]@tcp"],
+        ],
+    )
+    def test_the_fix_names_a_range_that_does(self, nids: list[str]) -> None:
+        (problem,) = self.of(nids)
+        assert problem.rule == "LAC-007"
+        assert problem.fix == "add 10.50.[128-255].[0-255]@tcp to except_nids"
+        assert self.of([*nids, problem.fix.split()[1]]) == []
+
+    @pytest.mark.parametrize("prefix", range(17, 29))
+    def test_the_range_of_any_subnet_is_its_own(self, prefix: int) -> None:
+        network = {"private_subnet_cidr": f"10.50.128.0/{prefix}"}
+        (problem,) = self.of([], **network)
+        assert self.of([problem.fix.split()[1]], **network) == []
+
+    def test_subnets_of_unknown_ranges_are_not_judged(self) -> None:
+        subnet = {"id": "subnet-0a1b2c3d4e5f60718", "zone": "us-west-2b"}
+        existing = {"vpc_id": "vpc-0a1b2c3d4e5f60718", "subnets": [subnet]}
+        assert self.of(["10.0.128.5@tcp"], vpc_cidr=None, existing=existing) == []
+        subnet["cidr"] = "10.9.0.0/24"
+        (problem,) = self.of(["10.0.128.5@tcp"], vpc_cidr=None, existing=existing)
+        assert problem.fix == "add 10.9.0.[0-255]@tcp to except_nids"
+
+    def of(self, nids: list[str], **network: Any) -> list[Problem]:
+        squash = {"user": "65534:65534", "except_nids": nids}
+        network = {"zone": "us-west-2b", "vpc_cidr": "10.50.0.0/16", **network}
+        return problems({"lustre": {"root_squash": squash}}, network=network)
 
 
 class TestOpenZfs:
@@ -188,12 +272,17 @@ class TestExisting:
 class TestMounts:
     @pytest.mark.parametrize(
         "folder",
-        ["/usr/local/data", "/etc/fsx", "/opt/ml", "/opt/slurm", "/opt/sagemaker/data", "/proc/fs"],
+        [
+            *("/usr/local/data", "/etc/fsx", "/opt/ml", "/opt/slurm", "/opt/sagemaker/data"),
+            *("/proc/fs", "/opt/aws-ofi-nccl", "/opt/slurm-25.11", "/opt/sagemaker_cluster"),
+        ],
     )
     def test_folders_of_others(self, folder: str) -> None:
         assert lustre_ids(mount_path=folder) == {"STO-003"}
 
-    @pytest.mark.parametrize("folder", ["/fsx", "/home/shared", "/opt/data", "/mnt/x", "/srv/x"])
+    @pytest.mark.parametrize(
+        "folder", ["/fsx", "/home/shared", "/opt/data", "/opt/mlflow", "/opt/awsdata", "/srv/x"]
+    )
     def test_folders_that_can_be_used(self, folder: str) -> None:
         assert lustre_ids(mount_path=folder) == set()
 

@@ -184,6 +184,8 @@ def test_cloudformation_accepts_it(full: Template, tmp_path: Path) -> None:
     assert lint([str(tmp_path / "database.json")], "us-west-2") == []
 
 
-@pytest.mark.parametrize("rds", ["{}", "{multi_az: true}"])
+@pytest.mark.parametrize(
+    "rds", ["{}", "{multi_az: true}", "{on_delete: snapshot}", "{on_delete: delete}"]
+)
 def test_what_reviews_find_is_waived_and_no_waiver_is_left_over(rds: str) -> None:
     assert [found for found in review(made(rds).app) if "database" in found] == []

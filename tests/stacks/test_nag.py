@@ -18,8 +18,8 @@ BUCKET = "dev-lifecycle/Scripts/Bucket/Resource"
 NO_LOGS = Finding(BUCKET, "AwsSolutions-S1", "", "no access logs")
 WAIVED = Waiver("AwsSolutions-S1", "*-lifecycle/Scripts/Bucket/Resource", "a reason")
 TWO_ZONES = "network:\n  other_zones: [{zone: us-west-2a}]\n"
-SMALL_DATABASE = SOUND.replace("network:\n", TWO_ZONES, 1) + "slurm: {rds: {}}\n"
-"""Without what the example has, which leaves no finding about standby and key."""
+SMALL_DATABASE = SOUND.replace("network:\n", TWO_ZONES, 1) + "slurm: {rds: {on_delete: delete}}\n"
+"""Without what the example has, which leaves no finding about standby, key and protection."""
 
 
 def test_every_finding_is_fixed_or_waived_and_every_waiver_needed(environment: Synthesized) -> None:
@@ -37,6 +37,18 @@ def test_an_unused_waiver_is_reported(dev: Synthesized) -> None:
     stale = Waiver("AwsSolutions-S10", BUCKET, "TLS was not enforced")
     (problem,) = review(dev.app, (*ALL_WAIVERS, stale))
     assert problem.startswith(f"{BUCKET}: AwsSolutions-S10: waived without need")
+
+
+@pytest.mark.parametrize("condition", [{"without": BUCKET}, {"beside": "*-observability/Bucket"}])
+def test_a_waiver_accepts_nothing_where_its_condition_does_not_hold(
+    dev: Synthesized, condition: dict[str, str]
+) -> None:
+    waivers = [
+        replace(waiver, **condition) if waiver.rule == "AwsSolutions-S1" else waiver
+        for waiver in ALL_WAIVERS
+    ]
+    (problem,) = review(dev.app, waivers)
+    assert problem.startswith(f"{BUCKET}: AwsSolutions-S1: ")
 
 
 def test_a_waiver_for_what_only_other_environments_have_is_not_unused() -> None:

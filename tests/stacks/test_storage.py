@@ -185,6 +185,15 @@ class TestLustre:
             "SizingMode": "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"
         }
 
+    def test_tiering_may_have_no_cache(self) -> None:
+        text = environment(
+            "storage:\n  lustre: {storage_type: INTELLIGENT_TIERING, read_cache_gib: 0}\n"
+        )
+        configuration = lustre_configuration(
+            synthesize(resolved_from(text)).templates["storage"], "dev"
+        )
+        assert configuration["DataReadCacheConfiguration"] == {"SizingMode": "NO_CACHE"}
+
     def test_hard_disks_have_a_drive_cache_and_backups(self, template: Template) -> None:
         assert lustre_configuration(template, "dev-archive") == {
             "DeploymentType": "PERSISTENT_1",

@@ -197,6 +197,18 @@ def test_a_required_key_that_was_taken_away_is_reported_there(tmp_path: Path) ->
     assert places(loaded.problems) == [("ENV-002", "dev.yaml", 3)]
 
 
+@pytest.mark.parametrize("storage", ["", "storage: {lustre: {capacity_gib: 2400}}\n"])
+def test_a_file_system_that_shall_not_be_is_not_whatever_the_base_says(
+    tmp_path: Path, storage: str
+) -> None:
+    head, _, tail = PART.partition("storage:")
+    write(tmp_path, base_yaml=head + storage + tail[tail.index("cluster:") :])
+    text = "extends: base.yaml\nname: dev\nstorage: {lustre: null}\n"
+    loaded = loaded_from(tmp_path, text)
+    assert loaded.environment
+    assert loaded.environment.storage.lustre is None
+
+
 def test_a_value_that_was_left_out_is_a_mistake_with_a_base_too(tmp_path: Path) -> None:
     write(tmp_path, base_yaml=PART)
     (problem,) = loaded_from(tmp_path, "extends: base.yaml\nname: dev\ntags:\n").problems

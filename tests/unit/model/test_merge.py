@@ -71,6 +71,36 @@ def test_a_written_null_takes_a_key_of_the_base_away(base: str, child: str, resu
     assert data_of(base, child) == result
 
 
+@pytest.mark.parametrize("base", ["{capacity_gib: 2400}", "{}", "null"])
+def test_a_null_that_means_none_and_is_not_the_default_stays(base: str) -> None:
+    source = merge(f"storage: {{lustre: {base}}}", "storage:\n  lustre: null")
+    assert source.data == {"storage": {"lustre": None}}
+    assert place(source, "storage", "lustre") == ("child.yaml", 2, 11)
+
+
+def test_a_null_of_a_base_gives_way_to_what_is_built_on_it() -> None:
+    child = "storage: {lustre: {efa: true}}"
+    assert data_of("storage: {lustre: null}", child) == {"storage": {"lustre": {"efa": True}}}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "result"),
+    [
+        ("budget.forecast_percent", "90", {"forecast_percent": None}),
+        ("budget.actual_percent", "[90]", {}),
+        ("storage.openzfs", "{}", {}),
+        ("storage.additional_lustre", "[{name: cold}]", {}),
+        ("tags.team", "ml", {}),
+    ],
+)
+def test_only_a_null_that_means_something_else_than_the_default_stays(
+    path: str, value: str, result: Any
+) -> None:
+    section, key = path.split(".")
+    merged_data = data_of(f"{section}: {{{key}: {value}}}", f"{section}: {{{key}: null}}")
+    assert merged_data == {section: result}
+
+
 @pytest.mark.parametrize("base", ["{a: 1}", "{a: {b: 1}}", "{a: [{name: x}]}"])
 def test_a_value_that_was_left_out_takes_nothing_away_in_silence(base: str) -> None:
     assert data_of(base, "a:\n") == {"a": None}

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 PARAMETERS = list(slurm_parameters().values())
 
 
+@pytest.mark.parametrize("name", ["DefCpuPerGPU", "DefMemPerGPU", "X11Parameters"])
+def test_defaults_of_gpus_and_forwarded_windows_are_the_users(name: str) -> None:
+    parameter = slurm_parameters()[name.lower()]
+    assert (parameter.name, parameter.owner, parameter.since) == (name, "user", "")
+
+
 def test_every_parameter_is_there_once() -> None:
     assert len(PARAMETERS) > 200
     names = [parameter.name for parameter in PARAMETERS]

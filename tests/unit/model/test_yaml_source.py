@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.model.yaml_source import DEPTH_LIMIT, VALUE_LIMIT, YamlSource, read_yaml
+from slurmpod.model.yaml_source import ALIASED_LIMIT, DEPTH_LIMIT, YamlSource, read_yaml
 
 
 def read(text: str) -> YamlSource:
@@ -102,22 +102,26 @@ def test_deep_nesting_is_refused_before_it_can_crash_the_parser(text: str) -> No
     assert refused(text)[2] == f"more than {DEPTH_LIMIT} levels lie inside each other"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "&a [*a]\n",
-        "a: &x\n  b: *x\n",
-        "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
-        + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9)),
-    ],
-)
+@pytest.mark.parametrize("text", ["&a [*a]\n", "a: &x\n  b: *x\n"])
 def test_aliases_without_end_are_reported_once(text: str) -> None:
     assert refused(text)[2] == "the aliases (*name) of this file unfold without end"
 
 
-def test_as_many_values_as_an_environment_needs_are_read() -> None:
-    count = VALUE_LIMIT - 10
-    assert len(data_of("a: [" + "x, " * count + "]\n")["a"]) == count
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9)
+)
+
+
+@pytest.mark.parametrize("text", [BOMB, "a: &x 1\nb: [" + "*x , " * (ALIASED_LIMIT + 1) + "]\n"])
+def test_aliases_for_too_many_values_are_reported_once(text: str) -> None:
+    message = refused(text)[2]
+    assert message == f"the aliases (*name) of this file stand for more than {ALIASED_LIMIT} values"
+
+
+def test_only_values_of_aliases_are_counted() -> None:
+    count = ALIASED_LIMIT + 10
+    data = data_of("a: &x 1\nb: [" + "x, " * count + "]\nc: [" + "*x , " * ALIASED_LIMIT + "]\n")
+    assert (len(data["b"]), len(data["c"])) == (count, ALIASED_LIMIT)
 
 
 def test_an_alias_stands_for_its_value_at_the_place_of_the_value() -> None:

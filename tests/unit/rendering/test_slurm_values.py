@@ -54,6 +54,13 @@ class TestConfiguration:
         assert values("{}", with_gpus)["configuration"] == {"AccountingStorageTRES": "gres/gpu"}
         assert values("{accounting: false}", with_gpus)["configuration"] == {}
 
+    def test_gpus_are_counted_where_a_group_may_get_some(self) -> None:
+        flexible = YAML.replace(
+            "worker, instance_type: ml.m5.large",
+            "worker, instance_types: [ml.m5.large, ml.g5.xlarge]",
+        )
+        assert values("{}", flexible)["configuration"] == {"AccountingStorageTRES": "gres/gpu"}
+
     @pytest.mark.parametrize(
         "limits",
         [
