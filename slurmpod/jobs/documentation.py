@@ -25,9 +25,14 @@ for programs.
 
 The script is read as sbatch and bash read it: directives up to the first command, continued
 lines, quotes, here documents. A variable that holds options of srun, such as
-`AUTO_RESUME="--auto-resume=1"`, counts as what it holds, and what `--export=ALL,NAME=value` sets
-counts like `export`. What another file does (a script that srun starts, a sourced one) is not
-looked at, and neither are options on the command line of sbatch.
+`AUTO_RESUME="--auto-resume=1"`, or srun itself counts as what it holds, and what
+`--export=ALL,NAME=value` sets counts like `export`. srun is also found behind `env`, `timeout` and
+the like. What another file does (a script that srun starts, a sourced one) is not looked at, and
+neither are options on the command line of sbatch.
+
+A here document is no part of the script, but what is in it counts where a job is told not to load
+its checkpoints, or an argument has a new name. If bash expands it, and `read` or srun is given it,
+its meeting place and its list of nodes are judged, too. One for sbatch is another job.
 
 An error ends the command with exit code 3; a warning is shown and passed. The table is made from
 the rules: `make golden` refreshes it.

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmpod.jobs.ports import highest
+from slurmpod.jobs.programs import program_name
 from slurmpod.jobs.registry import Finding, Topic
 from slurmpod.jobs.resume_rules import AUTO_RESUME
-from slurmpod.jobs.script import command_name
 from slurmpod.problems import Severity
 
 if TYPE_CHECKING:
@@ -22,11 +22,17 @@ VARIABLES = Topic("JOB", "Variables and arguments")
 
 EFA_VARIABLES = "https://github.com/aws/aws-ofi-nccl/blob/master/doc/efa-env-var.md"
 NODE_LIST = re.compile(r"\$\{?SLURM_(JOB_)?NODELIST\b")
-THIS_HOST = r"(?:\$\([^()]*\bhostname\b|`[^`]*\bhostname\b|\$\{?(?:HOSTNAME|SLURMD_NODENAME)\b)"
+HOST = r"\b(?:hostname|gethostname|getfqdn|uname\s+-n)\b"
+THIS_HOST = (
+    rf"(?:\$\((?:[^()]*\(){{0,3}}[^()]*{HOST}|`[^`]*{HOST}|\$\{{?(?:HOSTNAME|SLURMD_NODENAME)\b)"
+)
 FIXED_HOST = re.compile(
-    rf"(?:rdzv|rendezvous|master|head|leader|endpoint)[\w-]*(?:\s*=\s*|\s+)\"?{THIS_HOST}",
+    r"(?<![a-z0-9])(?:rdzv|rendezvous|master|head|leader|main[_-]process|endpoint)"
+    r"(?:[_-]?(?:node|host|name|address|addr|ipaddr|ip|endpoint))*+"
+    rf"(?:\s*=\s*|\s+)\"?{THIS_HOST}",
     re.IGNORECASE,
 )
+PORT = re.compile(r"(?:^|_|MASTER|RDZV)PORT$", re.IGNORECASE)
 OLD_SEED = re.compile("tensor_parallel_seed")
 PRINTING = frozenset({"echo", "printf"})
 HIGHEST_PORT = 65535
@@ -75,7 +81,7 @@ def _fresh_meeting_place(script: Script) -> Iterator[Finding]:
 )
 def _ports_exist(script: Script) -> Iterator[Finding]:
     for assignment in script.assignments:
-        if not assignment.name.upper().endswith("PORT"):
+        if not PORT.search(assignment.name):
             continue
         most = highest(assignment.value)
         if most is not None and most > HIGHEST_PORT:
@@ -125,12 +131,12 @@ def _random_seed(script: Script) -> Iterator[Finding]:
 
 
 def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:
-    """Yield every word that the batch script itself expands, if a step of it is restarted.
+    """Yield every word that the batch script itself may expand, if a step of it is restarted.
 
     Beside an option without `=` stands the word behind it, which may be its value.
     """
-    for command in script.commands if script.resuming_steps else ():
-        if command_name(command)[0] in PRINTING:
+    for command in (*script.commands, *script.handed_on) if script.resuming_steps else ():
+        if program_name(command) in PRINTING:
             continue
         for word, following in zip(command, (*command[1:], None), strict=True):
             takes_value = word.raw.startswith("--") and "=" not in word.raw

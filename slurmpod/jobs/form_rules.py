@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.variables import holds_options, values_of
 from slurmpod.jobs.words import Place
 from slurmpod.problems import Severity
 
@@ -97,6 +98,6 @@ def _output_of_its_own(script: Script) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _squeue_with_option(script: Script) -> Iterator[Finding]:
-    for words in script.calls("squeue"):
-        if words and not words[0].text.startswith("-"):
-            yield Finding(words[0].place, f"squeue does not understand '{words[0].text}'")
+    for first in (words[0] for words in script.calls("squeue") if words):
+        if not holds_options(values_of(first, script.values) or (first.text,)):
+            yield Finding(first.place, f"squeue does not understand '{first.text}'")

@@ -5,16 +5,17 @@ Source of the names: sbatch(1), srun(1), and NVIDIA's pyxis for --container-*.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.jobs.variables import holds_options, is_unknown, values_of
 from slurmpod.jobs.words import words_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from slurmpod.jobs.variables import Values
     from slurmpod.jobs.words import Place, Word
 
 SHORT_NAMES = """
@@ -49,7 +50,6 @@ FLAGS = frozenset(
 """Options that take no value, or one behind `=` only."""
 
 SBATCH_FLAGS = FLAGS | {"wait"}
-VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?(?::?[-+][^}]*)?\}?")
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,7 @@ class Option:
 class Parsed:
     """Options, and the words behind them.
 
-    `is_certain` is False where a variable that the script does not set stands among the options:
-    nobody knows what it holds.
+    `is_certain` is False where something may be options, and nobody knows which.
     """
 
     options: tuple[Option, ...]
@@ -74,11 +73,7 @@ class Parsed:
     is_certain: bool
 
 
-def parse_options(
-    words: Sequence[Word],
-    flags: frozenset[str],
-    values: Mapping[str, Sequence[str]],
-) -> Parsed:
+def parse_options(words: Sequence[Word], flags: frozenset[str], values: Values) -> Parsed:
     """Read options up to the first word that is none.
 
     `values` has what the script assigns to variables: one that holds options is replaced by them,
@@ -91,11 +86,13 @@ def parse_options(
         if word.text.startswith("-") and word.text not in ("-", "--"):
             options += _options_of(word, waiting, flags)
             continue
-        variable = None if is_replaced else VARIABLE.fullmatch(word.text)
-        if variable is None or not _holds_options(held := values.get(variable[1], ())):
-            rest = () if is_replaced else (word, *(each for each, _ in waiting))
-            return Parsed(tuple(options), rest, bool(variable is None or held))
-        waiting.extendleft((each, True) for each in reversed(_all_words(held, word.place)))
+        held = None if is_replaced else values_of(word, values)
+        if held is not None and holds_options(held):
+            waiting.extendleft((each, True) for each in reversed(_all_words(held, word.place)))
+            continue
+        rest = () if is_replaced else (word, *(each for each, _ in waiting))
+        unknown = is_unknown((word.text,) if held is None else held)
+        return Parsed(tuple(options), rest, is_certain=not unknown)
     return Parsed(tuple(options), (), is_certain=True)
 
 
@@ -119,12 +116,5 @@ def _options_of(
     return options
 
 
-def _holds_options(held: Sequence[str]) -> bool:
-    """Tell whether a variable that is set to these values is options, or nothing."""
-    given = [value.strip(" \n\t(") for value in held]
-    return bool(given) and all(value in ("", ")") or value.startswith("-") for value in given)
-
-
 def _all_words(held: Iterable[str], place: Place) -> list[Word]:
-    texts = (value.removeprefix("(").removesuffix(")") for value in held)
-    return [word for text in texts for word in words_in(text, place)]
+    return [word for value in held for word in words_in(value, place)]

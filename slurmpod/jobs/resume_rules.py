@@ -9,6 +9,7 @@ from slurmpod.jobs.durations import minutes
 from slurmpod.jobs.options import FLAGS, parse_options
 from slurmpod.jobs.registry import Finding, Topic
 from slurmpod.jobs.script import node_count
+from slurmpod.jobs.training import is_training
 from slurmpod.problems import Severity
 
 if TYPE_CHECKING:
@@ -26,20 +27,6 @@ TIMINGS = (
     "https://github.com/awslabs/awsome-distributed-ai/blob/main/1.architectures/"
     "5.sagemaker-hyperpod/tools/devops-agent/docs/hyperpod-mental-model.md"
 )
-TRAINING = re.compile(
-    r"torch_?run|torch\.distributed|deepspeed|accelerate|train(?!ium)|finetune", re.IGNORECASE
-)
-PYTHON = re.compile(
-    r"""
-    ^ \S+\.py (?=\s|$)
-    | (?: ^ | [\s/;&|(] ) (?: python[0-9.]*+\)? | \$\{?(?=\w*python)\w++\}? )
-      (?: \s+-[WX]\s+[^\s-]\S* | \s+-[^\scm-]\S* ){0,9}
-      \s+ (?: -m\s+(?!(?:pip|venv)\b)\S | (?!-)\S+\.py\b | ["']?\$ )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A Python program, by its file or its module: neither a few words with -c, nor an installation."""
-
 CONTAINERS = ("container-image", "container-name")
 WHOLE_NODES = frozenset({"", "topo"})
 RESOURCES = ("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
@@ -80,7 +67,7 @@ def _training_resumes(script: Script) -> Iterator[Finding]:
     if (script.fewest_nodes or 1) < 2:
         return
     for step in script.steps:
-        is_meant = step.is_certain and _is_training(step) and not _is_on_one_node(step)
+        is_meant = step.is_certain and is_training(step) and not _is_on_one_node(step)
         if is_meant and not step.option("auto-resume"):
             yield Finding(step.place, "this step is not restarted when a node is replaced")
 
@@ -185,12 +172,6 @@ def _is_in_no_container(script: Script) -> Iterator[Finding]:
         if option := next(filter(None, options), None):
             message = f"--auto-resume beside --{option.name} may not work"
             yield Finding(option.place, message)
-
-
-def _is_training(step: Step) -> bool:
-    """Tell whether a step looks like training: by a name in it, or as a Python program."""
-    text = " ".join(word.text for word in step.command)
-    return bool(TRAINING.search(text) or PYTHON.search(text))
 
 
 def _is_on_one_node(step: Step) -> bool:

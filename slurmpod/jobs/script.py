@@ -8,17 +8,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slurmpod.jobs.options import FLAGS, SBATCH_FLAGS, Option, parse_options
-from slurmpod.jobs.words import Place, Word, commands, words_in
+from slurmpod.jobs.programs import ASSIGNMENT, calls, program_name, split
+from slurmpod.jobs.words import Place, Word, read, words_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from slurmpod.jobs.words import Command
+    from slurmpod.jobs.programs import Call
+    from slurmpod.jobs.variables import Values
+    from slurmpod.jobs.words import Command, Document
 
 DIRECTIVE = "#SBATCH"
 OTHER_COMPONENT = frozenset({"hetjob", "packjob"})
-ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local"})
+SUBMITTING = frozenset({"sbatch", "salloc"})
+HANDING_ON = frozenset({"read", "mapfile", "readarray", "srun"})
+"""What gives a here document to a step, or to a variable that one is given."""
+
 COUNT = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 MOST_DIGITS = 9
 EXPORTED = re.compile(r"""(?:^|,)([A-Za-z_]\w*)=((?:[^,'"]++|'[^']*+'|"[^"]*+")*+)""")
@@ -42,6 +48,8 @@ class Step:
     options: tuple[Option, ...]
     command: tuple[Word, ...]
     is_certain: bool
+    runs: tuple[Call, ...]
+    """The programs of `command`."""
 
     def option(self, name: str) -> Option | None:
         """Return the option that counts: the last one of that name."""
@@ -58,7 +66,9 @@ class Step:
 class Script:
     """A batch script; `options` are those of its directives, for its first component.
 
-    `late_directives` stand behind the first command, where sbatch no longer looks.
+    `late_directives` stand behind the first command, where sbatch no longer looks. `values` has
+    what the script itself sets variables to. `documents` are its here documents, but for those
+    that are the batch script of another job.
     """
 
     file: str
@@ -67,7 +77,10 @@ class Script:
     late_directives: tuple[Place, ...]
     commands: tuple[Command, ...]
     assignments: tuple[Assignment, ...]
+    values: Values
+    called: tuple[Call, ...]
     steps: tuple[Step, ...]
+    documents: tuple[Document, ...]
 
     def option(self, name: str) -> Option | None:
         """Return the option of sbatch that counts: the last one of that name."""
@@ -89,34 +102,53 @@ class Script:
         """The number of nodes that the job asks for at least; None where it does not say."""
         return node_count(self.option("nodes"))
 
+    @cached_property
+    def handed_on(self) -> tuple[Command, ...]:
+        """What stands in the here documents that a step, or a variable for one, is given."""
+        handing = (each for each in self.documents if HANDING_ON & self._names(each.reader))
+        return tuple(command for document in handing for command in document.commands)
+
     def calls(self, *names: str) -> Iterator[tuple[Word, ...]]:
         """Yield the words behind each call of one of these programs."""
-        for command in self.commands:
-            name, words = command_name(command)
-            if name in names:
-                yield words
+        for call in self.called:
+            if call.name in names:
+                yield call.arguments
 
     def places(self, pattern: re.Pattern[str]) -> Iterator[Place]:
-        """Yield where a pattern begins in a word of a command: once for a word."""
-        for command in self.commands:
+        """Yield where a pattern begins in words of commands and documents: once for a word."""
+        in_documents = (command for document in self.documents for command in document.commands)
+        for command in (*self.commands, *in_documents):
             for word in command:
                 if match := pattern.search(word.raw):
                     yield word.place_of(match.start())
+
+    def _names(self, command: Command) -> set[str]:
+        return {call.name for call in calls(command, self.values)}
 
 
 def read_script(file: str, text: str) -> Script:
     """Read the text of a batch script; whatever it is, there is a result."""
     unix_text = text.replace("\r\n", "\n")
-    all_commands = tuple(commands(unix_text))
-    options, late = _directives(unix_text)
-    assignments = tuple(each for command in all_commands for each in _assignments(command))
-    values: dict[str, list[str]] = {}
-    for assignment in assignments:
-        values.setdefault(assignment.name, []).append(assignment.value)
-    steps = tuple(_steps(all_commands, values))
+    reading = read(unix_text)
+    options, late = _directives(unix_text, reading.comments)
+    assignments = tuple(each for command in reading.commands for each in _assignments(command))
+    values = _values(assignments)
+    called = tuple(call for command in reading.commands for call in calls(command, values))
+    steps = tuple(_step(call, values) for call in called if call.name == "srun")
     exports = (_last(each, "export") for each in (options, *(step.options for step in steps)))
     exported = tuple(each for export in exports if export for each in _exported(export))
-    return Script(file, text, options, late, all_commands, assignments + exported, steps)
+    return Script(
+        file=file,
+        text=text,
+        options=options,
+        late_directives=late,
+        commands=reading.commands,
+        assignments=assignments + exported,
+        values=values,
+        called=called,
+        steps=steps,
+        documents=tuple(each for each in reading.documents if not _is_other_job(each)),
+    )
 
 
 def node_count(option: Option | None) -> int | None:
@@ -125,19 +157,15 @@ def node_count(option: Option | None) -> int | None:
     return int(match[1]) if match and len(match[1]) <= MOST_DIGITS else None
 
 
-def command_name(command: Command) -> tuple[str, tuple[Word, ...]]:
-    """Return the name of what is run, without its folder, and the words behind it."""
-    for index, word in enumerate(command):
-        if not ASSIGNMENT.match(word.raw):
-            return word.text.rpartition("/")[2], command[index + 1 :]
-    return "", ()
-
-
-def _directives(text: str) -> tuple[tuple[Option, ...], tuple[Place, ...]]:
+def _directives(
+    text: str, comments: Iterable[Place]
+) -> tuple[tuple[Option, ...], tuple[Place, ...]]:
     """Return the options that sbatch reads, and the places of those that it does not.
 
-    It stops at the first line that is neither a comment nor blank (sbatch(1), DESCRIPTION).
+    It stops at the first line that is neither a comment nor blank (sbatch(1), DESCRIPTION). Behind
+    it, what is no comment of this script, but stands in a text, is for another job.
     """
+    own = frozenset(comments)
     options: list[Option] = []
     late: list[Place] = []
     is_first_component, is_over = True, False
@@ -145,10 +173,11 @@ def _directives(text: str) -> tuple[tuple[Option, ...], tuple[Place, ...]]:
         if not line.startswith(DIRECTIVE):
             is_over |= bool(line.strip()) and not line.lstrip().startswith("#")
             continue
+        place = Place(number, 1)
         if is_over:
-            late.append(Place(number, 1))
+            late += [place] if place in own else []
             continue
-        words = words_in(line.removeprefix(DIRECTIVE), Place(number, 1))
+        words = words_in(line.removeprefix(DIRECTIVE), place)
         parsed = parse_options(words, SBATCH_FLAGS, {})
         is_first_component &= not any(word.text in OTHER_COMPONENT for word in parsed.rest)
         options += parsed.options if is_first_component else ()
@@ -157,8 +186,9 @@ def _directives(text: str) -> tuple[tuple[Option, ...], tuple[Place, ...]]:
 
 def _assignments(command: Command) -> Iterator[Assignment]:
     """Yield what is set before a command, by `export` and its like, and by `env`."""
+    settings, words = split(command)
     may_go_on = True
-    for word in command:
+    for word in (*settings, *words):
         match = ASSIGNMENT.match(word.raw)
         if match and may_go_on:
             is_list = word.raw.startswith("(", match.end())
@@ -174,13 +204,26 @@ def _exported(export: Option) -> Iterator[Assignment]:
         yield Assignment(match[1], re.sub("['\"]", "", match[2]), export.place)
 
 
-def _steps(all_commands: tuple[Command, ...], values: Mapping[str, list[str]]) -> Iterator[Step]:
-    for command in all_commands:
-        name, words = command_name(command)
-        if name == "srun":
-            parsed = parse_options(words, FLAGS, values)
-            place = command[len(command) - len(words) - 1].place
-            yield Step(place, parsed.options, parsed.rest, parsed.is_certain)
+def _values(assignments: Iterable[Assignment]) -> Values:
+    values: dict[str, dict[str, None]] = {}
+    for each in assignments:
+        is_list = each.value.startswith("(")
+        value = each.value[1:].removesuffix(")") if is_list else each.value
+        values.setdefault(each.name, {})[value] = None
+    return {name: tuple(held) for name, held in values.items()}
+
+
+def _step(call: Call, values: Values) -> Step:
+    parsed = parse_options(call.arguments, FLAGS, values)
+    is_certain = call.is_certain and parsed.is_certain
+    runs = tuple(calls(parsed.rest, values))
+    return Step(call.program.place, parsed.options, parsed.rest, is_certain, runs)
+
+
+def _is_other_job(document: Document) -> bool:
+    """Tell whether a here document is given to sbatch, at once or by way of a file."""
+    is_submitted = program_name(document.reader) in SUBMITTING
+    return is_submitted or any(line.startswith(DIRECTIVE) for line in document.text.split("\n"))
 
 
 def _last(options: tuple[Option, ...], name: str) -> Option | None:

@@ -7,37 +7,27 @@ what ends a command. That is enough to see which command is given which options.
 from __future__ import annotations
 
 import re
-import shlex
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from slurmpod.jobs.tokens import ENDS_OF_COMMANDS, ESCAPED, NESTED, QUOTED, tokens, unquoted
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable
 
-QUOTED = r""" "(?:\\.|[^"\\])*+" | '[^']*+' """
-NESTED = r"(?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+"
-TOKEN = re.compile(
-    rf"""
-      (?P<blank> (?: [ \t\r\f\v] | \\\n )++ )
-    | (?P<newline> \n )
-    | (?P<comment> \#[^\n]*+ )
-    | (?P<heredoc> \d*<<(?!<)-?[ \t]*+ (?P<end> {QUOTED} | [\w.\\-]++ ) )
-    | (?P<redirect> (?: \d*+ | & ) (?: <<< | >> | [<>]& | [<>](?!\() ) \|? )
-    | (?P<separator> && | \|[|&]? | ;;? | [&()] )
-    | (?P<word> (?: \\. | {QUOTED} | [$<>]\({NESTED}\) | (?<==)\({NESTED}\) | \$\{{[^{{}}]*+\}}
-                  | `[^`]*+` | [^\s;&|<>()"'\\`$]++ | \$ )++ )
-    | (?P<stray> . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Everything that a script consists of; a stray character is what bash would complain about."""
+    from slurmpod.jobs.tokens import Token
 
-NEVER_EXPANDED = re.compile(rf"\\.|{QUOTED}", re.VERBOSE | re.DOTALL)
-KEYWORDS = frozenset(
-    {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "exec", "nohup"}
-)
-"""Words before a command that are none of it."""
+LITERAL_DOCUMENT = r"""
+    <<-?[ \t]*+ ['"\\] (?P<end>[\w.-]++) ['"]? [^\n]*+\n (?: (?!\t*+(?P=end)$) [^\n]*+\n )*+
+"""
+"""A here document whose end is quoted, in a substitution such as $(cat <<'EOF' ...)."""
+
+IN_QUOTES = re.compile(rf"\\.|{LITERAL_DOCUMENT}", re.VERBOSE | re.DOTALL | re.MULTILINE)
+IN_COMMANDS = re.compile(rf"{QUOTED}|\$\({NESTED}\)|{IN_QUOTES.pattern}", IN_QUOTES.flags)
+IN_DOCUMENTS = ESCAPED
+IN_LITERAL_DOCUMENTS = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True)
@@ -50,19 +40,24 @@ class Place:
 
 @dataclass(frozen=True)
 class Word:
-    """One word: as it stands there (`raw`), and as the command gets it, but for substitutions."""
+    """One word: as it stands there (`raw`), and as the command gets it, but for substitutions.
+
+    `never_expanded` is what the shell leaves alone in it.
+    """
 
     raw: str
     text: str
     place: Place
+    never_expanded: re.Pattern[str] = field(default=IN_COMMANDS, repr=False)
 
     @property
     def expanded(self) -> str:
         """What the shell that runs the script expands: not what is in '...' or behind a backslash.
 
-        The rest is blanked, so that every character keeps its index in `raw`.
+        What is in $(...) is run by then, whatever quotes are in it. The rest is blanked, so that
+        every character keeps its index in `raw`.
         """
-        return NEVER_EXPANDED.sub(_blanked, self.raw)
+        return self.never_expanded.sub(_blanked, self.raw)
 
     def place_of(self, index: int) -> Place:
         """Return the place of one character of `raw`."""
@@ -73,81 +68,100 @@ class Word:
 
 
 Command = tuple[Word, ...]
-"""The words of one simple command, keywords before it left out; never empty."""
+"""The words of one simple command, and keywords before it; never empty."""
 
 
-def commands(text: str) -> Iterator[Command]:
-    """Yield the commands of a script, those in parentheses and branches, too.
+@dataclass(frozen=True)
+class Document:
+    """A here document: the command that reads it, and its text as a script of its own.
 
-    What is in a here document is data, and left out.
+    The shell expands what is in it before the command sees it, in '...', too, unless the word
+    that ends it is quoted.
     """
-    words: list[Word] = []
-    for word in _words_and_ends(text):
-        if word is None:
-            yield from _command(words)
-            words = []
-        else:
-            words.append(word)
-    yield from _command(words)
+
+    reader: Command
+    text: str
+    line: int
+    is_literal: bool
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of the text, where it is a shell script; words of it, where it is none."""
+        never_expanded = IN_LITERAL_DOCUMENTS if self.is_literal else IN_DOCUMENTS
+        return read(self.text, self.line, never_expanded).commands
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What stands in a script. What is in a here document is data, and none of its commands."""
+
+    commands: tuple[Command, ...]
+    documents: tuple[Document, ...]
+    comments: tuple[Place, ...]
+
+
+def read(text: str, line: int = 1, never_expanded: re.Pattern[str] = IN_COMMANDS) -> Reading:
+    """Read a script that begins at a line: its commands, those in parentheses and branches, too."""
+    at = _places(text, line)
+    found = tuple(tokens(text))
+
+    def words_of(parts: Iterable[Token]) -> Command:
+        return tuple(
+            Word(part.text, unquoted(part.text), at(part.start), never_expanded)
+            for part in parts
+            if part.kind == "word"
+        )
+
+    commands = _commands(found)
+    readers = (parts for parts in commands for part in parts if part.kind == "heredoc")
+    documents = (token for token in found if token.kind == "document")
+    return Reading(
+        tuple(filter(None, map(words_of, commands))),
+        tuple(
+            Document(words_of(reader), each.text, at(each.start).line, each.is_literal)
+            for reader, each in zip(readers, documents, strict=False)
+        ),
+        tuple(at(token.start) for token in found if token.kind == "comment"),
+    )
+
+
+def commands_in(text: str, place: Place) -> tuple[Command, ...]:
+    """Return the commands of a text that stands at `place`, such as the value of a variable."""
+    commands = read(text).commands
+    return tuple(tuple(replace(word, place=place) for word in command) for command in commands)
 
 
 def words_in(text: str, place: Place) -> list[Word]:
     """Return the words of a text that stands at `place`, such as a value with several options."""
-    return [Word(word.raw, word.text, place) for word in _words_and_ends(text) if word is not None]
+    return [word for command in commands_in(text, place) for word in command]
 
 
-def _words_and_ends(text: str) -> Iterator[Word | None]:
-    """Yield words, and None where a command ends."""
+def _commands(found: Iterable[Token]) -> list[list[Token]]:
+    """Return the parts of each command, but for what redirections name."""
+    commands: list[list[Token]] = [[]]
+    is_target = False
+    for token in found:
+        if token.kind in ENDS_OF_COMMANDS:
+            commands.append([])
+        elif token.kind == "heredoc" or (token.kind == "word" and not is_target):
+            commands[-1].append(token)
+        is_target = token.kind == "redirect" or (is_target and token.kind == "blank")
+    return commands
+
+
+def _places(text: str, line: int) -> Callable[[int], Place]:
+    """Return what gives the place of a character in a text that begins at a line."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    here_documents: list[str] = []
-    index, is_target = 0, False
-    while match := TOKEN.match(text, index):
-        index, kind = match.end(), match.lastgroup
-        if kind == "newline" and here_documents:
-            index = _after_documents(text, index, here_documents)
-            here_documents = []
-        if kind == "word" and not is_target:
-            yield _word(match, starts)
-        elif kind in ("newline", "separator"):
-            yield None
-        elif kind == "heredoc":
-            here_documents.append(_unquoted(match["end"]))
-        is_target = kind == "redirect" or (is_target and kind == "blank")
 
+    def at(index: int) -> Place:
+        number = bisect_right(starts, index)
+        return Place(line + number - 1, index - starts[number - 1] + 1)
 
-def _word(match: re.Match[str], starts: list[int]) -> Word:
-    raw, start = match.group(), match.start()
-    line = bisect_right(starts, start)
-    return Word(raw, _unquoted(raw), Place(line, start - starts[line - 1] + 1))
-
-
-def _unquoted(raw: str) -> str:
-    if not any(character in raw for character in "'\"\\"):
-        return raw
-    try:
-        return " ".join(shlex.split(raw))
-    except ValueError:
-        return raw
-
-
-def _after_documents(text: str, index: int, ends: list[str]) -> int:
-    """Return where the script goes on behind the here documents that begin at `index`."""
-    for end in ends:
-        closing = re.compile(rf"^\t*{re.escape(end)}$", re.MULTILINE).search(text, index)
-        if not closing:
-            return len(text)
-        index = min(closing.end() + 1, len(text))
-    return index
-
-
-def _command(words: list[Word]) -> Iterator[Command]:
-    first = next((i for i, word in enumerate(words) if word.raw not in KEYWORDS), len(words))
-    if words[first:]:
-        yield tuple(words[first:])
+    return at
 
 
 def _blanked(match: re.Match[str]) -> str:
     part = match.group()
-    if part.startswith('"'):
-        return re.sub(r"\\.", "  ", part, flags=re.DOTALL)
+    if part.startswith(('"', "$")):
+        return IN_QUOTES.sub(_blanked, part)
     return re.sub(r"[^\n]", " ", part)

@@ -75,6 +75,11 @@ class TestDataRepositories:
                 "overlaps",
             ),
             (
+                {"Images": {**link("/images", "training"), "DependsOn": "Results"},
+                 "Results": link("/results", "training/results")},
+                "which is linked to the file system already",
+            ),
+            (
                 {"Results": resource("FSx::DataRepositoryAssociation", FileSystemId=ref("Files"),
                                      FileSystemPath="/r",
                                      DataRepositoryPath="s3://nobody-has-this/")},

@@ -18,6 +18,7 @@ PIECES = (
     *("--partition", "--account", "--auto-resume=1", "--output", "srun ", "$A", "A=", "${", "}"),
     *("$(", "(", ")", "((", "))", "'", '"', "`", "\\", "\n", "\r\n", "#", "<<E", "E\n", "<", ">"),
     *("hostname", "MASTER_PORT=", "RANDOM", "$SLURM_JOB_NODELIST", "squeue ", "-", "--", ";", "|"),
+    *("((1<<4))", "<<'E'\n", "bash -c ", "eval ", "timeout ", "env -u", "A=srun ", '"$(cat <<E\n'),
     *("\0", "é", "²", "٣", "\x1b[31m", "torchrun", "%", ",", "hetjob", "\t", "\u2028"),
 )
 ODD_SCRIPTS = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join))
@@ -36,6 +37,9 @@ def test_odd_scripts_are_judged_like_any_other(text: str) -> None:
 def test_long_nonsense_is_read_once() -> None:
     for piece in ("$(", "${", '"', "'", "`", "(", "$((1+", "<<E\n", "A=(", "\\\n", "$(()", "#x\n"):
         lint("long.sbatch", piece * 20_000)
+    for piece in ("((", "x <<'E'\n", "bash x ", "A='srun x'\n$A\n", ": $(cat <<'E'\n"):
+        lint("long.sbatch", f"srun --auto-resume=1 {piece * 20_000})")
+    lint("long.sbatch", f"srun --auto-resume=1 x\nA='\"{'master_addr' * 20_000}'")
     for piece in ("python -W ", "python -u ", "$python ", "python", "/python3 -", ",A='", ',A="'):
         lint("long.sbatch", f"#SBATCH -N 2\nsrun --export='A={piece * 20_000}' {piece * 20_000}")
         lint("long.sbatch", f"#SBATCH -N 2\nsrun bash -c '{piece * 20_000}'")
@@ -56,6 +60,10 @@ def test_long_nonsense_is_read_once() -> None:
             "${PYTHON} main.py",
         ),
         *("bash -c 'cd /fsx && python main.py'", "$(which python3) main.py", "torchrun main.py"),
+        *("env A=1 ./main.py", "numactl -N0 ./train", "bash -x ./train.sh", "/opt/bin/torchrun x"),
+        *("bash -lc 'A=1 deepspeed x'", "singularity exec --nv x.sif bash -c 'torchrun x'"),
+        *("docker run --rm pytorch:2.5 torchrun x", "conda run -n x accelerate launch x"),
+        *("llamafactory-cli train x.yaml", "./in_env.sh /fsx/finetune_lora.py"),
     ],
 )
 def test_a_python_program_on_several_nodes_is_a_training(command: str) -> None:
@@ -71,6 +79,11 @@ def test_a_python_program_on_several_nodes_is_a_training(command: str) -> None:
         *("which python", "bash -c 'which python && ls'", "/opt/nccl-tests/build/all_reduce_perf"),
         *("-N 1 python main.py", "-n 1 python main.py", "ls /usr/lib/python3", "python3 -u -c x"),
         *("--auto-resume=0 python main.py", "cp main.py /scratch", "python3 -m venv /scratch/venv"),
+        *("rsync -a /fsx/train/ /scratch/train/", "tar xf train.tar train.py", "ls /fsx/train.py"),
+        "enroot import -o /scratch/t.sqsh docker://763104351884.dkr.ecr.com/pytorch-training:2.5",
+        *("docker pull deepspeed/deepspeed", "aws s3 cp s3://bucket/train.sh /scratch"),
+        *("/fsx/training/bin/bench --data=/fsx/train", "pip install deepspeed accelerate"),
+        *("bash -c 'mkdir -p /scratch/train && cp -r /fsx/train /scratch'", "env A=1 du -s train"),
     ],
 )
 def test_what_is_no_training_on_several_nodes(command: str) -> None:
@@ -83,6 +96,125 @@ def test_a_step_without_gres_resumes() -> None:
     text = f"#!/bin/bash\n{directives}\n{step}"
     assert rules_of(text.format("gpu:8")) == ["JOB-014"]
     assert rules_of(text.format("none")) == []
+
+
+RESUMING = "#!/bin/bash\n#SBATCH -N 2 --exclusive --open-mode=append\nsrun --auto-resume=1 ./x\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "sbatch --dependency=afterany:1 <<EOF\n#!/bin/bash\n#SBATCH --nodes=1\nEOF\n",
+        "cat > next.sbatch <<'EOF'\n#SBATCH --nodes=1\nEOF\nsbatch next.sbatch\n",
+        "echo '#!/bin/bash\n#SBATCH --nodes=1\n' > next.sbatch\n",
+    ],
+)
+def test_directives_of_another_job_are_not_misplaced(body: str) -> None:
+    assert rules_of(f"#!/bin/bash\n{body}") == []
+    assert rules_of(f"#!/bin/bash\n{body}#SBATCH --nodes=1\n") == ["JOB-004"]
+
+
+def test_what_is_in_a_here_document_counts() -> None:
+    text = (
+        "read -r -d '' CMD <<EOF\n"
+        "# MASTER_ADDR=$(hostname)\n"
+        "echo $SLURM_JOB_NODELIST\n"
+        "export MASTER_ADDR=$(hostname) NODES='$SLURM_JOB_NODELIST' LATER=\\$SLURM_JOB_NODELIST\n"
+        "python train.py exp_manager.resume_if_exists=False --tensor_parallel_seed=1\n"
+        "EOF\n"
+    )
+    found = [(each.rule, each.where.line, each.where.column) for each in lint("x", RESUMING + text)]
+    assert found == [
+        ("JOB-021", 7, 8),
+        ("JOB-020", 7, 39),
+        ("JOB-016", 8, 29),
+        ("JOB-032", 8, 54),
+    ]
+    literal = text.replace("<<EOF", "<<'EOF'")
+    assert rules_of(RESUMING + literal) == ["JOB-016", "JOB-032"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "wanted"),
+    [
+        ("srun --auto-resume=1 bash", ["JOB-021", "JOB-020", "JOB-016"]),
+        ("cat > step.sh", ["JOB-016"]),
+        ("cat", ["JOB-016"]),
+        ("sbatch", []),
+        ("timeout 5 sbatch --parsable", []),
+    ],
+)
+def test_who_reads_a_here_document(reader: str, wanted: list[str]) -> None:
+    text = "MASTER_ADDR=$(hostname)\n./x $SLURM_JOB_NODELIST resume_if_exists=False"
+    assert rules_of(f"{RESUMING}{reader} <<EOF\n{text}\nEOF\n") == wanted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("MASTER_ADDR=$HOSTNAME", "export head_node_ip=`hostname -i`", "LEADER=$(uname -n)"),
+        *("x --main_process_ip $(hostname)", 'x --rdzv-endpoint="$(hostname):29500"'),
+        'MASTER_ADDR=$(python -c "import socket; print(socket.gethostname())")',
+        "MASTER_ADDR=$(python -c 'import socket as s; print(s.gethostbyname(s.gethostname()))')",
+    ],
+)
+def test_places_to_meet(line: str) -> None:
+    assert rules_of(f"{RESUMING}{line}\n") == ["JOB-021"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("HEADER=$(hostname)", "MASTER_LOG=$HOSTNAME.log", "OVERHEAD=$(hostname)"),
+        *("MASTER_PORT=$(hostname | cksum | cut -c 1-4)", "LOG=/fsx/master/$HOSTNAME.log"),
+        "CMD=$(cat <<'EOF'\nexport MASTER_ADDR=$(hostname)\nEOF\n)",
+    ],
+)
+def test_what_is_no_place_to_meet(line: str) -> None:
+    assert rules_of(f"{RESUMING}{line}\n") == []
+
+
+@pytest.mark.parametrize("name", ["PORT", "MASTER_PORT", "MASTERPORT", "rdzv_port"])
+def test_ports(name: str) -> None:
+    assert rules_of(f"#!/bin/bash\n{name}=70000\n") == ["JOB-022"]
+
+
+@pytest.mark.parametrize("name", ["STEPS_PER_REPORT", "TORCH_CPP_SUPPORT", "PORTS"])
+def test_what_is_no_port(name: str) -> None:
+    assert rules_of(f"#!/bin/bash\n{name}=100000\n") == []
+
+
+@pytest.mark.parametrize(
+    "line", ['OPTIONS="-h -o %T"; squeue $OPTIONS', 'OPTIONS=(--me -h); squeue "${OPTIONS[@]}"']
+)
+def test_a_variable_may_hold_the_options_of_squeue(line: str) -> None:
+    assert rules_of(f"#!/bin/bash\n{line}\n") == []
+    assert rules_of("#!/bin/bash\nJOB=$(sbatch --parsable x)\nsqueue $JOB\n") == ["JOB-006"]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ('$([ -d /opt/sagemaker_cluster ] && echo "--auto-resume=1")', []),
+        ('" \\\n --kill-on-bad-exit=1 \\\n --auto-resume=1 \\\n"', ["JOB-013"]),
+        ('"--label"', ["JOB-011"]),
+    ],
+)
+def test_what_a_variable_says_of_a_step(options: str, wanted: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 --exclusive\nA={options}\nsrun $A torchrun train.py\n"
+    assert rules_of(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "timeout 24h srun torchrun x",
+        'SRUN="srun --label"\n$SRUN torchrun x',
+        "time -p srun ./train",
+    ],
+)
+def test_a_training_behind_another_word_has_to_resume(command: str) -> None:
+    assert rules_of(f"#!/bin/bash\n#SBATCH -N 2\n{command}\n") == ["JOB-011"]
 
 
 def rules_of(text: str) -> list[str]:

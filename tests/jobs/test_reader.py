@@ -60,6 +60,10 @@ def test_a_step_on_several_lines() -> None:
         "for i in 1 2; do srun -N 1 x; done",
         "echo 'it''s' \"a # b\" # don't\nsrun -N 1 x",
         "cat <<-EOF <<'B'\n\tdon't srun -N 9\n\tEOF\nsrun -N 9\nB\nsrun -N 1 x",
+        "(( y = 1 << 4 ))\nsrun -N 1 x\n4",
+        'y=$(( ((1 << 4)) ))\nlet "y = 1 << 4"\nsrun -N 1 x\n4',
+        "let y=1<<4\nsrun -N 1 x",
+        "((cd /fsx; srun -N 1 x); (true))",
     ],
 )
 def test_steps_are_found_wherever_they_stand(line: str) -> None:
@@ -71,7 +75,48 @@ def test_steps_are_found_wherever_they_stand(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "timeout 24h srun -N 1 x",
+        "timeout -s INT --kill-after 5m --preserve-status 24h /usr/bin/srun -N 1 x",
+        "A=b env -u C NCCL_DEBUG=INFO srun -N 1 x",
+        "env 'A=b' srun -N 1 x",
+        "numactl -N0 --membind 0 srun -N 1 x",
+        "if ! nice -n 5 ionice -c2 srun -N 1 x; then exit 1; fi",
+        "stdbuf -oL -e L nohup srun -N 1 x &",
+        "time -p srun -N 1 x",
+        "exec -a job srun -N 1 x",
+        "taskset -c 0-3 srun -N 1 x",
+        "bash -euo pipefail -c 'cd /fsx && srun -N 1 x'",
+        "eval 'srun -N 1' x",
+        'SRUN="srun -N 1"; $SRUN x',
+        'LAUNCH=(timeout 1h srun -N 1)\n"${LAUNCH[@]}" x',
+        'LIMIT=""; $LIMIT srun -N 1 x',
+    ],
+)
+def test_steps_are_found_behind_what_runs_them(line: str) -> None:
+    (step,) = script(line).steps
+    assert [(option.name, option.value) for option in step.options] == [("nodes", "1")]
+    assert step.command[0].text == "x"
+    assert step.is_certain
+
+
+def test_what_a_command_prints_is_no_program() -> None:
+    (step,) = script("A=$(cat <<'E'", "cp x /fsx/train", "E", ")", 'srun bash -c "$A"').steps
+    assert [call.name for call in step.runs] == ["$A"]
+
+
+def test_a_variable_that_is_srun_at_times_may_be_another_program() -> None:
+    (step,) = script('RUN="srun -l"', "RUN=bash", "$RUN ./x").steps
+    assert [option.name for option in step.options] == ["label"]
+    assert not step.is_certain
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "# srun x",
+        "timeout 5 echo srun x",
+        "command -v srun",
+        'SRUN="srun"; echo $SRUN x',
         "echo srun x",
         "echo 'srun x; srun y'",
         "x=$(srun hostname)",
@@ -89,7 +134,42 @@ def test_a_variable_counts_as_the_options_that_it_ever_holds() -> None:
     assert step.is_certain
 
 
-@pytest.mark.parametrize(("line", "is_certain"), [("srun $A x", False), ("A=/a\nsrun $A", True)])
+def test_options_on_several_lines_of_a_string() -> None:
+    read = script('A=" \\', "  --label \\", "  -N 2 \\", '"', "srun $A x")
+    (step,) = read.steps
+    assert [(option.name, option.value) for option in step.options] == [
+        ("label", ""),
+        ("nodes", "2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ('"a\\\nb"', "ab"),
+        ("a\\\nb", "ab"),
+        ("'a\\\nb'", "a\\\nb"),
+        ("\"'a\\\nb'\"", "'ab'"),
+        ('"a\\\\\nb"', "a\\\nb"),
+    ],
+)
+def test_lines_go_on_behind_a_backslash_but_not_in_single_quotes(line: str, text: str) -> None:
+    (command,) = script(f"x {line}").commands
+    assert command[1].text == text
+
+
+@pytest.mark.parametrize(
+    ("line", "is_certain"),
+    [
+        ("srun $A x", False),
+        ("A=/a\nsrun $A", True),
+        ("A=$([ -d /opt ] && echo --label)\nsrun $A x", False),
+        ("A=`options`\nsrun $A x", False),
+        ("srun $(options) x", False),
+        ("srun $(pwd)/x", True),
+        ("A=$(which python3)\nsrun $A x", True),
+    ],
+)
 def test_a_variable_that_nobody_knows_may_hold_options(line: str, is_certain: bool) -> None:
     (step,) = script(line).steps
     assert step.is_certain == is_certain
@@ -131,6 +211,20 @@ def test_variables_that_sbatch_and_srun_hand_on(line: str, wanted: list[tuple[st
 def test_single_quotes_keep_variables_for_later() -> None:
     (command,) = script("""srun bash -c '$A' "$B \\$C" $D""").commands
     assert [word.expanded.strip() for word in command[3:]] == ["", '"$B   C"', "$D"]
+
+
+@pytest.mark.parametrize(
+    "word", ["A=$(python -c 'print($B)')", "A=$(cat <<E\n$B\nE\n)", '"$(cat <<E\n$B\nE\n)"']
+)
+def test_substitutions_are_run_whatever_quotes_are_in_them(word: str) -> None:
+    (command,) = script(f"x {word}").commands
+    assert "$B" in command[1].expanded
+
+
+@pytest.mark.parametrize("word", ["A=$(cat <<'E'\n$B\nE\n)", '"$(cat <<\\E\n$B\nE\n)"'])
+def test_here_documents_in_substitutions_may_be_quoted(word: str) -> None:
+    (command,) = script(f"x {word}").commands
+    assert "$B" not in command[1].expanded
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,10 @@ def association_refusals(
                 f"FileSystemPath {path} overlaps with that of another association: "
                 f"{other['FileSystemPath']}"
             )
-        if _folder(request["DataRepositoryPath"]) == _folder(other["DataRepositoryPath"]):
+        if _overlap(request["DataRepositoryPath"], other["DataRepositoryPath"]):
             yield bad_request(
-                f"{request['DataRepositoryPath']} is linked to the file system already"
+                f"{request['DataRepositoryPath']} overlaps with {other['DataRepositoryPath']}, "
+                "which is linked to the file system already"
             )
 
 
