@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from slurmpod.jobs.script import Script, Step
+    from slurmpod.model.catalog import InstanceType
     from slurmpod.resolve.resolved import Resolved, ResolvedGroup
 
 CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
@@ -67,11 +68,11 @@ def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
     source=f"{SBATCH}#OPT_gres",
 )
 def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
-    workers = list(_workers(script, resolved))
-    if not workers or not all(group.facts for group in workers):
+    kinds = _kinds(script, resolved)
+    if not kinds or None in kinds.values():
         return
-    most = max(_gpus(group) for group in workers)
-    types = ", ".join(sorted({group.instance_type for group in workers}))
+    most = max(map(_gpus, kinds.values()))
+    types = ", ".join(sorted(kinds))
     all_asking: list[Script | Step] = [script, *script.steps]
     for asking in all_asking:
         for name in ("gres", "gpus-per-node"):
@@ -117,10 +118,10 @@ def _qos_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
     source=EFA_VARIABLES,
 )
 def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
-    workers = list(_workers(script, resolved))
-    if not workers or any(not group.facts or group.facts.efa_interfaces for group in workers):
+    kinds = _kinds(script, resolved)
+    if not kinds or any(facts is None or facts.efa_interfaces for facts in kinds.values()):
         return
-    types = ", ".join(sorted({group.instance_type for group in workers}))
+    types = ", ".join(sorted(kinds))
     for assignment in script.assignments:
         if assignment.name == "FI_PROVIDER" and assignment.value == "efa":
             yield Finding(assignment.place, f"{types} has no EFA")
@@ -195,9 +196,17 @@ def _workers(script: Script, resolved: Resolved) -> Iterator[ResolvedGroup]:
             yield group
 
 
-def _gpus(group: ResolvedGroup) -> int:
-    is_gpu = group.facts and group.facts.accelerator_kind == "gpu"
-    return group.facts.accelerator_count if group.facts and is_gpu else 0
+def _kinds(script: Script, resolved: Resolved) -> dict[str, InstanceType | None]:
+    """Return what is known of the instance types that nodes of the job may have, by name."""
+    return {
+        name: facts
+        for each in _workers(script, resolved)
+        for name, facts in zip(each.instance_types, each.facts_of_types, strict=True)
+    }
+
+
+def _gpus(facts: InstanceType | None) -> int:
+    return facts.accelerator_count if facts and facts.accelerator_kind == "gpu" else 0
 
 
 def _wanted_gpus(name: str, value: str) -> int:

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 def resolve_group(group: Group, zone: str) -> ResolvedGroup:
     """Resolve one group; `zone` is where it is placed unless it says otherwise."""
     types = (group.instance_type,) if group.instance_type else group.instance_types
-    known = [instance_types().get(name) for name in types]
-    facts = known[0] if known else None
-    default_threads = facts.default_threads_per_core if facts else 1
+    facts_of_types = tuple(instance_types().get(name) for name in types)
+    first = facts_of_types[0] if facts_of_types else None
+    default_threads = first.default_threads_per_core if first else 1
     return ResolvedGroup(
         name=group.name,
         role=group.role,
         settings=group,
         instance_types=types,
-        facts=facts,
+        facts_of_types=facts_of_types,
         count=group.count,
         partition=group.partition,
         threads_per_core=group.threads_per_core or default_threads,
         zone=group.zone or zone,
-        addresses_per_node=max((_addresses(group, each) for each in known), default=1),
+        addresses_per_node=max((_addresses(group, each) for each in facts_of_types), default=1),
     )
 
 

@@ -155,7 +155,7 @@ class ResolvedGroup:
     """One instance group and what Slurm makes of it.
 
     `instance_types` has several entries with flexible capacity only, `instance_type` is the first.
-    `facts` are that one's, and None for a type that the catalog does not know.
+    `facts_of_types` has the facts of each, and None for a type that the catalog does not know.
     `addresses_per_node` is the most that any of the types takes.
     """
 
@@ -163,7 +163,7 @@ class ResolvedGroup:
     role: Role
     settings: Group
     instance_types: tuple[str, ...]
-    facts: InstanceType | None
+    facts_of_types: tuple[InstanceType | None, ...]
     count: int
     partition: str | None
     threads_per_core: int
@@ -174,6 +174,11 @@ class ResolvedGroup:
     def instance_type(self) -> str:
         """The type of the nodes, or the most wanted one."""
         return self.instance_types[0] if self.instance_types else ""
+
+    @property
+    def facts(self) -> InstanceType | None:
+        """The facts of the type of the nodes, or of the most wanted one."""
+        return self.facts_of_types[0] if self.facts_of_types else None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmpod.model.catalog import instance_types
 from slurmpod.model.cluster import Role
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def needs_accounts(resolved: Resolved) -> bool:
 
 
 def has_gpus(resolved: Resolved) -> bool:
-    """Tell whether some worker has GPUs, which Slurm then counts as gres/gpu."""
-    types = {name for each in resolved.groups_with(Role.WORKER) for name in each.instance_types}
-    known = (instance_types().get(name) for name in types)
-    return any(facts and facts.accelerator_kind == "gpu" for facts in known)
+    """Tell whether some worker has GPUs, or may get some, which Slurm then counts as gres/gpu."""
+    workers = resolved.groups_with(Role.WORKER)
+    known = (facts for each in workers for facts in each.facts_of_types if facts)
+    return any(facts.accelerator_kind == "gpu" for facts in known)

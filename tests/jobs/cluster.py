@@ -11,8 +11,10 @@ from tests.sound_environment import sound_data
 SLURM = {"accounts": [{"name": "research"}], "qos": [{"name": "high"}]}
 
 
-def resolved_cluster(slurm: dict[str, Any] = SLURM) -> Resolved:
+def resolved_cluster(slurm: dict[str, Any] = SLURM, *types: str) -> Resolved:
+    """Return the cluster; `types` are those that its GPU nodes may have, if there are several."""
     data = sound_data()
     gpu_nodes = {"name": "gpus", "role": "worker", "partition": "p5", "count": 4}
-    data["cluster"]["groups"].append({**gpu_nodes, "instance_type": "ml.p5.48xlarge"})
+    kind = {"instance_types": types} if types else {"instance_type": "ml.p5.48xlarge"}
+    data["cluster"]["groups"].append({**gpu_nodes, **kind})
     return resolve(Environment.model_validate({**data, "slurm": slurm}, strict=False))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slurmpod.jobs.documentation import jobs_page
 from slurmpod.jobs.lint import all_rules, lint
 from tests.golden_files import ROOT, assert_matches
-from tests.jobs.cluster import resolved_cluster
+from tests.jobs.cluster import SLURM, resolved_cluster
 
 RESOLVED = resolved_cluster()
 
@@ -252,3 +252,13 @@ def test_every_rule_is_on_the_page() -> None:
     for rule in all_rules():
         assert page.count(rule.id) == 1
         assert rule.source in page
+
+
+def test_of_several_instance_types_any_may_be_what_the_job_gets() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2 --partition=p5 --gres=gpu:{gpus}\nexport FI_PROVIDER=efa\n"
+    flexible = resolved_cluster(SLURM, "ml.g5.2xlarge", "ml.g5.48xlarge")
+    assert lint("x", text.format(gpus=8), flexible) == ()
+    (problem,) = lint("x", text.format(gpus=9), flexible)
+    assert problem.message == (
+        "9 GPUs are asked for on a node; ml.g5.2xlarge, ml.g5.48xlarge has 8"
+    )
