@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 
     from slurmpod.resolve import Resolved
 
-IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule")
+IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule", "bucket")
 """Keys that tell entries of a list apart, the first that they have."""
 
-VARIANT = "architecture"
-"""Key of entries that several have under one identity: one package for each kind of processor."""
+VARIANTS = {"name": "architecture", "bucket": "prefix"}
+"""Keys of entries of which several have one identity: packages for each kind of processor, parts of
+one bucket."""
 
 
 def changes(deployed: Mapping[str, Any], wanted: Resolved) -> tuple[Change, ...]:
@@ -138,8 +139,9 @@ def _in_list(
 def _identity(entry: type[BaseModel], data: Mapping[str, Any]) -> str:
     """Return what tells an entry of a list from the others, as people see it."""
     key = next(name for name in IDENTITIES if name in entry.model_fields)
-    keys = [key, VARIANT] if VARIANT in entry.model_fields else [key]
-    return ".".join(str(data.get(each)) for each in keys)
+    variant = VARIANTS.get(key)
+    keys = [key, variant] if variant in entry.model_fields else [key]
+    return ".".join(str(data[each]) for each in keys if data.get(each) is not None)
 
 
 def _effect(

@@ -36,16 +36,17 @@ NEW_ENVIRONMENT = Effect(
 )
 CLUSTER_AGAIN = Effect(
     Kind.REFUSED,
-    "a cluster cannot change it: delete the cluster stack, then deploy; the data stay",
+    "a cluster cannot change it: destroy its stack with cdk destroy, then deploy; the data stay",
 )
 GROUP_AGAIN = Effect(
     Kind.REFUSED,
     "a group cannot change it: add a group with another name, move the jobs, remove this group; "
-    "for the controller, delete the cluster stack, then deploy",
+    "for the controller, destroy the stack of the cluster with cdk destroy, then deploy",
 )
 NETWORK_AGAIN = Effect(
     Kind.REFUSED,
-    "subnets in use cannot be replaced: delete the cluster stack and make new file systems first",
+    "subnets in use cannot be replaced: destroy the stack of the cluster with cdk destroy and make "
+    "new file systems first",
 )
 SECURITY_GROUPS_AGAIN = Effect(
     Kind.REFUSED,

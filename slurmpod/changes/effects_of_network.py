@@ -36,6 +36,17 @@ BLOCKS_AGAIN = Effect(
 )
 """What CloudFormation would try where a block takes the place of another in the list."""
 
+ZONES_AGAIN = Effect(
+    Kind.REFUSED,
+    "subnets are numbered as the zones are, and one in use cannot be replaced by another: add and "
+    "remove zones at the end of the list only",
+)
+PUBLIC_SUBNETS_AGAIN = Effect(
+    Kind.REFUSED,
+    "the public subnets of the other zones would get other ranges, and subnets in use cannot be "
+    "replaced: make a new environment with a larger vpc_cidr",
+)
+
 NETWORK: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
     {
         Network: {

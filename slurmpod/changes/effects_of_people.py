@@ -60,7 +60,9 @@ PEOPLE: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(
         Sessions: {
             **dict.fromkeys(Sessions.model_fields, _NEXT_SESSIONS),
             "record": Effect(
-                Kind.IN_PLACE, "from now on records go to the new place; those of before are kept"
+                Kind.IN_PLACE,
+                "from now on records go to the new place; those of before are kept, so that a "
+                "change back needs 'npx cdk deploy --all --import-existing-resources'",
             ),
             "retention_days": IN_PLACE,
             "kms_key_arn": Effect(

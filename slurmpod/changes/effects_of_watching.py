@@ -27,6 +27,13 @@ OTHER_BUDGET = Effect(
 OTHER_KEY = Effect(
     Kind.IN_PLACE, "encrypts what comes from now on; what is there still needs the old key"
 )
+NOBODY_TOLD = Effect(
+    Kind.LOSES,
+    "topics, rules and alarms of the stack monitoring are deleted, only the budget stays in it, as "
+    "a new one without history; delete the stack cluster-watch, whose alarms reach nobody then",
+)
+"""What is told of the section where a budget keeps its stack."""
+
 TOLD = Effect(Kind.IN_PLACE, "changed in place; new e-mail addresses have to confirm first")
 
 WATCHING: Mapping[type[BaseModel], Mapping[str, Effect]] = MappingProxyType(

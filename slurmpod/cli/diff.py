@@ -15,7 +15,7 @@ from slurmpod.changes.compare import changes
 from slurmpod.changes.effect import Kind
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import BOLD, RED, YELLOW, counted, paint, print_json, say
-from slurmpod.operations.deployed import deployed_environment
+from slurmpod.operations.deployed import deployed_environment, stacks_left
 from slurmpod.problems import ExitCode
 
 if TYPE_CHECKING:
@@ -43,28 +43,35 @@ def run(options: argparse.Namespace) -> ExitCode:
     try:
         account = AwsAccount(clients_of(environment.region))
         deployed = deployed_environment(account, environment)
+        left = stacks_left(account, sound.resolved) if deployed is None else ()
     except AwsUnavailable as error:
         say(str(error))
         return ExitCode.FAILED
     found = changes(deployed, sound.resolved) if deployed is not None else ()
     if options.json:
         print_json({"deployed": deployed is not None, "changes": [_data(each) for each in found]})
-    elif deployed is None:
+    elif deployed is None and not left:
         sys.stdout.write(f"{environment.name} is not deployed: everything would be new\n")
-    else:
+    elif deployed:
         _print_text(found, environment, sound.source)
-    verdict = _verdict(found, environment)
+    verdict = _verdict(found, environment, left)
     if verdict is ExitCode.OK and not options.json:
         say(f"next: npx cdk diff --all -c env={shlex.quote(str(options.file))}")
     return verdict
 
 
-def _verdict(found: Sequence[Change], environment: Environment) -> ExitCode:
+def _verdict(found: Sequence[Change], environment: Environment, left: Sequence[str]) -> ExitCode:
+    if left:
+        say(
+            f"{environment.name} has no cluster, and the record of what was deployed went with it. "
+            f"What a deployment changes in {', '.join(left)} is not known here: look for "
+            f"replacements in 'npx cdk diff'"
+        )
     harmful = [change for change in found if not change.is_harmless]
     if any(change.effect.kind is Kind.REFUSED for change in harmful):
         say("AWS refuses the changes marked so: do not deploy this")
         return ExitCode.FAILED
-    if harmful and environment.protected:
+    if (harmful or left) and environment.protected:
         say(f"refused: {environment.name} is protected; write 'protected: false' to allow it")
         return ExitCode.FAILED
     return ExitCode.OK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.deployment_record import read_record, record_folder
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from slurmpod.aws.account import AwsAccount
     from slurmpod.model.environment import Environment
+    from slurmpod.resolve import Resolved
 
 
 def deployed_environment(account: AwsAccount, environment: Environment) -> Mapping[str, Any] | None:
@@ -30,6 +32,15 @@ def deployed_environment(account: AwsAccount, environment: Environment) -> Mappi
         return read_record(parameters)
     except ValueError as error:
         raise AwsUnavailable(f"the parameters below {folder} cannot be read: {error}") from error
+
+
+def stacks_left(account: AwsAccount, resolved: Resolved) -> tuple[str, ...]:
+    """Return the environment's stacks that are there, in the order in which they are deployed.
+
+    The record goes with the cluster's stack; the others, with the data, may be there without it.
+    """
+    found = Deployment(account.clients).stacks(resolved.stacks.in_order())
+    return tuple(stack.name for stack in found)
 
 
 def require_account(account: AwsAccount, environment: Environment) -> None:

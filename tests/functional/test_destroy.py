@@ -101,6 +101,15 @@ class TestDestroy:
         sagemaker = destroyed.client("sagemaker")
         assert sagemaker.list_clusters()["ClusterSummaries"] == []
 
+    def test_what_is_left_without_a_record_is_told_and_refused_where_it_is_protected(
+        self, destroyed: Account, changed: Callable[..., str]
+    ) -> None:
+        result = destroyed.slurmpod("diff", changed(("zone: us-west-2b", "zone: us-west-2c")))
+        assert (result.returncode, result.stdout) == (0, "")
+        assert "What a deployment changes in dev-network is not known here" in result.stderr
+        protected = changed(("\nnetwork:", "\nprotected: true\nnetwork:"))
+        assert destroyed.slurmpod("diff", protected).returncode == 1
+
     def test_keeps_the_file_system(self, destroyed: Account) -> None:
         (file_system,) = destroyed.client("fsx").describe_file_systems()["FileSystems"]
         assert file_system["Lifecycle"] == "AVAILABLE"

@@ -271,9 +271,10 @@ class TestRun:
         assert _run(machines, "alpha", "pkill --full --exact 'sleep 4321'").returncode == 0
 
     def test_kills_all_of_it_when_time_is_up(self, machines: Machines) -> None:
-        command = ["sh", "-c", "setsid sleep 1234 & sleep 1234"]
+        command = ["sh", "-c", "setsid sleep 1234 & touch /root/started; sleep 1234"]
         with pytest.raises(subprocess.TimeoutExpired):
-            machines.run("alpha", command, timeout_seconds=0.5)
+            machines.run("alpha", command, timeout_seconds=5)
+        assert _run(machines, "alpha", "ls /root/started").returncode == 0
         assert _run(machines, "alpha", "pgrep --full --exact 'sleep 1234'").returncode == 1
 
     def test_another_process_can_enter(self, machines: Machines, tmp_path: Path) -> None:

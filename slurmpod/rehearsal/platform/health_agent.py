@@ -10,6 +10,7 @@ guide, "Automatic node recovery and auto-resume", "Manually replace or reboot a 
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from math import inf
@@ -42,6 +43,11 @@ AUTOMATIC = "Automatic"
 INSTANCE_FAILED = "InstanceFailed"
 NOT_RESPONDING = "Not responding"
 """Slurm's own reason for a node that it has set down (SlurmdTimeout)."""
+
+MISTAKE = "the health agent goes on after an unexpected error"
+"""Such as a full disk for a moment: whatever it is, nodes that die are watched for."""
+
+_log = logging.getLogger(__name__)
 
 REQUESTS = {f"Action:{repair}": repair for repair in Repair}
 
@@ -113,6 +119,8 @@ class HealthAgent:
                 self._ask_slurm()
             except (ClusterFailed, MachineFailed):
                 continue  # slurmctld does not run, or not yet
+            except Exception:  # noqa: BLE001 - nobody else watches
+                _log.exception(MISTAKE)
 
     def _find_dead(self) -> None:
         for node in self._watched():
@@ -156,7 +164,11 @@ class HealthAgent:
             self._labelled.add(node.instance_id)
             self._faults[name] = time.monotonic()
         repair = Repair.REPLACE if self._is_automatic else "None"
-        self._run.journal.note(name, f"is faulty: {reason}; repair: {repair}")
+        try:
+            self._run.journal.note(name, f"is faulty: {reason}; repair: {repair}")
+        except OSError:
+            self._labelled.discard(node.instance_id)  # nobody knows of it yet
+            raise
         finding = {"reason": reason, "HealthMonitoringAgentDetectionEvent": "HealthEvent"}
         stream = f"SagemakerHealthMonitoringAgent/{node.group}/{node.instance_id}"
         write_cluster_log(self._run, node, stream, json.dumps(finding))
@@ -189,6 +201,8 @@ class HealthAgent:
             work()
         except (ClusterFailed, MachineFailed) as failure:
             self._note_unfinished(name, str(failure))
+        except Exception:  # noqa: BLE001 - a thread's last resort
+            _log.exception(MISTAKE)
         else:
             self._unfinished.pop(name, None)
         finally:

@@ -74,3 +74,54 @@ def test_a_network_that_is_closed_or_opened_loses_its_ways_out_and_no_subnet() -
     assert summary([closing, opening]) == [("network.closed", Kind.IN_PLACE)] * 2
     assert "connections are cut" in closing.effect.meaning
     assert "interface endpoints go" in opening.effect.meaning
+
+
+ZONES = "network.other_zones"
+
+
+def zones(*names: str, **network: Any) -> dict[str, Any]:
+    """Return a network whose subnets have ranges of their own, as far as they are in `names`."""
+    cidrs = {"a": "10.0.192.0/20", "c": "10.0.208.0/20", "d": "10.0.224.0/20"}
+    others = [{"zone": f"us-west-2{name}", "private_subnet_cidr": cidrs[name]} for name in names]
+    pinned = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.128.0/18"}
+    return {"network": {**pinned, "other_zones": others, **network}}
+
+
+@pytest.mark.parametrize("old", [(), ("a",)])
+def test_zones_come_and_go_at_the_end_of_the_list(old: tuple[str, ...]) -> None:
+    few, many = zones(*old), zones(*old, "c")
+    (coming,), (going,) = between(few, many), between(many, few)
+    assert summary([coming, going]) == [(f"{ZONES}.us-west-2c", Kind.IN_PLACE)] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("ac", "ca"), ("ac", "c"), ("c", "ac"), ("a", "c"), ("acd", "ad")]
+)
+def test_zones_cannot_take_each_others_places(old: str, new: str) -> None:
+    found = {change.path: change for change in between(zones(*old), zones(*new))}
+    assert found[ZONES].effect.kind is Kind.REFUSED
+    assert "at the end of the list only" in found[ZONES].effect.meaning
+
+
+def test_a_small_vpc_has_no_room_for_further_public_subnets() -> None:
+    small = {"vpc_cidr": "10.0.0.0/22", "nat": "per_zone"}
+    ranges = [
+        {"zone": "us-west-2a", "private_subnet_cidr": "10.0.3.0/25"},
+        {"zone": "us-west-2c", "private_subnet_cidr": "10.0.3.128/25"},
+    ]
+    first = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.2.0/24"}
+    old, new = ({"network": {**first, **small, "other_zones": ranges[:count]}} for count in (1, 2))
+    found = {change.path: change for change in between(old, new)}
+    assert found[ZONES].effect.kind is Kind.REFUSED
+    assert "larger vpc_cidr" in found[ZONES].effect.meaning
+
+
+BUDGET = {"budget": {"monthly_usd": 100, "emails": ["a@example.com"]}}
+
+
+@pytest.mark.parametrize(("stays", "kind"), [({}, Kind.IN_PLACE), (BUDGET, Kind.LOSES)])
+def test_monitoring_that_goes_takes_all_along_if_a_budget_keeps_its_stack(
+    stays: dict[str, Any], kind: Kind
+) -> None:
+    watched = {"monitoring": {"notify": {"critical": {"emails": ["ops@example.com"]}}}}
+    assert ("monitoring", kind) in summary(between({**watched, **stays}, stays))

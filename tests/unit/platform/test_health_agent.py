@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import threading
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,9 @@ from tests.unit.platform.clusters import cluster, group, node, slurm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+PATIENCE_SECONDS = 60
+"""Far more than anything takes, also on a machine that has much else to do."""
 
 A, B = "ip-10-0-0-5", "ip-10-0-0-6"
 
@@ -140,14 +145,29 @@ def watch(run: Run, until: Callable[[], object] = lambda: True) -> HealthAgent:
     """Let an agent watch until something is so, and all that it began has ended."""
     agent = HealthAgent(run)  # type: ignore[arg-type]
     agent.start()
-    waited = threading.Event()
-    for _ in range(500):
-        if until():
-            break
-        waited.wait(0.01)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (is_so := until()) and time.monotonic() < deadline:
+        time.sleep(0.01)
     run.given_up.set()
     agent.end()
+    assert is_so, "waited in vain"
     return agent
+
+
+def test_a_disk_that_is_full_for_a_moment_does_not_end_the_watch(slurm_state: Slurm) -> None:
+    run = Run(slurm_state)
+    run.off = {A}
+    failures = [OSError(errno.ENOSPC, "No space left on device")] * 2
+    note = run.journal.note
+
+    def full_at_first(*words: Any) -> None:
+        if failures:
+            raise failures.pop()
+        note(*words)
+
+    run.journal.note = full_at_first
+    watch(run, lambda: run.repairs)
+    assert run.repairs == [f"replace {A}"]
 
 
 def test_a_dead_node_is_replaced_and_its_jobs_start_elsewhere_or_again(slurm_state: Slurm) -> None:
