@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmpod.aws.errors import as_unavailable
+from slurmpod.aws.errors import as_unavailable, suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from types_boto3_cloudformation.type_defs import StackTypeDef
+    from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
 
     from slurmpod.aws.clients import AwsClients
 
@@ -27,7 +28,10 @@ class Stack:
 
 @dataclass(frozen=True)
 class ClusterNode:
-    """A node of a HyperPod cluster, as ListClusterNodes and DescribeClusterNode tell it."""
+    """A node of a HyperPod cluster, as ListClusterNodes and DescribeClusterNode tell it.
+
+    `private_ip` is empty while the node has no address.
+    """
 
     group: str
     instance_id: str
@@ -37,7 +41,9 @@ class ClusterNode:
 
     @property
     def hostname(self) -> str:
-        """The node's host name, which is also its name in Slurm."""
+        """The node's host name, which is also its name in Slurm; its id while it has no address."""
+        if not self.private_ip:
+            return self.instance_id
         return f"ip-{self.private_ip.replace('.', '-')}"
 
 
@@ -54,23 +60,25 @@ class Deployment:
             found = {stack["StackName"]: stack for page in pages for stack in page["Stacks"]}
             return tuple(self._stack(found[name]) for name in names if name in found)
 
-    def cluster_nodes(self, cluster: str) -> tuple[ClusterNode, ...]:
-        """Return all nodes of a cluster, group by group in the order of their addresses."""
+    def cluster_nodes(
+        self, cluster: str, instance_ids: Collection[str] | None = None
+    ) -> tuple[ClusterNode, ...]:
+        """Return the nodes of a cluster, group by group in the order of their addresses.
+
+        With `instance_ids` those alone, as each one takes a request of its own. Nodes that go
+        meanwhile are left out.
+        """
         with as_unavailable(f"describe the nodes of {cluster}"):
             pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
                 ClusterName=cluster
             )
-            nodes = [
-                ClusterNode(
-                    group=summary["InstanceGroupName"],
-                    instance_id=summary["InstanceId"],
-                    instance_type=summary["InstanceType"],
-                    status=summary["InstanceStatus"]["Status"],
-                    private_ip=self._private_ip(cluster, summary["InstanceId"]),
-                )
+            found = [
+                self._node(cluster, summary)
                 for page in pages
                 for summary in page["ClusterNodeSummaries"]
+                if instance_ids is None or summary["InstanceId"] in instance_ids
             ]
+        nodes = (node for node in found if node)
         return tuple(sorted(nodes, key=lambda node: (node.group, node.private_ip)))
 
     def _stack(self, described: StackTypeDef) -> Stack:
@@ -82,9 +90,21 @@ class Deployment:
             outputs={output["OutputKey"]: output["OutputValue"] for output in outputs},
         )
 
-    def _private_ip(self, cluster: str, instance_id: str) -> str:
-        node = self.clients.sagemaker.describe_cluster_node(ClusterName=cluster, NodeId=instance_id)
-        return node["NodeDetails"]["PrivatePrimaryIp"]
+    def _node(self, cluster: str, summary: ClusterNodeSummaryTypeDef) -> ClusterNode | None:
+        """Ask for what the list does not tell; None for a node that is no longer there."""
+        instance_id = summary["InstanceId"]
+        with suppressed("ResourceNotFound"):
+            node = self.clients.sagemaker.describe_cluster_node(
+                ClusterName=cluster, NodeId=instance_id
+            )
+            return ClusterNode(
+                group=summary["InstanceGroupName"],
+                instance_id=instance_id,
+                instance_type=summary["InstanceType"],
+                status=summary["InstanceStatus"]["Status"],
+                private_ip=node["NodeDetails"].get("PrivatePrimaryIp", ""),
+            )
+        return None
 
     def _failure(self, stack: str, status: str) -> str:
         """Return why a stack failed: the reason of its first failed resource in this attempt."""

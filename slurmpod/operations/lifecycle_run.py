@@ -19,10 +19,10 @@ from slurmpod.rendering.bundle import SHARED_SCRIPT
 from slurmpod.resolve import session_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from slurmpod.aws.deployment import ClusterNode, Deployment
-    from slurmpod.aws.session_nodes import SessionNodes
+    from slurmpod.aws.session_nodes import ListedNode, SessionNodes
     from slurmpod.operations.node_command import Sessions
     from slurmpod.resolve import Resolved
 
@@ -69,14 +69,15 @@ def plan_run(
     if not uri or resolved.lifecycle.own_scripts:
         whose = "scripts of its own" if uri else "no scripts"
         raise AwsUnavailable(f"{group} has {whose}: slurmpod can run only its own again")
-    everywhere = deployment.cluster_nodes(resolved.name)
-    in_group = [each for each in everywhere if each.group == group]
-    chosen = [each for each in in_group if only in (None, each.hostname, each.instance_id)]
-    running = tuple(each for each in chosen if each.status == "Running")
-    if not running:
-        states = ", ".join(f"{each.hostname} ({each.status})" for each in in_group) or "no node"
+    in_group = [each for each in nodes.all(resolved.name) if each.group == group]
+    running = [each.instance_id for each in in_group if each.status == "Running"]
+    wanted = [only] if only in running else running
+    described = deployment.cluster_nodes(resolved.name, wanted)
+    chosen = tuple(each for each in described if only in (None, each.hostname, each.instance_id))
+    if not chosen:
+        states = _states(in_group, wanted, described)
         raise AwsUnavailable(f"{group} has no such running node; it has {states}")
-    return RunPlan(resolved.region, nodes.cluster_id(resolved.name), uri, running, dry_run)
+    return RunPlan(resolved.region, nodes.cluster_id(resolved.name), uri, chosen, dry_run)
 
 
 def run_plan(
@@ -106,6 +107,19 @@ def node_command(plan: RunPlan) -> str:
     )
     together = " && ".join(steps) + (" --dry-run" if plan.dry_run else "")
     return shlex.join(["sudo", "--non-interactive", "sh", "-c", f"({together}) 2>&1"])
+
+
+def _states(
+    listed: Iterable[ListedNode], wanted: Collection[str], described: Iterable[ClusterNode]
+) -> str:
+    """Return how nodes are, by name where that is known; gone are those that were not found."""
+    names = {each.instance_id: each.hostname for each in described}
+    gone = set(wanted) - names.keys()
+    states = [
+        f"{names.get(id_, id_)} ({'gone' if id_ in gone else status})"
+        for id_, status in ((each.instance_id, each.status) for each in listed)
+    ]
+    return ", ".join(states) or "no node"
 
 
 def _environment() -> Iterator[str]:

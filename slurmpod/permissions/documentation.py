@@ -29,7 +29,8 @@ and write into the logs of all clusters. What it allows beside that is listed he
 environment's resources: see the policies Agents and LifecycleScripts.
 
 Interface endpoints let only these actions through, of the services that the environment's policies
-name, and only for identities of its account. All actions pass of services that no policy names, and
+name, and only for identities of its account; through that of KMS what the policy of the session key
+lets nodes do, too. All actions pass of services that no policy names, and
 where roles, further policies (`identity.policy_arns`) or the VPC are your own: what they need is
 not known here.
 

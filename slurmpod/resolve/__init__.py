@@ -19,7 +19,12 @@ from slurmpod.resolve.resolved import (
     StackNames,
 )
 from slurmpod.resolve.resolved_network import ResolvedNetwork, Subnet
-from slurmpod.resolve.sessions import SessionNames, session_names, session_target
+from slurmpod.resolve.sessions import (
+    SessionNames,
+    log_group_of_sessions,
+    session_names,
+    session_target,
+)
 
 __all__ = [
     "KnownUser",
@@ -36,6 +41,7 @@ __all__ = [
     "StackNames",
     "Subnet",
     "bucket_name",
+    "log_group_of_sessions",
     "partition_of",
     "resolve",
     "session_names",

@@ -41,11 +41,16 @@ def session_names(resolved: Resolved) -> SessionNames:
     bucket = shortened_bucket_name(f"slurmpod-{name}-sessions-{resolved.account}-{region}")
     return SessionNames(
         document=f"slurmpod-{name}-session",
-        log_group=f"/slurmpod/{name}/sessions" if record == "cloudwatch" else None,
+        log_group=log_group_of_sessions(name) if record == "cloudwatch" else None,
         bucket=bucket if record == "s3" else None,
         administrators_policy=f"{name}-cluster-administrators-{region}",
         users_policy=f"{name}-cluster-users-{region}",
     )
+
+
+def log_group_of_sessions(environment: str) -> str:
+    """Return the log group that has records of sessions, now or from before."""
+    return f"/slurmpod/{environment}/sessions"
 
 
 def session_target(cluster_id: str, group: str, instance_id: str) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from aws_cdk import RemovalPolicy, aws_iam, aws_kms
 from constructs import Construct
 
-from slurmpod.resolve import session_names
+from slurmpod.permissions.through_endpoints import JOIN_SESSIONS, RECORD_SESSIONS
+from slurmpod.resolve import log_group_of_sessions, session_names
 from stacks.parts.encrypted_logs import logs_encrypt
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class SessionKey(Construct):
 
     Its own is kept when its stack goes: without it nobody reads the records again. Its policy lets
     the nodes use it, so that their roles need to name no key that is made after them; and
-    CloudWatch Logs, for the one log group.
+    CloudWatch Logs, for the one log group, wherever records go now: the group is kept when they
+    turn elsewhere, and nobody reads it while CloudWatch Logs may not use the key (CloudWatch Logs
+    user guide, "Encrypt log data in CloudWatch Logs using AWS KMS").
     """
 
     def __init__(
@@ -55,12 +58,9 @@ class SessionKey(Construct):
         )
         nodes: Principals = [aws_iam.ArnPrincipal(arn) for arn in node_role_arns]
         own.add_to_resource_policy(_nodes_join(nodes, cluster_id))
-        names = session_names(resolved)
-        if names.log_group:
-            own.add_to_resource_policy(
-                logs_encrypt(resolved, "LogsEncryptRecords", names.log_group)
-            )
-        if names.bucket:
+        log_group = log_group_of_sessions(resolved.name)
+        own.add_to_resource_policy(logs_encrypt(resolved, "LogsEncryptRecords", log_group))
+        if session_names(resolved).bucket:
             own.add_to_resource_policy(_nodes_record(resolved, nodes))
         self.key = own
 
@@ -70,7 +70,7 @@ def _nodes_join(nodes: Principals, cluster_id: str) -> aws_iam.PolicyStatement:
     return aws_iam.PolicyStatement(
         sid="NodesJoinSessions",
         principals=nodes,
-        actions=["kms:Decrypt"],
+        actions=list(JOIN_SESSIONS),
         resources=["*"],
         conditions={"StringLike": {TARGET: f"sagemaker-cluster:{cluster_id}_*"}},
     )
@@ -81,7 +81,7 @@ def _nodes_record(resolved: Resolved, nodes: Principals) -> aws_iam.PolicyStatem
     return aws_iam.PolicyStatement(
         sid="NodesRecordSessions",
         principals=nodes,
-        actions=["kms:Decrypt", "kms:GenerateDataKey"],
+        actions=list(RECORD_SESSIONS),
         resources=["*"],
         conditions={"StringEquals": {"kms:ViaService": resolved.service("s3")}},
     )

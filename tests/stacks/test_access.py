@@ -63,6 +63,10 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
+def as_list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
 def inputs(example: Synthesized) -> dict[str, Any]:
     document = only(example.templates["access"], "AWS::SSM::Document")
     content: dict[str, Any] = document["Content"]
@@ -216,7 +220,33 @@ class TestKey:
         assert statement["Condition"] == {
             "StringEquals": {"kms:ViaService": "s3.us-west-2.amazonaws.com"}
         }
-        assert "LogsEncryptRecords" not in key_policy(lab("record: s3"))
+
+    @pytest.mark.parametrize("record", ["s3", "none"])
+    def test_records_of_before_are_read_wherever_new_ones_go(self, record: str) -> None:
+        statement = key_policy(lab(f"record: {record}"))["LogsEncryptRecords"]
+        assert statement == key_policy(lab("record: cloudwatch"))["LogsEncryptRecords"]
+        group = only(lab().templates["access"], "AWS::Logs::LogGroup")["LogGroupName"]
+        (arn,) = statement["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
+        assert arn.partition(":log-group:")[2] == group
+
+    @pytest.mark.parametrize("record", ["cloudwatch", "s3", "none"])
+    def test_in_a_closed_network_nodes_reach_the_key(self, record: str) -> None:
+        text = TEXT.replace("zone: usw2-az2", "zone: usw2-az2, closed: true")
+        text = text.replace("count: 2", f"count: 2, volume_kms_key_arn: {KEY}")
+        example = synthesize(resolved_from(text.replace("SESSIONS", f"record: {record}")))
+        (passing,) = (
+            resource["Properties"]["PolicyDocument"]["Statement"][0]["Action"]
+            for resource in of_type(example.templates["network"], "AWS::EC2::VPCEndpoint").values()
+            if str(resource["Properties"]["ServiceName"]).endswith(".kms']]}")
+        )
+        let_in = {
+            action
+            for statement in key_policy(example).values()
+            if statement["Principal"] == {"AWS": "<lab-identity>"}
+            for action in as_list(statement["Action"])
+        }
+        assert "kms:Decrypt" in let_in
+        assert let_in <= set(passing)
 
     def test_a_given_key_is_used_in_place_of_a_new_one(self) -> None:
         template = lab(f"kms_key_arn: {KEY}").templates["access"]

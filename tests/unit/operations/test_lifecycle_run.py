@@ -6,13 +6,14 @@ import json
 import shlex
 import subprocess
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import SessionNodes
+from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.model.loader import load_text
 from slurmpod.operations.lifecycle_run import RunPlan, node_command, plan_run, run_plan
 from slurmpod.operations.node_command import Sessions, command_session
@@ -21,6 +22,7 @@ from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_report import line
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from slurmpod.resolve import Resolved
@@ -30,11 +32,16 @@ NODES = tuple(
     ClusterNode("cpu", f"i-{number}", "ml.m5.large", status, f"10.0.0.{number}")
     for number, status in ((1, "Running"), (2, "Pending"), (3, "Running"))
 )
+OF_OTHERS = ClusterNode("gpu", "i-4", "ml.m5.large", "Running", "10.0.0.4")
 
 
 class Cluster(SessionNodes, Deployment):
-    def __init__(self, uri: str = URI) -> None:
+    """A cluster that lists all its nodes, of which only `there` are left when asked for."""
+
+    def __init__(self, uri: str = URI, there: tuple[ClusterNode, ...] = NODES) -> None:
         self._uri = uri
+        self._there = there
+        self.asked: list[str] = []
 
     def cluster_id(self, cluster: str) -> str:
         return {"dev": "abcde01234yz"}[cluster]
@@ -43,9 +50,18 @@ class Cluster(SessionNodes, Deployment):
         assert (cluster, group) == ("dev", "cpu")
         return self._uri
 
-    def cluster_nodes(self, cluster: str) -> tuple[ClusterNode, ...]:
+    def all(self, cluster: str) -> tuple[ListedNode, ...]:
         assert cluster == "dev"
-        return NODES
+        return tuple(
+            ListedNode(each.group, each.instance_id, each.status) for each in (*NODES, OF_OTHERS)
+        )
+
+    def cluster_nodes(
+        self, cluster: str, instance_ids: Collection[str] | None = None
+    ) -> tuple[ClusterNode, ...]:
+        assert cluster == "dev"
+        self.asked += instance_ids or ()
+        return tuple(each for each in self._there if each.instance_id in self.asked)
 
 
 class Answers(Sessions):
@@ -84,10 +100,39 @@ class TestPlan:
     def test_may_be_for_one(self, name: str) -> None:
         assert [node.hostname for node in plan(name).nodes] == ["ip-10-0-0-3"]
 
-    @pytest.mark.parametrize("name", ["ip-10-0-0-2", "nobody"])
+    @pytest.mark.parametrize(
+        ("name", "asked"),
+        [(None, ["i-1", "i-3"]), ("ip-10-0-0-3", ["i-1", "i-3"]), ("i-3", ["i-3"])],
+    )
+    def test_asks_for_no_node_but_those_that_may_be_meant(
+        self, name: str | None, asked: list[str]
+    ) -> None:
+        cluster = Cluster()
+        plan(name, cluster=cluster)
+        assert cluster.asked == asked
+
+    @pytest.mark.parametrize("name", ["ip-10-0-0-2", "i-2", "i-4", "nobody"])
     def test_a_node_that_does_not_run_is_none(self, name: str) -> None:
-        with pytest.raises(AwsUnavailable, match=r"ip-10-0-0-2 \(Pending\)"):
+        states = r"ip-10-0-0-1 \(Running\), i-2 \(Pending\), ip-10-0-0-3 \(Running\)$"
+        with pytest.raises(AwsUnavailable, match=states):
             plan(name)
+
+    def test_a_node_that_has_gone_meanwhile_is_none(self) -> None:
+        assert [node.instance_id for node in plan(cluster=Cluster(there=NODES[:2])).nodes] == [
+            "i-1"
+        ]
+        with pytest.raises(AwsUnavailable, match=r"no such running node; .*i-3 \(gone\)$"):
+            plan("i-3", cluster=Cluster(there=NODES[:2]))
+
+    def test_a_node_without_an_address_goes_by_its_id(self) -> None:
+        there = (NODES[0], replace(NODES[2], private_ip=""))
+        assert [node.hostname for node in plan(cluster=Cluster(there=there)).nodes] == [
+            "ip-10-0-0-1",
+            "i-3",
+        ]
+        assert [node.hostname for node in plan("i-3", cluster=Cluster(there=there)).nodes] == [
+            "i-3"
+        ]
 
     def test_a_group_without_scripts_has_nothing_to_run(self) -> None:
         with pytest.raises(AwsUnavailable, match="cpu has no scripts"):
