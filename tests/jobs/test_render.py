@@ -202,7 +202,8 @@ class TestCommand:
         out = tmp_path / "jobs" / "mine"
         command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
         assert run(command) == ExitCode.OK
-        names = ["checkpoints.py", "mine.sbatch", "model.py", "step.sh", "train.py"]
+        programs = ["checkpoints.py", "lock.py", "model.py", "train.py"]
+        names = sorted([*programs, "mine.sbatch", "step.sh"])
         assert sorted(path.name for path in out.iterdir()) == names
         shown = capsys.readouterr()
         assert [line.split()[1] for line in shown.out.splitlines()] == names

@@ -1,12 +1,17 @@
-"""The rendered training's checkpoints, on this machine alone: cut off, and read by fewer."""
+"""The rendered training's checkpoints, on this machine alone: cut off, shared, read by fewer."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import runpy
 import shutil
 import socket
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,13 +19,21 @@ from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.torch_folder import torch_folder
 from tests.rehearsal.training import (
     CUT_CHECKPOINT,
+    HELD_AFTER,
+    HELD_BETWEEN_STEPS,
     HELD_WHILE_SAVING,
+    IMPATIENT,
+    NAN_AFTER,
+    NAN_GRADIENT,
     SMALL,
     assert_cut_off,
     is_being_saved,
     losses,
     part_sizes,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROGRAM = Path(__file__).parents[2] / "templates" / "jobs" / "train-fsdp2"
 
@@ -59,6 +72,7 @@ def start(torch: Path, folder: Path, processes: int, *options: str) -> list[subp
             cwd=folder,
             env={**os.environ, **variables, "RANK": str(rank), "LOCAL_RANK": str(rank)},
             stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
         )
         for rank in range(processes)
@@ -69,7 +83,7 @@ def train(torch: Path, folder: Path, processes: int, *options: str) -> str:
     """Train to the end; return what the first process printed."""
     running = start(torch, folder, processes, *options)
     outputs = [process.communicate()[0] for process in running]
-    assert [process.returncode for process in running] == [0] * processes
+    assert [process.returncode for process in running] == [0] * processes, outputs
     return outputs[0]
 
 
@@ -88,8 +102,34 @@ def train_until_cut_off(torch: Path, folder: Path, *options: str) -> str:
     return outputs[0]
 
 
+@contextmanager
+def held_training(torch: Path, folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Train with one process, and hold it when it has saved after step 30; kill it at the end."""
+    put_program(folder, held=HELD_BETWEEN_STEPS)
+    (folder / "hold").touch()
+    (first,) = start(torch, folder, 1, *options)
+    try:
+        held_at = folder / "checkpoints" / f"step-{HELD_AFTER:08d}"
+        wait_until(held_at.exists, "a training that is held", seconds=240)
+        yield first
+    finally:
+        first.kill()
+        first.wait()
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> str:
+    """Return what a process prints, up to a line with `text`."""
+    assert process.stdout
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if text in line:
+            return "".join(lines)
+    raise AssertionError("".join(lines))
+
+
 def names(checkpoints: Path) -> list[str]:
-    return sorted(folder.name for folder in checkpoints.iterdir())
+    return sorted(entry.name for entry in checkpoints.iterdir() if entry.is_dir())
 
 
 def test_another_number_of_processes_goes_on_with_the_same_data(
@@ -129,3 +169,65 @@ def test_a_checkpoint_cut_off_while_it_was_saved_is_not_there_and_the_next_remov
     both = losses(first + second)
     assert sorted(both) == list(range(1, 61))
     assert {len(lines) for lines in both.values()} == {1}
+
+
+def test_a_gradient_that_is_not_finite_ends_the_training_before_it_is_saved(
+    torch: Path, tmp_path: Path
+) -> None:
+    put_program(tmp_path, held=NAN_GRADIENT)
+    running = start(torch, tmp_path, 2, "--steps", "30", "--save-every", "8")
+    outputs = [process.communicate()[0] for process in running]
+    assert names(tmp_path / "checkpoints") == ["step-00000008"]
+    assert [process.returncode for process in running] == [1, 1]
+    for output in outputs:
+        assert f"the norm of all gradients is nan after step {NAN_AFTER}" in output
+    assert sorted(losses(outputs[0])) == list(range(1, NAN_AFTER + 1))
+
+
+def test_a_second_training_in_a_folder_ends_and_leaves_the_checkpoints_of_the_first(
+    torch: Path, tmp_path: Path
+) -> None:
+    put_program(tmp_path / "other", held=IMPATIENT)
+    checkpoints = tmp_path / "checkpoints"
+    with held_training(torch, tmp_path, "--steps", "40", "--save-every", "10") as first:
+        unfinished = checkpoints / ".step-00000040.partial"
+        unfinished.mkdir()  # as the first one makes it
+        options = ("--checkpoints", str(checkpoints), "--steps", "35", "--keep", "1")
+        second = start(torch, tmp_path / "other", 2, *options, "--save-every", "1")
+        outputs = [process.communicate()[0] for process in second]
+        saved = ["step-00000010", "step-00000020", "step-00000030"]
+        assert names(checkpoints) == [unfinished.name, *saved]
+        assert [process.returncode for process in second] == [1, 1]
+        assert f"another training writes here: {checkpoints} (job " in outputs[0]
+        unfinished.rmdir()
+        (tmp_path / "hold").unlink()
+        log = first.communicate()[0]
+    assert (first.returncode, sorted(losses(log))) == (0, list(range(1, 41)))
+    assert names(checkpoints) == [*saved[1:], "step-00000040"]
+
+
+def test_a_training_that_waits_for_another_goes_on_when_that_one_is_killed(
+    torch: Path, tmp_path: Path
+) -> None:
+    put_program(tmp_path / "other")
+    options = ("--checkpoints", str(tmp_path / "checkpoints"), "--steps", "40")
+    with held_training(torch, tmp_path, *options, "--save-every", "10") as first:
+        (second,) = start(torch, tmp_path / "other", 1, *options)
+        said = read_until(second, "/checkpoints is locked by job ")
+        assert "waiting for up to 10 minutes" in said
+        first.kill()
+        log = second.communicate()[0]
+    assert second.returncode == 0, log
+    assert "resuming after step 30 with 1 processes, 1 before" in log
+
+
+def test_where_files_cannot_be_locked_the_training_says_so_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def flock(*arguments: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")  # Lustre without the option flock
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    runpy.run_path(str(PROGRAM / "lock.py"))["lock"](tmp_path).close()
+    said = f"{tmp_path}/.lock cannot be locked (Function not implemented): see that no second"
+    assert said in capsys.readouterr().out

@@ -154,6 +154,7 @@ def test_scripts_that_fail_make_a_failed_node_of_a_cluster_in_service(lab: Hyper
     assert "Lifecycle scripts did not run successfully" in node["InstanceStatus"]["Message"]
     cluster = lab.aws.sagemaker.describe_cluster(ClusterName=CLUSTER)
     assert (cluster["ClusterStatus"], described(lab)["CurrentCount"]) == ("InService", 1)
+    assert described(lab)["Status"] == "Degraded"
     (failure,) = (
         event
         for event in lab.aws.sagemaker.list_cluster_events(
@@ -170,6 +171,7 @@ def test_scripts_that_fail_make_a_failed_node_of_a_cluster_in_service(lab: Hyper
     worker(lab).run(["rm", broken])
     lab.aws.sagemaker.batch_replace_cluster_nodes(ClusterName=CLUSTER, NodeIds=[node["InstanceId"]])
     wait_until(lambda: running(lab) == 2, "the node once the script works")
+    assert described(lab)["Status"] == "InService"
 
 
 def test_nodes_are_added_and_single_ones_deleted(lab: HyperPodLab) -> None:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from slurmpod.rehearsal.cloud.platform import ClusterFailed
+from slurmpod.rehearsal.cloud.sagemaker.background import StillAtWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS = 0.2
 
 
-class NodeBusy(ClusterFailed):
+class NodeBusy(StillAtWork):
     """Something else is being done to the node."""
 
 
@@ -39,7 +39,10 @@ class NodesAtWork:
         """Do something to a node; raises NodeBusy when something is being done to it."""
         lock = self._locks[node.private_ip]
         if not lock.acquire(blocking=False):
-            raise NodeBusy(f"Another operation on {node.instance_id} is in progress.")
+            raise NodeBusy(
+                f"Another operation on {node.instance_id} is in progress.",
+                lambda: self.wait_for(node),
+            )
         try:
             yield
         finally:

@@ -6,6 +6,8 @@ is forced onto the disk first: what a power cut leaves behind is never taken for
 
 The parts are those of torch.distributed.checkpoint, which knows which piece of which tensor is
 where: so another number of processes can read them, too.
+
+Only one training may write into the folder: what it does not know, it removes.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, TextIO
 
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from lock import FolderTaken, lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +35,14 @@ PREFIX = "step-"
 class Checkpoints:
     """The checkpoints of one training in a folder that all nodes share; the newest `keep` stay.
 
-    `save`, `newest` and `load` are called by all processes together.
+    It is made, and all of it is called, by all processes together. The folder is this training's
+    until the first process ends.
     """
 
     def __init__(self, folder: Path, *, keep: int) -> None:
         self._folder = folder
         self._keep = keep
+        self._lock = _lock_or_end(folder)
 
     def save(self, step: int, state: Mapping[str, Stateful]) -> None:
         """Write the state after `step`; returns when it will survive a power cut."""
@@ -80,6 +86,21 @@ class Checkpoints:
         oldest = [folder for folder in folders if not _lack(folder)][-self._keep :][0]
         for folder in folders[: folders.index(oldest)]:
             shutil.rmtree(folder)
+
+
+def _lock_or_end(folder: Path) -> TextIO | None:
+    """Lock the folder in the first process; ends all of them when another training has it."""
+    file, refusal = None, ""
+    if _is_first():
+        try:
+            file = lock(folder)
+        except FolderTaken as error:
+            refusal = str(error)
+    answer = [refusal]
+    dist.broadcast_object_list(answer)  # the others wait here
+    if answer[0]:
+        sys.exit(refusal or 1)
+    return file
 
 
 def _complete(partial: Path, final: Path) -> None:

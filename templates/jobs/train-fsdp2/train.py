@@ -131,21 +131,27 @@ def _train_one_step(training: Training, batch: int, device: torch.device) -> flo
     scores = training.model(texts[:, :-1])
     loss = functional.cross_entropy(scores, texts[:, 1:].flatten())
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(training.model.parameters(), max_norm=1.0)
+    mean = _finite(_mean_of_all(loss.detach()), "loss", training.step)
+    norm = torch.nn.utils.clip_grad_norm_(training.model.parameters(), max_norm=1.0)
+    _finite(norm.full_tensor().item(), "norm of all gradients", training.step)
     training.optimizer.step()
     training.optimizer.zero_grad()
     training.schedule.step()
     training.step += 1
     training.samples_seen += batch
-    return _mean_of_all(loss.detach())
+    return mean
 
 
 def _mean_of_all(loss: torch.Tensor) -> float:
     dist.all_reduce(loss)
-    mean = loss.item() / dist.get_world_size()
-    if not math.isfinite(mean):
-        raise ArithmeticError(f"the loss is {mean}")
-    return mean
+    return loss.item() / dist.get_world_size()
+
+
+def _finite(value: float, what: str, step: int) -> float:
+    """Return a value, or end before it gets into the weights, and so into a checkpoint."""
+    if not math.isfinite(value):
+        raise ArithmeticError(f"the {what} is {value} after step {step}: no checkpoint may hold it")
+    return value
 
 
 def _sharded(model: Model, device: torch.device) -> Model:

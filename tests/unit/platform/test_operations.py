@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import threading
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from slurmpod.rehearsal.cloud.instances import resized, staying_members, surplus_nodes
 from slurmpod.rehearsal.cloud.platform import ClusterFailed, ClusterNode
+from slurmpod.rehearsal.cloud.sagemaker.node_operations import NodeOperations
 from slurmpod.rehearsal.cloud.software import BatchSize, SoftwareUpdate
 from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -62,6 +65,22 @@ class Run(ClusterRun):
 WORKERS = ("10.0.0.5", "10.0.0.6", "10.0.0.7")
 
 
+WAIT_SECONDS = 10.0
+
+
+def ask(run: Run, operation: str, node: ClusterNode) -> dict[str, Any]:
+    """Ask the API for an operation on a node of a run's cluster."""
+    clusters: Any = SimpleNamespace(
+        find=lambda *_: run.cluster, is_at_rest=lambda _: True, lock=threading.Lock()
+    )
+    platform: Any = SimpleNamespace(
+        reboot=lambda _, node: run.reboot(node), replace=lambda _, node: run.replace(node)
+    )
+    given = {"ClusterName": "demo", "NodeIds": [node.instance_id]}
+    answer: dict[str, Any] = getattr(NodeOperations(clusters, platform), operation)("x", given)
+    return answer
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     nodes = [node("head", "10.0.0.4"), *(node("cpu", address) for address in WORKERS)]
@@ -90,6 +109,34 @@ class TestOneAtATime:
                 run.reboot(worker)
         assert not run.at_work.is_busy(worker)
 
+    @pytest.mark.parametrize("operation", ["reboot", "replace"])
+    def test_what_the_api_accepted_begins_when_the_node_is_free(
+        self, run: Run, operation: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        worker, done, waits = run.cluster.nodes[1], threading.Event(), threading.Event()
+
+        def power_on(node: ClusterNode) -> None:
+            node.status = "Running"
+            done.set()
+
+        def wait_for(node: ClusterNode) -> None:
+            waits.set()
+            NodesAtWork.wait_for(run.at_work, node)
+
+        monkeypatch.setattr(run.machines, "reboot", lambda _: done.set())
+        monkeypatch.setattr(run, "_fetch_scripts", lambda _: None)
+        monkeypatch.setattr(run, "bring_up", power_on)
+        monkeypatch.setattr(run.at_work, "wait_for", wait_for)
+        run.cluster.status = "InService"
+        with run.at_work.alone(worker):  # as while the end of a reboot is told: it runs already
+            answer = ask(run, operation, worker)
+            assert answer == {"Successful": [worker.instance_id]}
+            assert waits.wait(WAIT_SECONDS)
+            worker.status = "Running"
+        assert done.wait(WAIT_SECONDS)
+        run.at_work.wait_for(worker)
+        assert worker.status == "Running"
+
     def test_what_fails_makes_a_failed_node(self, run: Run) -> None:
         worker = run.cluster.nodes[1]
         with pytest.raises(ClusterFailed, match=r"of group cpu .*did not get ready"):
@@ -99,18 +146,20 @@ class TestOneAtATime:
 
     def test_a_node_that_has_to_go_interrupts_what_is_done_to_it(self, run: Run) -> None:
         worker, at_work = run.cluster.nodes[1], NodesAtWork()
-        begun, interrupted = threading.Event(), threading.Event()
+        begun, interrupted, ended = threading.Event(), threading.Event(), threading.Event()
 
         def work() -> None:
             with at_work.alone(worker):
                 begun.set()
                 interrupted.wait()
+                time.sleep(0.1)  # as what is interrupted takes a while to clean up
+                ended.set()
 
         thread = threading.Thread(target=work)
         thread.start()
         begun.wait()
         with at_work.after_all(worker, interrupted.set):
-            assert not thread.is_alive() or at_work.is_busy(worker)
+            assert ended.is_set()
         thread.join()
 
     def test_nothing_begins_on_a_node_that_goes(self, run: Run) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
 from slurmpod.rehearsal.cloud.errors import ServiceError
+from slurmpod.rehearsal.cloud.sagemaker.api import SageMakerApi
+from slurmpod.rehearsal.cloud.sagemaker.background import StillAtWork
 from slurmpod.rehearsal.cloud.sagemaker.clusters import Clusters
-from slurmpod.rehearsal.cloud.sagemaker.node_addition import NodeAddition
 from slurmpod.rehearsal.cloud.sagemaker.node_operations import NodeOperations
 from tests.unit.rehearsal.cloud_fakes import REGION, NoClients
 from tests.unit.rehearsal.cluster_requests import COMPUTE, CONTROLLER, group, request
@@ -51,8 +52,7 @@ class Service:
             self.platform,
             lambda _clients, _event: None,
         )
-        self.nodes = NodeOperations(self.clusters, self.platform)
-        self.addition = NodeAddition(self.clusters)
+        self._api = SageMakerApi(self.clusters, NodeOperations(self.clusters, self.platform))
         head = group("head", SlurmConfig=CONTROLLER)
         workers = group("workers", 2, SlurmConfig=COMPUTE, MinInstanceCount=None)
         self.cluster = self.clusters.create(REGION, request(head, workers, **more))
@@ -74,14 +74,15 @@ class Service:
                 thread.join()
 
     def do(self, operation: str, **given: object) -> dict[str, Any]:
-        answer: dict[str, Any] = getattr(self.nodes, operation)(
-            REGION, {"ClusterName": "c1", **given}
-        )
-        return answer
+        return self.call(f"Batch{operation.capitalize()}ClusterNodes", ClusterName="c1", **given)
+
+    def call(self, operation: str, **given: object) -> dict[str, Any]:
+        """Ask as the API does: what the model does not allow comes to nobody."""
+        return {**(self._api.operations[operation](REGION, given) or {})}
 
     def add(self, *asked: tuple[str, int], **more: object) -> dict[str, Any]:
         nodes = [{"InstanceGroupName": n, "IncrementTargetCountBy": by} for n, by in asked]
-        return self.addition.add(REGION, {"ClusterName": "c1", "NodesToAdd": nodes, **more})
+        return self.do("add", NodesToAdd=nodes, **more)
 
 
 @pytest.fixture
@@ -121,7 +122,8 @@ class TestReplaceAndReboot:
         ]
         assert service.cluster.status == "InService"
 
-    def test_nodes_have_names_that_outlive_their_instances(self, service: Service) -> None:
+    def test_nodes_have_names_that_outlive_their_instances(self, continuous: Service) -> None:
+        service = continuous
         node = service.cluster.members("workers")[0]
         answer = service.do("replace", NodeIds=[node.instance_id], NodeLogicalIds=[node.logical_id])
         assert answer["SuccessfulNodeLogicalIds"] == [node.logical_id]
@@ -139,6 +141,50 @@ class TestReplaceAndReboot:
         service.cluster.status = "Updating"
         (failure,) = service.do("reboot", NodeIds=service.workers[:1])["Failed"]
         assert failure["ErrorCode"] == "InstanceIdInUse"
+
+    @pytest.mark.parametrize("operation", ["replace", "reboot"])
+    def test_such_names_are_for_continuous_provisioning(
+        self, service: Service, operation: str
+    ) -> None:
+        node = service.cluster.members("workers")[0]
+        with pytest.raises(ServiceError, match="NodeLogicalIds is only supported") as refused:
+            service.do(operation, NodeLogicalIds=[node.logical_id])
+        assert (refused.value.code, node.status) == ("ValidationException", "Running")
+
+    @pytest.mark.parametrize("operation", ["replace", "reboot"])
+    def test_what_was_accepted_is_done_when_the_node_is_free(
+        self, service: Service, operation: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        busy, waited = iter([True, True, False]), []
+        do = getattr(service.platform, operation)
+
+        def work(cluster: Cluster, node: ClusterNode) -> None:
+            if next(busy):
+                raise StillAtWork("Another operation", lambda: waited.append(node))
+            do(cluster, node)
+
+        monkeypatch.setattr(service.platform, operation, work)
+        node = service.cluster.members("workers")[0]
+        service.do(operation, NodeIds=[node.instance_id])
+        service.settle()
+        assert (node.status, waited) == ("Running", [node, node])
+
+    def test_who_waits_for_an_instance_that_goes_lets_its_successor_be(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        node = service.cluster.members("workers")[0]
+        replace, tries = service.platform.replace, []
+
+        def busy(cluster: Cluster, node: ClusterNode) -> None:
+            tries.append(node.instance_id)
+            assert len(tries) == 1, "nobody asked for the successor"
+            raise StillAtWork("Another operation", lambda: replace(cluster, node))
+
+        monkeypatch.setattr(service.platform, "replace", busy)
+        old = node.instance_id
+        service.do("replace", NodeIds=[old])
+        service.settle()
+        assert (node.status, tries) == ("Running", [old])
 
     @pytest.mark.parametrize(
         ("given", "reason"),
@@ -182,6 +228,25 @@ class TestDelete:
         node.status = "ShuttingDown"
         (failure,) = service.do("delete", NodeIds=[node.instance_id])["Failed"]
         assert failure["Code"] == "InvalidNodeStatus"
+
+    @pytest.mark.parametrize(
+        ("ids", "logical_ids", "is_allowed"),
+        [(51, 0, True), (0, 50, True), (49, 1, True), (0, 51, False), (50, 1, False)],
+    )
+    def test_how_many_may_be_named(
+        self, service: Service, ids: int, logical_ids: int, is_allowed: bool
+    ) -> None:
+        named = {
+            "NodeIds": [f"i-{number:017x}" for number in range(ids)],
+            "NodeLogicalIds": [f"node-{number}" for number in range(logical_ids)],
+        }
+        given = {member: names for member, names in named.items() if names}
+        if is_allowed:
+            assert "Successful" not in service.do("delete", **given)
+            return
+        with pytest.raises(ServiceError, match="At most 50 nodes") as refused:
+            service.do("delete", **given)
+        assert refused.value.code == "ValidationException"
 
 
 class TestAdd:

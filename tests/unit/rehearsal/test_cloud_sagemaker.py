@@ -204,6 +204,25 @@ def test_a_group_in_service_that_awaits_its_smallest_number_is_being_created() -
     assert describe.cluster_shape(cluster)["InstanceGroups"][1]["Status"] == "Creating"
 
 
+def test_a_group_in_service_of_which_an_instance_has_failed_is_degraded() -> None:
+    cluster = cluster_of(EVERYTHING)
+    cluster.nodes[1].status = "Failure"
+    groups = describe.cluster_shape(cluster)["InstanceGroups"]
+    assert [group["Status"] for group in groups] == ["InService", "Degraded", "InService"]
+    cluster.status = "Updating"
+    assert describe.cluster_shape(cluster)["InstanceGroups"][1]["Status"] == "Updating"
+
+
+@pytest.mark.parametrize("status", ["Creating", "Deleting", "Failed", "RollingBack", "Updating"])
+def test_groups_have_statuses_that_the_api_model_has(status: str) -> None:
+    model = botocore.session.get_session().get_service_model("sagemaker")
+    cluster = cluster_of(EVERYTHING)
+    cluster.status = status
+    shape = model.operation_model("DescribeCluster").output_shape
+    assert shape is not None
+    assert list(unfitting(shape, describe.cluster_shape(cluster), "DescribeCluster")) == []
+
+
 def test_describes_where_a_node_is() -> None:
     cluster = cluster_of(EVERYTHING)
     node = describe.node_shape(cluster, cluster.nodes[0])

@@ -71,7 +71,6 @@ def test_a_batch_has_at_least_one_instance(size: BatchSize, count: int, expected
             {"DeploymentConfig": {"AutoRollbackConfiguration": [{"AlarmName": "a"}]}},
             "AutoRollbackConfiguration is not supported",
         ),
-        ({"ImageId": "ami-x"}, "at 'imageId' failed"),
     ],
 )
 def test_refusals(given: dict[str, Any], reason: str) -> None:

@@ -12,7 +12,7 @@ from slurmpod.rehearsal.cloud.sagemaker.listing import Entry, list_page
 from slurmpod.rehearsal.cloud.sagemaker.node_addition import NodeAddition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode
     from slurmpod.rehearsal.cloud.sagemaker.clusters import Clusters
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from slurmpod.rehearsal.cloud.wire import Operation
 
 Shape = dict[str, Any]
+
+_RESERVED = "aws:"
+"""How keys begin that only AWS itself gives, in any case of letters (Tagging AWS Resources user
+guide, "Tag naming limits and requirements")."""
 
 
 class SageMakerApi:
@@ -30,7 +34,7 @@ class SageMakerApi:
 
     def __init__(self, clusters: Clusters, nodes: NodeOperations) -> None:
         self._clusters = clusters
-        self.operations: Mapping[str, Operation] = {
+        operations: Mapping[str, Operation] = {
             "AddTags": self._add_tags,
             "BatchAddClusterNodes": NodeAddition(clusters).add,
             "BatchDeleteClusterNodes": nodes.delete,
@@ -49,8 +53,12 @@ class SageMakerApi:
             "UpdateCluster": self._update_cluster,
             "UpdateClusterSoftware": self._update_cluster_software,
         }
+        self.operations: Mapping[str, Operation] = {
+            name: _checked(name, operation) for name, operation in operations.items()
+        }
 
     def _create_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
+        _check_keys(given.get("Tags", ()))
         return {"ClusterArn": self._clusters.create(region, given).arn}
 
     def _update_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
@@ -66,17 +74,16 @@ class SageMakerApi:
         return describe.cluster_shape(self._clusters.find(region, given["ClusterName"]))
 
     def _list_clusters(self, region: str, given: Mapping[str, Any]) -> Shape:
-        _check("ListClusters", given)
         entries = [
             Entry(cluster.name, cluster.created_at, describe.cluster_summary_shape(cluster))
             for cluster in self._clusters.all(region)
             if given.get("NameContains", "") in cluster.name
+            and given.get("TrainingPlanArn") in (None, *describe.training_plans(cluster))
         ]
         page, token = list_page(entries, given)
         return {"ClusterSummaries": page, "NextToken": token}
 
     def _list_cluster_nodes(self, region: str, given: Mapping[str, Any]) -> Shape:
-        _check("ListClusterNodes", given)
         cluster = self._clusters.find(region, given["ClusterName"])
         entries = [
             Entry(node.group, node.launched_at, _node_summary(node, given))
@@ -87,7 +94,6 @@ class SageMakerApi:
         return {"ClusterNodeSummaries": page, "NextToken": token}
 
     def _describe_cluster_node(self, region: str, given: Mapping[str, Any]) -> Shape:
-        _check("DescribeClusterNode", given)
         cluster = self._clusters.find(region, given["ClusterName"])
         asked = given.get("NodeId"), given.get("NodeLogicalId")
         if asked.count(None) != 1:
@@ -101,15 +107,14 @@ class SageMakerApi:
         )
 
     def _list_cluster_events(self, region: str, given: Mapping[str, Any]) -> Shape:
-        _check("ListClusterEvents", given)
         return list_events(self._clusters.find(region, given["ClusterName"]), given)
 
     def _describe_cluster_event(self, region: str, given: Mapping[str, Any]) -> Shape:
-        _check("DescribeClusterEvent", given)
         cluster = self._clusters.find(region, given["ClusterName"])
         return describe_event(cluster, given["EventId"])
 
     def _add_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
+        _check_keys(given["Tags"])
         cluster = self._clusters.find(region, given["ResourceArn"])
         cluster.tags |= {tag["Key"]: tag["Value"] for tag in given["Tags"]}
         return {"Tags": _tags(cluster)}
@@ -124,10 +129,27 @@ class SageMakerApi:
         return {"Tags": _tags(self._clusters.find(region, given["ResourceArn"]))}
 
 
-def _check(operation: str, given: Mapping[str, Any]) -> None:
-    problems = violations("sagemaker", operation, given)
-    if problems:
-        raise ServiceError("ValidationException", summary(problems))
+def _checked(name: str, operation: Operation) -> Operation:
+    """Hold an operation's input against the model before anything else, as the service does.
+
+    A cluster of an impossible name is a wrong request, not one that was not found.
+    """
+
+    def checked(region: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        problems = violations("sagemaker", name, given)
+        if problems:
+            raise ServiceError("ValidationException", summary(problems))
+        return operation(region, given)
+
+    return checked
+
+
+def _check_keys(tags: Iterable[Mapping[str, str]]) -> None:
+    if any(tag["Key"].lower().startswith(_RESERVED) for tag in tags):
+        raise ServiceError(
+            "ValidationException",
+            f"{_RESERVED} prefixed tag key names are not allowed for external use.",
+        )
 
 
 def _node_summary(node: ClusterNode, given: Mapping[str, Any]) -> Shape:

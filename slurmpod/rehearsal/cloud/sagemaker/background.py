@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+class StillAtWork(ClusterFailed):
+    """Nothing was begun on a node: something else is being done to it until `wait` returns."""
+
+    def __init__(self, message: str, wait: Callable[[], None]) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
 def in_background(name: str, work: Callable[[], None]) -> None:
     """Do something in a thread of its own, so that no API call waits for it."""
     threading.Thread(target=work, name=name, daemon=True).start()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.rehearsal.cloud.platform import RUNNING
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode, InstanceGroup
 
@@ -58,7 +60,14 @@ def cluster_summary_shape(cluster: Cluster) -> Shape:
         "ClusterName": cluster.name,
         "CreationTime": cluster.created_at,
         "ClusterStatus": cluster.status,
+        "TrainingPlanArns": training_plans(cluster) or None,
     }
+
+
+def training_plans(cluster: Cluster) -> list[str]:
+    """Return the training plans whose capacity some group of a cluster uses."""
+    plans = (group.request.get("TrainingPlanArn") for group in cluster.groups)
+    return sorted({plan for plan in plans if plan})
 
 
 def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
@@ -103,14 +112,15 @@ def _software(node: ClusterNode) -> Shape:
 
 
 def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
-    running = [node for node in cluster.members(group.name) if node.status == "Running"]
+    members = cluster.members(group.name)
+    running = [node for node in members if node.status == RUNNING]
     image = group.request.get("ImageId")
     return {
         "InstanceGroupName": group.name,
         "CurrentCount": len(running),
         "TargetCount": group.instance_count,
         "MinCount": group.request.get("MinInstanceCount"),
-        "Status": _group_status(cluster, group, len(running)),
+        "Status": _group_status(cluster, group, [node.status for node in members]),
         "CurrentImageId": image,
         "DesiredImageId": image,
         "SoftwareUpdateStatus": cluster.software_updates.get(group.name),
@@ -120,11 +130,19 @@ def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
     }
 
 
-def _group_status(cluster: Cluster, group: InstanceGroup, running: int) -> str:
-    """Return a group's own status; it differs while its smallest number of nodes is awaited."""
-    if cluster.status == "InService" and running < group.min_instance_count:
-        return "Creating"
-    return cluster.status
+def _group_status(cluster: Cluster, group: InstanceGroup, nodes: Sequence[str]) -> str:
+    """Return a group's own status from the cluster's and those of its nodes.
+
+    In a cluster in service it is degraded while instances have failed, and being created while its
+    smallest number of nodes is awaited. Source: API reference, ClusterInstanceGroupDetails.
+    """
+    if cluster.status == "RollingBack":  # the API has no such status of groups
+        return "SystemUpdating"
+    if cluster.status != "InService":
+        return cluster.status
+    if "Failure" in nodes:
+        return "Degraded"
+    return "Creating" if nodes.count(RUNNING) < group.min_instance_count else "InService"
 
 
 def _instance_types(group: InstanceGroup, running: list[ClusterNode]) -> Shape:

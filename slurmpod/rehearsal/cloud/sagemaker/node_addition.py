@@ -10,7 +10,6 @@ import threading
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -79,9 +78,8 @@ class NodeAddition:
 
 
 def _check(cluster: Cluster, given: Mapping[str, Any]) -> None:
-    """Raise ValidationException with everything that is wrong with a request."""
-    problems = violations("sagemaker", "BatchAddClusterNodes", given)
-    refusals = [summary(problems)] if problems else list(_refusals(cluster, given))
+    """Raise ValidationException with all that is wrong with a request that the model allows."""
+    refusals = list(_refusals(cluster, given))
     if refusals:
         raise ServiceError("ValidationException", "; ".join(refusals))
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.rehearsal.cloud.constraints import summary, violations
 from slurmpod.rehearsal.cloud.errors import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from slurmpod.rehearsal.cloud.platform import Cluster, ClusterNode
 
 _IDS = {"NodeIds": "instance_id", "NodeLogicalIds": "logical_id"}
 """The two ways to name a node, and where a node keeps each."""
+_LARGEST_DELETION = 50
+"""How many nodes a deletion may name when it names some by NodeLogicalIds; by NodeIds alone the
+model's limit holds (API reference, BatchDeleteClusterNodes)."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Operation:
     participle: str
     statuses: frozenset[str]
     may_concern_controllers: bool
+    needs_continuous: bool
+    """Whether it takes NodeLogicalIds of continuously provisioned clusters only."""
     code_member: str
     not_found: str
     invalid_status: str
@@ -39,6 +43,7 @@ DELETION = Operation(
     participle="deleted",
     statuses=frozenset({"Running", "Failure", "Pending"}),
     may_concern_controllers=False,
+    needs_continuous=False,
     code_member="Code",
     not_found="NodeIdNotFound",
     invalid_status="InvalidNodeStatus",
@@ -49,6 +54,7 @@ REPLACEMENT = Operation(
     participle="replaced",
     statuses=frozenset({"Running", "Failure"}),
     may_concern_controllers=False,
+    needs_continuous=True,
     code_member="ErrorCode",
     not_found="InstanceIdNotFound",
     invalid_status="InvalidInstanceStatus",
@@ -77,11 +83,9 @@ def choose(
 
     A cluster that changes as a whole is not at rest: then all its nodes are in use.
     """
-    problems = violations("sagemaker", operation.api_name, given)
-    if problems:
-        raise ServiceError("ValidationException", summary(problems))
-    if not any(member in given for member in _IDS):
-        raise ServiceError("ValidationException", f"One of {' and '.join(_IDS)} must be provided")
+    refusals = list(_refusals(cluster, given, operation))
+    if refusals:
+        raise ServiceError("ValidationException", "; ".join(refusals))
     choice = Choice()
     for member, attribute in _IDS.items():
         for node_id in dict.fromkeys(given.get(member, ())):
@@ -91,6 +95,22 @@ def choose(
             if node is not None and refusal is None and node not in choice.nodes:
                 choice.nodes.append(node)
     return choice
+
+
+def _refusals(cluster: Cluster, given: Mapping[str, Any], operation: Operation) -> Iterator[str]:
+    """Yield what is wrong with the names of a request that the model allows."""
+    if not any(member in given for member in _IDS):
+        yield f"One of {' and '.join(_IDS)} must be provided"
+    if "NodeLogicalIds" not in given:
+        return
+    if operation.needs_continuous and not cluster.settings.is_continuous:
+        yield (
+            "NodeLogicalIds is only supported for clusters using Continuous as the "
+            "NodeProvisioningMode"
+        )
+    count = sum(len(given.get(member, ())) for member in _IDS)
+    if operation is DELETION and count > _LARGEST_DELETION:
+        yield f"At most {_LARGEST_DELETION} nodes can be named where NodeLogicalIds are given"
 
 
 def _find(cluster: Cluster, attribute: str, node_id: str) -> ClusterNode | None:

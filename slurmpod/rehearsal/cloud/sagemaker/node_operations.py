@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slurmpod.rehearsal.cloud.events.happenings import group_scales
 from slurmpod.rehearsal.cloud.events.hyperpod import record
 from slurmpod.rehearsal.cloud.instances import resized
-from slurmpod.rehearsal.cloud.sagemaker.background import in_background, reason
+from slurmpod.rehearsal.cloud.sagemaker.background import StillAtWork, in_background, reason
 from slurmpod.rehearsal.cloud.sagemaker.node_choice import (
     DELETION,
     REBOOT,
@@ -75,7 +75,8 @@ class NodeOperations:
             for node in choice.nodes:
                 node.status, node.message = "Pending", ""
         for node in choice.nodes:
-            _work(operation.api_name, cluster, partial(do, cluster, node))
+            in_turn = partial(_in_turn, do, cluster, node, node.instance_id)
+            _work(operation.api_name, cluster, in_turn)
         return choice.answer
 
     def _choose(self, cluster: Cluster, given: Mapping[str, Any], operation: Operation) -> Choice:
@@ -93,6 +94,26 @@ def _shrink(cluster: Cluster, leaving: Sequence[ClusterNode]) -> Sequence[str]:
         for group in cluster.groups
     )
     return list(fewer)
+
+
+def _in_turn(
+    do: Callable[[Cluster, ClusterNode], None],
+    cluster: Cluster,
+    node: ClusterNode,
+    instance_id: str,
+) -> None:
+    """Do to a node what was promised, as soon as nothing else is being done to it.
+
+    A node runs a little before what was done to it has ended, and the health monitoring agent does
+    not ask the API. Not to an instance that has gone meanwhile: whoever replaced it did the work.
+    """
+    while node.instance_id == instance_id:
+        try:
+            do(cluster, node)
+        except StillAtWork as busy:
+            busy.wait()
+        else:
+            return
 
 
 def _work(what: str, cluster: Cluster, do: Callable[[], None]) -> None:
