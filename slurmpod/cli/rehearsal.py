@@ -16,7 +16,8 @@ from slurmpod.rehearsal.cloud.isolation import (
     process_environment,
 )
 from slurmpod.rehearsal.embedded_clients import embedded_clients
-from slurmpod.rehearsal.launch import clear_dead, end, running
+from slurmpod.rehearsal.ends import RehearsalFailed, clear_dead, end, uncleared
+from slurmpod.rehearsal.launch import Rehearsal, UnknownRehearsal, running
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
@@ -24,8 +25,6 @@ from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
-
-    from slurmpod.rehearsal.launch import Rehearsal
 
 
 class NotThere(Exception):
@@ -50,27 +49,33 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Do what the action says."""
     if options.action == "list":
         return _list(as_json=options.json)
-    if options.action == "down":
-        for name in clear_dead():
-            say(f"cleared what the dead rehearsal {name} had left")
-        if not running():
-            return ExitCode.OK
     try:
-        return _act(_chosen(options.id), options)
-    except NotThere as error:
+        if options.action == "down":
+            return _down(options.id)
+        return _look_around(_readable(_chosen(options.id)), options)
+    except (NotThere, RehearsalFailed) as error:
         say(str(error))
         return ExitCode.FAILED
 
 
-def _act(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
-    if options.action == "env":
-        sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
-        sys.stdout.writelines(_shell_lines({**rehearsal.variables, **sessions}))
-        return ExitCode.OK
+def _down(identifier: str | None) -> ExitCode:
+    for name in clear_dead():
+        say(f"cleared what the dead rehearsal {name} had left")
+    stuck = uncleared()
+    for problem in stuck:
+        say(problem)
+    if running():
+        rehearsal = _chosen(identifier)
+        end(rehearsal.folder)
+        say(f"{rehearsal.identifier} is gone")
+    return ExitCode.FAILED if stuck else ExitCode.OK
+
+
+def _look_around(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
     if options.action == "shell":
         _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))
-    end(rehearsal)
-    say(f"{rehearsal.identifier} is gone")
+    sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
+    sys.stdout.writelines(_shell_lines({**rehearsal.variables, **sessions}))
     return ExitCode.OK
 
 
@@ -88,16 +93,21 @@ def _list(*, as_json: bool) -> ExitCode:
         print_json([_as_data(rehearsal) for rehearsal in rehearsals])
         return ExitCode.OK
     for rehearsal in rehearsals:
-        request = rehearsal.request
-        sys.stdout.write(
-            f"{rehearsal.identifier}  {rehearsal.state.endpoint}  {request.environment_file}\n"
-        )
+        sys.stdout.write(f"{rehearsal.identifier}  {_as_text(rehearsal)}\n")
     if not rehearsals:
         say("no rehearsal runs")
     return ExitCode.OK
 
 
-def _as_data(rehearsal: Rehearsal) -> dict[str, object]:
+def _as_text(rehearsal: Rehearsal | UnknownRehearsal) -> str:
+    if isinstance(rehearsal, UnknownRehearsal):
+        return f"it can only be taken down: {rehearsal.problem}"
+    return f"{rehearsal.state.endpoint}  {rehearsal.request.environment_file}"
+
+
+def _as_data(rehearsal: Rehearsal | UnknownRehearsal) -> dict[str, object]:
+    if isinstance(rehearsal, UnknownRehearsal):
+        return {"id": rehearsal.identifier, "problem": rehearsal.problem}
     return {
         "id": rehearsal.identifier,
         "endpoint": rehearsal.state.endpoint,
@@ -107,7 +117,15 @@ def _as_data(rehearsal: Rehearsal) -> dict[str, object]:
     }
 
 
-def _chosen(identifier: str | None) -> Rehearsal:
+def _readable(rehearsal: Rehearsal | UnknownRehearsal) -> Rehearsal:
+    """Return a rehearsal whose files could be read; raises NotThere for others."""
+    if isinstance(rehearsal, UnknownRehearsal):
+        down = f"slurmpod rehearsal down --id {rehearsal.identifier}"
+        raise NotThere(f"{rehearsal.identifier}: {rehearsal.problem}; take it down: {down}")
+    return rehearsal
+
+
+def _chosen(identifier: str | None) -> Rehearsal | UnknownRehearsal:
     rehearsals = running()
     names = ", ".join(rehearsal.identifier for rehearsal in rehearsals)
     if identifier:

@@ -10,7 +10,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lacks import lacks_text
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.launch import RehearsalFailed
+from slurmpod.rehearsal.ends import RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress

@@ -1,4 +1,4 @@
-"""Starting, finding and ending rehearsals, from any command.
+"""Starting and finding rehearsals, from any command; how they end is told in `ends`.
 
 The lock on a rehearsal's folder is taken by who starts it and inherited by its host process, so
 that at no moment a live rehearsal looks dead.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -19,9 +17,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from slurmpod.rehearsal.cloud.isolation import variables
+from slurmpod.rehearsal.ends import (
+    END_TIMEOUT_SECONDS,
+    LOCK_FILE,
+    START_TIMEOUT_SECONDS,
+    RehearsalFailed,
+    folders,
+    is_locked,
+    remove_if_dead,
+)
 from slurmpod.rehearsal.home import home, rehearsals
-from slurmpod.rehearsal.nodes.folder import clear_if_dead
-from slurmpod.rehearsal.state import KEEP, read_request, read_state, write_request
+from slurmpod.rehearsal.state import (
+    KEEP,
+    Unreadable,
+    read_request,
+    read_state,
+    write_pid,
+    write_request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,15 +42,8 @@ if TYPE_CHECKING:
 
     from slurmpod.rehearsal.state import Request, State
 
-LOCK_FILE = "lock"
 LOG_FILE = "host.log"
-START_TIMEOUT_SECONDS = 60
-END_TIMEOUT_SECONDS = 30
 LINES_SHOWN = 15
-
-
-class RehearsalFailed(Exception):
-    """The rehearsal could not go on; the text says what happened and where to look."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,19 @@ class Rehearsal:
             account=self.request.account,
             region=self.request.region,
         )
+
+
+@dataclass(frozen=True)
+class UnknownRehearsal:
+    """A running rehearsal whose files cannot be read: all that can be done is to end it."""
+
+    folder: Path
+    problem: str
+
+    @property
+    def identifier(self) -> str:
+        """The rehearsal's name for people: its folder's."""
+        return self.folder.name
 
 
 class Host:
@@ -131,7 +150,7 @@ def _start_process(folder: Path, request: Request) -> subprocess.Popen[bytes]:
     with (folder / LOCK_FILE).open("w") as lock, (folder / LOG_FILE).open("wb") as log:
         fcntl.flock(lock, fcntl.LOCK_EX)
         write_request(folder, request)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-m", "slurmpod.rehearsal.host", str(folder)],
             cwd="/",
             stdin=subprocess.PIPE,
@@ -140,6 +159,18 @@ def _start_process(folder: Path, request: Request) -> subprocess.Popen[bytes]:
             pass_fds=[lock.fileno()],
             start_new_session=True,
         )
+        try:
+            write_pid(folder, process.pid)
+        except BaseException:  # Ctrl-C, too
+            _kill(process)
+            raise
+        return process
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a host process that owns nothing yet; without it, its folder can be removed."""
+    with process:
+        process.kill()
 
 
 def _discard(folder: Path) -> None:
@@ -148,21 +179,9 @@ def _discard(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def running() -> tuple[Rehearsal, ...]:
+def running() -> tuple[Rehearsal | UnknownRehearsal, ...]:
     """Return every rehearsal that runs now, in the order of their names."""
     return tuple(_running())
-
-
-def end(rehearsal: Rehearsal) -> None:
-    """End a rehearsal that another command left up; returns when nothing of it is left."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(rehearsal.state.pid, signal.SIGTERM)
-    deadline = time.monotonic() + END_TIMEOUT_SECONDS
-    while not remove_if_dead(rehearsal.folder):
-        if time.monotonic() > deadline:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(rehearsal.state.pid, signal.SIGKILL)
-        time.sleep(0.05)
 
 
 def keep_logs(folder: Path) -> Path:
@@ -176,42 +195,17 @@ def keep_logs(folder: Path) -> Path:
     return logs
 
 
-def clear_dead() -> tuple[str, ...]:
-    """Remove what dead rehearsals left, and only that; return their names."""
-    return tuple(folder.name for folder in _folders() if remove_if_dead(folder))
+def _running() -> Iterator[Rehearsal | UnknownRehearsal]:
+    for folder in folders():
+        if is_locked(folder):  # first: what a dead one left may be damaged
+            with contextlib.suppress(FileNotFoundError):  # it starts, or it ends just now
+                yield from _read(folder)
 
 
-def remove_if_dead(folder: Path) -> bool:
-    """Remove a rehearsal's folder and leftovers if no process holds its lock; True when gone."""
+def _read(folder: Path) -> Iterator[Rehearsal | UnknownRehearsal]:
     try:
-        lock = (folder / LOCK_FILE).open("r+")
-    except FileNotFoundError:
-        return not folder.exists()
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        clear_if_dead(folder)
-        shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
-
-
-def _running() -> Iterator[Rehearsal]:
-    for folder in _folders():
         state = read_state(folder)
-        if state and _is_locked(folder):
+        if state:
             yield Rehearsal(folder, read_request(folder), state)
-
-
-def _folders() -> list[Path]:
-    return sorted(path for path in rehearsals().glob("*") if path.is_dir())
-
-
-def _is_locked(folder: Path) -> bool:
-    with contextlib.suppress(FileNotFoundError), (folder / LOCK_FILE).open("r+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    except Unreadable as error:
+        yield UnknownRehearsal(folder, str(error))

@@ -14,8 +14,9 @@ from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.cloud.clients import Clients
 from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
 from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.ends import RehearsalFailed, clear_dead
 from slurmpod.rehearsal.journal import JournalReader
-from slurmpod.rehearsal.launch import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
+from slurmpod.rehearsal.launch import Host, Rehearsal, keep_logs
 from slurmpod.rehearsal.left_out import rehearsed_file
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.platform.creation import CREATION_STARTS, IN_SERVICE

@@ -6,18 +6,24 @@ that a later run can tell a live rehearsal from what a dead one left.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 REQUEST_FILE = "request.json"
 STATE_FILE = "state.json"
+HOST_FILE = "host.json"
 KEEP = b"keep\n"
 """What the starting command writes to the host's standard input if that is to outlive it."""
+
+
+class Unreadable(Exception):
+    """A file of the folder is damaged, or another version of slurmpod wrote it."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +54,17 @@ class State:
     kept: bool
 
 
+_Document = TypeVar("_Document", Request, State)
+
+
 def write_request(folder: Path, request: Request) -> None:
     """Write what the host process of this folder will read."""
     _write(folder / REQUEST_FILE, asdict(request))
 
 
 def read_request(folder: Path) -> Request:
-    """Read what this rehearsal was asked for."""
-    return Request(**json.loads((folder / REQUEST_FILE).read_text()))
+    """Read what this rehearsal was asked for; raises Unreadable."""
+    return _read(folder / REQUEST_FILE, Request)
 
 
 def write_state(folder: Path, state: State) -> None:
@@ -64,14 +73,48 @@ def write_state(folder: Path, state: State) -> None:
 
 
 def read_state(folder: Path) -> State | None:
-    """Read what is running; None until the host process has published it."""
+    """Read what is running; None until the host process has published it; raises Unreadable."""
     try:
-        return State(**json.loads((folder / STATE_FILE).read_text()))
+        return _read(folder / STATE_FILE, State)
     except FileNotFoundError:
         return None
 
 
+def write_pid(folder: Path, pid: int) -> None:
+    """Note which process is the host, in a file that all versions can read."""
+    _write(folder / HOST_FILE, {"pid": pid})
+
+
+def read_pid(folder: Path) -> int | None:
+    """Return the host process, also from another version's files; None if no file tells it."""
+    for name in (HOST_FILE, STATE_FILE):
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            document = json.loads((folder / name).read_text())
+            pid = document.get("pid") if isinstance(document, dict) else None
+            if isinstance(pid, int) and pid > 1:  # others mean a group of processes, or all
+                return pid
+    return None
+
+
+def forget_process(folder: Path) -> None:
+    """Remove what names the host process, once that has died and its id may become another's."""
+    for name in (HOST_FILE, STATE_FILE):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _read(path: Path, kind: type[_Document]) -> _Document:
+    try:
+        return kind(**json.loads(path.read_text()))
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"{path.name} is damaged, or of another version of slurmpod") from error
+
+
 def _write(path: Path, document: dict[str, object]) -> None:
+    """Write a file that is never seen half written; an error names it, as the system does not."""
     temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(document, indent=2))
+    try:
+        temporary.write_text(json.dumps(document, indent=2))
+    except OSError as error:
+        error.filename = str(path)
+        raise
     temporary.replace(path)
