@@ -8,9 +8,11 @@ ENV ?= dev
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What tries random cases, and under `make test-deep` more of them.
+SEARCHES := tests/property tests/rules/test_mutations.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup machine rehearse test check synth golden bench lock clean
+.PHONY: help setup machine rehearse test test-deep check synth golden bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -26,7 +28,10 @@ rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and r
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
 test: machine check ## Run all checks and all tests, two at a time
-	@pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+	@pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
+
+test-deep: setup ## Look longer for new mistakes: more random cases, others each time
+	@pytest --numprocesses=2 --hypothesis-profile=deep --timeout=3600 --durations=10 --durations-min=1 $(SEARCHES)
 
 check: setup ## Check format, style, types, import rules and shell scripts
 	@ruff format --check .
@@ -34,7 +39,7 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@mypy
 	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
-	@git ls-files -z ':!*.py' ':!*.j2' ':!tests/jobs/examples' | xargs -0 grep -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
+	@git ls-files -z ':!*.py' ':!*.j2' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
 	@slurmpod schema --check
 
 synth: setup ## Synthesize every environment, with all findings as errors
@@ -46,7 +51,7 @@ synth: setup ## Synthesize every environment, with all findings as errors
 golden: setup ## Refresh the golden files; review the diff before committing
 	@pytest -q --update-golden tests
 	@slurmpod schema --write
-	@git status --short tests/golden environments docs
+	@git status --short tests/golden environments docs embedded_aws/data
 
 bench: machine ## Measure start-up, synthesis and rehearsal, and print a table
 	@python -m benchmarks

@@ -13,12 +13,12 @@ import os
 import sys
 from pathlib import Path
 
-from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import say
-from slurmpod.cli.problem_text import problems_text
-from slurmpod.model.extends import environment_files
 from slurmpod.nodejs import node_executable
+from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, InvalidEnvironment
+from slurmpod.reading.extends import environment_files
+from slurmpod.reading.read import read
+from slurmpod.rules.check import sound
 
 ENVIRONMENTS = Path(__file__).parent / "environments"
 
@@ -30,15 +30,18 @@ def main() -> ExitCode:
     if path is None:
         return ExitCode.USAGE
     try:
-        resolved = sound_environment(path).resolved
+        found = sound(read(path))
     except InvalidEnvironment as invalid:
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
+    if found.warnings:
+        say(problems_text(found.warnings, sys.stderr) + "\n")
+    resolved = found.resolved
     # Only now, because this starts the jsii runtime: mistakes are reported at once.
     os.environ.setdefault("JSII_NODE", str(node_executable()))
-    from slurmpod.rendering import render_bundle
-    from stacks.build import build_app
-    from stacks.nag import review
+    from slurmpod.bundle import render_bundle
+    from slurmpod_cdk.build import build_app
+    from slurmpod_cdk.nag import review
 
     app = build_app(resolved, render_bundle(resolved), context=context)
     findings = review(app)
@@ -47,6 +50,11 @@ def main() -> ExitCode:
         return ExitCode.FAILED
     app.synth()
     return ExitCode.OK
+
+
+def say(text: str) -> None:
+    """Tell whoever runs the CDK command line; its standard output is not for us."""
+    sys.stderr.write(f"{text}\n")
 
 
 def _environment_file(name: str | None) -> Path | None:

@@ -1,1 +1,1 @@
-"""What slurmpod costs in time, measured side by side with a floor in one run: `make bench`."""
+"""The cost of slurmpod in time, measured side by side with a floor in one run: `make bench`."""

@@ -8,8 +8,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -22,9 +23,6 @@ from benchmarks.recovery import recovery_rows
 from slurmpod.nodejs import node_executable
 from slurmpod.rehearsal.nodes.image import bake
 from tests.rehearsal.hyperpod_lab import HyperPodLab
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PROJECT = Path(__file__).parents[1]
 DEV = "environments/dev.yaml"

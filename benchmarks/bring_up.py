@@ -8,19 +8,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 from benchmarks.clusters import bare_slurm, make, our_scripts, reports, upload
 from benchmarks.measure import Row
 from slurmpod.rehearsal.nodes.door import Door
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from tests.rehearsal.hyperpod_lab import HyperPodLab
+from tests.rehearsal.hyperpod_lab import HyperPodLab
 
 RUNS = {2: 3, 16: 3, 64: 1}
 """How often clusters with so many workers are made, on each side."""

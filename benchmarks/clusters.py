@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from slurmpod.model.loader import load_text
 from slurmpod.operations.lifecycle_report import MARK
+from slurmpod.reading.read import read_as
+from slurmpod.rehearsal.shell import Shell
 from slurmpod.resolve import resolve
 from tests.rehearsal.deployed_bundle import deployed_bundle
-from tests.rehearsal.hyperpod_lab import ROLE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod.rehearsal.shell import Shell
-    from tests.rehearsal.hyperpod_lab import HyperPodLab
+from tests.rehearsal.hyperpod_lab import ROLE, HyperPodLab
 
 ENVIRONMENT = """
 name: bench
@@ -50,9 +46,7 @@ PARAMETERS = "provisioning_parameters.json"
 
 def our_scripts(lab: HyperPodLab, workers: int) -> Mapping[str, str]:
     """Return the bundle of an environment without options, completed as by a deployment."""
-    environment = load_text("bench.yaml", ENVIRONMENT.format(workers=workers)).environment
-    assert environment  # noqa: S101  # the text is ours
-    return deployed_bundle(lab, resolve(environment))
+    return deployed_bundle(lab, resolve(read_as("bench.yaml", ENVIRONMENT.format(workers=workers))))
 
 
 def bare_slurm(lab: HyperPodLab, workers: int) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""How time and memory grow: with the groups of an environment, and with environments in a folder.
+"""Growth of time and memory: with the groups of an environment, with environments in a folder.
 
 No worse than linear: N times as much may take N times as long, start-up included.
 """
@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
-from benchmarks.measure import Command, Row, medians
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from benchmarks.measure import Cost
+from benchmarks.measure import Command, Cost, Row, medians
 
 WORKER_GROUPS = (1, 10, 98)
 """With controller and login group, the last is the most that a cluster can have."""

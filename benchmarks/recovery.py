@@ -7,18 +7,13 @@ alone, with HyperPod's settings, waits for SlurmdTimeout and requeues the job on
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchmarks.clusters import make, our_scripts, upload
 from benchmarks.measure import Row
-from tests.rehearsal.hyperpod_lab import hostname
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slurmpod.rehearsal.shell import Shell
-    from tests.rehearsal.hyperpod_lab import HyperPodLab
+from slurmpod.rehearsal.shell import Shell
+from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
 
 FOLDER = "/fsx/ubuntu"
 LOG = f"{FOLDER}/training.log"

@@ -8,15 +8,12 @@ import os
 import sys
 from pathlib import Path
 
-from slurmpod.model.loader import load
-from slurmpod.rendering import render_bundle
+from slurmpod.bundle import render_bundle
+from slurmpod.reading.read import read
 from slurmpod.resolve import resolve
-from stacks.build import build_app
+from slurmpod_cdk.build import build_app
 
 (file,) = sys.argv[1:]
-loaded = load(Path(file))
-if loaded.environment is None:
-    raise SystemExit(f"{file} has errors: slurmpod validate {file}")
-resolved = resolve(loaded.environment)
+resolved = resolve(read(Path(file)))
 context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
 build_app(resolved, render_bundle(resolved), context=context).synth()

@@ -8,7 +8,7 @@ compile() {
         --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
 }
 
-compile --output-file requirements.txt
-compile --extra dev --constraint requirements.txt --output-file requirements-dev.txt
+compile --extra rehearsal --output-file requirements.txt
+compile --extra rehearsal --extra dev --constraint requirements.txt --output-file requirements-dev.txt
 echo 'checkov' | uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
     --no-annotate --no-emit-index-url --no-emit-find-links --output-file requirements-checkov.txt -

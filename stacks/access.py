@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, aws_iam
 
-from slurmpod.resolve import session_names
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.people_policies import Ways, administrators, users
-from stacks.parts.session_document import SessionDocument
-from stacks.parts.session_key import SessionKey
-from stacks.parts.session_records import SessionRecords
+from slurmpod.environment.access import Sessions
+from slurmpod.resolve import Resolved, session_names
+from slurmpod_cdk.cluster import ClusterStack
+from slurmpod_cdk.identity import NodeRoles
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.people_policies import Statements, Ways, administrators, users
+from slurmpod_cdk.parts.session_document import SessionDocument
+from slurmpod_cdk.parts.session_key import SessionKey
+from slurmpod_cdk.parts.session_records import SessionRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from constructs import Construct
-
-    from slurmpod.model.access import Sessions
-    from slurmpod.resolve import Resolved
-    from stacks.cluster import ClusterStack
-    from stacks.identity import NodeRoles
-    from stacks.parts.people_policies import Statements
 
 
 def access_of(

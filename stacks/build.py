@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_cdk import App
 
-from stacks.access import access_of
-from stacks.cluster import ClusterStack
-from stacks.cluster_watch import cluster_watch_of
-from stacks.database import database_of
-from stacks.identity import node_roles_of
-from stacks.lifecycle import lifecycle_of
-from stacks.monitoring import watching_of
-from stacks.network import network_of
-from stacks.parts.cost_tags import tag_everything
-from stacks.storage import file_systems_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.rendering import Bundle
-    from slurmpod.resolve import Resolved
+from slurmpod.bundle import Bundle
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.access import access_of
+from slurmpod_cdk.cluster import ClusterStack
+from slurmpod_cdk.cluster_watch import cluster_watch_of
+from slurmpod_cdk.database import database_of
+from slurmpod_cdk.identity import node_roles_of
+from slurmpod_cdk.lifecycle import lifecycle_of
+from slurmpod_cdk.monitoring import watching_of
+from slurmpod_cdk.network import network_of
+from slurmpod_cdk.parts.cost_tags import tag_everything
+from slurmpod_cdk.storage import file_systems_of
 
 
 def build_app(resolved: Resolved, bundle: Bundle | None, *, context: Mapping[str, Any]) -> App:

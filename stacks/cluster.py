@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, Fn
 
-from slurmpod.cluster_request import References, cluster_request
-from stacks.parts.deployed_environment import DeployedEnvironment
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.monitoring_key import CLUSTER_LOGS
-from stacks.parts.slurm_cluster import SlurmCluster
+from slurmpod.deploy.cluster_request import References, cluster_request
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.database import DatabaseServer
+from slurmpod_cdk.identity import NodeRoles
+from slurmpod_cdk.lifecycle import LifecycleStack
+from slurmpod_cdk.network import ClusterNetwork
+from slurmpod_cdk.parts.deployed_environment import DeployedEnvironment
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.parts.slurm_cluster import SlurmCluster
+from slurmpod_cdk.storage import FileSystems
 
 if TYPE_CHECKING:
     from constructs import Construct
-
-    from slurmpod.resolve import Resolved
-    from stacks.database import DatabaseServer
-    from stacks.identity import NodeRoles
-    from stacks.lifecycle import LifecycleStack
-    from stacks.network import ClusterNetwork
-    from stacks.storage import FileSystems
 
 CLUSTER_ID_OUTPUT = "ClusterId"
 LOG_GROUP_OUTPUT = "LogGroup"

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import aws_kms
 
-from stacks.parts.cluster_alarms import ClusterAlarms, LogFilters
-from stacks.parts.cluster_logs import ClusterLogs
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.node_count import NodeCount
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.cluster import ClusterStack
+from slurmpod_cdk.monitoring import Watching
+from slurmpod_cdk.parts.cluster_alarms import ClusterAlarms, LogFilters
+from slurmpod_cdk.parts.cluster_logs import ClusterLogs
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.node_count import NodeCount
 
 if TYPE_CHECKING:
     from constructs import Construct
-
-    from slurmpod.resolve import Resolved
-    from stacks.cluster import ClusterStack
-    from stacks.monitoring import Watching
 
 
 def cluster_watch_of(

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
 
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.mariadb_server import MariaDbServer
+from slurmpod.resolve import NewDatabase, Resolved, ResolvedDatabase
+from slurmpod_cdk.network import ClusterNetwork
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.mariadb_server import MariaDbServer
 
 if TYPE_CHECKING:
     from constructs import Construct
-
-    from slurmpod.resolve import NewDatabase, Resolved, ResolvedDatabase
-    from stacks.network import ClusterNetwork
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmpod.permissions import Scope, node_roles
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.execution_role import ExecutionRole
-from stacks.parts.generation import deploy_again_with_each
+from slurmpod.deploy.permissions import Scope, node_roles
+from slurmpod.environment.cluster import Role
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.database import DatabaseServer
+from slurmpod_cdk.monitoring import Watching
+from slurmpod_cdk.network import ClusterNetwork
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.execution_role import ExecutionRole
+from slurmpod_cdk.parts.generation import deploy_again_with_each
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from constructs import Construct
-
-    from slurmpod.model.cluster import Role
-    from slurmpod.resolve import Resolved
-    from stacks.database import DatabaseServer
-    from stacks.monitoring import Watching
-    from stacks.network import ClusterNetwork
 
 
 @dataclass(frozen=True)

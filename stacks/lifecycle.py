@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
 
-from slurmpod.rendering import (
+from slurmpod.bundle import (
     DATABASE_ENDPOINT,
     DATABASE_SECRET_ARN,
     OPENZFS_DNS_NAME,
     REMOTE_WRITE_URL,
+    Bundle,
     lustre_placeholders,
 )
-from stacks.parts.bundle_deployment import BundleDeployment
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.generation import generation
-from stacks.parts.lifecycle_bucket import LifecycleBucket
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.database import DatabaseServer
+from slurmpod_cdk.monitoring import Watching
+from slurmpod_cdk.parts.bundle_deployment import BundleDeployment
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.generation import generation
+from slurmpod_cdk.parts.lifecycle_bucket import LifecycleBucket
+from slurmpod_cdk.storage import FileSystems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from constructs import Construct
-
-    from slurmpod.rendering import Bundle
-    from slurmpod.resolve import Resolved
-    from stacks.database import DatabaseServer
-    from stacks.monitoring import Watching
-    from stacks.storage import FileSystems
 
 
 def lifecycle_of(

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, aws_cloudwatch
 
+from slurmpod.environment.monitoring import Budget, Monitoring
+from slurmpod.resolve import Resolved
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
-from stacks.parts.alarm import Condition, add_alarm
-from stacks.parts.dashboard import Dashboard
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.event_rules import EventRules
-from stacks.parts.generation import deploy_again_with_each
-from stacks.parts.grafana_workspace import GrafanaWorkspace
-from stacks.parts.monitoring_key import MonitoringKey
-from stacks.parts.monthly_budget import MonthlyBudget
-from stacks.parts.prometheus_workspace import PrometheusWorkspace
-from stacks.parts.severity_topics import SeverityTopics
-from stacks.parts.storage_alarms import NatAlarms, StorageAlarms
+from slurmpod_cdk.network import ClusterNetwork
+from slurmpod_cdk.parts.alarm import Condition, add_alarm
+from slurmpod_cdk.parts.dashboard import Dashboard
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.event_rules import EventRules
+from slurmpod_cdk.parts.generation import deploy_again_with_each
+from slurmpod_cdk.parts.grafana_workspace import GrafanaWorkspace
+from slurmpod_cdk.parts.monitoring_key import MonitoringKey
+from slurmpod_cdk.parts.monthly_budget import MonthlyBudget
+from slurmpod_cdk.parts.prometheus_workspace import PrometheusWorkspace
+from slurmpod_cdk.parts.severity_topics import SeverityTopics
+from slurmpod_cdk.parts.storage_alarms import NatAlarms, StorageAlarms
+from slurmpod_cdk.storage import FileSystems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import aws_kms
     from constructs import Construct
-
-    from slurmpod.model.monitoring import Budget, Monitoring
-    from slurmpod.resolve import Resolved
-    from stacks.network import ClusterNetwork
-    from stacks.storage import FileSystems
 
 
 @dataclass(frozen=True)

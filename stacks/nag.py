@@ -7,6 +7,7 @@ any more stays without a word.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -19,16 +20,12 @@ from cdk_nag import (
     PCIDSS321Checks,
 )
 
-from stacks.node_role_waivers import NODE_ROLE_WAIVERS
-from stacks.standard_waivers import STANDARD_WAIVERS
-from stacks.waivers import WAIVERS
+from slurmpod_cdk.node_role_waivers import NODE_ROLE_WAIVERS
+from slurmpod_cdk.standard_waivers import STANDARD_WAIVERS
+from slurmpod_cdk.waivers import WAIVERS, Waiver
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from aws_cdk import App
-
-    from stacks.waivers import Waiver
 
 PACKS = (AwsSolutionsChecks, NIST80053R5Checks, HIPAASecurityChecks, PCIDSS321Checks)
 ALL_WAIVERS = (*WAIVERS, *NODE_ROLE_WAIVERS, *STANDARD_WAIVERS)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stacks.parts.cluster_vpc import ClusterVpc
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.interface_endpoints import InterfaceEndpoints
-from stacks.parts.node_security_group import NodeSecurityGroup
-from stacks.parts.s3_endpoint import S3Endpoint
+from slurmpod.environment.network import ExistingNetwork
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.cluster_vpc import ClusterVpc
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.interface_endpoints import InterfaceEndpoints
+from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
+from slurmpod_cdk.parts.s3_endpoint import S3Endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import App
     from constructs import Construct
-
-    from slurmpod.model.network import ExistingNetwork
-    from slurmpod.resolve import Resolved
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ docs/threat-model.md says what a job on a node can do with them.
 
 from __future__ import annotations
 
-from stacks.waivers import HERE, NAME, Waiver
+from slurmpod_cdk.waivers import HERE, NAME, Waiver
 
 _EXECUTION_ROLE = "*-identity/*/Role/Resource"
 

@@ -1,12 +1,12 @@
 """The findings of the NIST 800-53 R5, HIPAA and PCI DSS packs that this project accepts, and why.
 
 The packs repeat each other, so an entry holds for all of them: its rule begins with a star. As
-`stacks.waivers`, which has the findings of AwsSolutions.
+`slurmpod_cdk.waivers`, which has the findings of AwsSolutions.
 """
 
 from __future__ import annotations
 
-from stacks.waivers import GOES_WITH_ITS_STACK, ONE_SERVER, Waiver
+from slurmpod_cdk.waivers import GOES_WITH_ITS_STACK, ONE_SERVER, Waiver
 
 _FUNCTIONS = (
     "*-lifecycle/Custom::CDKBucketDeployment*/Resource",

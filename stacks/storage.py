@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
 
+from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
 from slurmpod.resolve.storage import MAIN_LUSTRE, OPENZFS_MOUNT_NAME
-from stacks.parts.environment_stack import EnvironmentStack
-from stacks.parts.lustre_file_system import LustreFileSystem
-from stacks.parts.openzfs_file_system import OpenZfsFileSystem
+from slurmpod_cdk.network import ClusterNetwork
+from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
+from slurmpod_cdk.parts.openzfs_file_system import OpenZfsFileSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from constructs import Construct
-
-    from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
-    from stacks.network import ClusterNetwork
 
 
 @dataclass(frozen=True)

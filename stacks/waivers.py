@@ -1,9 +1,9 @@
 """The findings of cdk-nag's AwsSolutions pack that this project accepts, and why.
 
-For a security review; `stacks.node_role_waivers` has those of the nodes' roles and
-`stacks.standard_waivers` those of the other packs. `stacks.nag` fails on a finding that is in none
-of them and on an entry that no longer has a finding. What remains open where something is accepted
-is in docs/threat-model.md.
+For a security review; `slurmpod_cdk.node_role_waivers` has those of the nodes' roles and
+`slurmpod_cdk.standard_waivers` those of the other packs. `slurmpod_cdk.nag` fails on a finding that
+is in none of them and on an entry that no longer has a finding. What remains open where something
+is accepted is in docs/threat-model.md.
 """
 
 from __future__ import annotations

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ASSEMBLIES = tempfile.TemporaryDirectory(prefix="assemblies-", ignore_cleanup_errors=True)
 """Where that process makes a folder for every app that is synthesized; gone at the end."""

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-# How long a case takes is no finding, and the same commit gives the same cases everywhere; to look
-# for new ones: pytest --hypothesis-profile=search
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("search", deadline=None, max_examples=500)
-settings.load_profile("repeatable")
+from tests.search_depth import REPEATABLE
+
+settings.load_profile(REPEATABLE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,13 +19,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 TESTS = Path(__file__).parent
-FIRST = "rehearsal"
-"""Its files take minutes each: begun last, one process would wait for the other."""
+ALL_ENVIRONMENTS = "tests/stacks/"
+"""The folder whose files share the synthesis of every environment, and therefore a process."""
+
+LONG = (
+    "rehearsal",
+    "stacks",
+    "functional/test_examples.py",
+    "property",
+    "functional",
+    "rules",
+)
+"""Folders and files that take long, the longest first: begun last, one process would wait."""
+
+
+class FilesTogether(LoadFileScheduling):  # type: ignore[misc]
+    """Gives each process a file at a time; `ALL_ENVIRONMENTS` counts as one file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(ALL_ENVIRONMENTS):
+            return ALL_ENVIRONMENTS
+        return str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether | None:
+    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with real nodes; where several processes run tests, each takes a file at a time."""
-    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] != FIRST)
+    """Begin with what takes long."""
+    items.sort(key=lambda item: _turn(item.path.relative_to(TESTS).as_posix()))
+
+
+def _turn(file: str) -> int:
+    return next((turn for turn, long in enumerate(LONG) if file.startswith(long)), len(LONG))
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from slurmpod_exporter.exposition import Sample
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.exposition import Sample
+from slurmpod_exporter.host import Host
 
 
 class Collector(NamedTuple):

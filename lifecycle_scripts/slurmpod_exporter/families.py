@@ -6,11 +6,9 @@ are called as NVIDIA's dcgm-exporter calls them, for dashboards that know it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import NamedTuple
 
 
 class Family(NamedTuple):

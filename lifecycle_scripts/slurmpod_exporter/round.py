@@ -6,17 +6,12 @@ import logging
 import os
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample, exposition
-from slurmpod_exporter.host import CollectorFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod_exporter.collector import Collector
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import CollectorFailed, Host
 
 log = logging.getLogger("slurmpod_exporter")
 

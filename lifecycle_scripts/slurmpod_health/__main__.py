@@ -11,20 +11,15 @@ import argparse
 import os
 import sys
 import syslog
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from slurmpod_health import slurm
 from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations
-from slurmpod_health.finding import Verdict
+from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.scontrol import Scontrol
 from slurmpod_health.table import reason, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod_health.finding import Finding
 
 UNHEALTHY = 3
 """No other end of this program says anything about the node: Slurm must not drain for it."""

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
-
-if TYPE_CHECKING:
-    from slurmpod_health.expectations import Expectations
 
 NAME = "accelerators"
 SECONDS = 4.0

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from slurmpod_health import accelerators, clock, efa, folders, root_disk
+from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from slurmpod_health.expectations import Expectations
 
 
 def run_checks(expected: Expectations) -> tuple[Finding, ...]:

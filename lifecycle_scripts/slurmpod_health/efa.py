@@ -9,12 +9,9 @@ some are missing is a fault of the node.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
-
-if TYPE_CHECKING:
-    from slurmpod_health.expectations import Expectations
 
 NAME = "efa"
 DEVICES = Path("/sys/class/infiniband")

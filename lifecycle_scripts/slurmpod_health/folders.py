@@ -8,13 +8,10 @@ have filled up is no fault of the node either: one node after the other would dr
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slurmpod_health.expectations import SharedFolder
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
-
-if TYPE_CHECKING:
-    from slurmpod_health.expectations import SharedFolder
 
 SECONDS = 2.0
 MOUNTS = Path("/proc/self/mounts")

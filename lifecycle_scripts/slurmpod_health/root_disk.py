@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
-
-if TYPE_CHECKING:
-    from slurmpod_health.expectations import Expectations
 
 NAME = "root disk"
 MIB = 1024 * 1024

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from slurmpod_health.probe import ProbeFailed
-
-if TYPE_CHECKING:
-    from slurmpod_health.scontrol import Scontrol
+from slurmpod_health.scontrol import Scontrol
 
 PREFIX = "slurmpod: "
 """How the reasons begin that this program gives, and the only ones that it takes back."""

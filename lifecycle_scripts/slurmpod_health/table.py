@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from slurmpod_health.finding import Finding, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def table(findings: Sequence[Finding]) -> str:

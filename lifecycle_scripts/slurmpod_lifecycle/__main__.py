@@ -10,29 +10,24 @@ import logging
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, preview
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.own_process import in_own_process
 from slurmpod_lifecycle.report import make_report, report_json, report_line
 from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.resource_config import path_of
 from slurmpod_lifecycle.runner import Result, Runner, State, line_of, log
-from slurmpod_lifecycle.settings import SETTINGS, load_settings
+from slurmpod_lifecycle.settings import SETTINGS, Settings, load_settings
+from slurmpod_lifecycle.step import Step
 from slurmpod_lifecycle.steps import steps_for
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from slurmpod_lifecycle.node import Node
-    from slurmpod_lifecycle.settings import Settings
-    from slurmpod_lifecycle.step import Step
-
-    Run = Callable[[Settings, Sequence[Step]], tuple[Result, ...]]
+Run = Callable[[Settings, Sequence[Step]], tuple[Result, ...]]
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 DRY_RUN = "--dry-run"

@@ -5,13 +5,10 @@ Pure. Ids are never changed and never given to somebody else: files would change
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod_lifecycle.access_settings import Access, User
+from slurmpod_lifecycle.settings import Access, User
 
 SHELL = "/bin/bash"
 NO_SHELL = "/usr/sbin/nologin"

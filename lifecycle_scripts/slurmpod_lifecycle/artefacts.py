@@ -8,15 +8,12 @@ is the one that the environment pins.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.packages import install_file
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.node import Node
-    from slurmpod_lifecycle.node_options import Artefact
+from slurmpod_lifecycle.settings import Artefact
 
 CACHE = "/var/cache/slurmpod"
 KERNEL_NAMES = {"aarch64": "arm64"}

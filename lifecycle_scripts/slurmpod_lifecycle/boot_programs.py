@@ -5,15 +5,11 @@ The folder of the bundle is in /tmp, and HyperPod does not run the scripts at a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import units
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 FOLDER = "/usr/local/lib/slurmpod/boot"
 PACKAGE = Path(__file__).parent

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.scratch_volume import UNIT, UNIT_OF_IMAGE
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 DISKS = ("/opt/dlami/nvme", "/opt/sagemaker")
 """The image's folders for NVMe and for the group's own volume, fastest first."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.settings import Database
 from slurmpod_lifecycle.stored_secret import stored_secret
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.settings import Database
 
 MEND = "store the user as 'username' and the password as 'password', without quotes in either"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.settings import Access, Directory
 from slurmpod_lifecycle.stored_secret import stored_secret
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_lifecycle.access_settings import Access, Directory
-    from slurmpod_lifecycle.machine import Machine
 
 SSSD_CONF = "/etc/sssd/sssd.conf"
 CA_CERTIFICATE = "/etc/slurmpod/directory.pem"

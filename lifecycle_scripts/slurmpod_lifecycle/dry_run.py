@@ -7,18 +7,15 @@ first change: so the answer comes from the step itself and needs no second descr
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NoReturn
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.known_files import NOTES
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.runner import MISTAKE, Result, State, in_order, log, unexpected
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from slurmpod_lifecycle.hook_program import HookProgram
-    from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import Step
 
 ANY: frozenset[str] = frozenset()
 ASKING: Mapping[str, frozenset[str]] = {

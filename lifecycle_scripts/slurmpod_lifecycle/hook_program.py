@@ -11,12 +11,10 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO
 
 LAST_WORDS_SECONDS = 1.0
 """How long its output is read after its end: what it has left running may keep the pipe open."""

@@ -6,18 +6,14 @@ in the log, and one that fails or hangs fails the node, as a step of ours would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.runner import log
 from slurmpod_lifecycle.settings import SETTINGS, Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from slurmpod_lifecycle.node import Node
 
 BUNDLE = SETTINGS.parent
 KILL_SECONDS = 30.0

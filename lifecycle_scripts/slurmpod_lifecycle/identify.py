@@ -7,17 +7,13 @@ guess and no fallback: a node that took itself for another one would damage the 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
-from slurmpod_lifecycle.resource_config import read_instances
+from slurmpod_lifecycle.resource_config import Instance, read_instances
+from slurmpod_lifecycle.settings import Role, Settings
 from slurmpod_lifecycle.step import Step
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.resource_config import Instance
-    from slurmpod_lifecycle.settings import Role, Settings
 
 
 class Identify(Step):

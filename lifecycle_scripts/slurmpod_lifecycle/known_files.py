@@ -8,10 +8,7 @@ in /run, as a reboot starts everything with the files that there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 NOTES = "/run/slurmpod"
 

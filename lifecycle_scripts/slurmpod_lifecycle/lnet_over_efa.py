@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DEVICES = "/sys/class/infiniband"
 PEER_CREDITS = "32"

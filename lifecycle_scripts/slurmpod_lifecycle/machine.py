@@ -11,16 +11,11 @@ import shutil
 import socket
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
-from slurmpod_lifecycle.hook_program import run_program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from slurmpod_lifecycle.hook_program import HookProgram
+from slurmpod_lifecycle.hook_program import HookProgram, run_program
 
 COMMAND_TIMEOUT_SECONDS = 120
 CONNECT_TIMEOUT_SECONDS = 3

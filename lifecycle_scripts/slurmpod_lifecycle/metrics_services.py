@@ -8,14 +8,11 @@ list of nodes has to be kept: each node sends its own metrics, from its first mi
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.metrics_settings import Metrics
-    from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.settings import Metrics, Role
 
 EXPORTER = "slurmpod-exporter"
 NODE_EXPORTER = "slurmpod-node-exporter"

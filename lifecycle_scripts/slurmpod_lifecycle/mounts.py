@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 MOUNTS = "/proc/self/mounts"
 

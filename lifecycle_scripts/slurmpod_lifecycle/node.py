@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.resource_config import read_instances
-from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.resource_config import Instance, read_instances
+from slurmpod_lifecycle.settings import Hardware, Mode, Role, Settings
 from slurmpod_lifecycle.step import Step
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.node_options import Hardware
-    from slurmpod_lifecycle.resource_config import Instance
-    from slurmpod_lifecycle.settings import Settings
-
 
 PRODUCT_NAME = "/sys/devices/virtual/dmi/id/product_name"
 """Where the kernel shows the instance type of an EC2 instance (`p5.48xlarge`)."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import CommandFailed
-from slurmpod_lifecycle.machine import RUN_BY_HAND
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
 
 LOCK_PATIENCE_SECONDS = 240
 TIMEOUT_SECONDS = 540

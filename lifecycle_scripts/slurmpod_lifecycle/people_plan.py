@@ -6,16 +6,10 @@ all accounts of somebody who left, take no more jobs of theirs; jobs that are th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence, Set
 
-from slurmpod_lifecycle.sacctmgr import NO_LIMIT, changes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence, Set
-
-    from slurmpod_lifecycle.access_settings import User
-    from slurmpod_lifecycle.sacctmgr import Row
-    from slurmpod_lifecycle.slurm_settings import Account
+from slurmpod_lifecycle.sacctmgr import NO_LIMIT, Row, changes
+from slurmpod_lifecycle.settings import Account, User
 
 SUBMIT_LIMIT = "MaxSubmitJobs"
 NO_JOBS = "0"

@@ -8,10 +8,7 @@ pattern of files. Images load pyxis by such an include. Nodes without that file 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 PLUGIN = "spank_pyxis.so"
 _INCLUDE = re.compile(r"^\s*include\s+(\S+)\s*$", re.IGNORECASE)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.runner import Result, State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from slurmpod_lifecycle.node import Node
 
 MARK = "slurmpod-report"
 """The word by which CloudWatch Logs finds the line with the report: slurmpod searches for it."""

@@ -7,15 +7,12 @@ hangs costs the node a few seconds and nothing else.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.mounts import MOUNTS
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.runner import log
 from slurmpod_lifecycle.steps.mount_fsx import is_mounted
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 FOLDER = ".slurmpod/reports"
 PATIENCE_SECONDS = 10.0

@@ -7,15 +7,12 @@ be late, a moment incomplete, or stale about other nodes; `Instances` of a group
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod_lifecycle.failures import NotYet
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 DEFAULT_PATH = "/opt/ml/config/resource_config.json"
 

@@ -10,17 +10,13 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import Step
 
 FIRST_DELAY_SECONDS = 0.25
 DELAY_GROWTH = 1.5

@@ -6,16 +6,11 @@ of what the environment names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from slurmpod_lifecycle import slurm
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.slurm_settings import Value
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.settings import Value
 
 MEBIBYTES = {"K": 2**-10, "M": 1, "G": 2**10, "T": 2**20, "P": 2**30}
 NO_LIMIT = "-1"

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.mounts import source_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MODEL = "Amazon EC2 NVMe Instance Storage"
 LSBLK = ("lsblk", "--json", "--output", "NAME,PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")

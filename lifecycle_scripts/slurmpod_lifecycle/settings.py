@@ -1,21 +1,15 @@
-"""The settings of this cluster, rendered into the bundle: `settings.json` beside this package."""
+"""What the nodes of this cluster are told: `settings.json` beside this package, of the bundle."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from slurmpod_lifecycle.access_settings import Access
+from slurmpod_lifecycle.dataclass_json import from_json
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.metrics_settings import Metrics
-from slurmpod_lifecycle.node_options import NodeOptions
-from slurmpod_lifecycle.slurm_settings import SlurmSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SETTINGS = Path(__file__).parents[1] / "settings.json"
 FIX = "deploy the environment again, so that a complete bundle is uploaded"
@@ -108,6 +102,153 @@ class MultiHead:
     sns_topic_arn: str | None
 
 
+Value = str | Sequence[str] | Mapping[str, int]
+"""A text, names in any order, or amounts by resource; empty for no limit."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account with the options of its association, by their names in sacctmgr."""
+
+    name: str
+    description: str
+    options: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class SlurmSettings:
+    """Parameters of slurm.conf, options of partitions and QOS by name, and accounts, top first."""
+
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    qos: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    accounts: tuple[Account, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group with the same id on every node."""
+
+    name: str
+    gid: int
+
+
+@dataclass(frozen=True)
+class Association:
+    """A user in one of Slurm's accounts; the options by their names in sacctmgr."""
+
+    account: str
+    options: Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class User:
+    """A person with the same id on every node.
+
+    `group` is the primary one, `groups` are the others; `associations` begin with the default one.
+    """
+
+    name: str
+    uid: int
+    full_name: str
+    group: str
+    groups: tuple[str, ...]
+    home: str
+    ssh_keys: tuple[str, ...]
+    admin: bool
+    associations: tuple[Association, ...]
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A directory server; `installable` says whether nodes reach an archive with SSSD."""
+
+    uris: tuple[str, ...]
+    base_dn: str
+    kind: str
+    bind_dn: str | None
+    bind_secret_arn: str | None
+    ca_certificate: str | None
+    allowed_groups: tuple[str, ...]
+    installable: bool
+
+
+@dataclass(frozen=True)
+class Access:
+    """The people of the environment, and the directory that knows others.
+
+    `groups` include the users' own ones; homes are on each node's own disk unless `homes_shared`.
+    """
+
+    groups: tuple[Group, ...] = ()
+    users: tuple[User, ...] = ()
+    home_directory: str = "/home"
+    homes_shared: bool = False
+    directory: Directory | None = None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Where a node sends its metrics; `may_install` if it may fetch packages that it lacks."""
+
+    remote_write_url: str
+    scrape_seconds: int
+    may_install: bool
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What one instance type brings; `accelerator_kind` is `gpu`, `neuron`, or empty."""
+
+    architecture: str
+    accelerator_kind: str
+    accelerators: int
+    efa_interfaces: int
+    nvme_gb: int
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A package that nodes need and their image may lack.
+
+    `mirror` is where the environment's bucket has it once it was mirrored.
+    """
+
+    name: str
+    architecture: str
+    url: str
+    sha256: str
+    mirror: str
+
+
+@dataclass(frozen=True)
+class NodeOptions:
+    """What is asked of nodes; `scratch_path` is None where disks stay as the image has them.
+
+    `hooks` has the roles with scripts of the user's own, each with the paths in the bundle of what
+    runs `before` and `after` the steps.
+    """
+
+    instance_types: Mapping[str, tuple[str, ...]]
+    """The types of each instance group: several for flexible capacity."""
+
+    hardware: Mapping[str, Hardware]
+    """By instance type; a type that the catalog does not know is not there."""
+
+    scratch_path: str | None = None
+    health_checks: bool = False
+    containers: bool = False
+    rotate_logs: bool = True
+    motd: bool = False
+    ssh_between_nodes: bool = False
+    ssh_needs_job: bool = False
+    has_way_out: bool = True
+    """Whether nodes reach the internet, or at least mirrors of what is there."""
+
+    artefacts: tuple[Artefact, ...] = ()
+    hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Settings:
     """What all nodes of the cluster share; `roles` is by the name of the instance group.
@@ -135,30 +276,8 @@ class Settings:
 def load_settings(path: Path) -> Settings:
     """Read the settings; raises StepFailed for a file that is missing or not whole."""
     try:
-        return _settings(json.loads(path.read_text(encoding="utf-8")))
+        return from_json(Settings, json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise StepFailed(f"cannot read {path}: {error.strerror}", FIX) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise StepFailed(f"{path} is not what it should be: {error!r}", FIX) from None
-
-
-def _settings(data: dict[str, Any]) -> Settings:
-    database, multi_head = data["database"], data["multi_head"]
-    return Settings(
-        cluster_name=data["cluster_name"],
-        region=data["region"],
-        mode=Mode(data["mode"]),
-        roles={group: Role(role) for group, role in data["roles"].items()},
-        file_systems=tuple(
-            FileSystem(**{**each, "kind": Kind(each["kind"])}) for each in data["file_systems"]
-        ),
-        s3_mounts=tuple(S3Mount(**each) for each in data["s3_mounts"]),
-        accounting=data["accounting"],
-        database=Database(**database) if database else None,
-        multi_head=MultiHead(**multi_head) if multi_head else None,
-        step_timeout_seconds=data["step_timeout_seconds"],
-        slurm=SlurmSettings.of(data["slurm"]),
-        access=Access.of(data["access"]),
-        metrics=Metrics(**data["metrics"]) if data["metrics"] else None,
-        node=NodeOptions.of(data["node"]),
-    )

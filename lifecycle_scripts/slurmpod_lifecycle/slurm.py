@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 COMMANDS = "/opt/slurm/bin"
 CONFIGURATION = "/opt/slurm/etc"

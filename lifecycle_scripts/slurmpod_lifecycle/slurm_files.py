@@ -13,16 +13,11 @@ its starts slurmctld runs SlurmctldPrimaryOnProg, and every `scontrol reconfigur
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.health_programs import EPILOG, PROLOG
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.node_options import NodeOptions
-    from slurmpod_lifecycle.slurm_settings import SlurmSettings
+from slurmpod_lifecycle.settings import NodeOptions, SlurmSettings
 
 SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
 LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"

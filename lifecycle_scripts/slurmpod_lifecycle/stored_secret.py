@@ -7,12 +7,10 @@ request.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod_lifecycle.failures import StepFailed
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 MAY_READ = "check that the secret exists and that the execution role may read it"
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
 from slurmpod_lifecycle.known_files import knows_its_files, note_change, write_for
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.machine import Machine
 
 UNITS = "/etc/systemd/system"
 JOURNAL_LINES = 30

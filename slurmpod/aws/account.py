@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.iam_roles import read_policy, read_role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.aws.clients import AwsClients
-    from slurmpod.aws.iam_roles import IamRole
+from slurmpod.aws.iam_roles import IamRole, read_policy, read_role
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slurmpod.aws.clients import AwsClients
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,12 @@
-"""What HyperPod wrote of the lifecycle scripts of a cluster's nodes. Only reads."""
+"""Logs that HyperPod kept of the lifecycle scripts of a cluster's nodes. Only reads."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.aws.clients import AwsClients
-
 
 STREAMS = "LifecycleConfig/"
 """HyperPod's stream of a node is LifecycleConfig/<group>/<instance id> in the log group

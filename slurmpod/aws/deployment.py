@@ -1,19 +1,17 @@
-"""What stands of an environment in its account: the stacks, and the nodes of the cluster."""
+"""Deployed stacks of an environment, and the nodes of its cluster."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from types_boto3_cloudformation.type_defs import StackTypeDef
     from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
-
-    from slurmpod.aws.clients import AwsClients
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,11 @@
-"""What can go wrong when AWS is asked, in one exception with a text for people."""
+"""Failures of questions to AWS, as one exception with a text for people."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from botocore.exceptions import BotoCoreError, ClientError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class AwsUnavailable(Exception):

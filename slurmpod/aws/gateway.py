@@ -1,17 +1,14 @@
-"""What HyperPod and the nodes of a cluster ask other services for; a rehearsal does so for them."""
+"""Requests of HyperPod and nodes to other services, which a rehearsal makes in their place."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import suppressed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slurmpod.aws.clients import AwsClients
 
 LINES_PER_PUT = 1000
 OPENZFS_ROOT = "fsx"

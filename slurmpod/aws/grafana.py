@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.aws.clients import AwsClients
-
 
 ACCOUNT_NAME = "slurmpod-push"
 TOKEN_SECONDS = 600

@@ -1,15 +1,14 @@
-"""What IAM knows about a role: who may assume it, its policies, its boundary."""
+"""IAM roles: who may assume one, its policies, its boundary."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.errors import suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from types_boto3_iam import IAMClient
 
     Document = dict[str, Any]

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError, WaiterError
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from slurmpod.aws.clients import AwsClients
-    from slurmpod.aws.holdings import StackRecord
+from slurmpod.aws.inventory import StackRecord
 
 CHANGE_SET = "slurmpod-adopt"
 POLL_SECONDS = 2

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
-
-if TYPE_CHECKING:
-    from slurmpod.aws.clients import AwsClients
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,12 @@
-"""One change of an environment, and the place where it is."""
+"""One change of an environment, and the path to its field."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slurmpod.changes.effect import Kind
-
-if TYPE_CHECKING:
-    from slurmpod.changes.effect import Effect
-    from slurmpod.problems import YamlPath
+from slurmpod.environment.effect import Effect, Kind
+from slurmpod.problems import YamlPath
 
 
 @dataclass(frozen=True)
@@ -33,15 +30,15 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a comparison is: in names for people, and in the new file."""
+class FieldPath:
+    """The way to a field: in names for people, and in the new file."""
 
     names: tuple[str, ...] = ()
     path: YamlPath = ()
 
-    def below(self, part: str | int, *, shown_as: str = "") -> Place:
-        """Return the place of a field, or of an entry of a list under its name."""
-        return Place((*self.names, shown_as or str(part)), (*self.path, part))
+    def below(self, part: str | int, *, shown_as: str = "") -> FieldPath:
+        """Return the path of a field, or of an entry of a list under its name."""
+        return FieldPath((*self.names, shown_as or str(part)), (*self.path, part))
 
     def change(self, old: Any, new: Any, effect: Effect) -> Change:
         """Return the change that is here."""

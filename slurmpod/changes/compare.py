@@ -7,31 +7,28 @@ plain data: an earlier version may have written it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from slurmpod.changes.change import Change, Place
-from slurmpod.changes.effect import FILE_SYSTEM_LOST, Effect, Kind
-from slurmpod.changes.effective import CONSEQUENCES, effective
-from slurmpod.changes.effects import EFFECTS, LESS, REMOVED
-from slurmpod.changes.in_context import in_context
-from slurmpod.deployment_record import FILES, in_files, is_content
-from slurmpod.model.descriptions import entry_section, section_in
-from slurmpod.model.environment import Environment
-from slurmpod.model.lustre import Lustre
-from slurmpod.model.openzfs import OpenZfs
-from slurmpod.resolve import resolve
+from slurmpod.changes.change import Change, FieldPath
+from slurmpod.changes.several_fields import FILE_SYSTEM_LOST, changes_of_several_fields
+from slurmpod.changes.written_out import CONSEQUENCES, written_out_with_files
+from slurmpod.deploy.deployment_record import FILES, in_files, is_content
+from slurmpod.environment.descriptions import entry_section, section_in
+from slurmpod.environment.effect import Effect, Kind, effect_of
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.reading.read import Reading
+from slurmpod.resolve import Resolved, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
-
-    from slurmpod.resolve import Resolved
 
 IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule", "bucket")
 """Keys that tell entries of a list apart, the first that they have."""
@@ -44,23 +41,29 @@ one bucket."""
 def changes(deployed: Mapping[str, Any], wanted: Resolved) -> tuple[Change, ...]:
     """Return the changes that lead from the deployed environment to the wanted one.
 
-    A record that this version cannot read whole is compared field by field, as it is written.
+    What a record does not say has the defaults of today. One that this version cannot read whole is
+    compared field by field, as it is written.
     """
     environment = wanted.environment
-    dumped = environment.model_dump(mode="json")
-    as_written = {each.path: each for each in _in_section(Environment, deployed, dumped, Place())}
     known = {key: value for key, value in deployed.items() if key != FILES}
     try:
-        before = resolve(Environment.model_validate(known, strict=False))
+        recorded = Environment.model_validate(known, strict=False)
     except ValidationError:
-        return tuple(as_written.values())
+        return tuple(_as_written(known, environment))
+    before = resolve(Reading(recorded))
+    whole = recorded.model_dump(mode="json")
+    as_written = {each.path: each for each in _as_written(whole, environment)}
     found = {
         each.path: _with_values_of(as_written.get(each.path), each)
         for each in _in_effect(before, deployed.get(FILES), wanted)
         if each.path in as_written or _is_consequence(each)
     }
-    found |= {each.path: each for each in in_context(before, wanted)}
+    found |= {each.path: each for each in changes_of_several_fields(before, wanted)}
     return tuple(_at_its_file(each, environment) for each in found.values())
+
+
+def _as_written(deployed: Mapping[str, Any], wanted: Environment) -> Iterator[Change]:
+    yield from _in_section(Environment, deployed, wanted.model_dump(mode="json"), FieldPath())
 
 
 def _in_effect(
@@ -71,11 +74,14 @@ def _in_effect(
     Nothing is said of files when an earlier version did not record what was in them.
     """
     if in_old_files is None:
-        after, in_new_files = resolve(wanted.environment), {}
+        after, in_new_files = resolve(Reading(wanted.environment)), {}
     else:
         after, in_new_files = wanted, in_files(wanted)
-    old, new = effective(before, in_old_files or {}), effective(after, in_new_files)
-    yield from _in_section(Environment, old, new, Place())
+    old, new = (
+        written_out_with_files(before, in_old_files or {}),
+        written_out_with_files(after, in_new_files),
+    )
+    yield from _in_section(Environment, old, new, FieldPath())
 
 
 def _with_values_of(written: Change | None, change: Change) -> Change:
@@ -97,7 +103,7 @@ def _at_its_file(change: Change, environment: Environment) -> Change:
 
 
 def _in_section(
-    section: type[BaseModel], old: Mapping[str, Any], new: Mapping[str, Any], at: Place
+    section: type[BaseModel], old: Mapping[str, Any], new: Mapping[str, Any], at: FieldPath
 ) -> Iterator[Change]:
     for key, field in section.model_fields.items():
         before, after = (data[key] if key in data else _default(field) for data in (old, new))
@@ -107,20 +113,17 @@ def _in_section(
         if inner and before is not None and after is not None:
             yield from _in_section(inner, before, after, at.below(key))
         elif entry:
-            yield from _in_list(
-                entry, before or [], after or [], at.below(key), EFFECTS[section][key]
-            )
+            effect = effect_of(field)
+            yield from _in_list(entry, before or [], after or [], at.below(key), effect)
         else:
-            yield at.below(key).change(
-                before, after, _effect(section, key, inner, old, before, after)
-            )
+            yield at.below(key).change(before, after, _effect(field, old, before, after))
 
 
 def _in_list(
     entry: type[BaseModel],
     old: Sequence[Mapping[str, Any]],
     new: Sequence[Mapping[str, Any]],
-    at: Place,
+    at: FieldPath,
     effect: Effect,
 ) -> Iterator[Change]:
     olds = {_identity(entry, each): each for each in old}
@@ -132,32 +135,26 @@ def _in_list(
         else:
             yield from _in_section(entry, before, after, here)
     for name, before in olds.items():
-        here = Place((*at.names, name), at.path)
-        yield here.change(before, None, _removal(entry, before) or effect)
+        here = FieldPath((*at.names, name), at.path)
+        yield here.change(before, None, _removal(entry, before, effect))
 
 
 def _identity(entry: type[BaseModel], data: Mapping[str, Any]) -> str:
     """Return what tells an entry of a list from the others, as people see it."""
-    key = next(name for name in IDENTITIES if name in entry.model_fields)
+    fields = entry.model_fields
+    key = next(name for name in IDENTITIES if name in fields)
     variant = VARIANTS.get(key)
-    keys = [key, variant] if variant in entry.model_fields else [key]
-    return ".".join(str(data[each]) for each in keys if data.get(each) is not None)
+    keys = [key, variant] if variant in fields else [key]
+    values = (data[each] if each in data else _default(fields[each]) for each in keys)
+    return ".".join(str(value) for value in values if value is not None)
 
 
-def _effect(
-    section: type[BaseModel],
-    key: str,
-    inner: type[BaseModel] | None,
-    siblings: Mapping[str, Any],
-    before: Any,
-    after: Any,
-) -> Effect:
-    if inner and after is None:
-        return _removal(inner, before) or EFFECTS[section][key]
-    less = next((LESS[kind, key] for kind in section.__mro__ if (kind, key) in LESS), None)
-    if less and before is not None and after is not None and _is_less(after, before):
-        return less
-    effect = EFFECTS[section][key]
+def _effect(field: FieldInfo, siblings: Mapping[str, Any], before: Any, after: Any) -> Effect:
+    effect, section = effect_of(field), section_in(field)
+    if section and after is None:
+        return _removal(section, before, effect)
+    if effect.less and before is not None and after is not None and _is_less(after, before):
+        return effect.less
     if effect.kind is Kind.REPLACES and siblings.get("on_delete") == "delete":
         return FILE_SYSTEM_LOST
     if is_content(before) and is_content(after):
@@ -165,10 +162,10 @@ def _effect(
     return effect
 
 
-def _removal(section: type[BaseModel], before: Mapping[str, Any]) -> Effect | None:
+def _removal(section: type[BaseModel], before: Mapping[str, Any], effect: Effect) -> Effect:
     if issubclass(section, Lustre | OpenZfs) and before.get("on_delete") == "delete":
         return Effect(Kind.LOSES, "the file system is deleted with all its data")
-    return next((REMOVED[kind] for kind in section.__mro__ if kind in REMOVED), None)
+    return effect.removed or effect
 
 
 def _default(field: FieldInfo) -> Any:

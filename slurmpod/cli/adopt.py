@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import indent
+from typing import Any
+
+import yaml
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.holdings import Holdings
 from slurmpod.aws.imports import ImportRefused, Imports
-from slurmpod.cli.adoption_text import adoption_data, adoption_text
+from slurmpod.aws.inventory import AccountInventory
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
-from slurmpod.operations.adopt import adopt, plan_adoption
+from slurmpod.operations.adopt import Adoption, adopt, plan_adoption
 from slurmpod.operations.deployed import require_account
+from slurmpod.operations.existing_lines import ExistingLines
+from slurmpod.operations.leftovers import Leftover
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-
-    from slurmpod.operations.adopt import Adoption
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,14 +47,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     try:
         clients = clients_of(environment.region)
         require_account(AwsAccount(clients), environment)
-        holdings = Holdings(clients)
-        adoption = plan_adoption(holdings, former, environment)
+        inventory = AccountInventory(clients)
+        adoption = plan_adoption(inventory, former, environment)
         _show(adoption, former, options)
         if adoption.is_work:
             if not is_confirmed(environment, options, "take these back"):
                 say("nothing was changed")
                 return ExitCode.FAILED
-            adoption = adopt(holdings, Imports(clients), former, environment)
+            adoption = adopt(inventory, Imports(clients), former, environment)
             say(f"{environment.name} has taken back {_count(adoption)}")
     except (AwsUnavailable, ImportRefused) as error:
         say(str(error))
@@ -82,3 +83,88 @@ def _say_what_comes_next(adoption: Adoption, file: Path) -> ExitCode:
     if not adoption.is_empty:
         say(f"next: npx cdk deploy --all -c env={path}")
     return ExitCode.OK
+
+
+def adoption_text(adoption: Adoption, former: str, file: str) -> str:
+    """Return the plan: what goes where, what is to be written, and what stays as it is."""
+    if adoption.is_empty:
+        return f"{former}: nothing is left that no stack holds\n"
+    return "\n".join(_lines(adoption, former, file)) + "\n"
+
+
+def adoption_data(adoption: Adoption) -> dict[str, Any]:
+    """Return the plan as plain data."""
+    return {
+        "imports": [_resource_data(each) for each in adoption.resources],
+        "failed_stacks": [{"name": each.name, "status": each.status} for each in adoption.failed],
+        "file_systems": [_file_system_data(each) for each in adoption.lines],
+        "others": [_resource_data(each) | {"why": each.problem} for each in adoption.others],
+    }
+
+
+def _lines(adoption: Adoption, former: str, file: str) -> Iterator[str]:
+    yield f"{former}: left of earlier deployments, and held by no stack"
+    for stack in adoption.failed:
+        yield f"the failed stack {stack.name} ({stack.status}) is cleared away; what it could not"
+        yield "  delete stays where it is"
+    if adoption.resources:
+        yield "taken back by CloudFormation import:"
+        yield from (f"  {_resource_text(each)}" for each in adoption.resources)
+    if adoption.lines:
+        yield f"to be written into {file}, because CloudFormation imports no file systems:"
+        for each in adoption.lines:
+            yield from _file_system_lines(each)
+        yield from _suppress_lines(adoption.lines)
+    if adoption.others:
+        yield "left where they are:"
+        yield from (f"  {_resource_text(each)}: {each.problem}" for each in adoption.others)
+
+
+def _resource_text(left: Leftover) -> str:
+    return f"{left.resource.type} {left.resource.physical_id} of {left.stack.name}"
+
+
+def _file_system_lines(lines: ExistingLines) -> Iterator[str]:
+    held = lines.file_system
+    kind = "OpenZFS" if held.type == "OPENZFS" else "Lustre"
+    made = held.created.date().isoformat()
+    yield f"  {held.file_system_id}, {kind}, {held.capacity_gib} GiB, made on {made}:"
+    where = f"in place of {lines.place}" if lines.place else "added to storage.additional_lustre"
+    yield f"    {where}:"
+    yield _yaml(dict(lines.section) if lines.place else [dict(lines.section)])
+    if lines.warning:
+        yield f"    {lines.warning}"
+
+
+def _suppress_lines(lines: Sequence[ExistingLines]) -> Iterator[str]:
+    known = [each.suppress for each in lines if each.suppress]
+    if known:
+        yield "    and, so that a warning is not shown each time:"
+        yield _yaml({"suppress": [dict(known[0])]})
+
+
+def _yaml(data: Any) -> str:
+    return indent(yaml.safe_dump(data, sort_keys=False), "      ").rstrip()
+
+
+def _resource_data(left: Leftover) -> dict[str, Any]:
+    return {
+        "stack": left.stack.name,
+        "logical_id": left.resource.logical_id,
+        "type": left.resource.type,
+        "physical_id": left.resource.physical_id,
+    }
+
+
+def _file_system_data(lines: ExistingLines) -> dict[str, Any]:
+    held = lines.file_system
+    return {
+        "id": held.file_system_id,
+        "type": held.type,
+        "capacity_gib": held.capacity_gib,
+        "created": held.created.isoformat(),
+        "place": lines.place or None,
+        "section": dict(lines.section),
+        "suppress": dict(lines.suppress) if lines.suppress else None,
+        "warning": lines.warning or None,
+    }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.bucket import Bucket
@@ -12,15 +13,9 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
-from slurmpod.operations.artefacts import NotMirrored, mirror, mirrored, title
+from slurmpod.operations.artefacts import Mirrored, NotMirrored, mirror, mirrored, title
 from slurmpod.operations.deployed import require_account
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from slurmpod.operations.artefacts import Mirrored
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

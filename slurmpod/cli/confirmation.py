@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import say
-
-if TYPE_CHECKING:
-    import argparse
-
-    from slurmpod.model.environment import Environment
+from slurmpod.environment.environment import Environment
 
 
 def is_confirmed(environment: Environment, options: argparse.Namespace, what: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
@@ -18,12 +19,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import say
 from slurmpod.operations.connect import session_command, usual_group
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 PLUGIN = "session-manager-plugin"
 INSTALLATION = (

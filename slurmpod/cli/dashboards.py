@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import dashboard_json
+from slurmpod.metrics.panel import Dashboard
 from slurmpod.metrics.rules_file import rules_yaml
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from slurmpod.metrics.panel import Dashboard
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 RULES_FILE = "rules.yml"
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
-from slurmpod.changes.effect import Kind
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import BOLD, RED, YELLOW, counted, paint, print_json, say
+from slurmpod.cli.output import counted, print_json, say
+from slurmpod.environment.effect import Kind
+from slurmpod.environment.environment import Environment
 from slurmpod.operations.deployed import deployed_environment, stacks_left
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from slurmpod.changes.change import Change
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.yaml_source import YamlSource
+from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.terminal import BOLD, RED, YELLOW, paint
 
 COLOURS = {Kind.LOSES: RED, Kind.REPLACES: RED, Kind.REFUSED: RED, Kind.NEW_NODES: YELLOW}
 LONGEST_VALUE = 60

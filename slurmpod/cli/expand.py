@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING
+from typing import Any
+
+import yaml
 
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.origins import origins, with_origins
 from slurmpod.cli.output import print_json, say_next
-from slurmpod.cli.plain_data import plain
-from slurmpod.cli.yaml_text import yaml_text
-from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
+from slurmpod.cli.plain_data import plain, yaml_text
+from slurmpod.problems import ExitCode, YamlPath, format_path
+from slurmpod.reading.yaml_source import Position, YamlSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,3 +38,63 @@ def run(options: argparse.Namespace) -> ExitCode:
     sys.stdout.write(yaml_text({"resolved": resolved}))
     say_next("rehearse", options.file)
     return ExitCode.OK
+
+
+DEFAULT = "default"
+
+LINE_LIMIT = 60
+"""Longest line that moves the comments of all lines to the right; longer ones only their own."""
+
+
+def origins(environment: dict[str, Any], source: YamlSource) -> dict[str, str]:
+    """Return for each value, by its path, the `file:line` that decides about it, or `default`."""
+    return {format_path(path): _origin(source.values.get(path)) for path in _leaves(environment)}
+
+
+def with_origins(environment: dict[str, Any], source: YamlSource) -> str:
+    """Return an environment as YAML, with the origin of each value in a comment.
+
+    Files are named as they are seen from the environment's folder: most often by name alone.
+    """
+    text = yaml_text(environment)
+    lines = text.splitlines(keepends=True)
+    document = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert document  # noqa: S101  # an environment is never empty
+    last_lines = dict(_last_lines(document))
+    column = min(LINE_LIMIT, max(len(lines[number]) - 1 for number in last_lines.values()))
+    folder = Path(source.file).parent
+    for path, number in last_lines.items():
+        comment = _origin(source.values.get(path), folder)
+        shown = comment if comment.isprintable() else ascii(comment)
+        line = lines[number].removesuffix("\n")
+        lines[number] = f"{line:<{column}}  # {shown}\n"
+    return "".join(lines)
+
+
+def _leaves(value: Any, path: YamlPath = ()) -> Iterator[YamlPath]:
+    """Return the paths of all values that hold no others."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in inside:
+        if item and isinstance(item, dict | list):
+            yield from _leaves(item, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def _last_lines(node: yaml.Node, path: YamlPath = ()) -> Iterator[tuple[YamlPath, int]]:
+    """Return for each value that holds no others its path and the index of its last line."""
+    if isinstance(node, yaml.MappingNode) and node.value:
+        for key, value in node.value:
+            yield from _last_lines(value, (*path, key.value))
+    elif isinstance(node, yaml.SequenceNode) and node.value:
+        for index, value in enumerate(node.value):
+            yield from _last_lines(value, (*path, index))
+    else:
+        yield path, node.end_mark.line
+
+
+def _origin(position: Position | None, folder: Path | None = None) -> str:
+    if not position:
+        return DEFAULT
+    file, line, _ = position
+    return f"{os.path.relpath(file, folder) if folder else file}:{line}"

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.cli.output import BOLD, paint, print_json, say
+from slurmpod.cli.output import print_json, say
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs import lint
-from slurmpod.model.suggestion import did_you_mean
+from slurmpod.jobs.registry import Rule as JobRule
 from slurmpod.problems import ExitCode
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.documentation import rules_page
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from slurmpod.jobs.registry import Rule as JobRule
-    from slurmpod.rules.registry import Rule
+from slurmpod.rules.registry import Rule
+from slurmpod.terminal import BOLD, paint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.cli import job_render
 from slurmpod.cli.output import counted, print_json
 from slurmpod.jobs.lint import lint, unreadable
-from slurmpod.model.text_file import Unreadable, read_text
-from slurmpod.problems import ExitCode, Severity, has_errors
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from slurmpod.problems import Problem
-    from slurmpod.resolve import Resolved
+from slurmpod.problems import ExitCode, Problem, Severity, has_errors
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.resolve import Resolved
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +61,7 @@ def _problems(file: Path, resolved: Resolved | None) -> Sequence[Problem]:
 
 def _print_text(problems: Sequence[Problem], files: int) -> None:
     if problems:
-        from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
+        from slurmpod.problem_text import problems_text  # only needed on mistakes
 
         sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
     errors = sum(problem.severity is Severity.ERROR for problem in problems)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import print_json, say
 from slurmpod.jobs.place import JobRefused, place_for
+from slurmpod.jobs.render import Job
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-
-    from slurmpod.jobs.render import Job
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +59,9 @@ def _write(folder: Path, job: Job) -> None:
 
 def _job(options: argparse.Namespace) -> Job:
     from slurmpod.cli.environment import sound_environment  # none of these to check a script
+    from slurmpod.environment.suggestion import did_you_mean
     from slurmpod.jobs.recipes import RECIPES
     from slurmpod.jobs.render import render_job
-    from slurmpod.model.suggestion import did_you_mean
 
     resolved = sound_environment(options.file).resolved
     recipe = RECIPES.get(options.recipe)

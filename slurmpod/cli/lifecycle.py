@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster_logs import ClusterLogs
@@ -16,9 +16,6 @@ from slurmpod.cli.lifecycle_text import print_reports
 from slurmpod.cli.output import print_json, say
 from slurmpod.operations.lifecycle_report import lifecycle_reports
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

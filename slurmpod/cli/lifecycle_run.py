@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.session_nodes import SessionNodes
+from slurmpod.bundle import render_bundle
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle_text import print_reports
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.lifecycle_run import plan_run, run_plan
+from slurmpod.operations.lifecycle_report import NodeReport
+from slurmpod.operations.lifecycle_run import RunPlan, plan_run, run_plan
 from slurmpod.operations.node_command import Sessions
 from slurmpod.problems import ExitCode
-from slurmpod.rendering import render_bundle
-
-if TYPE_CHECKING:
-    import argparse
-
-    from slurmpod.operations.lifecycle_report import NodeReport
-    from slurmpod.operations.lifecycle_run import RunPlan
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,19 +6,15 @@ Nodes that are alike are shown together, so that a page holds a cluster of any s
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from slurmpod.operations.lifecycle_report import NodeReport, StepReport
 from slurmpod.problems import first_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from slurmpod.operations.lifecycle_report import NodeReport, StepReport
 
 COLUMNS = 6
 """Columns of nodes that fit into a page."""

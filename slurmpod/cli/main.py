@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, HelpFormatter
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from slurmpod.cli import startup
 from slurmpod.cli.commands import COMMANDS
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode, InvalidEnvironment
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 EXIT_CODES = {
     ExitCode.OK: "done; warnings may have been shown",
@@ -26,7 +24,7 @@ EXIT_CODES = {
     ExitCode.INVALID: "the environment file, or the batch script, has errors",
     ExitCode.UNPREPARED: "this machine lacks something that the command needs",
     ExitCode.INTERRUPTED: "interrupted with Ctrl-C",
-    ExitCode.UNREAD: "who read the output left early, such as `head`",
+    ExitCode.UNREAD: "the reader of the output left early, as `head` does",
 }
 
 
@@ -53,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         say("interrupted")
         return ExitCode.INTERRUPTED
     except InvalidEnvironment as invalid:
-        from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
+        from slurmpod.problem_text import problems_text  # only needed on mistakes
 
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
@@ -63,9 +61,26 @@ def run(arguments: Sequence[str]) -> int:
             return ExitCode.UNREAD
         if "--debug" in arguments:
             raise
+        if _is_of_others(error) and (extra := _extra_of(arguments)):
+            say(f"slurmpod {arguments[0]}: {error}")
+            say(f"  fix: pip install 'slurmpod[{extra}]'")
+            return ExitCode.UNPREPARED
         _say_unexpected(error)
         return ExitCode.FAILED
     return code
+
+
+def _is_of_others(error: Exception) -> bool:
+    """Tell whether a package is missing that an extra brings, and no module of our own."""
+    own = ("slurmpod", "slurmpod_cdk", "embedded_aws")
+    return (
+        isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] not in own
+    )
+
+
+def _extra_of(arguments: Sequence[str]) -> str | None:
+    """Return the extra with what a command needs beyond a bare installation."""
+    return COMMANDS[arguments[0]].extra if arguments and arguments[0] in COMMANDS else None
 
 
 def _is_brief(arguments: Sequence[str]) -> bool:
@@ -96,7 +111,7 @@ def _say_unexpected(error: Exception) -> None:
         place = f": {error.filename}" if error.filename else ""
         say(f"slurmpod: {error.strerror or error}{place}")
         return
-    from slurmpod.model.private_keys import HIDDEN, holds_private_key  # only needed here
+    from slurmpod.reading.private_keys import HIDDEN, holds_private_key  # only needed here
 
     said = HIDDEN if holds_private_key(str(error)) else error
     say(f"slurmpod: unexpected error: {type(error).__name__}: {said}")
@@ -118,7 +133,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return ExitCode.OK if arguments else ExitCode.USAGE
     name, *rest = arguments
     if name not in COMMANDS:
-        from slurmpod.model.suggestion import did_you_mean  # only needed on mistakes
+        from slurmpod.environment.suggestion import did_you_mean  # only needed on mistakes
 
         guess = did_you_mean(name, COMMANDS) or f"commands: {', '.join(COMMANDS)}"
         say(f"slurmpod: there is no command '{name}'; {guess}")

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-RED, YELLOW, BOLD, DIM = "31", "33", "1", "2"
+from pathlib import Path
+from typing import Any
 
 
 def say(text: str) -> None:
@@ -34,9 +29,3 @@ def print_json(data: Any) -> None:
     import json  # only needed with --json
 
     sys.stdout.write(json.dumps(data, indent=2) + "\n")
-
-
-def paint(text: str, style: str, stream: TextIO) -> str:
-    """Colour `text` where `stream` is a terminal that shows colours (https://no-color.org)."""
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
-    return text if plain else f"\x1b[{style}m{text}\x1b[0m"

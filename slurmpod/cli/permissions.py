@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import BOLD, RED, paint, print_json, say
-from slurmpod.model.cluster import Role
-from slurmpod.operations.identity_check import check_identity
-from slurmpod.permissions import document, expected_scope, grants, node_roles
+from slurmpod.cli.output import print_json, say
+from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
+from slurmpod.deploy.permissions.sufficiency import Lack
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.identity_check import Checked, check_identity
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection, Sequence
-
-    from slurmpod.operations.identity_check import Checked
-    from slurmpod.permissions.sufficiency import Lack
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
+from slurmpod.terminal import BOLD, RED, paint
 
 UNKNOWN = (
     "ids that nobody knows before a deployment, such as those of new subnets, are left open (*); "

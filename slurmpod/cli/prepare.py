@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
 
-from slurmpod.cli.lacks import lacks_text
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
 from slurmpod.rehearsal.progress import Progress
-
-if TYPE_CHECKING:
-    import argparse
 
 SMALL_CLUSTER = 4
 
@@ -31,9 +27,9 @@ def run(_: argparse.Namespace) -> ExitCode:
     if packages and _may_install():
         say(f"installing Debian packages: {' '.join(packages)}")
         _install(packages)
-    lacks = missing(SMALL_CLUSTER)
-    if lacks:
-        say(lacks_text(lacks))
+    missing_parts = missing(SMALL_CLUSTER)
+    if missing_parts:
+        say("\n".join(map(str, missing_parts)))
         return ExitCode.UNPREPARED
     try:
         baked_image(Progress())

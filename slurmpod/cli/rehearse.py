@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 from argparse import ArgumentTypeError
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.lacks import lacks_text
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.ends import RehearsalFailed
+from slurmpod.rehearsal.faults.registry import NAMES, chosen, unmet_needs
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, rehearse
 from slurmpod.rehearsal.report import as_data, print_outcome
-from slurmpod.rehearsal.scenarios.faults.choice import NAMES, chosen, unmet_needs
-
-if TYPE_CHECKING:
-    import argparse
-
-    from slurmpod.resolve import Resolved
+from slurmpod.rehearsal.take_down import RehearsalFailed
+from slurmpod.resolve import Resolved
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +44,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.fault and not _suits_faults(resolved, options):
         return ExitCode.USAGE
     if not options.cloud_only:
-        lacks = missing(sum(group.count for group in resolved.groups))
-        if lacks:
-            say(lacks_text(lacks))
+        missing_parts = missing(sum(group.count for group in resolved.groups))
+        if missing_parts:
+            say("\n".join(map(str, missing_parts)))
             say_next("rehearse --cloud-only", options.file)
             return ExitCode.UNPREPARED
     progress = Progress()

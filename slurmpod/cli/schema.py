@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import say
-from slurmpod.model.schema import environment_schema
 from slurmpod.problems import ExitCode
-
-if TYPE_CHECKING:
-    import argparse
+from slurmpod.reading.schema import environment_schema
 
 DEFAULT = Path("environments/schema.json")
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import counted, print_json, say, say_next
-from slurmpod.model.extends import environment_files
-from slurmpod.model.loader import load
-from slurmpod.problems import ExitCode, Severity, first_of, has_errors
+from slurmpod.problems import ExitCode, Problem, Severity, first_of, has_errors
+from slurmpod.reading.extends import environment_files
+from slurmpod.reading.read import Reading, read
 from slurmpod.rules.check import check, check_together
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slurmpod.model.loader import Loaded
-    from slurmpod.problems import Problem
 
 SHOWN_FILES = 3
 """Environments that are named in a problem of their base."""
@@ -43,8 +37,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not files:
         say(f"there are no environment files (*.yaml) in {', '.join(map(str, options.paths))}")
         return ExitCode.USAGE
-    all_loaded = [load(file) for file in files]
-    problems = [*_each_once(all_loaded), *check_together(all_loaded)]
+    readings = [read(file) for file in files]
+    problems = [*_each_once(readings), *check_together(readings)]
     if options.json:
         print_json({"files": list(map(str, files)), "problems": [p.as_dict() for p in problems]})
     else:
@@ -56,12 +50,12 @@ def _environment_files(path: Path) -> list[Path]:
     return environment_files(path) if path.is_dir() else [path]
 
 
-def _each_once(all_loaded: Iterable[Loaded]) -> Iterator[Problem]:
+def _each_once(readings: Iterable[Reading]) -> Iterator[Problem]:
     """Return the problems of all files; one of a base once, with the environments that have it."""
     files: dict[Problem, dict[str, None]] = {}
-    for loaded in all_loaded:
-        for problem in check(loaded):
-            files.setdefault(problem, {})[loaded.source.file] = None
+    for reading in readings:
+        for problem in check(reading):
+            files.setdefault(problem, {})[reading.source.file] = None
     for problem, having in files.items():
         others = [file for file in having if file != problem.where.file]
         about = f" (in {first_of(others, SHOWN_FILES)})" if others else ""
@@ -70,7 +64,7 @@ def _each_once(all_loaded: Iterable[Loaded]) -> Iterator[Problem]:
 
 def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
     if problems:
-        from slurmpod.cli.problem_text import problems_text  # only needed on mistakes
+        from slurmpod.problem_text import problems_text  # only needed on mistakes
 
         sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
     sys.stdout.write(f"{counted(len(files), 'file')}: {_summary(problems)}\n")

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from slurmpod.environment.catalog import InstanceType
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.environment_rules import EFA_VARIABLES
 from slurmpod.jobs.registry import ClusterTopic, Finding
-from slurmpod.model.cluster import Role
-from slurmpod.model.suggestion import did_you_mean
+from slurmpod.jobs.script import Script, Step
 from slurmpod.problems import Severity
-from slurmpod.resolve.resolved import ALL_NODES_PARTITION
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
 from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod.jobs.script import Script, Step
-    from slurmpod.model.catalog import InstanceType
-    from slurmpod.resolve.resolved import Resolved, ResolvedGroup
 
 CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
 

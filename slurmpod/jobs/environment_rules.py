@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slurmpod.jobs.calls import program_name
 from slurmpod.jobs.ports import highest
-from slurmpod.jobs.programs import program_name
 from slurmpod.jobs.registry import Finding, Topic
 from slurmpod.jobs.resume_rules import AUTO_RESUME
+from slurmpod.jobs.script import Script
+from slurmpod.jobs.shell import Word
 from slurmpod.problems import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.jobs.script import Script
-    from slurmpod.jobs.words import Word
 
 MEETING = Topic("JOB", "Where processes meet")
 VARIABLES = Topic("JOB", "Variables and arguments")

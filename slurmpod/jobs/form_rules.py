@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slurmpod.jobs.calls import holds_options, values_of
 from slurmpod.jobs.registry import Finding, Topic
-from slurmpod.jobs.variables import holds_options, values_of
-from slurmpod.jobs.words import Place
+from slurmpod.jobs.script import Script
+from slurmpod.jobs.shell import Place
 from slurmpod.problems import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.jobs.script import Script
 
 FORM = Topic("JOB", "What sbatch reads")
 
@@ -27,7 +23,7 @@ FORM.reported_elsewhere(
     "The script can be read",
     why="A script that cannot be read cannot be judged.",
     fix="give the path of a batch script",
-    source="slurmpod/model/text_file.py",
+    source="slurmpod/reading/text_file.py",
 )
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from slurmpod.jobs.cluster_rules import CLUSTER
 from slurmpod.jobs.environment_rules import MEETING, VARIABLES
 from slurmpod.jobs.form_rules import FORM
+from slurmpod.jobs.registry import Finding, Rule
 from slurmpod.jobs.resume_rules import RESUME
 from slurmpod.jobs.script import read_script
 from slurmpod.problems import Problem, Severity, Where, in_file_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod.jobs.registry import Finding, Rule
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 OF_SCRIPTS = (FORM, RESUME, MEETING, VARIABLES)
 TOPICS = (*OF_SCRIPTS, CLUSTER)

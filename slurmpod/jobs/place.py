@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from slurmpod.environment.catalog import InstanceType, instance_types
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.cluster_rules import most_nodes
-from slurmpod.model.catalog import instance_types
-from slurmpod.model.cluster import Role
-from slurmpod.model.suggestion import did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.model.catalog import InstanceType
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 NEURON_CORES = {"Trainium": 2, "Trainium2": 4}
 """Logical NeuronCores of a chip, each of which takes one process. Source: AWS Neuron, "Developer

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from slurmpod.rendering.templates import FOLDER
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from slurmpod.bundle.templates import FOLDER
 
 JOBS = "jobs"
 """The folder of job templates; programs of a recipe lie below, in a folder of its name."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod import rulebook
+from slurmpod.jobs.script import Script
+from slurmpod.jobs.shell import Place
+from slurmpod.resolve import Resolved
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slurmpod.jobs.script import Script
-    from slurmpod.jobs.words import Place
-    from slurmpod.resolve import Resolved
-
-    Judge = Callable[[Script], Iterable["Finding"]]
-    JudgeOnCluster = Callable[[Script, Resolved], Iterable["Finding"]]
+Judge = Callable[[Script], Iterable["Finding"]]
+JudgeOnCluster = Callable[[Script, Resolved], Iterable["Finding"]]
 
 Rule = rulebook.Rule[Any]
 """A rule of either kind."""

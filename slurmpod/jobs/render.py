@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from slurmpod.bundle.templates import render
+from slurmpod.environment.image_names import IMAGE_USER
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
-from slurmpod.jobs.place import JobRefused
-from slurmpod.model.image_names import IMAGE_USER
-from slurmpod.rendering.templates import render
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.jobs.place import Place
-    from slurmpod.jobs.recipes import Recipe
-    from slurmpod.resolve import Resolved
+from slurmpod.jobs.place import JobRefused, Place
+from slurmpod.jobs.recipes import Recipe
+from slurmpod.resolve import Resolved
 
 STEP = "step.sh"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slurmpod.jobs.calls import FLAGS, parse_options
 from slurmpod.jobs.durations import minutes
-from slurmpod.jobs.options import FLAGS, parse_options
 from slurmpod.jobs.registry import Finding, Topic
-from slurmpod.jobs.script import node_count
+from slurmpod.jobs.script import Script, Step, node_count
 from slurmpod.jobs.training import is_training
 from slurmpod.problems import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.jobs.script import Script, Step
 
 RESUME = Topic("JOB", "Jobs that resume")
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from slurmpod.jobs.options import FLAGS, SBATCH_FLAGS, Option, parse_options
-from slurmpod.jobs.programs import ASSIGNMENT, calls, program_name, split
-from slurmpod.jobs.words import Place, Word, read, words_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod.jobs.programs import Call
-    from slurmpod.jobs.variables import Values
-    from slurmpod.jobs.words import Command, Document
+from slurmpod.jobs.calls import (
+    ASSIGNMENT,
+    FLAGS,
+    SBATCH_FLAGS,
+    Call,
+    Option,
+    Values,
+    calls,
+    parse_options,
+    program_name,
+    split,
+)
+from slurmpod.jobs.shell import Command, Document, Place, Word, read, words_in
 
 DIRECTIVE = "#SBATCH"
 OTHER_COMPONENT = frozenset({"hetjob", "packjob"})

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.jobs.programs import SHELLS, calls
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.jobs.programs import Call
-    from slurmpod.jobs.script import Step
+from slurmpod.jobs.calls import SHELLS, Call, calls
+from slurmpod.jobs.script import Step
 
 LAUNCHER = "torch_?run|deepspeed|accelerate"
 TRAINING = re.compile(rf"{LAUNCHER}|train(?!ium)|finetune", re.IGNORECASE)

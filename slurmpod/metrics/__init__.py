@@ -1,1 +1,1 @@
-"""What is made of the nodes' metrics: recording and alert rules, and dashboards. All of it pure."""
+"""Recording rules, alert rules and dashboards of the nodes' metrics. All of it is pure."""

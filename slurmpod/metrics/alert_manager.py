@@ -1,15 +1,13 @@
-"""What the workspace's alert manager does with alerts: to SNS, a topic for each severity."""
+"""Configuration of a workspace's alert manager: alerts go to SNS, by severity."""
 
 from __future__ import annotations
 
 import json
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from slurmpod.metrics.alerts import SEVERITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MESSAGE = (
     "{{ range .Alerts }}{{ .Status }}: {{ .Annotations.summary }}. {{ .Annotations.action }}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from grafana_foundation_sdk.builders import common, prometheus, stat, timeseries
 from grafana_foundation_sdk.builders import dashboard as grafana
@@ -10,12 +10,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.common import StackingMode
 from grafana_foundation_sdk.models.dashboard import DataSourceRef, GridPos, VariableRefresh
 
-from slurmpod.metrics.panel import Form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod.metrics.panel import Dashboard, Panel, Query
+from slurmpod.metrics.panel import Dashboard, Form, Panel, Query
 
 DATA_SOURCE = DataSourceRef(type_val="prometheus", uid="slurmpod-prometheus")
 COLUMNS = 24

@@ -1,4 +1,4 @@
-"""What a dashboard shows, before it is Grafana's: panels with queries, and who has the metrics."""
+"""Panels of dashboards, before they are Grafana's: queries, and who has the metrics."""
 
 from __future__ import annotations
 

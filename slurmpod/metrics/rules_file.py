@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
-from slurmpod.metrics.alerts import ACCELERATOR_ALERTS, NODE_ALERTS, SLURM_ALERTS
-from slurmpod.metrics.recordings import RECORDINGS
-
-if TYPE_CHECKING:
-    from slurmpod.metrics.alerts import Alert
-    from slurmpod.metrics.recordings import Recording
+from slurmpod.metrics.alerts import ACCELERATOR_ALERTS, NODE_ALERTS, SLURM_ALERTS, Alert
+from slurmpod.metrics.recordings import RECORDINGS, Recording
 
 GROUPS = (
     ("slurm", SLURM_ALERTS),

@@ -6,21 +6,15 @@ systems; those an environment takes back by naming them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slurmpod.aws.imports import Import, ImportRefused
-from slurmpod.operations.existing_lines import existing_lines
-from slurmpod.operations.leftovers import find_leftovers, stack_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slurmpod.aws.holdings import Holdings, StackRecord
-    from slurmpod.aws.imports import Imports
-    from slurmpod.model.environment import Environment
-    from slurmpod.operations.existing_lines import ExistingLines
-    from slurmpod.operations.leftovers import Leftover, Leftovers
+from slurmpod.aws.imports import Import, ImportRefused, Imports
+from slurmpod.aws.inventory import AccountInventory, StackRecord
+from slurmpod.environment.environment import Environment
+from slurmpod.operations.existing_lines import ExistingLines, existing_lines
+from slurmpod.operations.leftovers import Leftover, Leftovers, find_leftovers, stack_names
 
 
 @dataclass(frozen=True)
@@ -47,13 +41,13 @@ class Adoption:
         return bool(self.resources or self.failed)
 
 
-def plan_adoption(holdings: Holdings, former: str, environment: Environment) -> Adoption:
+def plan_adoption(inventory: AccountInventory, former: str, environment: Environment) -> Adoption:
     """Return what `environment` can take back of what `former` left. Nothing changes.
 
     Raises:
         AwsUnavailable: AWS does not answer.
     """
-    left = find_leftovers(holdings, former, environment.name)
+    left = find_leftovers(inventory, former, environment.name)
     resources = tuple(each for each in left.resources if not each.problem)
     return Adoption(
         resources=resources,
@@ -63,7 +57,9 @@ def plan_adoption(holdings: Holdings, former: str, environment: Environment) -> 
     )
 
 
-def adopt(holdings: Holdings, imports: Imports, former: str, environment: Environment) -> Adoption:
+def adopt(
+    inventory: AccountInventory, imports: Imports, former: str, environment: Environment
+) -> Adoption:
     """Take back what CloudFormation can import; return what was taken.
 
     Every import is prepared before the first is done, so that a refusal changes nothing but failed
@@ -73,10 +69,10 @@ def adopt(holdings: Holdings, imports: Imports, former: str, environment: Enviro
         AwsUnavailable: AWS does not answer.
         ImportRefused: CloudFormation refuses; the text has all reasons.
     """
-    for stack in plan_adoption(holdings, former, environment).failed:
+    for stack in plan_adoption(inventory, former, environment).failed:
         imports.clear(stack)
-    adoption = plan_adoption(holdings, former, environment)
-    wanted = _imports(adoption.resources, holdings, former, environment.name)
+    adoption = plan_adoption(inventory, former, environment)
+    wanted = _imports(adoption.resources, inventory, former, environment.name)
     _prepare_all(imports, wanted)
     refusals = []
     for each in wanted:
@@ -118,18 +114,18 @@ def _prepare_all(imports: Imports, wanted: Sequence[Import]) -> None:
 
 
 def _imports(
-    resources: Sequence[Leftover], holdings: Holdings, former: str, environment: str
+    resources: Sequence[Leftover], inventory: AccountInventory, former: str, environment: str
 ) -> list[Import]:
     """Return an import for each stack, in the order in which stacks are deployed."""
     pairs = zip(stack_names(former), stack_names(environment), strict=True)
     return [
-        _import(new, [each for each in resources if each.stack.name == old], holdings)
+        _import(new, [each for each in resources if each.stack.name == old], inventory)
         for old, new in pairs
         if any(each.stack.name == old for each in resources)
     ]
 
 
-def _import(stack: str, resources: Sequence[Leftover], holdings: Holdings) -> Import:
+def _import(stack: str, resources: Sequence[Leftover], inventory: AccountInventory) -> Import:
     definitions: dict[str, Any] = {r.resource.logical_id: r.definition for r in resources}
     return Import(
         stack=stack,
@@ -142,7 +138,7 @@ def _import(stack: str, resources: Sequence[Leftover], holdings: Holdings) -> Im
             }
             for each in resources
         ],
-        tags=holdings.tags(resources[0].stack),
+        tags=inventory.tags(resources[0].stack),
     )
 
 

@@ -11,18 +11,14 @@ import shutil
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from slurmpod.rendering.node_values import artefact_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from slurmpod.aws.bucket import Bucket
-    from slurmpod.model.lifecycle import Artefact
-    from slurmpod.resolve import Resolved
+from slurmpod.aws.bucket import Bucket
+from slurmpod.bundle.node_values import artefact_key
+from slurmpod.environment.lifecycle import Artefact
+from slurmpod.resolve import Resolved
 
 TIMEOUT_SECONDS = 60
 

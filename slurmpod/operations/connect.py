@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.model.cluster import Role
-from slurmpod.resolve import session_names, session_target
-
-if TYPE_CHECKING:
-    from slurmpod.aws.session_nodes import SessionNodes
-    from slurmpod.resolve import Resolved
+from slurmpod.aws.session_nodes import SessionNodes
+from slurmpod.environment.cluster import Role
+from slurmpod.resolve import Resolved, session_names, session_target
 
 
 def usual_group(resolved: Resolved) -> str:

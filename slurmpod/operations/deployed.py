@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.deployment_record import read_record, record_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.aws.account import AwsAccount
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
+from slurmpod.deploy.deployment_record import read_record, record_folder
+from slurmpod.environment.environment import Environment
+from slurmpod.resolve import Resolved
 
 
 def deployed_environment(account: AwsAccount, environment: Environment) -> Mapping[str, Any] | None:

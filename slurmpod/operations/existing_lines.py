@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.aws.holdings import HeldFileSystem
-    from slurmpod.model.environment import Environment
+from slurmpod.aws.inventory import HeldFileSystem
+from slurmpod.environment.environment import Environment
 
 KNOWN_WARNING = {
     "rule": "EXN-009",

@@ -5,17 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.grafana import GrafanaAccess
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import DATA_SOURCE, dashboard_json
-
-if TYPE_CHECKING:
-    from slurmpod.aws.deployment import Deployment
-    from slurmpod.aws.grafana import GrafanaAccess
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 TIMEOUT_SECONDS = 30
 

@@ -1,24 +1,19 @@
-"""Whether the roles and the boundary in the account let nodes do what they must."""
+"""Check of an account's roles and boundary: whether they let nodes do what they must."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slurmpod.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
+from embedded_aws.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.iam_roles import IamRole
+from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
+from slurmpod.deploy.permissions.sufficiency import Lack, lacking
+from slurmpod.environment.cluster import Role
 from slurmpod.operations.deployed import require_account
-from slurmpod.permissions import expected_scope, grants, node_roles
-from slurmpod.permissions.sufficiency import lacking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slurmpod.aws.account import AwsAccount
-    from slurmpod.aws.iam_roles import IamRole
-    from slurmpod.model.cluster import Role
-    from slurmpod.permissions import Grant
-    from slurmpod.permissions.sufficiency import Lack
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 SAGEMAKER = Principal(service="sagemaker.amazonaws.com")
 

@@ -1,19 +1,20 @@
-"""What earlier deployments of an environment left in the account, and no stack holds any more."""
+"""Leftovers of earlier deployments of an environment, which no stack holds any more."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slurmpod.operations.chapters import Chapter, chapters, definition_of
-from slurmpod.operations.literal import Unknown
+from slurmpod.aws.inventory import AccountInventory, HeldFileSystem, StackedResource, StackRecord
+from slurmpod.operations.stack_history import (
+    RememberedStack,
+    UnknownReference,
+    definition_of,
+    remembered_stacks,
+)
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
 from slurmpod.resolve.resolved import StackNames
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from slurmpod.aws.holdings import HeldFileSystem, Holdings, StackedResource, StackRecord
 
 FILE_SYSTEM = "AWS::FSx::FileSystem"
 
@@ -52,20 +53,22 @@ def stack_names(environment: str) -> tuple[str, ...]:
     return tuple(f"{environment}-{kind}" for kind in kinds)
 
 
-def find_leftovers(holdings: Holdings, former: str, environment: str) -> Leftovers:
+def find_leftovers(inventory: AccountInventory, former: str, environment: str) -> Leftovers:
     """Return what the environment `former` left, and no stack of it or of `environment` holds.
 
     Raises:
         AwsUnavailable: AWS does not answer.
     """
-    history = chapters(holdings, sorted({*stack_names(former), *stack_names(environment)}))
+    history = remembered_stacks(
+        inventory, sorted({*stack_names(former), *stack_names(environment)})
+    )
     owned = {r.physical_id for each in history if not each.is_over for r in each.present()}
     live = {each.stack.name for each in history if not each.is_over}
     return Leftovers(
-        resources=tuple(_left(holdings, history, owned, _takers(former, environment, live))),
+        resources=tuple(_left(inventory, history, owned, _takers(former, environment, live))),
         file_systems=tuple(
             each
-            for each in holdings.file_systems()
+            for each in inventory.file_systems()
             if each.tags.get(ENVIRONMENT_TAG) == former and each.file_system_id not in owned
         ),
         failed=tuple(each.stack for each in history if each.must_go),
@@ -85,54 +88,54 @@ def _takers(former: str, environment: str, live: Collection[str]) -> Mapping[str
 
 
 def _left(
-    holdings: Holdings,
-    history: Sequence[Chapter],
+    inventory: AccountInventory,
+    history: Sequence[RememberedStack],
     owned: Collection[str],
     takers: Mapping[str, str],
 ) -> Iterator[Leftover]:
     """Yield every leftover once; of several for one place, the newest takes it."""
-    over = [chapter for chapter in history if chapter.is_over]
-    types = {each.type for chapter in over for each in chapter.present()}
-    identifiers = holdings.identifiers(types) if types else {}
+    over = [remembered for remembered in history if remembered.is_over]
+    types = {each.type for remembered in over for each in remembered.present()}
+    identifiers = inventory.identifiers(types) if types else {}
     seen, taken = set(owned), set[tuple[str, str]]()
-    for chapter in over:
-        for resource in chapter.present():
+    for remembered in over:
+        for resource in remembered.present():
             names = identifiers.get(resource.type, ())
             if resource.type == FILE_SYSTEM or resource.physical_id in seen:
                 continue
             seen.add(resource.physical_id)
             if names:
-                found = _leftover(resource, chapter, history, names)
-                if not _is_there(holdings, found, names):
+                found = _leftover(resource, remembered, history, names)
+                if not _is_there(inventory, found, names):
                     continue
-                place = (chapter.stack.name, resource.logical_id)
+                place = (remembered.stack.name, resource.logical_id)
                 yield _placed(found, place, takers, taken)
             elif resource.status == "DELETE_SKIPPED":
                 problem = f"CloudFormation cannot import {resource.type}"
-                yield Leftover(chapter.stack, resource, {}, {}, problem)
+                yield Leftover(remembered.stack, resource, {}, {}, problem)
 
 
 def _leftover(
     resource: StackedResource,
-    chapter: Chapter,
-    history: Sequence[Chapter],
+    remembered: RememberedStack,
+    history: Sequence[RememberedStack],
     names: Sequence[str],
 ) -> Leftover:
     try:
-        definition = definition_of(resource, chapter, history)
-    except Unknown as unknown:
+        definition = definition_of(resource, remembered, history)
+    except UnknownReference as unknown:
         problem = f"nobody remembers what {unknown} was, which it refers to"
-        return Leftover(chapter.stack, resource, {}, {names[0]: resource.physical_id}, problem)
+        return Leftover(remembered.stack, resource, {}, {names[0]: resource.physical_id}, problem)
     properties = definition["Properties"]
     others = {name: str(properties[name]) for name in names[1:] if name in properties}
     identifier = {names[0]: resource.physical_id.split("|")[0], **others}
     problem = "" if len(identifier) == len(names) else "its identifier is not known"
-    return Leftover(chapter.stack, resource, definition, identifier, problem)
+    return Leftover(remembered.stack, resource, definition, identifier, problem)
 
 
-def _is_there(holdings: Holdings, found: Leftover, names: Sequence[str]) -> bool:
+def _is_there(inventory: AccountInventory, found: Leftover, names: Sequence[str]) -> bool:
     known = [found.identifier[name] for name in names if name in found.identifier]
-    return holdings.is_there(found.resource.type, "|".join(known))
+    return inventory.is_there(found.resource.type, "|".join(known))
 
 
 def _placed(

@@ -1,16 +1,14 @@
-"""How the lifecycle scripts went on the nodes of a deployed cluster, as they reported it."""
+"""Reports of the lifecycle scripts on the nodes of a deployed cluster."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.aws.cluster_logs import ClusterLogs
-    from slurmpod.aws.session_nodes import SessionNodes
+from slurmpod.aws.cluster_logs import ClusterLogs
+from slurmpod.aws.session_nodes import SessionNodes
 
 MARK = "slurmpod-report"
 """The word before a report in the output of the scripts: see slurmpod_lifecycle.report."""

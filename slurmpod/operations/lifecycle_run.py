@@ -8,23 +8,17 @@ in SageMaker, not what lies here.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.session_nodes import ListedNode, SessionNodes
+from slurmpod.bundle.bundle import SHARED_SCRIPT
 from slurmpod.operations.lifecycle_report import NodeReport, read_report
-from slurmpod.operations.node_command import command_session
-from slurmpod.rendering.bundle import SHARED_SCRIPT
-from slurmpod.resolve import session_target
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-    from slurmpod.aws.deployment import ClusterNode, Deployment
-    from slurmpod.aws.session_nodes import ListedNode, SessionNodes
-    from slurmpod.operations.node_command import Sessions
-    from slurmpod.resolve import Resolved
+from slurmpod.operations.node_command import Sessions, command_session
+from slurmpod.resolve import Resolved, session_target
 
 AT_ONCE = 4
 """Nodes on which the scripts run at the same time: few, so that a mistake does not take all."""

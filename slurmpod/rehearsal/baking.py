@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from slurmpod.rehearsal.nodes.image import bake, image_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slurmpod.rehearsal.progress import Progress
+from slurmpod.rehearsal.progress import Progress
 
 
 def baked_image(progress: Progress) -> Path:

@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from slurmpod.folders import app_folder
 from slurmpod.nodejs import node_executable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-PROJECT = Path(__file__).parents[2]
 CDK = "node_modules/aws-cdk/bin/cdk"
 LINES_SHOWN = 15
 WATCH_INTERVAL_SECONDS = 0.1
@@ -75,8 +73,8 @@ class CdkRun:
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [*_die_with_us(), str(node_executable()), str(PROJECT / CDK), *arguments],
-                cwd=PROJECT,
+                [*_die_with_us(), str(node_executable()), str(_cdk()), *arguments],
+                cwd=app_folder(),
                 env=dict(variables),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -101,6 +99,14 @@ class CdkRun:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+
+
+def _cdk() -> Path:
+    """Return the CDK's command line: the checkout's, or one installed in the current folder."""
+    for place in (app_folder(), Path.cwd()):
+        if (place / CDK).is_file():
+            return place / CDK
+    raise CdkFailed("the CDK command line is missing here\n  fix: npm install aws-cdk@2")
 
 
 def _die_with_us() -> list[str]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import boto3
 
+from embedded_aws.clients import SECRET_ACCESS_KEY, access_key_id
 from slurmpod.aws.clients import AwsClients
-from slurmpod.rehearsal.cloud.clients import SECRET_ACCESS_KEY, access_key_id
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.state import Request
+from slurmpod.rehearsal.state import Request
 
 
 def embedded_clients(endpoint: str, request: Request) -> AwsClients:

@@ -1,4 +1,4 @@
-"""Where the rehearsal keeps its state on disk: node images, and one folder for each rehearsal."""
+"""Folders of the rehearsals on disk: node images, and one folder for each rehearsal."""
 
 from __future__ import annotations
 

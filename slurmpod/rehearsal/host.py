@@ -14,30 +14,26 @@ import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import ClusterPlatform
+from embedded_aws.isolation import isolated_environment, process_environment
+from embedded_aws.moto_setup import WrongMotoVersion
+from embedded_aws.server import EmbeddedAws, PortInUse
 from slurmpod.aws.gateway import Gateway
-from slurmpod.model.beside import FilesBeside
-from slurmpod.model.environment import Environment
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
-from slurmpod.rehearsal.cloud.loopback import PortInUse
-from slurmpod.rehearsal.cloud.moto_setup import WrongMotoVersion
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from slurmpod.environment.catalog import instance_types
+from slurmpod.problems import InvalidEnvironment
+from slurmpod.reading.read import read
 from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.existing_resources import make_existing_resources, own_database
+from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
+from slurmpod.rehearsal.hyperpod.service import hyperpod
+from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
-from slurmpod.rehearsal.nodes_and_aws import hyperpod
-from slurmpod.rehearsal.prometheus_rules import rules_of
-from slurmpod.rehearsal.prometheus_servers import PrometheusServers
-from slurmpod.rehearsal.state import KEEP, State, read_request, write_state
-from slurmpod.rehearsal.surroundings import make_surroundings, own_database
+from slurmpod.rehearsal.prometheus_servers import PrometheusServers, rules_of
+from slurmpod.rehearsal.state import KEEP, Request, State, read_request, write_state
 from slurmpod.resolve import resolve
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.platform import ClusterPlatform
-    from slurmpod.rehearsal.platform.provisioning import SharedDatabase
-    from slurmpod.rehearsal.state import Request
 
 
 def main() -> None:
@@ -51,7 +47,7 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         try:
             state = _start(stack, folder, request)
-        except (PortInUse, MachineFailed, WrongMotoVersion, OSError) as error:
+        except (PortInUse, MachineFailed, WrongMotoVersion, InvalidEnvironment, OSError) as error:
             sys.exit(str(error))  # into the log, whose end the starting command shows
         write_state(folder, state)
         threading.Thread(target=_watch_starter, args=(folder, state, ended), daemon=True).start()
@@ -62,15 +58,20 @@ def main() -> None:
 
 def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State:
     aws = stack.enter_context(
-        EmbeddedAws(account=request.account, region=request.region, port=request.port)
+        EmbeddedAws(
+            account=request.account,
+            region=request.region,
+            port=request.port,
+            instance_types=instance_types(),
+            node_host=DOOR_ADDRESS,
+        )
     )
     isolated = isolated_environment(os.environ, aws.environment())
     stack.enter_context(process_environment(isolated))  # before anything looks at AWS settings
-    environment = Environment.model_validate(request.environment, strict=False)
-    resolved = resolve(environment, FilesBeside(policies=request.policies))
+    resolved = resolve(read(Path(request.environment_file)))
     platform = _platform(stack, folder, request, aws, own_database(resolved))
     aws.start(platform, _prometheus(stack, folder, request, aws))
-    make_surroundings(aws.clients(), resolved)
+    make_existing_resources(aws.clients(), resolved)
     return State(os.getpid(), aws.endpoint, kept=False)
 
 

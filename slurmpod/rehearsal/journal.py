@@ -1,4 +1,4 @@
-"""What happens in a rehearsal, as lines of JSON in its folder.
+"""The journal of a rehearsal: lines of JSON in its folder.
 
 Written by the host process, shown by the command that watches it, measured by the benchmarks.
 """
@@ -8,12 +8,9 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
 
 FILE_NAME = "journal.jsonl"
 

@@ -13,11 +13,24 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
-from slurmpod.rehearsal.cloud.isolation import variables
-from slurmpod.rehearsal.ends import (
+from embedded_aws.isolation import variables
+from slurmpod.rehearsal.home import home, rehearsals
+from slurmpod.rehearsal.state import (
+    KEEP,
+    Request,
+    State,
+    Unreadable,
+    read_request,
+    read_state,
+    write_pid,
+    write_request,
+)
+from slurmpod.rehearsal.take_down import (
     END_TIMEOUT_SECONDS,
     LOCK_FILE,
     START_TIMEOUT_SECONDS,
@@ -26,21 +39,6 @@ from slurmpod.rehearsal.ends import (
     is_locked,
     remove_if_dead,
 )
-from slurmpod.rehearsal.home import home, rehearsals
-from slurmpod.rehearsal.state import (
-    KEEP,
-    Unreadable,
-    read_request,
-    read_state,
-    write_pid,
-    write_request,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.state import Request, State
 
 LOG_FILE = "host.log"
 LINES_SHOWN = 15

@@ -7,19 +7,15 @@ roles get what nodes need, and the boundary bounds nothing; further policies all
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from botocore.exceptions import ClientError
 
-from slurmpod.model.names import account_of_arn
-from slurmpod.permissions import document, expected_scope, grants, node_roles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.model.policy_files import PolicyDocument
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from slurmpod.resolve import Resolved
+from embedded_aws.clients import Clients
+from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
+from slurmpod.environment.names import account_of_arn
+from slurmpod.reading.policy_files import PolicyDocument
+from slurmpod.resolve import Resolved
 
 TRUST = {
     "Version": "2012-10-17",

@@ -1,8 +1,9 @@
-"""What a person sees while a rehearsal runs: one line per stage, and what is going on right now."""
+"""Progress of a rehearsal on the screen: one line per stage, and what is going on right now."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from rich.console import Console
 from rich.markup import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.status import Status
 
 

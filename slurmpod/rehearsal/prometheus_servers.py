@@ -1,4 +1,4 @@
-"""What stands behind workspaces of Amazon Managed Service for Prometheus: a real Prometheus each.
+"""Prometheus servers behind workspaces of Amazon Managed Service for Prometheus.
 
 It takes what nodes send, evaluates the workspace's rules and answers queries at the addresses that
 AWS's service has (its API reference, "Prometheus-compatible APIs"). The program is that of the node
@@ -14,13 +14,14 @@ import socket
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
-from slurmpod.rehearsal.nodes.image_program import image_command
+from botocore.exceptions import ClientError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+from embedded_aws.clients import Clients
+from slurmpod.rehearsal.nodes.image import image_command
 
 ADDRESS = re.compile(r"/workspaces/(?P<id>ws-[0-9a-f-]+)/api/v1/(?P<call>[a-z_/-]+)$")
 SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=[^,]+/aps/aws4_request")
@@ -174,3 +175,17 @@ def _say(start_response: Callable[..., Any], status: str, message: str) -> list[
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     start_response(status, headers)
     return [body]
+
+
+def rules_of(aws: Clients, workspace_id: str) -> Mapping[str, str] | None:
+    """Return the files by their namespaces, None if there is no such workspace."""
+    amp = aws.service("amp")
+    try:
+        amp.describe_workspace(workspaceId=workspace_id)
+    except ClientError:
+        return None
+    found: dict[str, str] = {}
+    for each in amp.list_rule_groups_namespaces(workspaceId=workspace_id)["ruleGroupsNamespaces"]:
+        described = amp.describe_rule_groups_namespace(workspaceId=workspace_id, name=each["name"])
+        found[each["name"]] = described["ruleGroupsNamespace"]["data"].decode()
+    return found

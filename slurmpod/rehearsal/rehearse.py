@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from slurmpod.aws.deployment import Deployment
-from slurmpod.model.cluster import Role
+from embedded_aws.clients import Clients
+from embedded_aws.isolation import isolated_environment, process_environment
+from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
+from slurmpod.environment.cluster import Role
 from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
-from slurmpod.rehearsal.cloud.clients import Clients
-from slurmpod.rehearsal.cloud.isolation import isolated_environment, process_environment
 from slurmpod.rehearsal.embedded_clients import embedded_clients
-from slurmpod.rehearsal.ends import RehearsalFailed, clear_dead
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.fault import Fault, FaultReport, run_fault
+from slurmpod.rehearsal.faults.registry import fault_cluster
+from slurmpod.rehearsal.faults.watch import FaultFailed
+from slurmpod.rehearsal.first_job import FirstJob, run_first_job
+from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.journal import JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, keep_logs
-from slurmpod.rehearsal.left_out import rehearsed_file
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.platform.creation import CREATION_STARTS, IN_SERVICE
-from slurmpod.rehearsal.scenarios.faults.choice import fault_cluster
-from slurmpod.rehearsal.scenarios.faults.fault import FaultFailed
-from slurmpod.rehearsal.scenarios.faults.run import run_fault
-from slurmpod.rehearsal.scenarios.first_job import FirstJob, run_first_job
+from slurmpod.rehearsal.omissions import rehearsed_file
+from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.aws.deployment import ClusterNode, Stack
-    from slurmpod.rehearsal.progress import Progress
-    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
-    from slurmpod.rehearsal.scenarios.faults.fault import Fault, FaultReport
-    from slurmpod.resolve import Resolved
+from slurmpod.rehearsal.take_down import RehearsalFailed, clear_dead
+from slurmpod.resolve import Resolved
 
 KEPT_LIFETIME_SECONDS = 24 * 3600
 """A rehearsal that was left up ends by itself after a day."""
@@ -98,8 +92,6 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
         environment_file=str(environment_file.absolute()),
         account=resolved.account,
         region=resolved.region,
-        environment=resolved.environment.model_dump(mode="json"),
-        policies=dict(resolved.policies),
         cloud_only=options.cloud_only,
         image=image,
         port=options.port,

@@ -1,22 +1,19 @@
-"""What a rehearsal showed, for people and as data."""
+"""Report of a rehearsal, for people and as data."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from slurmpod.rehearsal.launch import Rehearsal
-    from slurmpod.rehearsal.rehearse import Outcome
-    from slurmpod.rehearsal.scenarios.faults.fault import FaultReport
+from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.launch import Rehearsal
+from slurmpod.rehearsal.rehearse import Outcome
 
 
 def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]:

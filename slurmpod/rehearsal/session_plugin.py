@@ -12,17 +12,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import Deployment
 from slurmpod.rehearsal.nodes.enter import enter_command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NAME = "session-manager-plugin"
 FOLDER = "SLURMPOD_REHEARSAL_FOLDER"

@@ -1,4 +1,4 @@
-"""What slurmctld's log says of nodes that somebody set down, which their states may not show.
+"""Nodes that somebody set down, by slurmctld's log: their states may not show it.
 
 With ReturnToService=2 slurmctld takes a node that was set down back into service as soon as its
 slurmd answers, for example that it has ended a job, and forgets the reason: often within a second
@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SLURMCTLD_LOG = "/var/log/slurm/slurmctld.log"
 UPDATES = "update_node: node "

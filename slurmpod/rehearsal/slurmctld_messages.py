@@ -1,4 +1,4 @@
-"""What slurmctld still tries to tell nodes, which no new instance may hear.
+"""Messages that slurmctld still tries to send to nodes, and that no new instance may hear.
 
 slurmctld tells the node of a job that is over to end it, even one that has lost its power, and
 tries for up to ten seconds. A successor with the same address that answers within them gets the

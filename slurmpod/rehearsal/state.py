@@ -10,10 +10,8 @@ import contextlib
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import TypeVar
 
 REQUEST_FILE = "request.json"
 STATE_FILE = "state.json"
@@ -28,17 +26,12 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """What the host process is asked to run.
-
-    `environment` is the environment as plain data, `policies` the policy files that it names.
-    """
+    """What the host process is asked to run."""
 
     name: str
     environment_file: str
     account: str
     region: str
-    environment: dict[str, Any]
-    policies: dict[str, Any]
     cloud_only: bool
     image: str
     port: int | None

@@ -1,4 +1,4 @@
-"""Environment -> Resolved: every name, address range, count and path, computed once.
+"""Reading -> Resolved: every name, address range, count and path, computed once.
 
 Pure: the same environment gives the same result, and nothing here reads a clock, the network or
 another file than the catalog. It also answers for environments that rules will refuse (an unknown

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from slurmpod.model.cluster import Role
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.users_file import ListedUser
 from slurmpod.resolve.resolved import KnownUser, ResolvedAccess
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.users_file import ListedUser
 
 HOMES = "home"
 """The folder of home directories below the main file system."""

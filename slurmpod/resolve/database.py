@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
 
-from slurmpod.model.rds import LARGEST_STORAGE_GIB
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.rds import LARGEST_STORAGE_GIB, Rds
+from slurmpod.environment.slurm import Slurm
 from slurmpod.resolve.resolved import NewDatabase, ResolvedDatabase
-
-if TYPE_CHECKING:
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.rds import Rds
-    from slurmpod.model.slurm import Slurm
 
 PORT = 3306
 """MariaDB's own. HyperPod has no place for another one where several controllers share a server."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
-from slurmpod.model.beside import FilesBeside
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import InvalidEnvironment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve.access import resolve_access
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET, resolve_database
 from slurmpod.resolve.groups import resolve_group
 from slurmpod.resolve.network import resolve_network
 from slurmpod.resolve.resolved import Resolved, ResolvedLifecycle, StackNames
+from slurmpod.resolve.resolved_network import ResolvedNetwork
 from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
-
-if TYPE_CHECKING:
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve.resolved_network import ResolvedNetwork
 
 BUCKET_NAME_LIMIT = 63
 ENVIRONMENT_TAG = "slurmpod:environment"
@@ -25,9 +23,15 @@ ENTRY_SCRIPTS = {"customer": "on_create.sh", "extended": "on_init_complete.sh", 
 """The script that HyperPod starts, by lifecycle mode."""
 
 
-def resolve(environment: Environment, beside: FilesBeside | None = None) -> Resolved:
-    """Compute everything that follows from `environment` and the files that it names."""
-    beside = beside or FilesBeside()
+def resolve(reading: Reading) -> Resolved:
+    """Compute everything that follows from an environment and the files that it names.
+
+    Raises:
+        InvalidEnvironment: It has mistakes of form.
+    """
+    environment = reading.environment
+    if environment is None:
+        raise InvalidEnvironment(reading.problems)
     network = environment.network
     groups = tuple(resolve_group(group, network.zone) for group in environment.cluster.groups)
     lustre = resolve_all_lustre(environment.storage, environment.region, network.zone)
@@ -53,14 +57,14 @@ def resolve(environment: Environment, beside: FilesBeside | None = None) -> Reso
         openzfs=openzfs,
         s3_mounts=environment.storage.s3_mounts,
         database=resolve_database(environment),
-        lifecycle=_resolve_lifecycle(environment, beside),
+        lifecycle=_resolve_lifecycle(environment, reading),
         node_recovery=environment.cluster.node_recovery,
         continuous=environment.cluster.provisioning == "continuous",
         groups=groups,
         slurm=environment.slurm,
-        access=resolve_access(environment, beside.users),
+        access=resolve_access(environment, reading.users),
         identity=environment.identity,
-        policies=beside.policies,
+        policies=reading.policies,
         monitoring=environment.monitoring,
         budget=environment.budget,
     )
@@ -113,15 +117,15 @@ def _stack_names(environment: Environment, network: ResolvedNetwork) -> StackNam
     )
 
 
-def _resolve_lifecycle(environment: Environment, beside: FilesBeside) -> ResolvedLifecycle:
+def _resolve_lifecycle(environment: Environment, reading: Reading) -> ResolvedLifecycle:
     lifecycle = environment.lifecycle
     return ResolvedLifecycle(
         mode=lifecycle.mode,
         bucket=bucket_name(environment.name, environment.account, environment.region),
         prefix="lifecycle",
         entry_script=lifecycle.entry_script or ENTRY_SCRIPTS[lifecycle.mode],
-        own_scripts=beside.own_scripts,
-        hooks=beside.hooks,
+        own_scripts=reading.own_scripts,
+        hooks=reading.hooks,
         step_timeout_seconds=lifecycle.step_timeout_seconds,
         bucket_on_delete=lifecycle.bucket_on_delete,
     )

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from slurmpod.model.catalog import InstanceType, instance_types
+from slurmpod.environment.catalog import InstanceType, instance_types
+from slurmpod.environment.cluster import Group
 from slurmpod.resolve.resolved import ResolvedGroup
-
-if TYPE_CHECKING:
-    from slurmpod.model.cluster import Group
 
 
 def resolve_group(group: Group, zone: str) -> ResolvedGroup:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING
 
+from slurmpod.environment.network import ExistingNetwork, Network
+from slurmpod.resolve.resolved import ResolvedGroup
 from slurmpod.resolve.resolved_network import ResolvedNetwork, Subnet
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.model.network import ExistingNetwork, Network
-    from slurmpod.resolve.resolved import ResolvedGroup
 
 DEFAULT_VPC_CIDR = IPv4Network("10.0.0.0/16")
 PUBLIC_PREFIX = 24

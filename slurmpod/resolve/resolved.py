@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.model.access import PosixGroup, Sessions, User
-    from slurmpod.model.catalog import InstanceType
-    from slurmpod.model.cluster import Group, Role
-    from slurmpod.model.directory import Directory
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.identity import Identity
-    from slurmpod.model.lustre import Lustre
-    from slurmpod.model.monitoring import Budget, Monitoring
-    from slurmpod.model.openzfs import OpenZfs
-    from slurmpod.model.own_scripts import OwnScripts
-    from slurmpod.model.policy_files import PolicyDocument
-    from slurmpod.model.rds import Rds
-    from slurmpod.model.slurm import Slurm
-    from slurmpod.model.storage import S3Mount
-    from slurmpod.problems import Where, YamlPath
-    from slurmpod.resolve.resolved_network import ResolvedNetwork
+from slurmpod.environment.access import PosixGroup, Sessions, User
+from slurmpod.environment.catalog import InstanceType
+from slurmpod.environment.cluster import Group, Role
+from slurmpod.environment.directory import Directory
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.identity import Identity
+from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.monitoring import Budget, Monitoring
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.rds import Rds
+from slurmpod.environment.slurm import Slurm
+from slurmpod.environment.storage import S3Mount
+from slurmpod.problems import Where, YamlPath
+from slurmpod.reading.own_scripts import OwnScripts
+from slurmpod.reading.policy_files import PolicyDocument
+from slurmpod.resolve.resolved_network import ResolvedNetwork
 
 ALL_NODES_PARTITION = "dev"
 """HyperPod puts every node in this partition, beside the partition of its group."""
@@ -52,12 +49,13 @@ class StackNames:
 class ResolvedLustre:
     """One FSx for Lustre file system, new or existing.
 
-    `name` is `lustre` for the main one. `capacity_gib`, `throughput_mbps_per_tib` and
-    `throughput_mbps` are None where FSx takes none; `metadata_iops` is None where FSx chooses.
-    `dns_name` is None until a new one is deployed.
+    `name` is `lustre` for the main one, `path` its place in the file. `capacity_gib`,
+    `throughput_mbps_per_tib` and `throughput_mbps` are None where FSx takes none; `metadata_iops`
+    is None where FSx chooses. `dns_name` is None until a new one is deployed.
     """
 
     name: str
+    path: YamlPath
     settings: Lustre
     zone: str
     capacity_gib: int | None

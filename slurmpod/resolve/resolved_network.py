@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from ipaddress import IPv4Network
 
-if TYPE_CHECKING:
-    from ipaddress import IPv4Network
-
-    from slurmpod.model.network import ExistingNetwork, FlowLogs
+from slurmpod.environment.network import ExistingNetwork, FlowLogs
 
 ADDRESSES_KEPT_BY_AWS = 5
 """AWS keeps the first four and the last address of every subnet (VPC user guide)."""

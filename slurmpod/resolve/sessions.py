@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from slurmpod.resolve.environment import shortened_bucket_name
-
-if TYPE_CHECKING:
-    from slurmpod.resolve.resolved import Resolved
+from slurmpod.resolve.resolved import Resolved
 
 SESSION_PREFIX = "sessions/"
 """Where in their bucket the records of sessions lie."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from slurmpod.model.cluster import Role
-
-if TYPE_CHECKING:
-    from slurmpod.model.slurm import Slurm
-    from slurmpod.resolve.resolved import Resolved
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.slurm import Slurm
+from slurmpod.resolve.resolved import Resolved
 
 NORMAL = "normal"
 """The QOS that Slurm makes itself and that the account `root` has."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from slurmpod.model.file_systems import StorageType
+from slurmpod.environment.file_systems import StorageType
+from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import Storage
+from slurmpod.problems import YamlPath
 from slurmpod.resolve.resolved import ResolvedLustre, ResolvedOpenZfs
-
-if TYPE_CHECKING:
-    from slurmpod.model.lustre import Lustre
-    from slurmpod.model.openzfs import OpenZfs
-    from slurmpod.model.storage import Storage
 
 MAIN_LUSTRE = "lustre"
 """Name of the file system that `storage.lustre` describes."""
@@ -59,9 +56,14 @@ OPENZFS_LEAST_THROUGHPUT = {1: 64, 2: 160}
 
 def resolve_all_lustre(storage: Storage, region: str, zone: str) -> tuple[ResolvedLustre, ...]:
     """Resolve the main file system and then the additional ones; all lie in `zone`."""
-    main = [(MAIN_LUSTRE, storage.lustre)] if storage.lustre else []
-    more = [(each.name, each) for each in storage.additional_lustre]
-    return tuple(_resolve_lustre(name, lustre, region, zone) for name, lustre in (*main, *more))
+    found = []
+    if storage.lustre:
+        place: YamlPath = ("storage", "lustre")
+        found.append(_resolve_lustre(MAIN_LUSTRE, place, storage.lustre, region, zone))
+    for index, lustre in enumerate(storage.additional_lustre):
+        place = ("storage", "additional_lustre", index)
+        found.append(_resolve_lustre(lustre.name, place, lustre, region, zone))
+    return tuple(found)
 
 
 def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> ResolvedOpenZfs | None:
@@ -82,13 +84,16 @@ def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> Resolved
     )
 
 
-def _resolve_lustre(name: str, lustre: Lustre, region: str, zone: str) -> ResolvedLustre:
+def _resolve_lustre(
+    name: str, path: YamlPath, lustre: Lustre, region: str, zone: str
+) -> ResolvedLustre:
     is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
     default_throughput = DEFAULT_THROUGHPUT.get((lustre.deployment_type, lustre.storage_type))
     throughput = lustre.throughput_mbps_per_tib or default_throughput
     metadata_iops = lustre.metadata_iops or (TIERING_METADATA_IOPS if is_tiering else None)
     return ResolvedLustre(
         name=name,
+        path=path,
         settings=lustre,
         zone=zone,
         capacity_gib=None if is_tiering else lustre.capacity_gib,

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence, Set
 
-from slurmpod.model.suggestion import did_you_mean
-from slurmpod.problems import Problem, Severity
+from slurmpod.environment.environment import Suppression
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.problems import Problem, Severity, Where
+from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.rules.areas import all_rules, rule_by_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Set
-
-    from slurmpod.model.environment import Suppression
-    from slurmpod.model.yaml_source import YamlSource
-    from slurmpod.problems import Where
-
 
 NOT_ACCEPTABLE = "RUL-002"
 ACCEPTS_NOTHING = "RUL-003"
 
 
 def without_accepted(
-    problems: Iterable[Problem], suppressions: Mapping[int, Suppression], source: YamlSource
+    problems: Iterable[Problem], suppressions: Sequence[Suppression], source: YamlSource
 ) -> Iterator[Problem]:
     """Leave out the warnings that are accepted, and report what accepts nothing.
 
-    `suppressions` go by their index in the file. Errors stay: what AWS refuses is refused whatever
-    the reason.
+    Errors stay: what AWS refuses is refused whatever the reason.
     """
-    accepted = {suppression.rule for suppression in suppressions.values()}
+    accepted = {suppression.rule for suppression in suppressions}
     problems = list(problems)
     found = {problem.rule for problem in problems}
-    for index, suppression in suppressions.items():
+    for index, suppression in enumerate(suppressions):
         where = source.where(("suppress", index, "rule"))
         problems += _judge(suppression, where, found, source.file)
     for problem in problems:

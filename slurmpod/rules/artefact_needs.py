@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from slurmpod.environment.environment import Environment
 from slurmpod.rules.groups import known_types
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.model.environment import Environment
 
 FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")
 FOR_BUCKETS = ("mount_s3",)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.rules.listed_once import values_listed_twice
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 BUDGET = Area("BUD", "Budget")
 
@@ -42,7 +37,8 @@ REGIONS_WITHOUT_BUDGETS = frozenset(
     fix="remove one of the two",
     source=NOTIFICATION,
 )
-def _parts_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _parts_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.budget:
         yield from values_listed_twice(
             environment.budget.actual_percent, "budget", "actual_percent"
@@ -58,7 +54,8 @@ def _parts_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Fi
     source=CREATING,
     severity=Severity.WARNING,
 )
-def _parts_rise(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _parts_rise(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     parts = environment.budget.actual_percent if environment.budget else ()
     for index in range(1, len(parts)):
         if parts[index] < parts[index - 1]:
@@ -73,8 +70,8 @@ def _parts_rise(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write a part under 'actual_percent', or 'forecast_percent'",
     source=CREATING,
 )
-def _somebody_is_told(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    budget = environment.budget
+def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
+    budget = resolved.environment.budget
     if budget and not budget.actual_percent and budget.forecast_percent is None:
         message = "it has neither actual_percent nor forecast_percent"
         yield Finding(("budget",), message, at_key=True)
@@ -87,7 +84,8 @@ def _somebody_is_told(environment: Environment, _: Resolved) -> Iterator[Finding
     fix="remove one of the two",
     source=SUBSCRIBERS,
 )
-def _addresses_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.budget:
         emails = [address.lower() for address in environment.budget.emails]
         yield from values_listed_twice(emails, "budget", "emails")
@@ -102,7 +100,8 @@ def _addresses_are_listed_once(environment: Environment, _: Resolved) -> Iterato
     "slurmpod:environment",
     source=RESOURCE_TYPES,
 )
-def _budgets_are_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     region = environment.region
     if environment.budget and region in REGIONS_WITHOUT_BUDGETS:
         message = f"CloudFormation has no AWS::Budgets::Budget in {region}"

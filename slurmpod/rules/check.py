@@ -1,132 +1,111 @@
-"""Apply the rules: a loaded file -> every problem in it, in the order of the file."""
+"""Apply the rules: what was read -> every problem in it, in the order of the file. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from slurmpod.model.beside import read_files_beside
-from slurmpod.problems import Problem, Severity, Where, in_file_order
-from slurmpod.resolve import resolve
-from slurmpod.rules.acceptance import ACCEPTS_NOTHING, without_accepted
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import (
+    InvalidEnvironment,
+    Problem,
+    Severity,
+    Where,
+    has_errors,
+    in_file_order,
+)
+from slurmpod.reading.read import Reading, Remains
+from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.resolve import Resolved, resolve
+from slurmpod.rules.acceptance import without_accepted
 from slurmpod.rules.areas import all_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.loader import Loaded
-    from slurmpod.model.salvage import Salvaged
-    from slurmpod.model.yaml_source import YamlSource
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
-    from slurmpod.rules.registry import Finding, Rule
+from slurmpod.rules.registry import Finding, Rule
 
 
 @dataclass(frozen=True)
-class Judged:
-    """All problems of a file, and what was resolved to find them; None with mistakes of form."""
+class Sound:
+    """An environment without errors: where its values stand, what follows, and its warnings."""
 
-    problems: tuple[Problem, ...]
-    resolved: Resolved | None
+    source: YamlSource
+    resolved: Resolved
+    warnings: tuple[Problem, ...]
 
-
-def judge(loaded: Loaded) -> Judged:
-    """Find all problems: those of form, and those that the rules find in what is well-formed."""
-    if loaded.environment:
-        found, resolved = _judge(loaded.environment, loaded.source, lambda _: True)
-        return Judged(in_file_order(found), resolved)
-    if loaded.salvaged:
-        found = _certain(loaded.salvaged)
-        return Judged(in_file_order([*loaded.problems, *found]), None)
-    return Judged(loaded.problems, None)
+    @property
+    def environment(self) -> Environment:
+        """What the user wrote, defaults filled in."""
+        return self.resolved.environment
 
 
-def check(loaded: Loaded) -> tuple[Problem, ...]:
-    """Return all problems of a file."""
-    return judge(loaded).problems
+def sound(reading: Reading) -> Sound:
+    """Judge an environment and resolve it.
+
+    Raises:
+        InvalidEnvironment: It has errors.
+    """
+    problems, resolved = _judged(reading)
+    if resolved is None or has_errors(problems):
+        raise InvalidEnvironment(problems)
+    return Sound(reading.source, resolved, problems)
 
 
-def check_together(files: Iterable[Loaded]) -> tuple[Problem, ...]:
+def check(reading: Reading) -> tuple[Problem, ...]:
+    """Return all problems of an environment: of form, of the files that it names, and of rules."""
+    return _judged(reading)[0]
+
+
+def judge(resolved: Resolved, source: YamlSource) -> list[Problem]:
+    """Return what the rules find, each at its place in the file."""
+    return [problem for rule in all_rules() for problem in apply(rule, resolved, source)]
+
+
+def check_together(readings: Iterable[Reading]) -> tuple[Problem, ...]:
     """Return the problems that files have with each other: two that describe the same cluster."""
     problems: list[Problem] = []
     first: dict[tuple[str, str, str], str] = {}
-    for loaded in files:
-        environment = loaded.environment
+    for reading in readings:
+        environment, source = reading.environment, reading.source
         if environment is None:
             continue
         identity = (environment.name, environment.account, environment.region)
-        other = first.setdefault(identity, loaded.source.file)
-        if other != loaded.source.file:
-            where = loaded.source.where(("name",))
+        other = first.setdefault(identity, source.file)
+        if other != source.file:
             message = (
-                f"{loaded.source.file} describes '{environment.name}' in this account and Region, "
+                f"{source.file} describes '{environment.name}' in this account and Region, "
                 f"and so does {other}"
             )
             fix = "give one of the two environments another name"
+            where = source.where(("name",))
             problems.append(Problem("ENV-005", Severity.ERROR, where, message, fix))
     return tuple(problems)
 
 
-def _certain(salvaged: Salvaged) -> list[Problem]:
-    """Find what is wrong with a file in whatever way its mistakes of form are mended."""
-    ways = salvaged.environments()
-    found, _ = _judge(next(ways), salvaged.source, salvaged.may_speak_of)
-    certain = [problem for problem in found if problem.rule != ACCEPTS_NOTHING]
-    certain = _again(certain, salvaged, ways)
-    for hint in sorted({hint for problem in certain for hint in salvaged.hints(problem)}):
-        certain = _again(certain, salvaged, salvaged.environments(hint))
-    return certain
-
-
-def _again(
-    problems: list[Problem], salvaged: Salvaged, environments: Iterator[Environment]
-) -> list[Problem]:
-    """Return those of `problems` that each of the environments has."""
-    while problems and (environment := next(environments, None)):
-        found, _ = _judge(environment, salvaged.source, salvaged.may_speak_of)
-        problems = [problem for problem in problems if problem in found]
-    return problems
-
-
-def _judge(
-    environment: Environment, source: YamlSource, may_speak_of: Callable[[YamlPath], bool]
-) -> tuple[list[Problem], Resolved | None]:
-    """Apply every rule; findings at other places than a rule may speak of are dropped."""
-    beside, unreadable = read_files_beside(environment, source)
+def apply(rule: Rule, resolved: Resolved, source: YamlSource) -> list[Problem]:
+    """Return what one rule finds; a rule that crashes is a problem, too."""
     try:
-        resolved = resolve(environment, beside)
-    except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
-        return [_crashed("resolve", error, source)], None
-    problems = list(unreadable)
-    for rule in all_rules():
-        problems += _apply(rule, environment, resolved, source, may_speak_of)
-    accepted = {
-        index: suppression
-        for index, suppression in enumerate(environment.suppress)
-        if may_speak_of(("suppress", index))
-    }
-    return list(without_accepted(problems, accepted, source)), resolved
-
-
-def _apply(
-    rule: Rule,
-    environment: Environment,
-    resolved: Resolved,
-    source: YamlSource,
-    may_speak_of: Callable[[YamlPath], bool],
-) -> list[Problem]:
-    if rule.judge is None:
-        return []
-    try:
-        findings = [
-            finding
-            for finding in rule.judge(environment, resolved)
-            if may_speak_of(tuple(finding.path))
-        ]
-        return [_problem(rule, finding, source) for finding in findings]
+        findings = rule.judge(resolved) if rule.judge else ()
+        return [_problem(rule, found, source) for found in findings]
     except Exception as error:  # noqa: BLE001  # one rule must not take the others with it
         return [_crashed(rule.id, error, source)]
+
+
+def _judged(reading: Reading) -> tuple[tuple[Problem, ...], Resolved | None]:
+    """Return all problems and, where it can be told, what follows from the environment."""
+    if reading.environment is None:
+        found = _found_in(reading.remains) if reading.remains else ()
+        return in_file_order([*reading.problems, *found]), None
+    try:
+        resolved = resolve(reading)
+    except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
+        return (_crashed("resolve", error, reading.source),), None
+    problems = [*reading.problems, *judge(resolved, reading.source)]
+    accepted = without_accepted(problems, reading.environment.suppress, reading.source)
+    return in_file_order(accepted), resolved
+
+
+def _found_in(remains: Remains) -> Iterable[Problem]:
+    from slurmpod.rules.remains import problems_in  # only needed on mistakes of form
+
+    return problems_in(remains, apply)
 
 
 def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:
@@ -137,7 +116,7 @@ def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:
 def _crashed(what: str, error: Exception, source: YamlSource) -> Problem:
     import traceback  # only needed when something crashed
 
-    from slurmpod.model.private_keys import HIDDEN, holds_private_key
+    from slurmpod.reading.private_keys import HIDDEN, holds_private_key
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"

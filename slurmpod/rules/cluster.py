@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.catalog import instance_types
-from slurmpod.model.cluster import Role
-from slurmpod.model.suggestion import did_you_mean
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import (
     API,
     CATALOG,
@@ -18,14 +19,8 @@ from slurmpod.rules.groups import (
     known_types,
     named_types,
 )
-from slurmpod.rules.instance_names import is_plausible, likely_meant
+from slurmpod.rules.instance_types import is_plausible, likely_meant
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 CLUSTER = Area("CLU", "Instance groups")
 
@@ -47,8 +42,8 @@ SMALLEST_VOLUME_GIB = 20
     fix="give exactly one group the role controller",
     source=SLURM_GUIDE,
 )
-def _one_controller(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    controllers = groups_with(environment, Role.CONTROLLER)
+def _one_controller(resolved: Resolved) -> Iterator[Finding]:
+    controllers = groups_with(resolved.environment, Role.CONTROLLER)
     if not controllers:
         yield Finding(GROUPS, "no group has the role controller", at_key=True)
     for index, _group in controllers[1:]:
@@ -63,7 +58,8 @@ def _one_controller(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write 1 or remove the key, or describe slurm.multi_head",
     source=f"{GUIDE}sagemaker-hyperpod-multihead-slurm.html",
 )
-def _controller_nodes(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _controller_nodes(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     multi_head = environment.slurm.multi_head
     for index, group in groups_with(environment, Role.CONTROLLER):
         if multi_head and group.count < 2:
@@ -81,8 +77,8 @@ def _controller_nodes(environment: Environment, _: Resolved) -> Iterator[Finding
     fix="merge the login groups into one with a larger count",
     source=SLURM_GUIDE,
 )
-def _one_login(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    logins = groups_with(environment, Role.LOGIN)
+def _one_login(resolved: Resolved) -> Iterator[Finding]:
+    logins = groups_with(resolved.environment, Role.LOGIN)
     for index, _group in logins[1:]:
         yield Finding(at(index, "role"), f"'{logins[0][1].name}' is the login group already")
 
@@ -95,8 +91,8 @@ def _one_login(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="add a group with the role worker",
     source=SLURM_GUIDE,
 )
-def _some_workers(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    if not groups_with(environment, Role.WORKER):
+def _some_workers(resolved: Resolved) -> Iterator[Finding]:
+    if not groups_with(resolved.environment, Role.WORKER):
         yield Finding(GROUPS, "no group has the role worker", at_key=True)
 
 
@@ -107,9 +103,9 @@ def _some_workers(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="rename one of the two",
     source=GROUP_SPECIFICATION,
 )
-def _names_differ(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _names_differ(resolved: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
-    for index, group in enumerate(environment.cluster.groups):
+    for index, group in enumerate(resolved.environment.cluster.groups):
         if group.name in seen:
             yield Finding(at(index, "name"), f"a group '{group.name}' stands above already")
         seen.add(group.name)
@@ -123,8 +119,8 @@ def _names_differ(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="choose a type of the list",
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html",
 )
-def _instance_type_is_possible(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _instance_type_is_possible(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         for name, place in named_types(group):
             if name not in instance_types() and not is_plausible(name):
                 guess = did_you_mean(name, instance_types())
@@ -140,8 +136,8 @@ def _instance_type_is_possible(environment: Environment, _: Resolved) -> Iterato
     source=CATALOG,
     severity=Severity.WARNING,
 )
-def _no_idle_accelerators(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _no_idle_accelerators(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         accelerated = [facts for facts in known_types(group) if facts.accelerator_count]
         if group.role is not Role.WORKER and accelerated:
             what = f"{accelerated[0].accelerator_count} x {accelerated[0].accelerator}"
@@ -157,8 +153,8 @@ def _no_idle_accelerators(environment: Environment, _: Resolved) -> Iterator[Fin
     fix="write 1, or remove the key",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cpu-options-supported-instances-values.html",
 )
-def _threads_per_core(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _threads_per_core(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         threads = group.threads_per_core
         unable = [
             facts.name
@@ -179,10 +175,10 @@ def _threads_per_core(environment: Environment, _: Resolved) -> Iterator[Finding
     source=f"{GUIDE}sagemaker-hyperpod-resiliency-slurm.html",
     severity=Severity.WARNING,
 )
-def _node_recovery(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _node_recovery(resolved: Resolved) -> Iterator[Finding]:
     accelerated = [
         group.name
-        for group in environment.cluster.groups
+        for group in resolved.environment.cluster.groups
         if any(facts.accelerator_count for facts in known_types(group))
     ]
     if resolved.node_recovery == "None" and accelerated:
@@ -198,8 +194,8 @@ def _node_recovery(environment: Environment, resolved: Resolved) -> Iterator[Fin
     source=SLURM_GUIDE,
     severity=Severity.WARNING,
 )
-def _login_has_a_node(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in groups_with(environment, Role.LOGIN):
+def _login_has_a_node(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in groups_with(resolved.environment, Role.LOGIN):
         if not group.count:
             yield Finding(at(index, "count"), "the login group has no node to log in to")
 
@@ -213,8 +209,8 @@ def _login_has_a_node(environment: Environment, _: Resolved) -> Iterator[Finding
     source=f"{API}API_ClusterEbsVolumeConfig.html",
     severity=Severity.WARNING,
 )
-def _volume(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _volume(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         if group.volume_gib and group.volume_gib < SMALLEST_VOLUME_GIB:
             message = f"{group.volume_gib} GiB hold no container image"
             yield Finding(at(index, "volume_gib"), message)
@@ -230,8 +226,8 @@ def _volume(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=CATALOG,
     severity=Severity.WARNING,
 )
-def _instance_type_is_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _instance_type_is_known(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         for name, place in named_types(group):
             if name not in instance_types() and is_plausible(name):
                 message = (

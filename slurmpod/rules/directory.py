@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import enforces_limits
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_account, of_another_region
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import REPLICATED_SECRETS, RESOURCE_LIMITS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 DIRECTORIES = Area("DIR", "Directory of users")
 
@@ -40,8 +36,8 @@ SECRET_KEY = (*DIRECTORY, "bind_secret_kms_key_arn")
     source=SSSD_LDAP,
     severity=Severity.WARNING,
 )
-def _encrypted(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    directory = environment.access.directory
+def _encrypted(resolved: Resolved) -> Iterator[Finding]:
+    directory = resolved.environment.access.directory
     for number, uri in enumerate(directory.uris if directory else ()):
         if uri.startswith("ldap://"):
             yield Finding((*DIRECTORY, "uris", number), f"{uri} begins without encryption")
@@ -54,8 +50,8 @@ def _encrypted(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write both bind_dn and bind_secret_arn, or neither of them and no key",
     source=SSSD_LDAP,
 )
-def _both_or_neither(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    directory = environment.access.directory
+def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
+    directory = resolved.environment.access.directory
     if directory and directory.bind_dn and not directory.bind_secret_arn:
         yield Finding((*DIRECTORY, "bind_dn"), "there is no bind_secret_arn", at_key=True)
     if directory and directory.bind_secret_arn and not directory.bind_dn:
@@ -73,7 +69,8 @@ def _both_or_neither(environment: Environment, _: Resolved) -> Iterator[Finding]
     source=REPLICATED_SECRETS,
     severity=Severity.WARNING,
 )
-def _secret_is_near(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     yield from of_another_region(environment, _secret(environment), SECRET, "the secret")
 
 
@@ -86,7 +83,8 @@ def _secret_is_near(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=f"{SECRETS}auth-and-access_examples_cross.html",
     severity=Severity.WARNING,
 )
-def _secret_is_ours(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _secret_is_ours(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     yield from of_another_account(environment, _secret(environment), SECRET, "the secret")
 
 
@@ -99,7 +97,8 @@ def _secret_is_ours(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/whitepapers/latest/aws-vpc-connectivity-options/welcome.html",
     severity=Severity.WARNING,
 )
-def _reachable(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _reachable(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.access.directory and environment.network.closed:
         message = "nobody here knows whether a closed network reaches them"
         yield Finding((*DIRECTORY, "uris"), message, at_key=True)
@@ -115,7 +114,8 @@ def _reachable(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source="https://documentation.ubuntu.com/server/how-to/sssd/with-ldap/",
     severity=Severity.WARNING,
 )
-def _sssd_is_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _sssd_is_there(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     has_other_images = all(group.image_id for group in environment.cluster.groups)
     is_closed = environment.network.closed and is_ours(resolved)
     if environment.access.directory and is_closed and not has_other_images:
@@ -130,8 +130,8 @@ def _sssd_is_there(environment: Environment, resolved: Resolved) -> Iterator[Fin
     fix="write the PEM file of the certificate, from its BEGIN to its END line",
     source="https://www.rfc-editor.org/rfc/rfc7468",
 )
-def _certificate_is_one(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    directory = environment.access.directory
+def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
+    directory = resolved.environment.access.directory
     if directory and directory.ca_certificate and not is_certificate(directory.ca_certificate):
         path = (*DIRECTORY, "ca_certificate")
         yield Finding(path, "the text cannot be read as a certificate", at_key=True)
@@ -146,8 +146,8 @@ def _certificate_is_one(environment: Environment, _: Resolved) -> Iterator[Findi
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
 )
-def _have_accounts(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    directory = environment.access.directory
+def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
+    directory = resolved.environment.access.directory
     if directory and not directory.allowed_groups and enforces_limits(resolved):
         yield Finding(DIRECTORY, "its people are in no account", at_key=True)
 
@@ -160,8 +160,8 @@ def _have_accounts(environment: Environment, resolved: Resolved) -> Iterator[Fin
     source=ANONYMOUS,
     severity=Severity.WARNING,
 )
-def _active_directory_knows_who_asks(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    directory = environment.access.directory
+def _active_directory_knows_who_asks(resolved: Resolved) -> Iterator[Finding]:
+    directory = resolved.environment.access.directory
     if directory and directory.kind == "active_directory" and not directory.bind_dn:
         yield Finding((*DIRECTORY, "kind"), "nobody in particular asks Active Directory")
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slurmpod.rules.areas import AREAS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.rules.registry import Rule
+from slurmpod.rules.registry import Rule
 
 INTRODUCTION = """\
 # Rules

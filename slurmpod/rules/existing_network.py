@@ -1,21 +1,18 @@
-"""Rules for a VPC that is there already: what has no effect in it, what cannot be, what to know."""
+"""Rules for a VPC that is there already: what has no effect in it, and what cannot be."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Collection, Iterator
+from ipaddress import IPv4Address, IPv4Network
 
-from slurmpod.problems import Severity
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import all_file_systems
 from slurmpod.rules.network_places import EXISTING
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.ways_out import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
 
 EXISTING_NETWORK = Area("EXN", "An existing network")
 
@@ -43,10 +40,10 @@ LISTS_OF_IDS = ("subnets", "security_group_ids", "route_table_ids")
     why="slurmpod changes nothing in a VPC that it did not make: blocks, subnets, zones, NAT "
     "gateways and flow logs are those that it has. The key has no effect.",
     fix="remove the key, or remove existing",
-    source="slurmpod/model/network.py",
+    source="slurmpod/environment/network.py",
 )
-def _taken_as_it_is(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _taken_as_it_is(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     if network.existing is None:
         return
     for key in OF_A_NEW_VPC:
@@ -60,10 +57,10 @@ def _taken_as_it_is(environment: Environment, _: Resolved) -> Iterator[Finding]:
     why="Nodes and file systems are placed by their zone: with two subnets there it would be open "
     "which one is meant.",
     fix="keep the subnet with more free addresses",
-    source="slurmpod/model/network.py",
+    source="slurmpod/environment/network.py",
 )
-def _one_subnet_per_zone(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    existing = environment.network.existing
+def _one_subnet_per_zone(resolved: Resolved) -> Iterator[Finding]:
+    existing = resolved.environment.network.existing
     zones = [subnet.zone for subnet in existing.subnets] if existing else []
     for index, zone in enumerate(zones):
         if zone in zones[:index]:
@@ -77,8 +74,8 @@ def _one_subnet_per_zone(environment: Environment, _: Resolved) -> Iterator[Find
     fix="add a subnet of that zone, or write the zone of a subnet, in the same form",
     source=HYPERPOD_VPC,
 )
-def _subnet_in_the_zone(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _subnet_in_the_zone(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     if network.existing and network.zone not in {each.zone for each in network.existing.subnets}:
         yield Finding(("network", "zone"), f"none of the subnets lies in {network.zone}")
 
@@ -91,8 +88,8 @@ def _subnet_in_the_zone(environment: Environment, _: Resolved) -> Iterator[Findi
     fix="remove the entry, or correct the id",
     source=SUBNETS,
 )
-def _ids_are_different(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    existing = environment.network.existing
+def _ids_are_different(resolved: Resolved) -> Iterator[Finding]:
+    existing = resolved.environment.network.existing
     if existing is None:
         return
     for key in LISTS_OF_IDS:
@@ -113,10 +110,8 @@ def _ids_are_different(environment: Environment, _: Resolved) -> Iterator[Findin
     source=INTERFACE_ENDPOINTS,
     severity=Severity.WARNING,
 )
-def _endpoints_are_made_knowingly(
-    environment: Environment, resolved: Resolved
-) -> Iterator[Finding]:
-    network, count = environment.network, len(resolved.network.interface_endpoints)
+def _endpoints_are_made_knowingly(resolved: Resolved) -> Iterator[Finding]:
+    network, count = resolved.environment.network, len(resolved.network.interface_endpoints)
     if network.existing and count:
         key = "closed" if network.closed else "interface_endpoints"
         message = f"{count} interface endpoints will be made in {network.existing.vpc_id}"
@@ -132,8 +127,8 @@ def _endpoints_are_made_knowingly(
     source="slurmpod/resolve/network.py",
     severity=Severity.WARNING,
 )
-def _has_endpoints_is_for_closed(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _has_endpoints_is_for_closed(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     if network.existing and network.existing.has_endpoints and not network.closed:
         yield Finding((*EXISTING, "has_endpoints"), "the network is not closed", at_key=True)
 
@@ -148,8 +143,8 @@ def _has_endpoints_is_for_closed(environment: Environment, _: Resolved) -> Itera
     source=GATEWAY_ENDPOINTS,
     severity=Severity.WARNING,
 )
-def _closed_reaches_s3(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _closed_reaches_s3(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     existing = network.existing
     if network.closed and existing and not (existing.route_table_ids or existing.has_endpoints):
         yield Finding(EXISTING, "no way to S3 is named", at_key=True)
@@ -163,8 +158,8 @@ def _closed_reaches_s3(environment: Environment, _: Resolved) -> Iterator[Findin
     fix="remove route_table_ids, or has_endpoints",
     source=GATEWAY_ENDPOINTS,
 )
-def _one_s3_endpoint(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    existing = environment.network.existing
+def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
+    existing = resolved.environment.network.existing
     if existing and existing.has_endpoints and existing.route_table_ids:
         yield Finding((*EXISTING, "route_table_ids"), "S3 has an endpoint already", at_key=True)
 
@@ -178,7 +173,8 @@ def _one_s3_endpoint(environment: Environment, _: Resolved) -> Iterator[Finding]
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
 )
-def _file_systems_are_reached(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.network.existing is None:
         for place in _existing_file_systems(environment):
             yield Finding(place, "the file system lies in another VPC than the nodes", at_key=True)
@@ -195,7 +191,8 @@ def _file_systems_are_reached(environment: Environment, _: Resolved) -> Iterator
     source=LUSTRE_ACCESS,
     severity=Severity.WARNING,
 )
-def _file_systems_let_nodes_in(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _file_systems_let_nodes_in(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     existing = environment.network.existing
     if existing and not existing.security_group_ids:
         for place in _existing_file_systems(environment):
@@ -206,3 +203,72 @@ def _existing_file_systems(environment: Environment) -> Iterator[YamlPath]:
     for place, file_system in all_file_systems(environment):
         if file_system.existing:
             yield (*place, "existing")
+
+
+NETWORK = "@tcp"
+"""The network of all clients of FSx, which a network id ends with."""
+
+PART = re.compile(r"([0-9]{1,3})|\[([0-9]{1,3})-([0-9]{1,3})\]", re.ASCII)
+PARTS = 4
+LARGEST_PART = 255
+
+KEPT_AT_THE_START = 4
+"""The first addresses of a subnet are AWS's, and so is the last (VPC user guide, subnet sizes)."""
+
+Addresses = tuple[range, ...]
+"""Addresses by the numbers that each part can have."""
+
+
+def addresses_of(network_id: str) -> Addresses | None:
+    """Return the addresses that a network id names; None where it is none."""
+    parts = network_id.removesuffix(NETWORK).split(".")
+    numbers = tuple(found for part in parts if (found := _numbers(part)))
+    is_complete = network_id.endswith(NETWORK) and len(numbers) == len(parts) == PARTS
+    return numbers if is_complete else None
+
+
+def network_id_of(cidr: IPv4Network) -> str:
+    """Return the network id of all addresses in a subnet."""
+    parts = (
+        str(part.start) if len(part) == 1 else f"[{part.start}-{part[-1]}]"
+        for part in _between(cidr[0], cidr[-1])
+    )
+    return ".".join(parts) + NETWORK
+
+
+def reach_every_node(named: Collection[Addresses], cidr: IPv4Network) -> bool:
+    """Tell whether any address that a node can get in a subnet is among those `named`."""
+    last_kept = cidr[min(KEPT_AT_THE_START, cidr.num_addresses) - 1]
+    kept = (_between(cidr[0], last_kept), _between(cidr[-1], cidr[-1]))
+    return _cover((*named, *kept), _between(cidr[0], cidr[-1]))
+
+
+def name_one_node(named: Collection[Addresses], cidr: IPv4Network) -> bool:
+    """Tell whether a single address in a subnet is `named`: somebody knows a node there."""
+    subnet = _between(cidr[0], cidr[-1])
+    singles = [each for each in named if all(len(part) == 1 for part in each)]
+    return any(_cover([subnet], single) for single in singles)
+
+
+def _numbers(part: str) -> range | None:
+    """Return the numbers of one part: at least one, and none that addresses lack."""
+    found = PART.fullmatch(part)
+    if found is None:
+        return None
+    single, least, most = found.groups()
+    numbers = range(int(single or least), int(single or most) + 1)
+    return numbers if numbers and numbers[-1] <= LARGEST_PART else None
+
+
+def _between(first: IPv4Address, last: IPv4Address) -> Addresses:
+    """Return the addresses of an aligned block."""
+    pairs = zip(first.packed, last.packed, strict=True)
+    return tuple(range(least, most + 1) for least, most in pairs)
+
+
+def _cover(named: Collection[Addresses], wanted: Addresses) -> bool:
+    """Tell whether every one of the addresses `wanted` is `named`, looking at part after part."""
+    if not wanted:
+        return bool(named)
+    rests = {tuple(each[1:] for each in named if number in each[0]) for number in wanted[0]}
+    return all(_cover(rest, wanted[1:]) for rest in rests)

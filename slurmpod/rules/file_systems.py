@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.problems import YamlPath
+from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.rules.registry import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.lustre import Lustre
-    from slurmpod.model.openzfs import OpenZfs
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved, ResolvedLustre
 
 API = "https://docs.aws.amazon.com/fsx/latest/APIReference"
 CREATE_FILE_SYSTEM = f"{API}/API_CreateFileSystem.html"
@@ -24,19 +20,6 @@ DEPLOYMENT_TYPES = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-fsx
 
 OPENZFS = ("storage", "openzfs")
 SCRATCH = ("storage", "scratch")
-
-
-@dataclass(frozen=True)
-class PlacedLustre:
-    """A Lustre file system with its place in the file."""
-
-    path: YamlPath
-    settings: Lustre
-    resolved: ResolvedLustre
-
-    def finding(self, key: str, message: str, fix: str = "", *, at_key: bool = False) -> Finding:
-        """Return a finding at one key of this file system."""
-        return Finding((*self.path, key), message, fix, at_key=at_key)
 
 
 @dataclass(frozen=True)
@@ -52,15 +35,16 @@ class Mount:
         return (*self.section, "mount_path")
 
 
-def all_lustre(environment: Environment, resolved: Resolved) -> Iterator[PlacedLustre]:
-    """Return every Lustre file system, the main one first."""
-    for (path, settings), each in zip(_sections(environment), resolved.lustre, strict=True):
-        yield PlacedLustre(path, settings, each)
+def new_lustre(resolved: Resolved) -> Iterator[ResolvedLustre]:
+    """Return the Lustre file systems that will be created, the main one first."""
+    return (each for each in resolved.lustre if not each.settings.existing)
 
 
-def new_lustre(environment: Environment, resolved: Resolved) -> Iterator[PlacedLustre]:
-    """Return the Lustre file systems that will be created."""
-    return (each for each in all_lustre(environment, resolved) if not each.settings.existing)
+def at(
+    each: ResolvedLustre, key: str, message: str, fix: str = "", *, at_key: bool = False
+) -> Finding:
+    """Return a finding at one key of a file system."""
+    return Finding((*each.path, key), message, fix, at_key=at_key)
 
 
 def new_openzfs(environment: Environment) -> OpenZfs | None:

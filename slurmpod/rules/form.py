@@ -53,7 +53,7 @@ FORM.reported_elsewhere(
     why="What an environment takes over from the file that it `extends` is part of it. The path "
     "begins at the folder of the file that says `extends`, so that it means the same everywhere.",
     fix="correct the path, or the file that it leads to",
-    source="slurmpod/model/extends.py",
+    source="slurmpod/reading/extends.py",
 )
 FORM.reported_elsewhere(
     "ENV-007",
@@ -62,7 +62,7 @@ FORM.reported_elsewhere(
     "list of the base. If there is none, something is mistyped or the base has changed: something "
     "else is still there.",
     fix="write the name of an entry of the base, or remove this one",
-    source="slurmpod/model/merge.py",
+    source="slurmpod/reading/merge.py",
 )
 
 RUNNER.reported_elsewhere(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.catalog import InstanceType, instance_types
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.cluster import Group, Role
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
+from slurmpod.environment.catalog import InstanceType, instance_types
+from slurmpod.environment.cluster import Group, Role
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import YamlPath
 
 GROUPS = ("cluster", "groups")
 CATALOG = "slurmpod/data/instance_types.csv"

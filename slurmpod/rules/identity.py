@@ -1,29 +1,28 @@
-"""Rules for the roles of nodes: boundaries, roles of the user's own, further policies."""
+"""Rules for the roles of nodes, and for the buckets that jobs use."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from ipaddress import AddressValueError, IPv4Address
 from typing import TYPE_CHECKING
 
-from slurmpod.model.cluster import Role
-from slurmpod.model.identity import MANAGED_POLICIES_OF_A_ROLE
-from slurmpod.model.names import account_of_arn
-from slurmpod.model.policy_files import RULE
-from slurmpod.permissions import expected_scope, grants, node_roles
-from slurmpod.permissions.functions import grants_of_functions
-from slurmpod.permissions.permission import WHERE_PEOPLE_WORK
-from slurmpod.problems import Severity, first_of
+from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
+from slurmpod.deploy.permissions.functions import grants_of_functions
+from slurmpod.deploy.permissions.permission import WHERE_PEOPLE_WORK
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.identity import MANAGED_POLICIES_OF_A_ROLE
+from slurmpod.environment.names import account_of_arn
+from slurmpod.problems import Severity, YamlPath, first_of
+from slurmpod.reading.policy_files import RULE
+from slurmpod.resolve import Resolved
 from slurmpod.rules.listed_once import values_listed_twice
+from slurmpod.rules.named_arns import of_another_region
 from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.sources import LIFECYCLE_SCRIPTS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.permissions import Grant
-    from slurmpod.permissions.sufficiency import Lack
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
+if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
+    from slurmpod.deploy.permissions.sufficiency import Lack
 
 IDENTITY = Area("IDN", "Roles of the nodes")
 
@@ -62,7 +61,7 @@ IDENTITY.reported_elsewhere(
     "the copy",
     source=BOUNDARIES,
 )
-def _boundary_leaves_room(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     if resolved.identity.existing is None:
         for roles in node_roles(resolved).values():
             needed = grants(expected_scope(resolved, roles))
@@ -78,7 +77,7 @@ def _boundary_leaves_room(_: Environment, resolved: Resolved) -> Iterator[Findin
     fix="allow them in the boundary, and renew the copy",
     source=BOUNDARIES,
 )
-def _boundary_leaves_room_for_functions(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]:
     yield from _boundary_findings(resolved, grants_of_functions(expected_scope(resolved, ())))
 
 
@@ -97,7 +96,7 @@ def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[
     "copy of the policy that allows them already",
     source=EVALUATION,
 )
-def _existing_roles_suffice(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _existing_roles_suffice(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
     needed = {
         (grant.sid, grant.target.resources): grant
@@ -114,8 +113,8 @@ def _lacks(needed: Iterable[Grant], files: Sequence[str], resolved: Resolved) ->
     documents = resolved.policies
     if not files or any(file not in documents for file in files):
         return
-    from slurmpod.iam import policy_of  # only needed where policies are named
-    from slurmpod.permissions.sufficiency import lacking
+    from embedded_aws.iam import policy_of  # only needed where policies are named
+    from slurmpod.deploy.permissions.sufficiency import lacking
 
     yield from lacking(needed, [policy_of(file, documents[file]) for file in files], resolved)
 
@@ -135,7 +134,7 @@ def described(lack: Lack) -> str:
     fix="name a role or policy of the environment's account",
     source=PASSING_ROLES,
 )
-def _own_account(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _own_account(resolved: Resolved) -> Iterator[Finding]:
     for path, arn in _named_arns(resolved):
         partition, account = arn.split(":")[1], account_of_arn(arn)
         if partition != resolved.aws_partition:
@@ -164,7 +163,7 @@ def _named_arns(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
     source=ROLE_OF_A_GROUP,
     severity=Severity.WARNING,
 )
-def _about_new_roles(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _about_new_roles(resolved: Resolved) -> Iterator[Finding]:
     identity = resolved.identity
     if identity.existing is None:
         return
@@ -181,7 +180,7 @@ def _about_new_roles(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=ROLE_OF_A_GROUP,
     severity=Severity.WARNING,
 )
-def _roles_have_groups(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _roles_have_groups(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
     roles_of_groups = {group.role.value for group in resolved.groups}
     for role in ("login", "worker"):
@@ -198,7 +197,7 @@ def _roles_have_groups(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=QUOTAS,
     severity=Severity.WARNING,
 )
-def _policies_are_not_too_many(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _policies_are_not_too_many(resolved: Resolved) -> Iterator[Finding]:
     count = len(resolved.identity.policy_arns)
     if count > MANAGED_POLICIES_OF_A_ROLE:
         message = f"{count} policies, and a role takes {MANAGED_POLICIES_OF_A_ROLE}"
@@ -213,7 +212,7 @@ def _policies_are_not_too_many(_: Environment, resolved: Resolved) -> Iterator[F
     source=QUOTAS,
     severity=Severity.WARNING,
 )
-def _policies_are_named_once(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _policies_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     yield from values_listed_twice(resolved.identity.policy_arns, *SECTION, "policy_arns")
 
 
@@ -228,8 +227,146 @@ def _policies_are_named_once(_: Environment, resolved: Resolved) -> Iterator[Fin
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,
 )
-def _jobs_have_no_password(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
     for roles in node_roles(resolved).values() if resolved.database else ():
         if Role.CONTROLLER in roles and roles & WHERE_PEOPLE_WORK:
             message = "jobs can read its password: controllers share their role"
-            yield Finding(database_place(environment), message, at_key=True)
+            yield Finding(database_place(resolved.environment), message, at_key=True)
+
+
+DATA_BUCKETS = Area("DBK", "Buckets with data, and images")
+
+S3 = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/"
+ECR_PULL = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-push-iam.html"
+
+BUCKETS = ("identity", "data_buckets")
+IMAGES = ("identity", "image_repositories")
+
+
+@DATA_BUCKETS.rule(
+    "DBK-001",
+    "The bucket can exist",
+    why="S3 has rules for the names of buckets. Directory buckets and access points need other "
+    "permissions than the nodes get.",
+    fix="correct the name; it must be a general purpose bucket",
+    source=f"{S3}bucketnamingrules.html",
+)
+def _names(resolved: Resolved) -> Iterator[Finding]:
+    for index, data in enumerate(resolved.identity.data_buckets):
+        if mistake := mistake_in_bucket_name(data.bucket):
+            yield Finding((*BUCKETS, index, "bucket"), mistake)
+
+
+@DATA_BUCKETS.rule(
+    "DBK-002",
+    "Every part of a bucket is named once",
+    why="Permissions add up: of two entries for the same objects, the one that allows less does "
+    "nothing, and looks as if it did.",
+    fix="remove one of the two, or correct its bucket or prefix",
+    source=f"{S3}using-with-s3-policy-actions.html",
+    severity=Severity.WARNING,
+)
+def _named_once(resolved: Resolved) -> Iterator[Finding]:
+    buckets = resolved.identity.data_buckets
+    for index, data in enumerate(buckets):
+        for other in buckets[:index]:
+            if data.bucket == other.bucket and _overlap(data.prefix, other.prefix):
+                message = f"s3://{other.bucket}/{other.prefix or ''} is listed already"
+                yield Finding((*BUCKETS, index, "bucket"), message)
+                break
+
+
+@DATA_BUCKETS.rule(
+    "DBK-003",
+    "What a mount allows is not said again",
+    why="Nodes may read through the AWS API what they see as a folder.",
+    fix="remove the entry, or write 'access: write' if nodes are to delete objects too",
+    source="https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint.html",
+    severity=Severity.WARNING,
+)
+def _not_mounted_already(resolved: Resolved) -> Iterator[Finding]:
+    for index, data in enumerate(resolved.identity.data_buckets):
+        for mount in resolved.s3_mounts:
+            is_inside = (data.prefix or "").startswith(mount.prefix or "")
+            if data.access == "read" and data.bucket == mount.bucket and is_inside:
+                message = f"nodes read it already, for it is mounted at {mount.mount_path}"
+                yield Finding((*BUCKETS, index, "bucket"), message)
+                break
+
+
+@DATA_BUCKETS.rule(
+    "DBK-004",
+    "Nodes do not write to the bucket of their own lifecycle scripts",
+    why="What lies there runs as root on every new node: whoever can write to the bucket could "
+    "become root everywhere.",
+    fix="name another bucket, or write 'access: read'",
+    source=LIFECYCLE_SCRIPTS,
+)
+def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
+    for index, data in enumerate(resolved.identity.data_buckets):
+        if data.bucket == resolved.lifecycle.bucket and data.access == "write":
+            message = f"'{data.bucket}' holds the scripts that run as root on new nodes"
+            yield Finding((*BUCKETS, index, "bucket"), message)
+
+
+@DATA_BUCKETS.rule(
+    "DBK-005",
+    "The key of a bucket lies in the environment's Region",
+    why="S3 takes keys of the bucket's own Region only. With this one the bucket lies elsewhere, "
+    "and every byte that jobs read is paid for between Regions, and slow.",
+    fix="name the bucket's key, or copy the data to a bucket of this Region",
+    source=f"{S3}UsingKMSEncryption.html",
+    severity=Severity.WARNING,
+)
+def _keys_lie_here(resolved: Resolved) -> Iterator[Finding]:
+    for index, data in enumerate(resolved.identity.data_buckets):
+        place = (*BUCKETS, index, "kms_key_arn")
+        yield from of_another_region(resolved.environment, data.kms_key_arn, place)
+
+
+@DATA_BUCKETS.rule(
+    "DBK-006",
+    "Repositories are named once",
+    why="Listed twice, a repository is allowed no more.",
+    fix="remove the entry",
+    source=ECR_PULL,
+    severity=Severity.WARNING,
+)
+def _repositories_are_named_once(resolved: Resolved) -> Iterator[Finding]:
+    yield from values_listed_twice(resolved.identity.image_repositories, *IMAGES)
+
+
+def _overlap(one: str | None, other: str | None) -> bool:
+    first, second = one or "", other or ""
+    return first.startswith(second) or second.startswith(first)
+
+
+LENGTHS = range(3, 64)
+
+RESERVED_BEGINNINGS = ("xn--", "sthree-", "amzn-s3-demo-")
+RESERVED_ENDS = ("-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3")
+"""Of access points and of kinds of buckets that are no general purpose buckets."""
+
+
+def mistake_in_bucket_name(name: str) -> str | None:
+    """Return what is wrong with the name of a general purpose bucket, or None.
+
+    Source: Amazon S3 user guide, bucket naming rules.
+    """
+    if len(name) not in LENGTHS or name[-1] in "-.":
+        return f"'{name}' is no name of a bucket: 3 to 63 characters, the last a letter or digit"
+    if ".." in name:
+        return f"'{name}' has two dots beside each other, which no bucket's name has"
+    if _is_address(name):
+        return f"'{name}' looks like an IP address, which no bucket's name may"
+    if name.startswith(RESERVED_BEGINNINGS) or name.endswith(RESERVED_ENDS):
+        return f"'{name}' begins or ends as only access points and special buckets do"
+    return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        IPv4Address(name)
+    except AddressValueError:
+        return False
+    return True

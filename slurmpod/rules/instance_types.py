@@ -1,19 +1,18 @@
-"""Rules for the choice of instance types within a group and across the cluster."""
+"""Rules for instance types: their choice, their names, and where their capacity is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
 
-from slurmpod.model.cluster import Role
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.names import account_of_arn, region_of_arn
+from slurmpod.environment.suggestion import nearest
 from slurmpod.problems import Severity
-from slurmpod.rules.groups import API, CATALOG, at, groups_with, known_types
+from slurmpod.resolve import Resolved
+from slurmpod.rules.groups import API, CATALOG, GUIDE, at, groups_with, known_types
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 TYPES = Area("TYP", "Instance types")
 
@@ -29,8 +28,8 @@ EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
     fix="write instance_type, or in its place instance_types",
     source=REQUIREMENTS,
 )
-def _one_way_to_say_it(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _one_way_to_say_it(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         if group.instance_type and group.instance_types:
             message = f"'{group.name}' has both instance_type and instance_types"
             yield Finding(at(index, "instance_types"), message, at_key=True)
@@ -45,8 +44,8 @@ def _one_way_to_say_it(environment: Environment, _: Resolved) -> Iterator[Findin
     fix="remove one of the two",
     source=REQUIREMENTS,
 )
-def _no_repetition(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _no_repetition(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         for number, name in enumerate(group.instance_types):
             if name in group.instance_types[:number]:
                 place = at(index, "instance_types", number)
@@ -61,8 +60,8 @@ def _no_repetition(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write 'provisioning: continuous' under cluster, or one instance_type",
     source=REQUIREMENTS,
 )
-def _lists_are_continuous(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _lists_are_continuous(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         if group.instance_types and not resolved.continuous:
             message = "a list of types needs continuous provisioning"
             yield Finding(at(index, "instance_types"), message, at_key=True)
@@ -77,8 +76,8 @@ def _lists_are_continuous(environment: Environment, resolved: Resolved) -> Itera
     source=CATALOG,
     severity=Severity.WARNING,
 )
-def _one_architecture(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _one_architecture(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         architectures = sorted({facts.architecture for facts in known_types(group)})
         if len(architectures) > 1:
             message = f"the types of '{group.name}' mix {' and '.join(architectures)}"
@@ -94,8 +93,8 @@ def _one_architecture(environment: Environment, _: Resolved) -> Iterator[Finding
     source="https://slurm.schedmd.com/gres.html",
     severity=Severity.WARNING,
 )
-def _same_accelerators(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _same_accelerators(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         kinds = {(f.accelerator_count, f.accelerator) for f in known_types(group)}
         if len(kinds) > 1:
             listed = ", ".join(f"{n} x {kind}" if n else "none" for n, kind in sorted(kinds))
@@ -110,8 +109,8 @@ def _same_accelerators(environment: Environment, _: Resolved) -> Iterator[Findin
     fix="remove the key, or choose a type with EFA",
     source=EFA_TYPES,
 )
-def _interfaces_need_efa(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _interfaces_need_efa(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         without = [facts.name for facts in known_types(group) if not facts.efa_interfaces]
         if group.network_interface and without:
             message = f"{', '.join(without)} has no EFA"
@@ -127,7 +126,8 @@ def _interfaces_need_efa(environment: Environment, _: Resolved) -> Iterator[Find
     source=CATALOG,
     severity=Severity.WARNING,
 )
-def _logins_are_like_workers(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _logins_are_like_workers(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     workers = {
         facts.architecture
         for _index, group in groups_with(environment, Role.WORKER)
@@ -140,3 +140,215 @@ def _logins_are_like_workers(environment: Environment, _: Resolved) -> Iterator[
             message = f"login nodes have {theirs}, the workers {others}"
             key = "instance_type" if group.instance_type else "instance_types"
             yield Finding(at(index, key), message)
+
+
+CAPACITY = Area("CAP", "Capacity")
+
+GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
+SPOT = f"{GUIDE}sagemaker-hyperpod-spot.html"
+PLANS = f"{GUIDE}reserve-capacity-with-training-plans.html"
+PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
+
+
+@CAPACITY.rule(
+    "CAP-001",
+    "No group needs more nodes than it has",
+    why="min_count says how many nodes suffice for the group to be in service: at most all.",
+    fix="write count or less, or remove the key",
+    source=GROUP_SPECIFICATION,
+)
+def _minimum_is_below_count(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.min_count is not None and group.min_count > group.count:
+            message = f"'{group.name}' has {group.count} nodes, not {group.min_count}"
+            yield Finding(at(index, "min_count"), message)
+
+
+@CAPACITY.rule(
+    "CAP-002",
+    "A minimum of nodes is for continuous provisioning",
+    why="With standard provisioning a group is in service when all its nodes are; on Slurm, only "
+    "continuous provisioning knows a minimum.",
+    fix="write 'provisioning: continuous' under cluster, or remove the key",
+    source="https://aws.amazon.com/about-aws/whats-new/2026/05/amazon-sagemaker-hyperpod-mincount",
+)
+def _minimum_is_continuous(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.min_count is not None and not resolved.continuous:
+            message = "a minimum of nodes needs continuous provisioning"
+            yield Finding(at(index, "min_count"), message)
+
+
+@CAPACITY.rule(
+    "CAP-003",
+    "Spot capacity is for workers",
+    why="EC2 takes spot instances back at two minutes' notice. Jobs can bear that; a controller "
+    "takes the queue and its records along, and a login node the sessions of its users.",
+    fix="remove the key, or write on_demand",
+    source=SPOT,
+    severity=Severity.WARNING,
+)
+def _spot_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.capacity == "spot" and group.role is not Role.WORKER:
+            yield Finding(at(index, "capacity"), f"the {group.role} would be on spot capacity")
+
+
+@CAPACITY.rule(
+    "CAP-004",
+    "Spot capacity comes with continuous provisioning",
+    why="Spot instances work with continuous provisioning, which asks again for what was not "
+    "there or was taken back. Standard provisioning fails as a whole when one is missing.",
+    fix="write 'provisioning: continuous' under cluster",
+    source=SPOT,
+    severity=Severity.WARNING,
+)
+def _spot_is_continuous(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.capacity == "spot" and not resolved.continuous:
+            yield Finding(at(index, "capacity"), "spot capacity with standard provisioning")
+
+
+@CAPACITY.rule(
+    "CAP-005",
+    "Nodes of a training plan are not bought otherwise",
+    why="A training plan is capacity that is reserved and paid for; on_demand and spot say that "
+    "the nodes come from elsewhere.",
+    fix="remove capacity, or the training plan",
+    source=PLANS,
+)
+def _plan_or_market(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.capacity and group.training_plan_arn:
+            message = f"'{group.capacity}' contradicts the training plan"
+            yield Finding(at(index, "capacity"), message)
+
+
+@CAPACITY.rule(
+    "CAP-006",
+    "Training plans belong to this account and Region",
+    why="A plan reserves capacity in one Region for one account; CreateCluster finds no other.",
+    fix="write the ARN of a plan of this environment's account and Region",
+    source=PLANS_FOR_HYPERPOD,
+)
+def _plan_is_ours(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    for index, group in enumerate(environment.cluster.groups):
+        plan, path = group.training_plan_arn, at(index, "training_plan_arn")
+        if not plan:
+            continue
+        region, account = region_of_arn(plan), account_of_arn(plan)
+        if region != environment.region:
+            yield Finding(path, f"the plan is for {region or 'no Region'}, not this one")
+        if account != environment.account:
+            yield Finding(path, f"the plan belongs to account {account}, not to this one")
+
+
+@CAPACITY.rule(
+    "CAP-007",
+    "Training plans are for workers",
+    why="Plans reserve accelerators. The controller and login nodes need none, and would be gone "
+    "when the plan ends.",
+    fix="remove the key",
+    source=PLANS_FOR_HYPERPOD,
+    severity=Severity.WARNING,
+)
+def _plan_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.training_plan_arn and group.role is not Role.WORKER:
+            message = f"the {group.role} would come from a training plan"
+            yield Finding(at(index, "training_plan_arn"), message)
+
+
+@CAPACITY.rule(
+    "CAP-008",
+    "Training plans are for accelerated types",
+    why="Training plans offer types with GPUs and Trainium; a plan and the group that uses it have "
+    "the same type.",
+    fix="write the type of the plan, or remove the plan",
+    source=PLANS,
+    severity=Severity.WARNING,
+)
+def _plan_is_accelerated(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        plain = [facts.name for facts in known_types(group) if not facts.accelerator_count]
+        if group.training_plan_arn and group.role is Role.WORKER and plain:
+            message = f"{', '.join(plain)} has no accelerators"
+            yield Finding(at(index, "training_plan_arn"), message)
+
+
+@CAPACITY.rule(
+    "CAP-009",
+    "A group with a training plan has one type",
+    why="Reserved capacity is of one instance type: there is nothing to choose from.",
+    fix="write instance_type, with the type of the plan",
+    source=PLANS,
+)
+def _plan_has_one_type(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.training_plan_arn and len(group.instance_types) > 1:
+            message = f"the plan of '{group.name}' cannot be for all of its types"
+            yield Finding(at(index, "instance_types"), message, at_key=True)
+
+
+@CAPACITY.rule(
+    "CAP-010",
+    "A training plan has nodes to pay for",
+    why="A plan is paid whether it is used or not.",
+    fix="write the number of instances of the plan",
+    source=PLANS,
+    severity=Severity.WARNING,
+)
+def _plan_is_used(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.training_plan_arn and not group.count:
+            yield Finding(at(index, "count"), f"'{group.name}' uses nothing of its training plan")
+
+
+@CAPACITY.rule(
+    "CAP-011",
+    "Groups that share a training plan are in one zone",
+    why="Reserved capacity lies in one Availability Zone; nodes elsewhere cannot come from it.",
+    fix="give the groups the zone of the plan",
+    source=PLANS,
+    severity=Severity.WARNING,
+)
+def _plan_is_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
+    zones: dict[str, str] = {}
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if not group.training_plan_arn:
+            continue
+        zone = resolved.groups[index].zone
+        other = zones.setdefault(group.training_plan_arn, zone)
+        if zone != other:
+            message = f"another group uses this plan in {other}, this one in {zone}"
+            yield Finding(at(index, "training_plan_arn"), message)
+
+
+FAMILY = re.compile(r"[a-z]{1,4}[0-9]{1,2}[a-z0-9]*(-[a-z0-9]+)*")
+
+MULTIPLES = (2, 3, 4, 6, 8, 9, 10, 12, 16, 18, 24, 32, 36, 48, 56, 64, 96, 112, 224, 480)
+SIZES = frozenset(
+    {"nano", "micro", "small", "medium", "large", "xlarge"}
+    | {f"{multiple}xlarge" for multiple in MULTIPLES}
+)
+"""All that EC2 has in its families, but for metal (EC2 API reference, RunInstances)."""
+
+
+def is_plausible(name: str) -> bool:
+    """Tell whether `ml.<family>.<size>` is composed like the types of EC2."""
+    _, family, size = name.split(".")
+    return bool(FAMILY.fullmatch(family)) and size in SIZES
+
+
+def likely_meant(name: str) -> str:
+    """Return a hint at known types for a plausible name: its family's, or one alike of its size.
+
+    Only families are compared: equal sizes would make names alike that have nothing in common.
+    """
+    _, family, size = name.split(".")
+    known = [each.split(".") for each in instance_types()]
+    if sizes := [its_size for _, its_family, its_size in known if its_family == family]:
+        return f"of {family} it knows {', '.join(sizes)}:"
+    like = nearest(family, (its_family for _, its_family, its_size in known if its_size == size))
+    return f"did you mean 'ml.{like}.{size}'?" if like else ""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.cluster_request import is_configured_by_api
-from slurmpod.model.lifecycle import READ_BY_SCRIPTS
+from slurmpod.deploy.cluster_request import is_configured_by_api
+from slurmpod.environment.lifecycle import READ_BY_SCRIPTS
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.rules.artefact_needs import FOR_BUCKETS, is_missing
 from slurmpod.rules.file_systems import EFA_CLIENTS
 from slurmpod.rules.groups import API, GUIDE, at, has_efa
 from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_region
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING, REPLICATED_SECRETS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
 
@@ -45,7 +40,8 @@ def is_ours(resolved: Resolved) -> bool:
     fix="write 'mode: extended' or 'mode: customer', or remove the key",
     source=CONFIGURATION,
 )
-def _no_scripts_in_managed_mode(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _no_scripts_in_managed_mode(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.lifecycle.mode != "managed":
         return
     for key in ("scripts", "entry_script"):
@@ -60,8 +56,8 @@ def _no_scripts_in_managed_mode(environment: Environment, _: Resolved) -> Iterat
     fix="remove the key, or name the folder with your scripts in lifecycle.scripts",
     source=CONFIGURATION,
 )
-def _entry_script_needs_scripts(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    lifecycle = environment.lifecycle
+def _entry_script_needs_scripts(resolved: Resolved) -> Iterator[Finding]:
+    lifecycle = resolved.environment.lifecycle
     if lifecycle.entry_script and not lifecycle.scripts and lifecycle.mode != "managed":
         message = f"'{lifecycle.entry_script}' is looked for in no folder"
         yield Finding(("lifecycle", "entry_script"), message)
@@ -73,11 +69,11 @@ def _entry_script_needs_scripts(environment: Environment, _: Resolved) -> Iterat
     why="slurmpod's own scripts do what these keys say, and the bucket is there for scripts only: "
     "without them a key promises what nobody does.",
     fix="remove the key",
-    source="slurmpod/model/lifecycle.py",
+    source="slurmpod/environment/lifecycle.py",
     severity=Severity.WARNING,
 )
-def _keys_have_an_effect(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    lifecycle = environment.lifecycle
+def _keys_have_an_effect(resolved: Resolved) -> Iterator[Finding]:
+    lifecycle = resolved.environment.lifecycle
     is_managed = lifecycle.mode == "managed"
     for key in READ_BY_SCRIPTS:
         if (is_managed or lifecycle.scripts) and key in lifecycle.model_fields_set:
@@ -97,7 +93,8 @@ def _keys_have_an_effect(environment: Environment, _: Resolved) -> Iterator[Find
     fix="write 'mode: extended' under lifecycle, or remove the key",
     source=MIGRATION,
 )
-def _managed_mode_applies_settings(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.lifecycle.mode != "managed":
         return
     for key in APPLIED_BY_SCRIPTS:
@@ -112,8 +109,8 @@ def _managed_mode_applies_settings(environment: Environment, _: Resolved) -> Ite
     fix="write 'mode: extended' under lifecycle, or remove all but one file system",
     source=f"{API}API_ClusterInstanceStorageConfig.html",
 )
-def _managed_mode_mounts_one(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if environment.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
+def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.environment.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
         names = ", ".join(lustre.name for lustre in resolved.lustre[1:])
         message = f"nobody mounts {names} in managed mode"
         yield Finding(("storage", "additional_lustre"), message, at_key=True)
@@ -128,8 +125,8 @@ def _managed_mode_mounts_one(environment: Environment, resolved: Resolved) -> It
     source=DATABASE,
     severity=Severity.WARNING,
 )
-def _accounting_is_always_on(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if is_configured_by_api(resolved) and not environment.slurm.accounting:
+def _accounting_is_always_on(resolved: Resolved) -> Iterator[Finding]:
+    if is_configured_by_api(resolved) and not resolved.environment.slurm.accounting:
         message = "HyperPod keeps job records all the same"
         yield Finding(("slurm", "accounting"), message, at_key=True)
 
@@ -141,8 +138,8 @@ def _accounting_is_always_on(environment: Environment, resolved: Resolved) -> It
     fix="remove 'accounting: false', or the database",
     source=ACCOUNTING,
 )
-def _database_is_used(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if resolved.database and not environment.slurm.accounting:
+def _database_is_used(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.database and not resolved.environment.slurm.accounting:
         message = "there is a database for job records, but accounting is off"
         yield Finding(("slurm", "accounting"), message)
 
@@ -156,10 +153,10 @@ def _database_is_used(environment: Environment, resolved: Resolved) -> Iterator[
     source=MIGRATION,
     severity=Severity.WARNING,
 )
-def _image_is_new(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _image_is_new(resolved: Resolved) -> Iterator[Finding]:
     if not is_configured_by_api(resolved):
         return
-    for index, group in enumerate(environment.cluster.groups):
+    for index, group in enumerate(resolved.environment.cluster.groups):
         if group.image_id:
             message = f"nobody here knows the age of {group.image_id}"
             yield Finding(at(index, "image_id"), message)
@@ -175,7 +172,8 @@ def _image_is_new(environment: Environment, resolved: Resolved) -> Iterator[Find
     source=MOUNTPOINT,
     severity=Severity.WARNING,
 )
-def _mountpoint_is_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _mountpoint_is_there(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if not environment.storage.s3_mounts or not is_ours(resolved):
         return
     has_other_images = all(group.image_id for group in environment.cluster.groups)
@@ -194,7 +192,8 @@ def _mountpoint_is_there(environment: Environment, resolved: Resolved) -> Iterat
     source=EFA_CLIENTS,
     severity=Severity.WARNING,
 )
-def _efa_clients(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     storage, groups = environment.storage, environment.cluster.groups
     with_efa = [each for each in groups if has_efa(each)]
     has_other_images = with_efa and all(group.image_id for group in with_efa)
@@ -217,7 +216,8 @@ def _efa_clients(environment: Environment, resolved: Resolved) -> Iterator[Findi
     source=REPLICATED_SECRETS,
     severity=Severity.WARNING,
 )
-def _secret_is_near(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     database = environment.slurm.accounting_database
     if database:
         place = ("slurm", "accounting_database", "secret_arn")
@@ -233,7 +233,8 @@ def _secret_is_near(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _protected_scripts(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     lifecycle = environment.lifecycle
     if environment.protected and lifecycle.bucket_on_delete == "delete":
         message = "the bucket goes with its stack, though the environment is protected"

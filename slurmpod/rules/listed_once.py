@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
+from slurmpod.problems import YamlPath
 from slurmpod.rules.registry import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod.problems import YamlPath
 
 
 class Named(Protocol):

@@ -1,27 +1,26 @@
-"""Rules for FSx for Lustre: which settings go with which kind of file system."""
+"""Rules for FSx for Lustre: settings that go with a kind of file system, and tiering."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from slurmpod.model.file_systems import StorageType
+from slurmpod.environment.file_systems import StorageType
 from slurmpod.problems import Severity
-from slurmpod.resolve.storage import METADATA_IOPS_PER_SERVER, METADATA_VERSION
+from slurmpod.resolve import Resolved, ResolvedLustre
+from slurmpod.resolve.storage import (
+    MBPS_PER_TIERING_SERVER,
+    METADATA_IOPS_PER_SERVER,
+    METADATA_VERSION,
+)
 from slurmpod.rules.file_systems import (
     API,
     CREATE_FILE_SYSTEM,
     CREATE_LUSTRE,
     DEPLOYMENT_TYPES,
+    at,
     new_lustre,
 )
-from slurmpod.rules.registry import Area
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
-    from slurmpod.rules.registry import Finding
+from slurmpod.rules.registry import Area, Finding
 
 LUSTRE = Area("LUS", "FSx for Lustre")
 
@@ -58,13 +57,13 @@ LITTLE_THROUGHPUT = 250
     fix="choose another deployment_type or storage_type",
     source=CREATE_FILE_SYSTEM,
 )
-def _storage_type(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _storage_type(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         kind = each.settings.deployment_type
         if each.settings.storage_type not in STORAGE_TYPES[kind]:
             message = f"there is no {each.settings.storage_type.value} for {kind}"
             fix = f"{kind} has {_either(kind.value for kind in STORAGE_TYPES[kind])}"
-            yield each.finding("storage_type", message, fix)
+            yield at(each, "storage_type", message, fix)
 
 
 @LUSTRE.rule(
@@ -75,8 +74,8 @@ def _storage_type(environment: Environment, resolved: Resolved) -> Iterator[Find
     fix="remove the key",
     source=CREATE_LUSTRE,
 )
-def _throughput(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _throughput(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         settings = each.settings
         value = settings.throughput_mbps_per_tib
         is_possible = settings.storage_type in STORAGE_TYPES[settings.deployment_type]
@@ -85,8 +84,8 @@ def _throughput(environment: Environment, resolved: Resolved) -> Iterator[Findin
             continue
         kind = f"{settings.deployment_type} on {settings.storage_type.value}"
         message = f"{kind} has no throughput of {value} MB/s per TiB"
-        yield each.finding(
-            "throughput_mbps_per_tib", message, f"write {_either(offered)}" if offered else ""
+        yield at(
+            each, "throughput_mbps_per_tib", message, f"write {_either(offered)}" if offered else ""
         )
 
 
@@ -97,10 +96,10 @@ def _throughput(environment: Environment, resolved: Resolved) -> Iterator[Findin
     fix="remove the key, or choose a persistent deployment_type",
     source=CREATE_FILE_SYSTEM,
 )
-def _key(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _key(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         if each.settings.kms_key_arn and each.settings.deployment_type == "SCRATCH_2":
-            yield each.finding("kms_key_arn", "scratch file systems take no key", at_key=True)
+            yield at(each, "kms_key_arn", "scratch file systems take no key", at_key=True)
 
 
 @LUSTRE.rule(
@@ -110,10 +109,10 @@ def _key(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
     fix="remove the key, or choose a persistent deployment_type",
     source=BACKUPS,
 )
-def _backups(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _backups(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         if each.settings.backups and each.settings.deployment_type == "SCRATCH_2":
-            yield each.finding("backups", "scratch file systems have no backups", at_key=True)
+            yield at(each, "backups", "scratch file systems have no backups", at_key=True)
 
 
 @LUSTRE.rule(
@@ -123,10 +122,10 @@ def _backups(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
     fix=f"write {METADATA_VERSION}, or remove the key",
     source=CREATE_FILE_SYSTEM,
 )
-def _oldest_version(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _oldest_version(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         if each.settings.version == "2.10" and each.settings.deployment_type == "PERSISTENT_2":
-            yield each.finding("version", "PERSISTENT_2 has no Lustre 2.10")
+            yield at(each, "version", "PERSISTENT_2 has no Lustre 2.10")
 
 
 @LUSTRE.rule(
@@ -138,12 +137,12 @@ def _oldest_version(environment: Environment, resolved: Resolved) -> Iterator[Fi
     source=CREATE_FILE_SYSTEM,
     severity=Severity.WARNING,
 )
-def _newest_version(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _newest_version(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         version = each.settings.version
         is_refused = version == "2.10" and each.settings.deployment_type == "PERSISTENT_2"
         if version != METADATA_VERSION and not is_refused:
-            yield each.finding("version", f"Lustre {version} is an old version to begin with")
+            yield at(each, "version", f"Lustre {version} is an old version to begin with")
 
 
 @LUSTRE.rule(
@@ -153,11 +152,11 @@ def _newest_version(environment: Environment, resolved: Resolved) -> Iterator[Fi
     fix="remove the key, or choose storage_type HDD",
     source=CREATE_LUSTRE,
 )
-def _drive_cache(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _drive_cache(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         if each.settings.drive_cache and each.settings.storage_type is not StorageType.HDD:
             message = f"{each.settings.storage_type.value} has no drive cache"
-            yield each.finding("drive_cache", message, at_key=True)
+            yield at(each, "drive_cache", message, at_key=True)
 
 
 @LUSTRE.rule(
@@ -167,12 +166,12 @@ def _drive_cache(environment: Environment, resolved: Resolved) -> Iterator[Findi
     fix=f"remove the key, or choose PERSISTENT_2 and version {METADATA_VERSION}",
     source=METADATA,
 )
-def _metadata(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
-        if each.settings.metadata_iops and not each.resolved.has_metadata_configuration:
+def _metadata(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
+        if each.settings.metadata_iops and not each.has_metadata_configuration:
             kind = f"{each.settings.deployment_type} with Lustre {each.settings.version}"
             message = f"{kind} provisions no metadata operations"
-            yield each.finding("metadata_iops", message, at_key=True)
+            yield at(each, "metadata_iops", message, at_key=True)
 
 
 @LUSTRE.rule(
@@ -183,18 +182,18 @@ def _metadata(environment: Environment, resolved: Resolved) -> Iterator[Finding]
     fix="write 1500, 3000, 6000, or a multiple of 12000",
     source=METADATA,
 )
-def _metadata_steps(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _metadata_steps(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         iops = each.settings.metadata_iops
-        if iops is None or not each.resolved.has_metadata_configuration:
+        if iops is None or not each.has_metadata_configuration:
             continue
         if each.settings.storage_type is StorageType.INTELLIGENT_TIERING:
             if iops not in (6000, 12000):
                 message = f"INTELLIGENT_TIERING has no {iops} metadata operations per second"
-                yield each.finding("metadata_iops", message, "write 6000 or 12000")
+                yield at(each, "metadata_iops", message, "write 6000 or 12000")
         elif iops not in SMALL_METADATA_IOPS and iops % METADATA_IOPS_PER_SERVER:
             message = f"FSx does not provision {iops} metadata operations per second"
-            yield each.finding("metadata_iops", message)
+            yield at(each, "metadata_iops", message)
 
 
 @LUSTRE.rule(
@@ -207,11 +206,11 @@ def _metadata_steps(environment: Environment, resolved: Resolved) -> Iterator[Fi
     source=DEPLOYMENT_TYPES,
     severity=Severity.WARNING,
 )
-def _replicated(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
+def _replicated(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
         if each.settings.deployment_type == "SCRATCH_2":
             message = f"data at {each.settings.mount_path} are lost when a server fails"
-            yield each.finding("deployment_type", message)
+            yield at(each, "deployment_type", message)
 
 
 @LUSTRE.rule(
@@ -222,16 +221,120 @@ def _replicated(environment: Environment, resolved: Resolved) -> Iterator[Findin
     source=DEPLOYMENT_TYPES,
     severity=Severity.WARNING,
 )
-def _throughput_in_region(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _throughput_in_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
         return
-    for each in new_lustre(environment, resolved):
+    for each in new_lustre(resolved):
         if (each.settings.throughput_mbps_per_tib or 0) > LITTLE_THROUGHPUT:
             message = f"FSx had no more than 250 MB/s per TiB in {environment.region} in 2026"
-            yield each.finding("throughput_mbps_per_tib", message)
+            yield at(each, "throughput_mbps_per_tib", message)
 
 
 def _either(values: Iterable[object]) -> str:
     """Return "50, 100 or 200"."""
     *first, last = map(str, values)
     return f"{', '.join(first)} or {last}" if first else last
+
+
+TIERING = Area("TIE", "Intelligent-Tiering")
+
+READ_CACHE = f"{API}/API_LustreReadCacheConfiguration.html"
+
+SMALLEST_CACHE_GIB = 32
+LARGEST_CACHE_GIB = 131_072
+"""Both for every 4000 MB/s of throughput."""
+
+
+@TIERING.rule(
+    "TIE-001",
+    "Intelligent-Tiering has no capacity",
+    why="It grows and shrinks with the data; FSx refuses a capacity.",
+    fix="remove the key",
+    source=CREATE_FILE_SYSTEM,
+)
+def _capacity(resolved: Resolved) -> Iterator[Finding]:
+    for each in _tiering(resolved):
+        if "capacity_gib" in each.settings.model_fields_set:
+            message = "INTELLIGENT_TIERING takes no capacity"
+            yield at(each, "capacity_gib", message, at_key=True)
+
+
+@TIERING.rule(
+    "TIE-002",
+    "Only Intelligent-Tiering has a throughput of its own and a read cache",
+    why="The throughput of SSD and HDD follows from their capacity, and they take no read cache.",
+    fix="remove the key, or choose storage_type INTELLIGENT_TIERING",
+    source=CREATE_LUSTRE,
+)
+def _others(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
+        settings = each.settings
+        if settings.storage_type is StorageType.INTELLIGENT_TIERING:
+            continue
+        given = {
+            "throughput_mbps": settings.throughput_mbps,
+            "read_cache_gib": settings.read_cache_gib,
+        }
+        for key, value in given.items():
+            if value is not None:
+                message = f"{settings.storage_type.value} takes no {key}"
+                yield at(each, key, message, at_key=True)
+
+
+@TIERING.rule(
+    "TIE-003",
+    "The throughput is a multiple of 4000 MB/s",
+    why="Every server of an Intelligent-Tiering file system brings 4000 MB/s.",
+    fix="write a multiple of 4000",
+    source=CREATE_LUSTRE,
+)
+def _throughput_of_tiering(resolved: Resolved) -> Iterator[Finding]:
+    for each in _tiering(resolved):
+        mbps = each.settings.throughput_mbps or MBPS_PER_TIERING_SERVER
+        if mbps % MBPS_PER_TIERING_SERVER:
+            below = mbps // MBPS_PER_TIERING_SERVER * MBPS_PER_TIERING_SERVER
+            fix = f"write {below} or {below + MBPS_PER_TIERING_SERVER}"
+            yield at(each, "throughput_mbps", f"{mbps} MB/s is no multiple of 4000", fix)
+
+
+@TIERING.rule(
+    "TIE-004",
+    "The read cache fits the throughput",
+    why="FSx spreads the cache over the servers: 32 to 131072 GiB for every 4000 MB/s, or none.",
+    fix="choose another size, write 0 for no cache, or remove the key: FSx then sizes it in "
+    "proportion to throughput",
+    source=READ_CACHE,
+)
+def _read_cache(resolved: Resolved) -> Iterator[Finding]:
+    for each in _tiering(resolved):
+        gib = each.settings.read_cache_gib
+        servers = (each.throughput_mbps or 0) // MBPS_PER_TIERING_SERVER
+        least, most = servers * SMALLEST_CACHE_GIB, servers * LARGEST_CACHE_GIB
+        if gib and servers and not least <= gib <= most:
+            message = (
+                f"{servers * MBPS_PER_TIERING_SERVER} MB/s have a cache of {least} to {most} GiB"
+            )
+            yield at(each, "read_cache_gib", message)
+
+
+@TIERING.rule(
+    "TIE-005",
+    f"Intelligent-Tiering has Lustre {METADATA_VERSION}",
+    why="It cannot be without a metadata configuration, which older versions do not have.",
+    fix=f"write {METADATA_VERSION}, or remove the key",
+    source=CREATE_FILE_SYSTEM,
+)
+def _version(resolved: Resolved) -> Iterator[Finding]:
+    for each in _tiering(resolved):
+        if each.settings.version != METADATA_VERSION:
+            message = f"INTELLIGENT_TIERING has no Lustre {each.settings.version}"
+            yield at(each, "version", message)
+
+
+def _tiering(resolved: Resolved) -> Iterator[ResolvedLustre]:
+    """Return the new Intelligent-Tiering file systems that are possible at all."""
+    for each in new_lustre(resolved):
+        is_tiering = each.settings.storage_type is StorageType.INTELLIGENT_TIERING
+        if is_tiering and each.settings.deployment_type == "PERSISTENT_2":
+            yield each

@@ -1,19 +1,16 @@
-"""Rules for what is watched and who is told."""
+"""Rules for what is watched, who is told, and metrics."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
+from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.listed_once import values_listed_twice
 from slurmpod.rules.named_arns import of_another_region
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 MONITORING = Area("MON", "Monitoring")
 
@@ -44,7 +41,8 @@ REGIONS_WITHOUT_GRAFANA = frozenset(
     source=SUBSCRIBE,
     severity=Severity.WARNING,
 )
-def _somebody_is_told(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.monitoring is None:
         return
     for severity in TOLD_OF_ALARMS:
@@ -61,7 +59,8 @@ def _somebody_is_told(environment: Environment, _: Resolved) -> Iterator[Finding
     fix="remove one of the two",
     source=SUBSCRIBE,
 )
-def _subscribers_are_listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _subscribers_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.monitoring is None:
         return
     notify = environment.monitoring.notify
@@ -80,7 +79,8 @@ def _subscribers_are_listed_once(environment: Environment, _: Resolved) -> Itera
     fix="name a key of the Region, or remove the line: slurmpod makes one",
     source=KEYS,
 )
-def _key_lies_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     key = environment.monitoring.kms_key_arn if environment.monitoring else None
     yield from of_another_region(environment, key, ("monitoring", "kms_key_arn"))
 
@@ -94,8 +94,8 @@ def _key_lies_in_the_region(environment: Environment, _: Resolved) -> Iterator[F
     source=NAT,
     severity=Severity.WARNING,
 )
-def _there_are_gateways(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    monitoring = environment.monitoring
+def _there_are_gateways(resolved: Resolved) -> Iterator[Finding]:
+    monitoring = resolved.environment.monitoring
     if monitoring and monitoring.alarms.nat_gib_per_hour and not resolved.network.nat_gateways:
         place = ("monitoring", "alarms", "nat_gib_per_hour")
         yield Finding(place, "there is no NAT gateway to watch", at_key=True)
@@ -112,7 +112,8 @@ def _there_are_gateways(environment: Environment, resolved: Resolved) -> Iterato
     source=LUSTRE_METRICS,
     severity=Severity.WARNING,
 )
-def _there_are_file_systems(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _there_are_file_systems(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.monitoring is None:
         return
     alarms = environment.monitoring.alarms
@@ -132,10 +133,11 @@ def _there_are_file_systems(environment: Environment, resolved: Resolved) -> Ite
     why="A replaced node is missing until its scripts have ended, and each of their steps may take "
     "lifecycle.step_timeout_seconds. An alarm that is faster than that cries wolf.",
     fix="raise missing_nodes_minutes, or lower lifecycle.step_timeout_seconds",
-    source="slurmpod/model/lifecycle.py",
+    source="slurmpod/environment/lifecycle.py",
     severity=Severity.WARNING,
 )
-def _nodes_have_the_time(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _nodes_have_the_time(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.monitoring is None or not resolved.stacks.lifecycle:
         return
     minutes = environment.monitoring.alarms.missing_nodes_minutes
@@ -150,10 +152,10 @@ def _nodes_have_the_time(environment: Environment, resolved: Resolved) -> Iterat
     "Grafana has metrics to show",
     why="Its dashboards show what the workspace for metrics holds; without one they are empty.",
     fix="add 'prometheus: {}' beside it, or remove 'grafana'",
-    source="slurmpod/model/monitoring.py",
+    source="slurmpod/environment/monitoring.py",
 )
-def _grafana_has_metrics(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    monitoring = environment.monitoring
+def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
+    monitoring = resolved.environment.monitoring
     if monitoring and monitoring.grafana and not monitoring.prometheus:
         yield Finding(("monitoring", "grafana"), "there is no 'prometheus' beside it", at_key=True)
 
@@ -165,7 +167,8 @@ def _grafana_has_metrics(environment: Environment, _: Resolved) -> Iterator[Find
     fix="remove 'grafana', and let a Grafana elsewhere read the workspace for metrics",
     source=GRAFANA,
 )
-def _grafana_is_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _grafana_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     monitoring, region = environment.monitoring, environment.region
     if monitoring and monitoring.grafana and region in REGIONS_WITHOUT_GRAFANA:
         message = f"there is no Amazon Managed Grafana in {region}"
@@ -181,3 +184,71 @@ def _has_throughput(resolved: Resolved) -> bool:
     made = (each for each in resolved.lustre if not each.settings.existing)
     lustre = any(each.throughput_mbps or each.throughput_mbps_per_tib for each in made)
     return lustre or bool(resolved.openzfs and not resolved.openzfs.settings.existing)
+
+
+METRICS = Area("MET", "Metrics")
+
+PROMETHEUS = ("monitoring", "prometheus")
+PACKAGES = "prometheus and prometheus-node-exporter"
+
+
+@METRICS.rule(
+    "MET-001",
+    "Nodes of a closed network have the programs for metrics",
+    why=f"Nodes need Ubuntu's packages {PACKAGES}. HyperPod's image has neither, and where nothing "
+    "leads to the internet they cannot be installed: the nodes come up and send nothing.",
+    fix=f"install {PACKAGES} in images of your own and name these as image_id; or suppress "
+    "this where nodes reach a mirror of Ubuntu's packages that your images know",
+    source="https://docs.aws.amazon.com/sagemaker/latest/dg/hyperpod-custom-ami-cluster-management.html",
+    severity=Severity.WARNING,
+)
+def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if not _asks_for_metrics(environment) or not resolved.network.closed or not is_ours(resolved):
+        return
+    lacking = [group.name for group in environment.cluster.groups if group.image_id is None]
+    if lacking:
+        message = f"the network is closed, and HyperPod's image has no Prometheus: {_and(lacking)}"
+        yield Finding(PROMETHEUS, message, at_key=True)
+
+
+@METRICS.rule(
+    "MET-002",
+    "Somebody starts what sends metrics",
+    why="slurmpod's lifecycle scripts set up exporters and agents. In managed mode no scripts run, "
+    "and scripts of your own are yours: the workspace would stay empty, and its alerts silent.",
+    fix="write 'mode: extended' under lifecycle; with scripts of your own, send metrics to the "
+    "stack's output PrometheusEndpoint and suppress this",
+    source="https://docs.aws.amazon.com/prometheus/latest/userguide/"
+    "AMP-onboard-ingest-metrics.html",
+    severity=Severity.WARNING,
+)
+def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if _asks_for_metrics(environment) and not is_ours(resolved):
+        managed = environment.lifecycle.mode == "managed"
+        who = "in managed mode no scripts run" if managed else "the scripts are your own"
+        yield Finding(PROMETHEUS, f"{who}, and nobody sends metrics", at_key=True)
+
+
+@METRICS.rule(
+    "MET-003",
+    "The key of the workspace lies in the Region",
+    why="A workspace is encrypted with a key of its own Region, for ever: the stack is refused.",
+    fix="name a key of the Region, or leave kms_key_arn out",
+    source="https://docs.aws.amazon.com/prometheus/latest/userguide/encryption-at-rest-Amazon-"
+    "Service-Prometheus.html",
+)
+def _key_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    monitoring = environment.monitoring
+    key = monitoring.prometheus.kms_key_arn if monitoring and monitoring.prometheus else None
+    yield from of_another_region(environment, key, (*PROMETHEUS, "kms_key_arn"))
+
+
+def _asks_for_metrics(environment: Environment) -> bool:
+    return bool(environment.monitoring and environment.monitoring.prometheus)
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

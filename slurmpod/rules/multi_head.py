@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.cluster import Role
-from slurmpod.model.names import region_of_arn
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.names import region_of_arn
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GUIDE, at
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 MULTI_HEAD = Area("HEA", "Several controllers")
 
@@ -34,8 +29,8 @@ CONTROLLERS_LIMIT = 2
     fix="write 'mode: customer' under lifecycle, or remove multi_head",
     source=MIGRATION,
 )
-def _in_customer_mode(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if environment.slurm.multi_head and resolved.lifecycle.mode != "customer":
+def _in_customer_mode(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.environment.slurm.multi_head and resolved.lifecycle.mode != "customer":
         message = f"several controllers do not go with lifecycle mode {resolved.lifecycle.mode}"
         yield Finding(SECTION, message, at_key=True)
 
@@ -47,8 +42,8 @@ def _in_customer_mode(environment: Environment, resolved: Resolved) -> Iterator[
     fix="write slurm.rds, or describe a database of your own in slurm.accounting_database",
     source=GUIDE_TO_IT,
 )
-def _share_a_database(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if environment.slurm.multi_head and not resolved.database:
+def _share_a_database(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.environment.slurm.multi_head and not resolved.database:
         yield Finding(SECTION, "several controllers have no database in common", at_key=True)
 
 
@@ -60,8 +55,8 @@ def _share_a_database(environment: Environment, resolved: Resolved) -> Iterator[
     fix="name the mount path of a file system, or a folder below it",
     source=GUIDE_TO_IT,
 )
-def _share_a_folder(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    multi_head = environment.slurm.multi_head
+def _share_a_folder(resolved: Resolved) -> Iterator[Finding]:
+    multi_head = resolved.environment.slurm.multi_head
     if multi_head and not _holders(resolved, multi_head.shared_directory):
         folders = ", ".join(_mount_paths(resolved)) or "no file system"
         message = f"{multi_head.shared_directory} is on no shared file system; there is {folders}"
@@ -77,8 +72,8 @@ def _share_a_folder(environment: Environment, resolved: Resolved) -> Iterator[Fi
     source="https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-fsx-lustre.html",
     severity=Severity.WARNING,
 )
-def _state_is_kept(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    multi_head = environment.slurm.multi_head
+def _state_is_kept(resolved: Resolved) -> Iterator[Finding]:
+    multi_head = resolved.environment.slurm.multi_head
     if not multi_head:
         return
     for lustre in resolved.lustre:
@@ -96,7 +91,8 @@ def _state_is_kept(environment: Environment, resolved: Resolved) -> Iterator[Fin
     fix="write 2",
     source="https://slurm.schedmd.com/slurmdbd.conf.html",
 )
-def _two_controllers(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _two_controllers(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if not environment.slurm.multi_head or not is_ours(resolved):
         return
     for index, group in enumerate(environment.cluster.groups):
@@ -112,7 +108,8 @@ def _two_controllers(environment: Environment, resolved: Resolved) -> Iterator[F
     fix="write 'interface_endpoints: [sns]' under network, and name a topic of the same Region",
     source="https://docs.aws.amazon.com/sns/latest/dg/sns-vpc-endpoint.html",
 )
-def _topic_in_reach(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _topic_in_reach(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     multi_head = environment.slurm.multi_head
     if not multi_head or not multi_head.sns_topic_arn or not resolved.network.closed:
         return

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.names import account_of_arn, region_of_arn
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.names import account_of_arn, region_of_arn
+from slurmpod.problems import YamlPath
 from slurmpod.rules.registry import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
 
 NAME_A_KEY_OF_THE_REGION = (
     "write the ARN of a key in the environment's Region, or of a replica of a multi-Region key"

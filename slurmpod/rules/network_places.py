@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from ipaddress import IPv4Network
 
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import YamlPath
+from slurmpod.resolve import Resolved, Subnet
 from slurmpod.rules.groups import GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from ipaddress import IPv4Network
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved, Subnet
 
 ZONE = ("network", "zone")
 VPC = ("network", "vpc_cidr")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from slurmpod.cluster_request import References
-from slurmpod.model.cluster import Role
-
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.deploy.cluster_request import References
+from slurmpod.environment.cluster import Role
+from slurmpod.resolve import Resolved
 
 
 @dataclass(frozen=True)

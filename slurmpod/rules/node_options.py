@@ -1,23 +1,20 @@
-"""Rules for what is asked of nodes beyond Slurm: scratch, SSH, scripts beside the steps."""
+"""Rules for what is asked of nodes beyond Slurm: scratch, SSH, hooks, packages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.cluster import Role
-from slurmpod.problems import Severity
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.reading.hooks import RULE
+from slurmpod.resolve import Resolved
+from slurmpod.rules.artefact_needs import architectures, is_missing, needed
 from slurmpod.rules.file_systems import SCRATCH, new_openzfs
 from slurmpod.rules.groups import CATALOG, all_types_known, known_types
 from slurmpod.rules.lifecycle import SCRIPTS, is_ours
 from slurmpod.rules.people_places import has_people
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
 
 NODE_OPTIONS = Area("NOD", "What is asked of nodes")
 
@@ -43,7 +40,8 @@ def asked_of_nodes(environment: Environment) -> Iterator[YamlPath]:
     fix="write 'mode: extended' under lifecycle, or remove the key",
     source=SCRIPTS,
 )
-def _managed_mode_does_it(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _managed_mode_does_it(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.lifecycle.mode == "managed":
         for path in asked_of_nodes(environment):
             yield Finding(path, "nobody does this in managed mode", at_key=True)
@@ -58,7 +56,8 @@ def _managed_mode_does_it(environment: Environment, _: Resolved) -> Iterator[Fin
     source=CATALOG,
     severity=Severity.WARNING,
 )
-def _disks_are_there(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _disks_are_there(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if not environment.storage.scratch or not all_types_known(environment):
         return
     groups = environment.cluster.groups
@@ -74,7 +73,8 @@ def _disks_are_there(environment: Environment, _: Resolved) -> Iterator[Finding]
     fix="add such a file system under storage, or remove the key",
     source="lifecycle_scripts/slurmpod_lifecycle/steps/ssh_between_nodes.py",
 )
-def _keys_are_shared(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if not environment.access.ssh_between_nodes or not is_ours(resolved):
         return
     lustre = [each.settings for each in resolved.lustre]
@@ -92,8 +92,8 @@ def _keys_are_shared(environment: Environment, resolved: Resolved) -> Iterator[F
     source=ADOPT,
     severity=Severity.WARNING,
 )
-def _people_are_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    is_wanted = environment.access.ssh_needs_job and is_ours(resolved)
+def _people_are_there(resolved: Resolved) -> Iterator[Finding]:
+    is_wanted = resolved.environment.access.ssh_needs_job and is_ours(resolved)
     if is_wanted and not has_people(resolved):
         yield Finding(NEEDS_JOB, "there is nobody but the image's user")
 
@@ -106,9 +106,9 @@ def _people_are_there(environment: Environment, resolved: Resolved) -> Iterator[
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _hooks_run_somewhere(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _hooks_run_somewhere(resolved: Resolved) -> Iterator[Finding]:
     for role in Role:
-        hooks = getattr(environment.lifecycle.hooks, role)
+        hooks = getattr(resolved.environment.lifecycle.hooks, role)
         if (hooks.before or hooks.after) and not resolved.groups_with(role):
             message = f"there is no {role} group"
             yield Finding(("lifecycle", "hooks", role.value), message, at_key=True)
@@ -124,7 +124,108 @@ def _hooks_run_somewhere(environment: Environment, resolved: Resolved) -> Iterat
     source="lifecycle_scripts/slurmpod_lifecycle/steps/job_bound_ssh.py",
     severity=Severity.WARNING,
 )
-def _jobs_resume(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    is_wanted = environment.access.ssh_needs_job and is_ours(resolved)
+def _jobs_resume(resolved: Resolved) -> Iterator[Finding]:
+    is_wanted = resolved.environment.access.ssh_needs_job and is_ours(resolved)
     if is_wanted and resolved.node_recovery == "Automatic":
         yield Finding(NEEDS_JOB, "jobs cannot resume on a node that was replaced under them")
+
+
+HOOKS = Area("HOK", "Scripts of your own around the steps")
+
+HOOKS.reported_elsewhere(
+    RULE,
+    "The scripts of hooks can be read and run",
+    why="A hook that cannot be started fails every node of its role after minutes. The first line "
+    "says what runs it, because S3 does not keep that a file is a program; with Windows line ends "
+    "it would ask for one whose name ends in a carriage return.",
+    fix="name a UTF-8 text of at most 1 MB that begins with #!, with LF line ends",
+    source="slurmpod/reading/hooks.py",
+)
+
+
+ARTEFACTS = Area("ART", "Packages for nodes")
+
+MODEL = "slurmpod/environment/lifecycle.py"
+ENROOT = "https://github.com/NVIDIA/enroot/blob/main/doc/installation.md"
+
+NEEDED_FOR_CONTAINERS = ("enroot", "pyxis")
+"""Without enroot_caps users build no images on nodes; containers run all the same."""
+
+
+@ARTEFACTS.rule(
+    "ART-001",
+    "Every package is listed once for each architecture",
+    why="A node installs one package of a name: of two, one would never arrive anywhere.",
+    fix="remove one of the two, or correct its architecture",
+    source=MODEL,
+)
+def _listed_once(resolved: Resolved) -> Iterator[Finding]:
+    seen: set[tuple[str, str]] = set()
+    for index, artefact in enumerate(resolved.environment.lifecycle.artefacts):
+        key = (artefact.name, artefact.architecture)
+        if key in seen:
+            message = f"'{artefact.name}' is listed for {artefact.architecture} already"
+            yield Finding(_at(index, "name"), message)
+        seen.add(key)
+
+
+@ARTEFACTS.rule(
+    "ART-002",
+    "Every package is for nodes that there are",
+    why="Nodes install what is for their own processors only. Mirrored and kept up to date, the "
+    "package still serves nobody.",
+    fix="remove the entry, or correct its architecture",
+    source=CATALOG,
+    severity=Severity.WARNING,
+)
+def _for_nodes_that_there_are(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if not all_types_known(environment):
+        return
+    there_are = architectures(environment)
+    for index, artefact in enumerate(environment.lifecycle.artefacts):
+        if artefact.architecture not in there_are:
+            key = "architecture" if "architecture" in artefact.model_fields_set else "name"
+            message = f"no group has instances with {artefact.architecture} processors"
+            yield Finding(_at(index, key), message)
+
+
+@ARTEFACTS.rule(
+    "ART-003",
+    "Every package is of use",
+    why="Steps install what they need: the packages of enroot and pyxis for containers, mount_s3 "
+    "for buckets as folders. What no step needs is installed nowhere.",
+    fix="remove the entry, or ask for what needs it: lifecycle.containers, storage.s3_mounts",
+    source=MODEL,
+    severity=Severity.WARNING,
+)
+def _is_of_use(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    wanted = needed(environment)
+    for index, artefact in enumerate(environment.lifecycle.artefacts):
+        if artefact.name not in wanted:
+            yield Finding(_at(index, "name"), f"nothing asks for '{artefact.name}'")
+
+
+@ARTEFACTS.rule(
+    "ART-004",
+    "In a closed network nodes can get what containers need",
+    why="HyperPod's images of January 2026 and later have enroot and pyxis. On one that lacks "
+    "them, nodes of a closed network can install only what the environment's bucket holds.",
+    fix="list the packages under lifecycle.artefacts and run `slurmpod artefacts mirror`, or "
+    "accept the warning where the image has them",
+    source=ENROOT,
+    severity=Severity.WARNING,
+)
+def _containers_without_internet(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if not (environment.lifecycle.containers and resolved.network.closed and is_ours(resolved)):
+        return
+    missing = [name for name in NEEDED_FOR_CONTAINERS if is_missing(environment, name)]
+    if missing:
+        message = f"{' and '.join(missing)} would have to be on the image"
+        yield Finding(("lifecycle", "containers"), message)
+
+
+def _at(index: int, key: str) -> YamlPath:
+    return ("lifecycle", "artefacts", index, key)

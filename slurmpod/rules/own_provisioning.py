@@ -6,33 +6,28 @@ the same as the environment.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from pydantic_core import from_json
 
-from slurmpod.cluster_request import is_configured_by_api
-from slurmpod.model.cluster import Role
-from slurmpod.model.suggestion import did_you_mean
+from slurmpod.deploy.cluster_request import is_configured_by_api
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.lifecycle import SCRIPTS
 from slurmpod.rules.multi_head import GUIDE_TO_IT
 from slurmpod.rules.own_scripts import FOLDER
 from slurmpod.rules.parameters_file import (
     FILE_NAME,
+    Document,
     content_of_parameters,
     mistakes_of_form,
     parameters,
     partitions_of,
 )
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
-    from slurmpod.rules.parameters_file import Document
 
 PROVISIONING_FILE = Area("PPF", "A provisioning_parameters.json of your own")
 
@@ -49,7 +44,7 @@ LUSTRE_KEYS = ("fsx_dns_name", "fsx_mountname")
     fix="correct it, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
 )
-def _has_the_form(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _has_the_form(resolved: Resolved) -> Iterator[Finding]:
     content = content_of_parameters(resolved)
     if content is None:
         return
@@ -69,7 +64,7 @@ def _has_the_form(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     fix="use the names of cluster.groups, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
 )
-def _groups_are_right(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _groups_are_right(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
     if document is None:
         return
@@ -93,7 +88,7 @@ def _groups_are_right(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     fix="say the same in both, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
 )
-def _partitions_are_the_same(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _partitions_are_the_same(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
     if document is None:
         return
@@ -114,7 +109,7 @@ def _partitions_are_the_same(_: Environment, resolved: Resolved) -> Iterator[Fin
     fix="use the names of storage.lustre.existing, or remove the file: slurmpod then adds one",
     source=SCRIPTS,
 )
-def _mounts_existing(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _mounts_existing(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
     if document is None:
         return
@@ -134,7 +129,7 @@ def _mounts_existing(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _mounts_no_stranger(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _mounts_no_stranger(resolved: Resolved) -> Iterator[Finding]:
     document = parameters(resolved)
     if document is None:
         return
@@ -152,7 +147,7 @@ def _mounts_no_stranger(_: Environment, resolved: Resolved) -> Iterator[Finding]
     fix="remove the file, or write 'mode: customer'",
     source=MIGRATION,
 )
-def _not_in_extended_mode(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _not_in_extended_mode(resolved: Resolved) -> Iterator[Finding]:
     if content_of_parameters(resolved) is not None and is_configured_by_api(resolved):
         yield _finding("stands beside a configuration in the API")
 
@@ -165,8 +160,8 @@ def _not_in_extended_mode(_: Environment, resolved: Resolved) -> Iterator[Findin
     fix="say the same in both, or remove the file: slurmpod then adds one",
     source=GUIDE_TO_IT,
 )
-def _controllers_are_the_same(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document, multi_head = parameters(resolved), environment.slurm.multi_head
+def _controllers_are_the_same(resolved: Resolved) -> Iterator[Finding]:
+    document, multi_head = parameters(resolved), resolved.environment.slurm.multi_head
     if document is None or bool(document.get("slurm_configurations")) == bool(multi_head):
         return
     if multi_head:
@@ -186,8 +181,8 @@ def _controllers_are_the_same(environment: Environment, resolved: Resolved) -> I
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _says_how_to_mount(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    document, lustre = parameters(resolved), environment.storage.lustre
+def _says_how_to_mount(resolved: Resolved) -> Iterator[Finding]:
+    document, lustre = parameters(resolved), resolved.environment.storage.lustre
     if document is None:
         return
     given = [key for key in LUSTRE_KEYS if document.get(key)]

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.cluster_request import is_configured_by_api
-from slurmpod.model.hooks import hook_path, hook_place, named_hooks
-from slurmpod.model.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
-from slurmpod.model.suggestion import did_you_mean
-from slurmpod.problems import Severity, first_of
-from slurmpod.rules.internet import needs_internet
+from slurmpod.deploy.cluster_request import is_configured_by_api
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.problems import Severity, YamlPath, first_of
+from slurmpod.reading.hooks import hook_path, hook_place, named_hooks
+from slurmpod.reading.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
+from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
 from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.script_text import lines_in, lines_of, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
+from slurmpod.rules.ways_out import needs_internet
 
 OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")
 
@@ -52,7 +47,7 @@ OWN_SCRIPTS.reported_elsewhere(
     "folder, names that S3 cannot have, and more than "
     f"{FILES_LIMIT} files or {BYTES_LIMIT // 1_000_000} MB are refused.",
     fix="name a folder with readable files, relative to the file that says so",
-    source="slurmpod/model/own_scripts.py",
+    source="slurmpod/reading/own_scripts.py",
 )
 
 
@@ -63,13 +58,13 @@ OWN_SCRIPTS.reported_elsewhere(
     fix="put it at the top of the folder, or name another one in lifecycle.entry_script",
     source=SCRIPTS,
 )
-def _entry_is_there(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _entry_is_there(resolved: Resolved) -> Iterator[Finding]:
     own, entry = resolved.lifecycle.own_scripts, resolved.lifecycle.entry_script
     if not own or not entry or entry in own.files:
         return
     at_top = [path for path in own.files if "/" not in path]
     message = f"{own.folder} has no {entry} (at its top: {first_of(at_top, SHOWN) or 'no file'})"
-    path = ("lifecycle", "entry_script") if environment.lifecycle.entry_script else FOLDER
+    path = ("lifecycle", "entry_script") if resolved.environment.lifecycle.entry_script else FOLDER
     yield Finding(path, message, did_you_mean(entry, at_top))
 
 
@@ -82,7 +77,7 @@ def _entry_is_there(environment: Environment, resolved: Resolved) -> Iterator[Fi
     source="https://man7.org/linux/man-pages/man2/execve.2.html",
     severity=Severity.WARNING,
 )
-def _entry_has_a_shebang(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _entry_has_a_shebang(resolved: Resolved) -> Iterator[Finding]:
     own, entry = resolved.lifecycle.own_scripts, resolved.lifecycle.entry_script
     if own and entry and not _without_bom(own.files.get(entry, b"#!")).startswith(b"#!"):
         yield Finding(FOLDER, f"{entry} does not begin with #!")
@@ -96,7 +91,7 @@ def _entry_has_a_shebang(_: Environment, resolved: Resolved) -> Iterator[Finding
     fix="save them with LF line ends and without byte order mark, e.g. with dos2unix",
     source=TROUBLESHOOTING,
 )
-def _linux_text(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _linux_text(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     for path, content in own.files.items() if own else ():
         is_script = _without_bom(content).startswith(b"#!") or path.endswith((".sh", ".bash"))
@@ -117,7 +112,7 @@ def _linux_text(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _slurm_runs_already(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _slurm_runs_already(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     if own and resolved.lifecycle.mode == "extended":
         places = [str(line) for line in lines_of(own) if STARTS_SLURM.search(line.text)]
@@ -134,7 +129,7 @@ def _slurm_runs_already(_: Environment, resolved: Resolved) -> Iterator[Finding]
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _somebody_starts_slurm(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _somebody_starts_slurm(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     if not own or resolved.lifecycle.mode != "customer":
         return
@@ -151,8 +146,10 @@ def _somebody_starts_slurm(_: Environment, resolved: Resolved) -> Iterator[Findi
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _stays_inside(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(environment, resolved) if resolved.network.closed else ():
+def _stays_inside(resolved: Resolved) -> Iterator[Finding]:
+    for place, name, text in (
+        _texts(resolved.environment, resolved) if resolved.network.closed else ()
+    ):
         for line in lines_in(name, text):
             if found := needs_internet(line.text):
                 yield Finding(place, f"{line} needs the internet: {found}")
@@ -167,7 +164,7 @@ def _stays_inside(environment: Environment, resolved: Resolved) -> Iterator[Find
     source=SCRIPTS,
     severity=Severity.WARNING,
 )
-def _groups_are_known(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _groups_are_known(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     known = {group.name for group in resolved.groups}
     for line in lines_of(own) if own else ():
@@ -185,7 +182,7 @@ def _groups_are_known(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source=TROUBLESHOOTING,
     severity=Severity.WARNING,
 )
-def _keeps_credentials(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     for line in lines_of(own) if own else ():
         if AWS_CONFIGURE.search(line.text):
@@ -201,8 +198,8 @@ def _keeps_credentials(_: Environment, resolved: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/secretsmanager/latest/userguide/best-practices.html",
     severity=Severity.WARNING,
 )
-def _no_secrets(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(environment, resolved):
+def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
+    for place, name, text in _texts(resolved.environment, resolved):
         if SECRET.search(text):
             yield Finding(place, f"{name} holds what looks like a private key or an access key")
 
@@ -213,10 +210,11 @@ def _no_secrets(environment: Environment, resolved: Resolved) -> Iterator[Findin
     why="Your scripts run in place of slurmpod's, which would do this. slurmpod cannot tell "
     "whether yours do.",
     fix="see to it in your scripts, and accept this warning, or remove the key",
-    source="slurmpod/rendering/bundle.py",
+    source="slurmpod/bundle/bundle.py",
     severity=Severity.WARNING,
 )
-def _somebody_does_it(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if not resolved.lifecycle.own_scripts:
         return
     storage, slurm = environment.storage, environment.slurm

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from pydantic_core import from_json
 
-from slurmpod.cluster_request import is_configured_by_api
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.resolve import Resolved
+from slurmpod.deploy.cluster_request import is_configured_by_api
+from slurmpod.resolve import Resolved
 
 FILE_NAME = "provisioning_parameters.json"
 

@@ -1,25 +1,79 @@
-"""Rules for the limits of partitions."""
+"""Rules for partitions and their limits."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.cluster import Role
-from slurmpod.model.suggestion import did_you_mean
-from slurmpod.problems import Severity
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.slurm_limits import Partition
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.resolve.slurm import NORMAL
+from slurmpod.rules.groups import at
 from slurmpod.rules.listed_once import listed_twice
 from slurmpod.rules.registry import Area, Finding
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+SLURM = Area("SLU", "Slurm")
 
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.slurm_limits import Partition
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
+SLURM_CONFIGURATION = (
+    "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_ClusterSlurmConfig.html"
+)
+
+TAKEN_PARTITIONS = {
+    ALL_NODES_PARTITION: "HyperPod puts every node in it",
+    "hyperpod-system-maintenance": "HyperPod checks nodes in it",
+    "default": "slurm.conf sets the defaults of all partitions with it",
+}
+"""Names in lower case, and who has them (hyperpod-slurm guide; slurm.conf(5), PartitionName)."""
+
+
+@SLURM.rule(
+    "SLU-001",
+    "Every worker group has a partition",
+    why="Jobs reach the nodes of a group through its partition; HyperPod refuses a worker group "
+    "without one.",
+    fix="add a partition, such as 'partition: cpu'",
+    source=SLURM_CONFIGURATION,
+)
+def _workers_have_a_partition(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.role is Role.WORKER and not group.partition:
+            path = at(index, "partition")
+            yield Finding(path, f"the worker group '{group.name}' has no partition")
+
+
+@SLURM.rule(
+    "SLU-002",
+    "Only worker groups have a partition",
+    why="HyperPod refuses partitions on the controller and on login nodes: jobs do not run there.",
+    fix="remove the partition",
+    source=SLURM_CONFIGURATION,
+)
+def _others_have_none(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.role is not Role.WORKER and group.partition:
+            path = at(index, "partition")
+            yield Finding(path, f"a {group.role} group cannot be in a partition", at_key=True)
+
+
+@SLURM.rule(
+    "SLU-003",
+    "No partition has a name that is taken",
+    why="HyperPod adds partitions of its own to slurm.conf, and Slurm gives one name a meaning.",
+    fix="choose another name, for example that of the instance type: p5, trn1, cpu",
+    source="https://slurm.schedmd.com/slurm.conf.html",
+)
+def _partition_is_free(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        reason = TAKEN_PARTITIONS.get((group.partition or "").lower())
+        if reason and group.role is Role.WORKER:
+            path = at(index, "partition")
+            yield Finding(path, f"the partition '{group.partition}' is taken: {reason}")
+
 
 PARTITIONS = Area("PAR", "Limits of partitions")
 
@@ -39,7 +93,8 @@ HYPERPOD_REFERENCE = (
     fix="name a partition that a worker group has",
     source=HYPERPOD_REFERENCE,
 )
-def _partition_exists(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _partition_exists(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     known = [group.partition for group in environment.cluster.groups if group.partition]
     for path, partition in _partitions(environment):
         if partition.name not in {*known, ALL_NODES_PARTITION}:
@@ -55,8 +110,8 @@ def _partition_exists(environment: Environment, _: Resolved) -> Iterator[Finding
     fix="merge the two entries",
     source=PARTITION_LINES,
 )
-def _listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    return listed_twice(environment.slurm.partitions, "slurm", "partitions")
+def _listed_once(resolved: Resolved) -> Iterator[Finding]:
+    return listed_twice(resolved.environment.slurm.partitions, "slurm", "partitions")
 
 
 @PARTITIONS.rule(
@@ -67,8 +122,8 @@ def _listed_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="keep 'default: true' in one entry",
     source=f"{SLURM_CONF}#OPT_Default",
 )
-def _one_default(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    defaults = [(path, each) for path, each in _partitions(environment) if each.default]
+def _one_default(resolved: Resolved) -> Iterator[Finding]:
+    defaults = [(path, each) for path, each in _partitions(resolved.environment) if each.default]
     for path, partition in defaults[1:]:
         message = f"'{defaults[0][1].name}' is the default already, not '{partition.name}'"
         yield Finding((*path, "default"), message)
@@ -82,8 +137,8 @@ def _one_default(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="lower default_time, or raise max_time",
     source=f"{SLURM_CONF}#OPT_DefaultTime",
 )
-def _default_time_fits(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, partition in _partitions(environment):
+def _default_time_fits(resolved: Resolved) -> Iterator[Finding]:
+    for path, partition in _partitions(resolved.environment):
         default, longest = seconds(partition.default_time), seconds(partition.max_time)
         if default is not None and longest is not None and default > longest:
             message = f"{partition.default_time} is longer than max_time {partition.max_time}"
@@ -97,7 +152,8 @@ def _default_time_fits(environment: Environment, _: Resolved) -> Iterator[Findin
     fix="write UNLIMITED, or remove the key",
     source=f"{SLURM_CONF}#OPT_MaxTime",
 )
-def _no_time_is_zero(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _no_time_is_zero(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     times = [
         ((*path, key), getattr(partition, key))
         for path, partition in _partitions(environment)
@@ -120,7 +176,8 @@ def _no_time_is_zero(environment: Environment, _: Resolved) -> Iterator[Finding]
     source=f"{SLURM_CONF}#OPT_MaxNodes",
     severity=Severity.WARNING,
 )
-def _max_nodes_is_reachable(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _max_nodes_is_reachable(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     for path, partition in _partitions(environment):
         nodes = _nodes(environment, partition.name)
         if partition.max_nodes is not None and partition.max_nodes > nodes > 0:
@@ -137,8 +194,8 @@ def _max_nodes_is_reachable(environment: Environment, _: Resolved) -> Iterator[F
     source=HYPERPOD_REFERENCE,
     severity=Severity.WARNING,
 )
-def _dev_is_limited(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    partitions = list(_partitions(environment))
+def _dev_is_limited(resolved: Resolved) -> Iterator[Finding]:
+    partitions = list(_partitions(resolved.environment))
     if resolved.lifecycle.mode == "managed":
         return
     if any(each.name == ALL_NODES_PARTITION and _limits(each) for _, each in partitions):
@@ -159,7 +216,8 @@ def _dev_is_limited(environment: Environment, resolved: Resolved) -> Iterator[Fi
     source=f"{SLURM_CONF}#OPT_AllowQos",
     severity=Severity.WARNING,
 )
-def _default_qos_is_taken(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _default_qos_is_taken(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     accounts = environment.slurm.accounts
     defaults = {account.default_qos for account in accounts} - {None}
     defaults |= {account.qos[0] for account in accounts if account.qos and not account.default_qos}

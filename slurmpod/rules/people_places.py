@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from slurmpod.problems import YamlPath
+from slurmpod.resolve import KnownUser, Resolved
 from slurmpod.rules.registry import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import KnownUser, Resolved
 
 
 @dataclass(frozen=True)

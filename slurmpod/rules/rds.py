@@ -1,11 +1,13 @@
-"""Rules for the database server that an environment makes: what RDS refuses, what is unwise."""
+"""Rules for the database of job records in RDS."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from slurmpod.model.rds import LARGEST_STORAGE_GIB
+from slurmpod.environment.rds import LARGEST_STORAGE_GIB
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import USER
 from slurmpod.rules.named_arns import (
     CHECK_THE_KEY_POLICY,
@@ -14,15 +16,54 @@ from slurmpod.rules.named_arns import (
     of_another_region,
 )
 from slurmpod.rules.network_places import EXISTING, ZONE
-from slurmpod.rules.rds_windows import SHORTEST_MINUTES, minutes_of_backup, minutes_of_maintenance
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+SHORTEST_MINUTES = 30
 
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MINUTES_OF_A_DAY = 24 * 60
+MINUTES_OF_A_WEEK = len(DAYS) * MINUTES_OF_A_DAY
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of time that comes again; one that ends before it begins goes past midnight."""
+
+    start: int
+    length: int
+
+    def meets_daily(self, weekly: Window) -> bool:
+        """Tell whether this window, every day, and one that is once a week share a minute."""
+        since_start = (weekly.start - self.start) % MINUTES_OF_A_DAY
+        return since_start < self.length or since_start + weekly.length > MINUTES_OF_A_DAY
+
+
+def minutes_of_backup(text: str | None) -> Window | None:
+    """Return a window such as 03:00-04:00."""
+    if text is None:
+        return None
+    start, end = (_minutes(time) for time in text.split("-"))
+    return Window(start, (end - start) % MINUTES_OF_A_DAY)
+
+
+def minutes_of_maintenance(text: str | None) -> Window | None:
+    """Return a window such as sun:05:00-sun:06:00."""
+    if text is None:
+        return None
+    start, end = (_minutes_of_week(moment) for moment in text.split("-"))
+    return Window(start, (end - start) % MINUTES_OF_A_WEEK)
+
+
+def _minutes_of_week(moment: str) -> int:
+    day, _, time = moment.partition(":")
+    return DAYS.index(day) * MINUTES_OF_A_DAY + _minutes(time)
+
+
+def _minutes(time: str) -> int:
+    hours, _, minutes = time.partition(":")
+    return int(hours) * 60 + int(minutes)
+
 
 RDS = Area("RDS", "A database server for job records")
 
@@ -59,7 +100,8 @@ FAMILIES = frozenset(_FAMILIES.split())
     "deployed environment write network.private_subnet_cidr as it is, so that it stays",
     source=SUBNET_GROUPS,
 )
-def _two_zones(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _two_zones(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     zones = set(resolved.network.zones)
     if environment.slurm.rds is None or len(zones) >= ZONES_OF_RDS:
         return
@@ -78,7 +120,8 @@ def _two_zones(environment: Environment, resolved: Resolved) -> Iterator[Finding
     fix="remove rds, or accounting_database",
     source="https://slurm.schedmd.com/slurmdbd.conf.html",
 )
-def _one_database(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _one_database(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.slurm.rds and environment.slurm.accounting_database:
         message = "accounting_database says that there is a server already"
         yield Finding(SECTION, message, at_key=True)
@@ -91,8 +134,8 @@ def _one_database(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write a larger max_storage_gib, or remove the key",
     source=AUTOSCALING,
 )
-def _has_room_to_grow(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    rds = environment.slurm.rds
+def _has_room_to_grow(resolved: Resolved) -> Iterator[Finding]:
+    rds = resolved.environment.slurm.rds
     if not rds or not resolved.database or not resolved.database.new:
         return
     limit = resolved.database.new.max_storage_gib
@@ -110,8 +153,8 @@ def _has_room_to_grow(environment: Environment, resolved: Resolved) -> Iterator[
     fix=f"write a window of {SHORTEST_MINUTES} minutes or more",
     source=CREATION,
 )
-def _windows_are_long(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    rds = environment.slurm.rds
+def _windows_are_long(resolved: Resolved) -> Iterator[Finding]:
+    rds = resolved.environment.slurm.rds
     for key, minutes in (
         ("backup_window", minutes_of_backup(rds.backup_window if rds else None)),
         ("maintenance_window", minutes_of_maintenance(rds.maintenance_window if rds else None)),
@@ -127,8 +170,8 @@ def _windows_are_long(environment: Environment, _: Resolved) -> Iterator[Finding
     fix="move one of the two windows",
     source=CREATION,
 )
-def _windows_are_apart(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    rds = environment.slurm.rds
+def _windows_are_apart(resolved: Resolved) -> Iterator[Finding]:
+    rds = resolved.environment.slurm.rds
     backup = minutes_of_backup(rds.backup_window if rds else None)
     maintenance = minutes_of_maintenance(rds.maintenance_window if rds else None)
     if backup and maintenance and backup.meets_daily(maintenance):
@@ -143,7 +186,8 @@ def _windows_are_apart(environment: Environment, _: Resolved) -> Iterator[Findin
     fix=NAME_A_KEY_OF_THE_REGION,
     source=ENCRYPTION,
 )
-def _key_is_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     key = environment.slurm.rds.kms_key_arn if environment.slurm.rds else None
     yield from of_another_region(environment, key, (*SECTION, "kms_key_arn"))
 
@@ -157,7 +201,8 @@ def _key_is_in_the_region(environment: Environment, _: Resolved) -> Iterator[Fin
     source=KEY_OF_ANOTHER_ACCOUNT,
     severity=Severity.WARNING,
 )
-def _key_is_in_the_account(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     key = environment.slurm.rds.kms_key_arn if environment.slurm.rds else None
     yield from of_another_account(environment, key, (*SECTION, "kms_key_arn"))
 
@@ -170,7 +215,8 @@ def _key_is_in_the_account(environment: Environment, _: Resolved) -> Iterator[Fi
     fix="write 'on_delete: retain' or snapshot, or take the protection away",
     source=DELETION_POLICY,
 )
-def _protected_keeps_records(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _protected_keeps_records(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     rds = environment.slurm.rds
     if rds and rds.on_delete == "delete" and environment.protected:
         message = "a protected environment cannot delete its job records with its stack"
@@ -186,7 +232,8 @@ def _protected_keeps_records(environment: Environment, _: Resolved) -> Iterator[
     source=DELETION_POLICY,
     severity=Severity.WARNING,
 )
-def _records_outlive_the_stack(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     rds = environment.slurm.rds
     if rds and rds.on_delete == "delete" and not environment.protected:
         yield Finding((*SECTION, "on_delete"), "all job records are deleted with the stack")
@@ -201,8 +248,8 @@ def _records_outlive_the_stack(environment: Environment, _: Resolved) -> Iterato
     source=CLASSES,
     severity=Severity.WARNING,
 )
-def _class_is_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    rds = environment.slurm.rds
+def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
+    rds = resolved.environment.slurm.rds
     if rds and rds.instance_class.split(".")[1] not in FAMILIES:
         message = f"RDS is not known to have {rds.instance_class} for MariaDB"
         yield Finding((*SECTION, "instance_class"), message)
@@ -219,8 +266,8 @@ def _class_is_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=ROTATION,
     severity=Severity.WARNING,
 )
-def _somebody_tells_slurmdbd(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    if environment.slurm.rds and resolved.lifecycle.mode == "managed":
+def _somebody_tells_slurmdbd(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.environment.slurm.rds and resolved.lifecycle.mode == "managed":
         message = "nobody tells slurmdbd when RDS has changed the password"
         yield Finding(SECTION, message, at_key=True)
 
@@ -233,8 +280,8 @@ def _somebody_tells_slurmdbd(environment: Environment, resolved: Resolved) -> It
     fix="remove database_user",
     source=MULTI_HEAD,
 )
-def _user_is_its_own(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    slurm = environment.slurm
+def _user_is_its_own(resolved: Resolved) -> Iterator[Finding]:
+    slurm = resolved.environment.slurm
     if slurm.rds and slurm.multi_head and slurm.multi_head.database_user != USER:
         message = f"the server has no user {slurm.multi_head.database_user}"
         yield Finding(("slurm", "multi_head", "database_user"), message)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import YamlPath
 
 
 def database_place(environment: Environment) -> YamlPath:

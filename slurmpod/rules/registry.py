@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from slurmpod import rulebook
+from slurmpod.problems import Where, YamlPath
+from slurmpod.resolve import Resolved
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import Where, YamlPath
-    from slurmpod.resolve import Resolved
-
-    Judge = Callable[[Environment, Resolved], Iterable["Finding"]]
+Judge = Callable[[Resolved], Iterable["Finding"]]
 
 Rule = rulebook.Rule["Judge"]
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from slurmpod.problems import YamlPath
 from slurmpod.rules.groups import GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.problems import YamlPath
 
 _OF_CLUSTER = {
     "ClusterName": "name",

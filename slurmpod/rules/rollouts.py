@@ -1,20 +1,17 @@
-"""Rules for updates in batches, and for the alarms that turn them back."""
+"""Rules for updates in batches, the alarms that turn them back, and provisioning."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.problems import Severity
+from slurmpod.deploy.cluster_request import is_configured_by_api
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.updates import Rollout
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import API, GUIDE, at
+from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.model.updates import Rollout
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
 
 ROLLOUTS = Area("ROL", "Updates in batches")
 
@@ -30,8 +27,8 @@ IMAGE_UPDATES = f"{GUIDE}sagemaker-hyperpod-ami-update.html"
     fix="write either batch_count or batch_percent",
     source=POLICY,
 )
-def _one_size(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(environment):
+def _one_size(resolved: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(resolved.environment):
         if rollout.batch_count and rollout.batch_percent:
             message = "both batch_count and batch_percent are given"
             yield Finding((*path, "batch_percent"), message, at_key=True)
@@ -46,8 +43,8 @@ def _one_size(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write either rollback_batch_count or rollback_batch_percent",
     source=POLICY,
 )
-def _one_rollback_size(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(environment):
+def _one_rollback_size(resolved: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(resolved.environment):
         if rollout.rollback_batch_count and rollout.rollback_batch_percent:
             message = "both rollback_batch_count and rollback_batch_percent are given"
             yield Finding((*path, "rollback_batch_percent"), message, at_key=True)
@@ -62,7 +59,8 @@ def _one_rollback_size(environment: Environment, _: Resolved) -> Iterator[Findin
     source=POLICY,
     severity=Severity.WARNING,
 )
-def _batches_are_smaller(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _batches_are_smaller(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     for index, path, rollout in _rollouts(environment):
         count = environment.cluster.groups[index].count
         for key in ("batch_count", "rollback_batch_count"):
@@ -81,8 +79,8 @@ def _batches_are_smaller(environment: Environment, _: Resolved) -> Iterator[Find
     source=IMAGE_UPDATES,
     severity=Severity.WARNING,
 )
-def _rollback_has_alarms(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(environment):
+def _rollback_has_alarms(resolved: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(resolved.environment):
         for key in ("rollback_batch_count", "rollback_batch_percent"):
             if getattr(rollout, key) and not rollout.rollback_alarms:
                 yield Finding((*path, key), "no alarm turns the update back")
@@ -96,8 +94,8 @@ def _rollback_has_alarms(environment: Environment, _: Resolved) -> Iterator[Find
     source=IMAGE_UPDATES,
     severity=Severity.WARNING,
 )
-def _alarms_have_time(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(environment):
+def _alarms_have_time(resolved: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(resolved.environment):
         if rollout.rollback_alarms and not rollout.wait_seconds:
             message = "nobody waits for the alarms"
             yield Finding((*path, "rollback_alarms"), message, at_key=True)
@@ -111,8 +109,8 @@ def _alarms_have_time(environment: Environment, _: Resolved) -> Iterator[Finding
     source=DEPLOYMENT,
     severity=Severity.WARNING,
 )
-def _alarms_differ(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(environment):
+def _alarms_differ(resolved: Resolved) -> Iterator[Finding]:
+    for _index, path, rollout in _rollouts(resolved.environment):
         for number, name in enumerate(rollout.rollback_alarms):
             if name in rollout.rollback_alarms[:number]:
                 place = (*path, "rollback_alarms", number)
@@ -129,8 +127,8 @@ def _alarms_differ(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=IMAGE_UPDATES,
     severity=Severity.WARNING,
 )
-def _slurm_has_batches(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for _index, path, _rollout in _rollouts(environment):
+def _slurm_has_batches(resolved: Resolved) -> Iterator[Finding]:
+    for _index, path, _rollout in _rollouts(resolved.environment):
         yield Finding(path, "batches were for clusters with EKS in 2026", at_key=True)
 
 
@@ -141,3 +139,69 @@ def _rollouts(environment: Environment) -> Iterator[tuple[int, YamlPath, Rollout
             update = getattr(group, key)
             if update and update.rollout:
                 yield index, at(index, key, "rollout"), update.rollout
+
+
+PROVISIONING = Area("PRO", "Provisioning")
+
+CONTINUOUS = f"{GUIDE}sagemaker-hyperpod-scaling-slurm.html"
+REFERENCE = f"{GUIDE}sagemaker-hyperpod-ref.html"
+
+MODE = ("cluster", "provisioning")
+
+
+@PROVISIONING.rule(
+    "PRO-001",
+    "With continuous provisioning HyperPod configures Slurm",
+    why="Nodes come one after the other, and HyperPod adds each to slurm.conf. It does so for "
+    "clusters that describe Slurm in the API, not for those with provisioning_parameters.json.",
+    fix="write 'mode: extended' or 'mode: managed' under lifecycle, or remove the key",
+    source=CONTINUOUS,
+)
+def _continuous_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.continuous and not is_configured_by_api(resolved):
+        message = "continuous provisioning does not go with lifecycle mode customer"
+        yield Finding(MODE, message)
+
+
+@PROVISIONING.rule(
+    "PRO-002",
+    "With continuous provisioning there is no strategy to choose",
+    why="HyperPod then merges its changes into slurm.conf always, and CreateCluster refuses a "
+    "strategy, even that one.",
+    fix="remove the key",
+    source=CONTINUOUS,
+)
+def _no_strategy(resolved: Resolved) -> Iterator[Finding]:
+    strategy = resolved.environment.slurm.config_strategy
+    if strategy and resolved.continuous:
+        message = f"'{strategy}' cannot be asked for with continuous provisioning"
+        yield Finding(("slurm", "config_strategy"), message)
+
+
+@PROVISIONING.rule(
+    "PRO-003",
+    "A strategy is for clusters that HyperPod configures",
+    why="In customer mode provisioning_parameters.json describes Slurm, and a request that does so "
+    "too is refused.",
+    fix="remove the key, or write 'mode: extended' under lifecycle",
+    source=REFERENCE,
+)
+def _strategy_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
+    strategy = resolved.environment.slurm.config_strategy
+    if strategy and not is_configured_by_api(resolved):
+        message = f"'{strategy}' means nothing in lifecycle mode customer"
+        yield Finding(("slurm", "config_strategy"), message)
+
+
+@PROVISIONING.rule(
+    "PRO-004",
+    "HyperPod uses a database outside the cluster with continuous provisioning only",
+    why="In extended and managed mode HyperPod connects Slurm to the database, which it supports "
+    "for clusters with continuous provisioning only.",
+    fix="write 'provisioning: continuous' under cluster, or remove the key",
+    source=f"{API}API_ClusterOrchestratorSlurmConfig.html",
+)
+def _database_is_continuous(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.database and is_configured_by_api(resolved) and not resolved.continuous:
+        message = "an accounting database needs continuous provisioning"
+        yield Finding(database_place(resolved.environment), message, at_key=True)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.own_scripts import OwnScripts
+from slurmpod.reading.own_scripts import OwnScripts
 
 NO_SCRIPTS = (".json", ".md", ".txt", ".csv", ".html", ".conf", ".yaml", ".yml")
 """Endings of files that are text, but nothing that runs."""

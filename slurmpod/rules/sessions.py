@@ -1,20 +1,18 @@
-"""Rules for sessions through Systems Manager: as whom, with which key, and what is kept."""
+"""Rules for sessions through Systems Manager: as whom, with which key, for whom."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.suggestion import did_you_mean
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved, session_target
+from slurmpod.resolve.sessions import INSTANCE_ID_PATTERN
+from slurmpod.rules.listed_once import values_listed_twice
 from slurmpod.rules.named_arns import of_another_account, of_another_region
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.sources import ENCRYPTED_LOGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
+from slurmpod.rules.sources import ACCESS_NODES, ENCRYPTED_LOGS, IAM_QUOTAS
 
 SESSIONS = Area("SES", "Sessions")
 
@@ -45,8 +43,8 @@ USERS_OF_THE_IMAGE = {"root", "ubuntu"}
     fix="write ubuntu, a user of this environment, or '${tag}'",
     source=RUN_AS,
 )
-def _run_as_is_known(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    sessions = environment.access.sessions
+def _run_as_is_known(resolved: Resolved) -> Iterator[Finding]:
+    sessions = resolved.environment.access.sessions
     if sessions is None or sessions.run_as == FROM_TAG or _others_make_users(resolved):
         return
     names = [known.user.name for known in resolved.access.users]
@@ -64,7 +62,8 @@ def _run_as_is_known(environment: Environment, resolved: Resolved) -> Iterator[F
     source=RUN_AS,
     severity=Severity.WARNING,
 )
-def _nobody_is_root(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _nobody_is_root(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.access.sessions and environment.access.sessions.run_as == "root":
         yield Finding((*SECTION, "run_as"), "everybody with a session is root")
 
@@ -78,8 +77,8 @@ def _nobody_is_root(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=RUN_AS,
     severity=Severity.WARNING,
 )
-def _tags_name_somebody(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    sessions = environment.access.sessions
+def _tags_name_somebody(resolved: Resolved) -> Iterator[Finding]:
+    sessions = resolved.environment.access.sessions
     if sessions is None or sessions.run_as != FROM_TAG or _others_make_users(resolved):
         return
     if not resolved.access.users:
@@ -94,7 +93,8 @@ def _tags_name_somebody(environment: Environment, resolved: Resolved) -> Iterato
     source=RECORDS,
     severity=Severity.WARNING,
 )
-def _sessions_are_recorded(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _sessions_are_recorded(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.access.sessions and environment.access.sessions.record == "none":
         yield Finding((*SECTION, "record"), "what people do in sessions is not recorded")
 
@@ -104,11 +104,11 @@ def _sessions_are_recorded(environment: Environment, _: Resolved) -> Iterator[Fi
     "Records that are not kept have no end",
     why="With 'record: none' there is nothing to delete.",
     fix="remove retention_days",
-    source="slurmpod/model/access.py",
+    source="slurmpod/environment/access.py",
     severity=Severity.WARNING,
 )
-def _no_end_of_nothing(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    sessions = environment.access.sessions
+def _no_end_of_nothing(resolved: Resolved) -> Iterator[Finding]:
+    sessions = resolved.environment.access.sessions
     if sessions and sessions.record == "none" and "retention_days" in sessions.model_fields_set:
         yield Finding((*SECTION, "retention_days"), "nothing is recorded", at_key=True)
 
@@ -120,7 +120,8 @@ def _no_end_of_nothing(environment: Environment, _: Resolved) -> Iterator[Findin
     fix="name a key of the Region, or none: slurmpod makes one",
     source=KEYS,
 )
-def _key_lies_in_the_region(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     key = environment.access.sessions.kms_key_arn if environment.access.sessions else None
     yield from of_another_region(environment, key, (*SECTION, "kms_key_arn"))
 
@@ -134,7 +135,8 @@ def _key_lies_in_the_region(environment: Environment, _: Resolved) -> Iterator[F
     source=ENCRYPTED_LOGS,
     severity=Severity.WARNING,
 )
-def _key_belongs_to_the_account(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _key_belongs_to_the_account(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     key = environment.access.sessions.kms_key_arn if environment.access.sessions else None
     yield from of_another_account(environment, key, (*SECTION, "kms_key_arn"))
 
@@ -147,8 +149,8 @@ def _key_belongs_to_the_account(environment: Environment, _: Resolved) -> Iterat
     source=DOCUMENT,
     severity=Severity.WARNING,
 )
-def _rest_is_shorter(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    sessions = environment.access.sessions
+def _rest_is_shorter(resolved: Resolved) -> Iterator[Finding]:
+    sessions = resolved.environment.access.sessions
     longest = sessions.max_duration_minutes if sessions else None
     if sessions and longest and longest < sessions.idle_timeout_minutes:
         message = f"sessions end after {longest} minutes, and may rest for "
@@ -163,3 +165,110 @@ def _others_make_users(resolved: Resolved) -> bool:
         or resolved.lifecycle.own_scripts
         or any(group.settings.image_id for group in resolved.groups)
     )
+
+
+WHO = Area("WHO", "Where users may open sessions")
+
+
+USER_GROUPS = ("access", "user_groups")
+
+POLICY_CHARACTERS = 6144
+"""The length of a managed policy, without spaces (IAM quotas)."""
+CHARACTERS_OF_THE_REST = 1500
+"""What the users' policy has beside the names of groups, with the longest name of a cluster."""
+CLUSTER_ID = "0" * 12
+
+
+@WHO.rule(
+    "WHO-001",
+    "Users are let onto groups that are there",
+    why="The policy for users names the groups on which they may open sessions.",
+    fix="write the name of an instance group",
+    source=ACCESS_NODES,
+)
+def _groups_are_there(resolved: Resolved) -> Iterator[Finding]:
+    names = [group.name for group in resolved.groups]
+    for index, name in enumerate(resolved.environment.access.user_groups):
+        if name not in names:
+            guess = did_you_mean(name, names)
+            yield Finding((*USER_GROUPS, index), f"there is no instance group '{name}'", guess)
+
+
+@WHO.rule(
+    "WHO-002",
+    "Users cannot open sessions on the controller",
+    why="Slurm's own settings, its state and the keys of all jobs lie there, and whoever fills its "
+    "disk or memory stops the cluster.",
+    fix="remove the group; have a login group, or let users onto a worker group",
+    source=ACCESS_NODES,
+    severity=Severity.WARNING,
+)
+def _controller_is_for_administrators(resolved: Resolved) -> Iterator[Finding]:
+    controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
+    for index, name in enumerate(resolved.environment.access.user_groups):
+        if name in controllers:
+            yield Finding((*USER_GROUPS, index), f"'{name}' is the controller")
+
+
+@WHO.rule(
+    "WHO-003",
+    "Users are let onto a group once",
+    why="The second mention changes nothing: one of them may be meant to be another group.",
+    fix="remove the entry, or write the other group",
+    source="slurmpod/environment/access.py",
+    severity=Severity.WARNING,
+)
+def _groups_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
+    yield from values_listed_twice(resolved.environment.access.user_groups, *USER_GROUPS)
+
+
+@WHO.rule(
+    "WHO-004",
+    "Where users may go is said with sessions",
+    why="Without sessions there are no policies, and the list has no effect.",
+    fix="write 'sessions: {}' below access, or remove user_groups",
+    source="slurmpod/environment/access.py",
+    severity=Severity.WARNING,
+)
+def _user_groups_have_sessions(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if environment.access.user_groups and environment.access.sessions is None:
+        yield Finding(USER_GROUPS, "no policy is made for users", at_key=True)
+
+
+@WHO.rule(
+    "WHO-005",
+    "Users can open sessions somewhere",
+    why="The policy for users lets them onto login groups, unless user_groups says otherwise.",
+    fix="add a login group, or list groups in user_groups",
+    source=ACCESS_NODES,
+    severity=Severity.WARNING,
+)
+def _users_get_in(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.environment.access.sessions and not resolved.access.session_groups:
+        message = "there is no login group: only administrators get a policy for sessions"
+        yield Finding(("access", "sessions"), message, at_key=True)
+
+
+@WHO.rule(
+    "WHO-006",
+    "The policy for users is one that IAM takes",
+    why=f"A managed policy has at most {POLICY_CHARACTERS} characters. That for users names every "
+    "group on which they may open sessions.",
+    fix="let users onto fewer groups, or give these shorter names",
+    source=IAM_QUOTAS,
+)
+def _policy_is_short_enough(resolved: Resolved) -> Iterator[Finding]:
+    size = users_policy_characters(resolved)
+    if resolved.environment.access.sessions and size > POLICY_CHARACTERS:
+        message = f"the policy for users would have about {size} characters"
+        yield Finding(USER_GROUPS, message, at_key=True)
+
+
+def users_policy_characters(resolved: Resolved) -> int:
+    """Return about how long the policy for users becomes; not less than it does."""
+    targets = (
+        session_target(CLUSTER_ID, group, INSTANCE_ID_PATTERN)
+        for group in resolved.access.session_groups
+    )
+    return CHARACTERS_OF_THE_REST + sum(len(target) + len('"",') for target in targets)

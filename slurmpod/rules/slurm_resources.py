@@ -1,22 +1,17 @@
-"""Rules for amounts of resources in limits: do they exist, and can they be reached?"""
+"""Rules for amounts of resources in limits, and for fair share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from slurmpod.model.cluster import Role
-from slurmpod.problems import Severity
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import has_gpus
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import RESOURCE_LIMITS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
 
 RESOURCES = Area("RES", "Resources in Slurm's limits")
 
@@ -34,8 +29,8 @@ QOS_KEYS = ("max_resources_per_job", "max_resources_per_user", "total_resources"
     fix="remove the resource, or limit cpu, mem, node or, with GPUs, gres/gpu",
     source=TRES,
 )
-def _resource_is_counted(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for path, limits in _all_limits(environment):
+def _resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
+    for path, limits in _all_limits(resolved.environment):
         for name in limits:
             if name.startswith("gres/") and name != GPUS:
                 yield Finding((*path, name), f"Slurm does not count {name} here", at_key=True)
@@ -52,7 +47,8 @@ def _resource_is_counted(environment: Environment, resolved: Resolved) -> Iterat
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
 )
-def _nothing_is_zero(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _nothing_is_zero(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     for path, limits in _all_limits(environment):
         for name, amount in limits.items():
             if amount == 0 and not name.startswith("gres/"):
@@ -71,9 +67,9 @@ def _nothing_is_zero(environment: Environment, _: Resolved) -> Iterator[Finding]
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
 )
-def _limit_is_reachable(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _limit_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     totals = _totals(resolved)
-    for path, limits in _all_limits(environment):
+    for path, limits in _all_limits(resolved.environment):
         for name, amount in limits.items():
             total = totals.get(name)
             if total and amount > total:
@@ -91,8 +87,8 @@ def _limit_is_reachable(environment: Environment, resolved: Resolved) -> Iterato
     source=RESOURCE_LIMITS,
     severity=Severity.WARNING,
 )
-def _limits_are_nested(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, qos in enumerate(environment.slurm.qos):
+def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
+    for index, qos in enumerate(resolved.environment.slurm.qos):
         path: YamlPath = ("slurm", "qos", index)
         for narrow, wide in pairwise(QOS_KEYS):
             wider = getattr(qos, wide)
@@ -136,3 +132,57 @@ def _all_known(resolved: Resolved) -> bool:
     """Tell whether every worker group has one type, and the catalog knows it."""
     workers = resolved.groups_with(Role.WORKER)
     return all(group.facts and len(group.instance_types) == 1 for group in workers)
+
+
+FAIR_SHARES = Area("FAI", "Fair share")
+
+MULTIFACTOR = "https://slurm.schedmd.com/priority_multifactor.html"
+WEIGHTS = ("fair_share_weight", "age_weight", "job_size_weight", "partition_weight", "qos_weight")
+LARGEST_PRIORITY = 2**32 - 1
+"""Priorities are unsigned numbers of 32 bits (multifactor priority plugin guide)."""
+
+
+@FAIR_SHARES.rule(
+    "FAI-001",
+    "Some weight is above zero",
+    why="With nothing but zeros every job has the same priority.",
+    fix="give a weight to what should count, or remove fair_share",
+    source=MULTIFACTOR,
+    severity=Severity.WARNING,
+)
+def _something_counts(resolved: Resolved) -> Iterator[Finding]:
+    share = resolved.environment.slurm.fair_share
+    if share and not any(getattr(share, weight) for weight in WEIGHTS):
+        yield Finding(("slurm", "fair_share"), "all weights are 0", at_key=True)
+
+
+@FAIR_SHARES.rule(
+    "FAI-002",
+    "All weights together are a priority",
+    why="Each factor is at most 1, so a job's priority can be as high as the sum of the weights. "
+    "Above what 32 bits hold, jobs can no longer be told apart.",
+    fix="lower the weights: only their relations matter",
+    source=MULTIFACTOR,
+)
+def _the_sum_fits(resolved: Resolved) -> Iterator[Finding]:
+    share = resolved.environment.slurm.fair_share
+    total = sum(getattr(share, weight) for weight in WEIGHTS) if share else 0
+    if total > LARGEST_PRIORITY:
+        message = f"the weights sum up to {total}, more than {LARGEST_PRIORITY}"
+        yield Finding(("slurm", "fair_share"), message, at_key=True)
+
+
+@FAIR_SHARES.rule(
+    "FAI-003",
+    "The weight of partitions is left out",
+    why="Partitions of HyperPod all have the same factor (PriorityJobFactor): a weight adds the "
+    "same to every job. What partitions may have is a priority_tier.",
+    fix="remove partition_weight; use priority_tier in slurm.partitions",
+    source=MULTIFACTOR,
+    severity=Severity.WARNING,
+)
+def _partitions_do_not_differ(resolved: Resolved) -> Iterator[Finding]:
+    share = resolved.environment.slurm.fair_share
+    if share and share.partition_weight:
+        path = ("slurm", "fair_share", "partition_weight")
+        yield Finding(path, "it adds the same to the priority of every job", at_key=True)

@@ -1,21 +1,17 @@
-"""Rules for single parameters of slurm.conf: whose they are, and how their values look."""
+"""Rules for parameters of slurm.conf: single ones, and those that go together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from slurmpod.model.slurm_parameters import Parameter, slurm_parameters
-from slurmpod.model.suggestion import did_you_mean
-from slurmpod.problems import Severity
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved
+from slurmpod.resolve.slurm import enforces_limits
 from slurmpod.rules.partitions import SLURM_CONF
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.problems import YamlPath
-    from slurmpod.resolve import Resolved
 
 SETTINGS = Area("SET", "Parameters of slurm.conf")
 
@@ -37,8 +33,8 @@ SLURM_CONFIGURATION = (
     fix="remove the parameter",
     source=SLURM_CONFIGURATION,
 )
-def _hyperpod_owns(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(environment):
+def _hyperpod_owns(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, _value in _known(resolved.environment):
         if parameter.owner == "hyperpod":
             yield Finding(path, f"{parameter.name} is HyperPod's: {parameter.why}", at_key=True)
 
@@ -50,8 +46,8 @@ def _hyperpod_owns(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="remove the parameter and use what the message names",
     source=PARAMETERS,
 )
-def _slurmpod_owns(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(environment):
+def _slurmpod_owns(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, _value in _known(resolved.environment):
         if parameter.owner == "slurmpod":
             yield Finding(path, f"{parameter.name} is not set here: {parameter.why}", at_key=True)
 
@@ -64,8 +60,8 @@ def _slurmpod_owns(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="remove the parameter, or use its successor",
     source=SLURM_CONF,
 )
-def _not_gone(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(environment):
+def _not_gone(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, _value in _known(resolved.environment):
         if parameter.owner == "gone":
             yield Finding(path, f"{parameter.name} is out of date: {parameter.why}", at_key=True)
 
@@ -77,8 +73,8 @@ def _not_gone(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="correct the name",
     source=SLURM_CONF,
 )
-def _spelled_correctly(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, name in _unknown(environment):
+def _spelled_correctly(resolved: Resolved) -> Iterator[Finding]:
+    for path, name in _unknown(resolved.environment):
         if near := _near(name):
             message = f"Slurm knows no parameter {name}"
             yield Finding(path, message, f"did you mean '{near}'?", at_key=True)
@@ -93,8 +89,8 @@ def _spelled_correctly(environment: Environment, _: Resolved) -> Iterator[Findin
     source=PARAMETERS,
     severity=Severity.WARNING,
 )
-def _known_to_us(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, name in _unknown(environment):
+def _known_to_us(resolved: Resolved) -> Iterator[Finding]:
+    for path, name in _unknown(resolved.environment):
         if not _near(name):
             message = f"neither Slurm 24.11 nor 25.11 knows {name}"
             hint = did_you_mean(name, [each.name for each in slurm_parameters().values()])
@@ -108,8 +104,8 @@ def _known_to_us(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write a value of the kind that the message names",
     source=SLURM_CONF,
 )
-def _form_is_right(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, parameter, value in _known(environment):
+def _form_is_right(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, value in _known(resolved.environment):
         if parameter.owner == "user" and (expected := parameter.expected(value)):
             yield Finding(path, f"{parameter.name} is {expected}, not '{value}'")
 
@@ -122,8 +118,8 @@ def _form_is_right(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source=SLURM_CONF,
     severity=Severity.WARNING,
 )
-def _not_too_new(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(environment):
+def _not_too_new(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, _value in _known(resolved.environment):
         if parameter.owner == "user" and parameter.since:
             message = f"{parameter.name} came with Slurm {parameter.since}: 24.11 does not start"
             yield Finding(path, message, at_key=True)
@@ -136,9 +132,9 @@ def _not_too_new(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="remove one of them",
     source=SLURM_CONF,
 )
-def _given_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _given_once(resolved: Resolved) -> Iterator[Finding]:
     seen: dict[str, str] = {}
-    for name in environment.slurm.settings:
+    for name in resolved.environment.slurm.settings:
         first = seen.setdefault(name.lower(), name)
         if first != name:
             yield Finding(_at(name), f"{name} is given as {first} already", at_key=True)
@@ -153,8 +149,8 @@ def _given_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/prolog_epilog.html",
     severity=Severity.WARNING,
 )
-def _programs_are_there(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, parameter, value in _known(environment):
+def _programs_are_there(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, value in _known(resolved.environment):
         if parameter.kind == "program" and not value.startswith(("/bin/", "/usr/bin/")):
             yield Finding(path, f"nothing here puts {value} on the nodes")
 
@@ -183,3 +179,219 @@ def _near(name: str) -> str:
 
     near = difflib.get_close_matches(name.lower(), slurm_parameters(), n=1, cutoff=SURELY_MEANT)
     return slurm_parameters()[near[0]].name if near else ""
+
+
+TOGETHER = Area("TOG", "Parameters of slurm.conf together")
+
+STRATEGY = (
+    "https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
+    "API_ClusterOrchestratorSlurmConfig.html"
+)
+
+DEFAULTS = {
+    "messagetimeout": 10,
+    "slurmdtimeout": 300,
+    "maxarraysize": 1001,
+    "maxjobcount": 10_000,
+    "firstjobid": 1,
+    "maxjobid": 67_043_328,
+}
+"""What Slurm takes where nothing is set (slurm.conf(5)), by lower-case name."""
+
+EXCLUSIVE = (
+    ("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU"),
+    ("MaxMemPerCPU", "MaxMemPerNode"),
+    ("PropagateResourceLimits", "PropagateResourceLimitsExcept"),
+)
+"""Of each line slurm.conf(5) allows one."""
+
+REST_ON_ACCOUNTING = ("AccountingStorageEnforce", "AccountingStoreFlags")
+
+KILL_TIMEOUT_PER_MESSAGE_TIMEOUT = 5
+
+PINGS_PER_SLURMD_TIMEOUT = 3
+"""How often slurmctld asks for a node before it gives it up (src/slurmctld/ping_nodes.c)."""
+
+
+@TOGETHER.rule(
+    "TOG-001",
+    "SlurmdTimeout leaves nodes time to answer",
+    why="With 0 a dead node is never DOWN and its jobs hang. Otherwise slurmctld asks for nodes "
+    "three times in a SlurmdTimeout, and one that cannot be reached holds the others' answers up "
+    "for a MessageTimeout: longer than a third, it can take healthy nodes and their jobs with it.",
+    fix="write at least three times MessageTimeout; Slurm's defaults are 300 and 10",
+    source=f"{SLURM_CONF}#OPT_SlurmdTimeout",
+    severity=Severity.WARNING,
+)
+def _nodes_can_answer(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    timeout, message = _number(environment, "SlurmdTimeout"), _number(environment, "MessageTimeout")
+    path = _place(environment, "SlurmdTimeout") or _place(environment, "MessageTimeout")
+    if path and timeout == 0:
+        yield Finding(path, "Slurm would never notice that a node is dead")
+        return
+    least = PINGS_PER_SLURMD_TIMEOUT * (message or 0)
+    if path and timeout is not None and timeout < least:
+        said = (
+            f"a SlurmdTimeout of {timeout} s is less than 3 times a MessageTimeout of {message} s"
+        )
+        yield Finding(path, said)
+
+
+@TOGETHER.rule(
+    "TOG-002",
+    "UnkillableStepTimeout is five times MessageTimeout",
+    why="Slurm drains nodes for no reason otherwise.",
+    fix="raise UnkillableStepTimeout, or leave it to Slurm, which computes it",
+    source=f"{SLURM_CONF}#OPT_UnkillableStepTimeout",
+    severity=Severity.WARNING,
+)
+def _steps_can_be_killed(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    kill, message = (
+        _number(environment, "UnkillableStepTimeout"),
+        _number(environment, "MessageTimeout"),
+    )
+    path = _place(environment, "UnkillableStepTimeout")
+    least = KILL_TIMEOUT_PER_MESSAGE_TIMEOUT * (message or 0)
+    if path and kill is not None and kill < least:
+        yield Finding(path, f"{kill} s are less than 5 times a MessageTimeout of {message} s")
+
+
+@TOGETHER.rule(
+    "TOG-003",
+    "There can be more jobs than an array has tasks",
+    why="Every task of a job array becomes a job: one array could take all places.",
+    fix="raise MaxJobCount well above MaxArraySize",
+    source=f"{SLURM_CONF}#OPT_MaxArraySize",
+    severity=Severity.WARNING,
+)
+def _arrays_fit(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    tasks, jobs = _number(environment, "MaxArraySize"), _number(environment, "MaxJobCount")
+    path = _place(environment, "MaxArraySize") or _place(environment, "MaxJobCount")
+    if path and tasks is not None and jobs is not None and tasks > jobs:
+        yield Finding(path, f"an array can have {tasks - 1} tasks, and there are {jobs} jobs")
+
+
+@TOGETHER.rule(
+    "TOG-004",
+    "The first job id is below the last",
+    why="Slurm counts from FirstJobId to MaxJobId.",
+    fix="lower FirstJobId, or raise MaxJobId",
+    source=f"{SLURM_CONF}#OPT_MaxJobId",
+)
+def _job_ids_are_a_range(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    first, last = _number(environment, "FirstJobId"), _number(environment, "MaxJobId")
+    path = _place(environment, "FirstJobId") or _place(environment, "MaxJobId")
+    if path and first is not None and last is not None and first >= last:
+        yield Finding(path, f"ids would run from {first} to {last}")
+
+
+@TOGETHER.rule(
+    "TOG-005",
+    "Parameters that exclude each other are not both set",
+    why="They are several ways to say one thing: slurm.conf(5) allows one of them.",
+    fix="remove all but one of them",
+    source=SLURM_CONF,
+)
+def _one_of_several(resolved: Resolved) -> Iterator[Finding]:
+    for names in EXCLUSIVE:
+        places = [(name, place) for name in names if (place := _place(resolved.environment, name))]
+        for _name, place in places[1:]:
+            message = f"{places[0][0]} is set too: only one of them counts"
+            yield Finding(place, message, at_key=True)
+
+
+@TOGETHER.rule(
+    "TOG-006",
+    "Settings of preemption fit the QOS",
+    why="A QOS that preempts others needs PreemptType=preempt/qos and a PreemptMode that is not "
+    "OFF.",
+    fix="remove the parameter: it follows from 'preempts'",
+    source="https://slurm.schedmd.com/preempt.html",
+)
+def _preemption_fits(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if not any(qos.preempts for qos in environment.slurm.qos):
+        return
+    kind, mode = _value(environment, "PreemptType"), _value(environment, "PreemptMode")
+    if kind and kind.lower() != "preempt/qos":
+        yield Finding(_required(environment, "PreemptType"), f"'{kind}' switches 'preempts' off")
+    if mode and "off" in mode.lower().split(","):
+        yield Finding(_required(environment, "PreemptMode"), "OFF switches 'preempts' off")
+
+
+@TOGETHER.rule(
+    "TOG-007",
+    "Parameters of accounting are set where there is accounting",
+    why="Without slurmdbd Slurm ignores them.",
+    fix="remove the parameter, or 'accounting: false'",
+    source="https://slurm.schedmd.com/accounting.html",
+)
+def _accounting_is_there(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    for name in () if environment.slurm.accounting else REST_ON_ACCOUNTING:
+        if path := _place(environment, name):
+            yield Finding(path, f"{name} needs accounting, which is off", at_key=True)
+
+
+@TOGETHER.rule(
+    "TOG-008",
+    "Limits are enforced",
+    why="slurmpod sets AccountingStorageEnforce where QOS, accounts or partitions have limits; "
+    "a value of your own that leaves limits out makes them mere words.",
+    fix="remove the parameter, or write associations,limits,qos (or safe, or all)",
+    source=f"{SLURM_CONF}#OPT_AccountingStorageEnforce",
+    severity=Severity.WARNING,
+)
+def _limits_are_enforced(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    value = _value(environment, "AccountingStorageEnforce")
+    if value is None or not enforces_limits(resolved):
+        return
+    words = set(value.lower().split(","))
+    if "all" not in words and not ({"limits", "safe"} & words and "qos" in words):
+        path = _required(environment, "AccountingStorageEnforce")
+        yield Finding(path, f"'{value}' leaves limits or QOS unenforced")
+
+
+@TOGETHER.rule(
+    "TOG-009",
+    "HyperPod does not undo settings",
+    why="With the strategy Overwrite HyperPod writes slurm.conf anew at every update of the "
+    "cluster. The scripts put their line back at once; until then Slurm runs without it.",
+    fix="write 'config_strategy: Merge'",
+    source=STRATEGY,
+    severity=Severity.WARNING,
+)
+def _not_overwritten(resolved: Resolved) -> Iterator[Finding]:
+    slurm = resolved.environment.slurm
+    has_lines = slurm.settings or slurm.fair_share or slurm.partitions
+    if slurm.config_strategy == "Overwrite" and (has_lines or enforces_limits(resolved)):
+        yield Finding(("slurm", "config_strategy"), "every update interrupts your settings")
+
+
+def _place(environment: Environment, name: str) -> YamlPath | None:
+    """Return where a parameter is set, in whatever case; None where it is not."""
+    given = (key for key in environment.slurm.settings if key.lower() == name.lower())
+    key = next(given, None)
+    return None if key is None else ("slurm", "settings", key)
+
+
+def _required(environment: Environment, name: str) -> YamlPath:
+    return _place(environment, name) or ("slurm", "settings")
+
+
+def _value(environment: Environment, name: str) -> str | None:
+    path = _place(environment, name)
+    return environment.slurm.settings[str(path[-1])] if path else None
+
+
+def _number(environment: Environment, name: str) -> int | None:
+    """Return the number that holds for a parameter; None where it is set to something else."""
+    value = _value(environment, name)
+    if value is None:
+        return DEFAULTS.get(name.lower())
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None

@@ -1,12 +1,14 @@
-"""Rules for file systems of every kind: their size, their place, and which are made."""
+"""Rules for file systems of every kind: size, place, protection of data, and mount points."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from itertools import combinations
 
-from slurmpod.model.file_systems import StorageType
+from slurmpod.environment.file_systems import StorageType
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.resolve.storage import GIB_PER_HDD_SERVER, MAIN_LUSTRE
 from slurmpod.rules.file_systems import (
     CREATE_FILE_SYSTEM,
@@ -14,15 +16,20 @@ from slurmpod.rules.file_systems import (
     OPENZFS,
     all_file_systems,
     all_mounts,
+    at,
+    new_file_systems,
     new_lustre,
 )
+from slurmpod.rules.named_arns import (
+    CHECK_THE_KEY_POLICY,
+    NAME_A_KEY_OF_THE_REGION,
+    of_another_account,
+    of_another_region,
+)
+from slurmpod.rules.own_scripts import FOLDER
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved, ResolvedLustre
+from slurmpod.rules.script_text import lines_of
+from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
 
 STORAGE = Area("STO", "Storage")
 
@@ -65,9 +72,9 @@ MEANT_FOR_EXISTING = frozenset({"name", "mount_path", "existing", "efa"})
     fix="write a capacity that FSx offers",
     source=CREATE_FILE_SYSTEM,
 )
-def _capacity(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for each in new_lustre(environment, resolved):
-        settings, step = each.settings, _step_gib(each.resolved)
+def _capacity(resolved: Resolved) -> Iterator[Finding]:
+    for each in new_lustre(resolved):
+        settings, step = each.settings, _step_gib(each)
         if step is None:
             continue
         gib = settings.capacity_gib
@@ -77,7 +84,7 @@ def _capacity(environment: Environment, resolved: Resolved) -> Iterator[Finding]
         below, above = gib // step * step or smallest, (gib // step + 1) * step
         message = f"FSx for Lustre has no {settings.storage_type.value} file systems of {gib} GiB"
         fix = f"write {below} or {above}" if below != above else f"write {above}"
-        yield each.finding("capacity_gib", message, fix)
+        yield at(each, "capacity_gib", message, fix)
 
 
 @STORAGE.rule(
@@ -89,9 +96,10 @@ def _capacity(environment: Environment, resolved: Resolved) -> Iterator[Finding]
     source=DEPLOYMENT_TYPES,
     severity=Severity.WARNING,
 )
-def _region(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     region = environment.region
-    types = {each.settings.deployment_type for each in new_lustre(environment, resolved)}
+    types = {each.settings.deployment_type for each in new_lustre(resolved)}
     if region in REGIONS_WITHOUT_PERSISTENT_2 and "PERSISTENT_2" in types:
         yield Finding(("region",), f"FSx for Lustre had no PERSISTENT_2 in {region} in 2026")
 
@@ -104,8 +112,8 @@ def _region(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
     fix="choose a folder of its own, such as /fsx",
     source="https://refspecs.linuxfoundation.org/FHS_3.0/fhs/index.html",
 )
-def _mount_path(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for mount in all_mounts(environment):
+def _mount_path(resolved: Resolved) -> Iterator[Finding]:
+    for mount in all_mounts(resolved.environment):
         if mount.folder == "/home" and mount.section == OPENZFS:
             continue
         if owner := _owner_of(mount.folder):
@@ -118,10 +126,10 @@ def _mount_path(environment: Environment, _: Resolved) -> Iterator[Finding]:
     why="These settings are for creating a file system. Written beside `existing` they change "
     "nothing, and the file would say something that is not so.",
     fix="remove the key, or remove 'existing' to create a new file system",
-    source="slurmpod/model/lustre.py",
+    source="slurmpod/environment/lustre.py",
 )
-def _existing_is_taken_as_it_is(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for path, file_system in all_file_systems(environment):
+def _existing_is_taken_as_it_is(resolved: Resolved) -> Iterator[Finding]:
+    for path, file_system in all_file_systems(resolved.environment):
         if not file_system.existing:
             continue
         written = type(file_system).model_fields.keys() & file_system.model_fields_set
@@ -138,9 +146,9 @@ def _existing_is_taken_as_it_is(environment: Environment, _: Resolved) -> Iterat
     fix=f"choose another name; '{MAIN_LUSTRE}' is the main file system's",
     source=OUTPUTS,
 )
-def _names_are_unique(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _names_are_unique(resolved: Resolved) -> Iterator[Finding]:
     seen = {MAIN_LUSTRE: MAIN_LUSTRE}
-    for index, lustre in enumerate(environment.storage.additional_lustre):
+    for index, lustre in enumerate(resolved.environment.storage.additional_lustre):
         short = lustre.name.replace("-", "")
         if short in seen:
             path = ("storage", "additional_lustre", index, "name")
@@ -157,8 +165,8 @@ def _names_are_unique(environment: Environment, _: Resolved) -> Iterator[Finding
     source="https://slurm.schedmd.com/sbatch.html",
     severity=Severity.WARNING,
 )
-def _nodes_share_something(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    if not any(all_file_systems(environment)):
+def _nodes_share_something(resolved: Resolved) -> Iterator[Finding]:
+    if not any(all_file_systems(resolved.environment)):
         yield Finding(("storage", "lustre"), "no file system is shared by the nodes")
 
 
@@ -171,9 +179,9 @@ def _nodes_share_something(environment: Environment, _: Resolved) -> Iterator[Fi
     source="https://docs.aws.amazon.com/fsx/latest/APIReference/API_DescribeFileSystems.html",
     severity=Severity.WARNING,
 )
-def _existing_ids_are_unique(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _existing_ids_are_unique(resolved: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
-    for path, file_system in all_file_systems(environment):
+    for path, file_system in all_file_systems(resolved.environment):
         if not file_system.existing:
             continue
         if file_system.existing.id in seen:
@@ -199,3 +207,149 @@ def _step_gib(lustre: ResolvedLustre) -> int | None:
     if lustre.settings.deployment_type != "PERSISTENT_1":
         return None
     return GIB_PER_HDD_SERVER.get(lustre.throughput_mbps_per_tib or 0)
+
+
+DATA = Area("DAT", "Data")
+
+ENCRYPTION = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/encryption-at-rest.html"
+
+
+@DATA.rule(
+    "DAT-001",
+    "A protected environment keeps its data",
+    why="`protected` promises that nothing is lost by one command; `on_delete: delete` deletes all "
+    "data with the stack or with a change that replaces the file system.",
+    fix="write 'on_delete: retain', or take the protection away",
+    source=DELETION_POLICY,
+)
+def _protected_keeps_data(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if environment.protected:
+        for path, file_system in new_file_systems(environment):
+            if file_system.on_delete == "delete":
+                message = "a protected environment cannot delete its data with its stack"
+                yield Finding((*path, "on_delete"), message)
+
+
+@DATA.rule(
+    "DAT-002",
+    "Data outlive their stack",
+    why="Deleting the stack deletes the file system and all that users have stored on it, and so "
+    "does a change of a property that CloudFormation can only replace.",
+    fix="write 'on_delete: retain'; where the data can be lost, accept the warning with 'suppress'",
+    source=DELETION_POLICY,
+    severity=Severity.WARNING,
+)
+def _data_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if environment.protected:
+        return
+    for path, file_system in new_file_systems(environment):
+        if file_system.on_delete == "delete":
+            message = f"all data at {file_system.mount_path} are deleted with the stack"
+            yield Finding((*path, "on_delete"), message)
+
+
+@DATA.rule(
+    "DAT-003",
+    "The key lies in the Region of the file system",
+    why="FSx encrypts with a key of its own Region only.",
+    fix=NAME_A_KEY_OF_THE_REGION,
+    source=ENCRYPTION,
+)
+def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    for path, file_system in new_file_systems(environment):
+        place = (*path, "kms_key_arn")
+        yield from of_another_region(environment, file_system.kms_key_arn, place)
+
+
+@DATA.rule(
+    "DAT-004",
+    "The key belongs to the environment's account",
+    why="A key of another account works only if its key policy lets this account and FSx use it; "
+    "nothing here can see whether it does.",
+    fix=CHECK_THE_KEY_POLICY,
+    source=KEY_OF_ANOTHER_ACCOUNT,
+    severity=Severity.WARNING,
+)
+def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    for path, file_system in new_file_systems(environment):
+        place = (*path, "kms_key_arn")
+        yield from of_another_account(environment, file_system.kms_key_arn, place)
+
+
+MOUNTS = Area("MNT", "Mounts")
+
+FSTAB = "https://man7.org/linux/man-pages/man8/mount.8.html"
+LIFECYCLE = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/"
+    "sagemaker-hyperpod-lifecycle-best-practices-slurm.html"
+)
+
+FILE_SYSTEM_ID = re.compile(r"(?<![\w-])fs-[0-9a-f]{8,17}(?![\w-])")
+
+
+@MOUNTS.rule(
+    "MNT-001",
+    "Everything is mounted on a folder of its own",
+    why="Of two mounts on one folder the second hides the first.",
+    fix="choose another folder for one of the two",
+    source=FSTAB,
+)
+def _folders_are_unique(resolved: Resolved) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for mount in all_mounts(resolved.environment):
+        if mount.folder in seen:
+            yield Finding(mount.path, f"something else is mounted on {mount.folder} already")
+        seen.add(mount.folder)
+
+
+@MOUNTS.rule(
+    "MNT-002",
+    "No mount lies inside another one",
+    why="The inner one is a folder of the outer file system: it is there only while the outer one "
+    "is mounted, hides what lies below on that, and keeps it from being unmounted.",
+    fix="choose a folder beside it, such as /scratch beside /fsx",
+    source=FSTAB,
+)
+def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
+    for one, other in combinations(all_mounts(resolved.environment), 2):
+        inner, outer = sorted((one, other), key=lambda mount: len(mount.folder), reverse=True)
+        if inner.folder.startswith(f"{outer.folder}/"):
+            message = f"{inner.folder} lies inside {outer.folder}, which is a mount too"
+            yield Finding(inner.path, message)
+
+
+@MOUNTS.rule(
+    "MNT-003",
+    "Somebody mounts the buckets",
+    why="In managed mode no script of the environment runs on nodes, and HyperPod itself mounts "
+    "FSx file systems only.",
+    fix="use lifecycle.mode extended or customer, or data_repositories of a Lustre file system",
+    source=LIFECYCLE,
+)
+def _somebody_mounts_buckets(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.lifecycle.mode == "managed" and resolved.environment.storage.s3_mounts:
+        message = "nobody mounts buckets on nodes in managed mode"
+        yield Finding(("storage", "s3_mounts"), message, at_key=True)
+
+
+@MOUNTS.rule(
+    "MNT-004",
+    "Scripts of your own name no file system that the environment does not know",
+    why="Nothing here has judged whether nodes reach it: its VPC, its zone and its security groups "
+    "are its own. An id that is left from another cluster fails every node.",
+    fix="name it in storage as an existing one, or accept the warning where it is known to work",
+    source=LIFECYCLE,
+    severity=Severity.WARNING,
+)
+def _file_systems_are_known(resolved: Resolved) -> Iterator[Finding]:
+    own = resolved.lifecycle.own_scripts
+    existing = [each.settings.existing for each in (*resolved.lustre, resolved.openzfs) if each]
+    known = {each.id for each in existing if each}
+    for line in lines_of(own) if own else ():
+        for name in dict.fromkeys(FILE_SYSTEM_ID.findall(line.text)):
+            if name not in known:
+                yield Finding(FOLDER, f"{line} names {name}, no file system of the environment")

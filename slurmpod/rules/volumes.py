@@ -1,19 +1,19 @@
-"""Rules for the volumes of nodes and the keys that encrypt them."""
+"""Rules for the volumes, the health checks and the software updates of nodes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
 
-from slurmpod.rules.groups import API, GUIDE, at
+from slurmpod.environment.cluster import Group, Role
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
+from slurmpod.rules.groups import API, GUIDE, at, groups_with, known_types
 from slurmpod.rules.named_arns import NAME_A_KEY_OF_THE_REGION, of_another_region
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.cluster import Group
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
 
 VOLUMES = Area("VOL", "Volumes of nodes")
 
@@ -30,8 +30,8 @@ KEYS = ("volume_kms_key_arn", "root_volume_kms_key_arn")
     fix="add volume_gib; the key of the root volume is root_volume_kms_key_arn",
     source=EBS_VOLUMES,
 )
-def _key_has_a_volume(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _key_has_a_volume(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         if group.volume_kms_key_arn and not group.volume_gib:
             message = f"'{group.name}' has no additional volume to encrypt"
             yield Finding(at(index, "volume_kms_key_arn"), message)
@@ -44,7 +44,8 @@ def _key_has_a_volume(environment: Environment, _: Resolved) -> Iterator[Finding
     fix=NAME_A_KEY_OF_THE_REGION,
     source="https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html",
 )
-def _keys_are_here(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _keys_are_here(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     for index, group in enumerate(environment.cluster.groups):
         for key, arn in _keys(group):
             yield from of_another_region(environment, arn, at(index, key))
@@ -58,8 +59,8 @@ def _keys_are_here(environment: Environment, _: Resolved) -> Iterator[Finding]:
     fix="write 'provisioning: continuous' under cluster, or remove the key: AWS's own is used",
     source=KEYS_OF_CUSTOMERS,
 )
-def _keys_are_continuous(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(environment.cluster.groups):
+def _keys_are_continuous(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
         for key, _arn in _keys(group):
             if not resolved.continuous:
                 message = "a key of your own needs continuous provisioning"
@@ -69,3 +70,281 @@ def _keys_are_continuous(environment: Environment, resolved: Resolved) -> Iterat
 def _keys(group: Group) -> list[tuple[str, str]]:
     """Return the keys that a group names, with where it names them."""
     return [(key, arn) for key in KEYS if (arn := getattr(group, key))]
+
+
+HEALTH_CHECKS = Area("DHC", "Deep health checks")
+
+CHECKS = f"{GUIDE}sagemaker-hyperpod-resiliency-slurm-deep-health-checks.html"
+
+SMALLEST_CONNECTION = 2
+
+
+@HEALTH_CHECKS.rule(
+    "DHC-001",
+    "Deep health checks are for workers",
+    why="The nodes are put into a Slurm reservation while they are checked; the controller and "
+    "login nodes take no jobs.",
+    fix="remove the key",
+    source=CHECKS,
+)
+def _checks_are_for_workers(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.deep_health_checks and group.role is not Role.WORKER:
+            message = f"the {group.role} cannot be checked this way"
+            yield Finding(at(index, "deep_health_checks"), message, at_key=True)
+
+
+@HEALTH_CHECKS.rule(
+    "DHC-002",
+    "Deep health checks are for GPUs",
+    why="On Slurm clusters the checks are diagnostics of NVIDIA GPUs and of the traffic between "
+    "them.",
+    fix="remove the key, or choose a type with GPUs",
+    source=CHECKS,
+)
+def _checks_are_for_gpus(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        without = [f.name for f in known_types(group) if f.accelerator_kind != "gpu"]
+        if group.deep_health_checks and group.role is Role.WORKER and without:
+            message = f"{', '.join(without)} has no GPUs"
+            yield Finding(at(index, "deep_health_checks"), message, at_key=True)
+
+
+@HEALTH_CHECKS.rule(
+    "DHC-003",
+    "Connectivity is checked between nodes",
+    why="InstanceConnectivity runs NCCL tests across at least two nodes.",
+    fix="remove InstanceConnectivity, or write a count of 2 or more",
+    source=CHECKS,
+)
+def _connectivity_needs_two(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        checks_it = "InstanceConnectivity" in group.deep_health_checks
+        if checks_it and 0 < group.count < SMALLEST_CONNECTION:
+            place = group.deep_health_checks.index("InstanceConnectivity")
+            message = f"'{group.name}' has one node, and no other to connect to"
+            yield Finding(at(index, "deep_health_checks", place), message)
+
+
+@HEALTH_CHECKS.rule(
+    "DHC-004",
+    "Connectivity is checked where nodes have EFA",
+    why="InstanceConnectivity is supported on types whose GPUs communicate across nodes.",
+    fix="remove InstanceConnectivity",
+    source=CHECKS,
+    severity=Severity.WARNING,
+)
+def _connectivity_needs_efa(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if "InstanceConnectivity" not in group.deep_health_checks:
+            continue
+        gpus = [facts for facts in known_types(group) if facts.accelerator_kind == "gpu"]
+        without = [facts.name for facts in gpus if not facts.efa_interfaces]
+        if without:
+            place = group.deep_health_checks.index("InstanceConnectivity")
+            message = f"{', '.join(without)} has no EFA between its nodes"
+            yield Finding(at(index, "deep_health_checks", place), message)
+
+
+@HEALTH_CHECKS.rule(
+    "DHC-005",
+    "Nodes that fail deep health checks are replaced",
+    why="A node that fails stays unusable until somebody replaces it, when HyperPod may not.",
+    fix="write 'node_recovery: Automatic' under cluster, or remove the checks",
+    source=CHECKS,
+    severity=Severity.WARNING,
+)
+def _failures_are_replaced(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.deep_health_checks and resolved.node_recovery == "None":
+            message = f"nodes of '{group.name}' that fail would not be replaced"
+            yield Finding(at(index, "deep_health_checks"), message, at_key=True)
+
+
+UPDATES = Area("UPD", "Updates of the nodes' software")
+
+CRON = "https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cron-expressions.html"
+SCHEDULED_UPDATE = (
+    "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/"
+    "aws-properties-sagemaker-cluster-scheduledupdateconfig.html"
+)
+IMAGE_UPDATES = f"{GUIDE}sagemaker-hyperpod-ami-update.html"
+GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
+
+SCHEDULE = ("scheduled_update", "schedule")
+
+
+@UPDATES.rule(
+    "UPD-001",
+    "Schedules have the form that AWS takes",
+    why="A schedule has six fields, and fewer forms of them than other crons: one minute and one "
+    "hour, no lists, no ranges.",
+    fix="write cron(minute hour day month weekday year), such as cron(0 3 ? * SUN *)",
+    source=SCHEDULED_UPDATE,
+)
+def _form(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.scheduled_update is None:
+            continue
+        schedule, path = group.scheduled_update.schedule, at(index, *SCHEDULE)
+        cron = read_cron(schedule)
+        if cron is None:
+            yield Finding(path, f"'{schedule}' has not six fields with one space between them")
+            continue
+        for name, text, allowed in cron.wrong_fields():
+            message = f"the {name} of a schedule cannot be '{text}'"
+            yield Finding(path, message, f"write {allowed} for the {name}")
+
+
+@UPDATES.rule(
+    "UPD-002",
+    "Schedules name days of the month or of the week",
+    why="AWS takes one of the two, and a ? in the place of the other.",
+    fix="write ? for the day or for the weekday, and a value for the other",
+    source=CRON,
+)
+def _one_kind_of_day(resolved: Resolved) -> Iterator[Finding]:
+    for index, cron in _sound_schedules(resolved.environment):
+        if (cron.day == UNSET) == (cron.weekday == UNSET):
+            which = "neither day nor weekday" if cron.day == UNSET else "both day and weekday"
+            yield Finding(at(index, *SCHEDULE), f"the schedule names {which}")
+
+
+@UPDATES.rule(
+    "UPD-003",
+    "Schedules happen",
+    why="Some months do not have this day: the update would never begin.",
+    fix="write a day that the month has",
+    source=CRON,
+)
+def _days_exist(resolved: Resolved) -> Iterator[Finding]:
+    for index, cron in _sound_schedules(resolved.environment):
+        if cron.never_happens():
+            message = f"there is no day {cron.day} in month {cron.month}"
+            if cron.year != "*":
+                message += f" of {cron.year}"
+            yield Finding(at(index, *SCHEDULE), message)
+
+
+@UPDATES.rule(
+    "UPD-004",
+    "Scheduled updates of groups do not begin together",
+    why="When schedules overlap, updates may fail; AWS advises to leave time between them.",
+    fix="let the groups begin some hours apart",
+    source=IMAGE_UPDATES,
+    severity=Severity.WARNING,
+)
+def _apart(resolved: Resolved) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.scheduled_update is None:
+            continue
+        other = first.setdefault(group.scheduled_update.schedule, group.name)
+        if other != group.name:
+            yield Finding(at(index, *SCHEDULE), f"'{other}' begins at the same time")
+
+
+@UPDATES.rule(
+    "UPD-005",
+    "Groups with an image of their own are not updated by HyperPod",
+    why="HyperPod updates to its own newest image: what was built into yours would be gone.",
+    fix="remove image_id, or the update, and change image_id when you have built a newer one",
+    source=f"{API}API_UpdateClusterSoftware.html",
+    severity=Severity.WARNING,
+)
+def _own_images(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        for key in ("scheduled_update", "auto_patch"):
+            if group.image_id and getattr(group, key):
+                message = f"'{group.name}' has {group.image_id}, which this would replace"
+                yield Finding(at(index, key), message, at_key=True)
+
+
+@UPDATES.rule(
+    "UPD-006",
+    "A group is updated in one way",
+    why="Scheduled updates and automatic patches both replace the image of the nodes; what "
+    "overlaps may fail.",
+    fix="remove one of the two",
+    source=GROUP_SPECIFICATION,
+    severity=Severity.WARNING,
+)
+def _one_way(resolved: Resolved) -> Iterator[Finding]:
+    for index, group in enumerate(resolved.environment.cluster.groups):
+        if group.scheduled_update and group.auto_patch:
+            message = f"'{group.name}' has a scheduled update too"
+            yield Finding(at(index, "auto_patch"), message, at_key=True)
+
+
+@UPDATES.rule(
+    "UPD-007",
+    "The controller is updated by hand",
+    why="An update replaces the root volume. The controller keeps there the queue of jobs and, "
+    "without a database of your own, the records of all jobs: they must be saved before.",
+    fix="remove the key, and update the controller with what it keeps saved",
+    source=f"{GUIDE}sagemaker-hyperpod-operate-slurm-cli-command.html",
+    severity=Severity.WARNING,
+)
+def _controller_by_hand(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    if environment.slurm.multi_head:
+        return
+    for index, group in groups_with(environment, Role.CONTROLLER):
+        for key in ("scheduled_update", "auto_patch"):
+            if getattr(group, key):
+                message = "the queue of jobs would be lost with the controller's root volume"
+                yield Finding(at(index, key), message, at_key=True)
+
+
+def _sound_schedules(environment: Environment) -> Iterator[tuple[int, Cron]]:
+    """Yield the schedules that have a form that AWS takes."""
+    for index, group in enumerate(environment.cluster.groups):
+        cron = read_cron(group.scheduled_update.schedule) if group.scheduled_update else None
+        if cron and not any(cron.wrong_fields()):
+            yield index, cron
+
+
+UNSET = "?"
+
+_WEEKDAY = "MON|TUE|WED|THU|FRI|SAT|SUN|[1-7]"
+_FORMS = {
+    "minute": (r"[0-5]?[0-9]", "0 to 59"),
+    "hour": (r"[01]?[0-9]|2[0-3]", "0 to 23"),
+    "day": (r"0?[1-9]|[12][0-9]|3[01]|\?", "1 to 31, or ?"),
+    "month": (r"0?[1-9]|1[0-2]|\*|\*/([1-9]|1[0-2])", "1 to 12, *, or */n"),
+    "weekday": (rf"{_WEEKDAY}|[1-7]#[1-5]|[1-7]?L|\?", "MON to SUN, 1 to 7, 2#1, 6L, L, or ?"),
+    "year": (r"20[2-9][0-9]|\*", "2020 to 2099, or *"),
+}
+
+
+@dataclass(frozen=True)
+class Cron:
+    """The six fields of a schedule, as they are written."""
+
+    minute: str
+    hour: str
+    day: str
+    month: str
+    weekday: str
+    year: str
+
+    def wrong_fields(self) -> Iterator[tuple[str, str, str]]:
+        """Yield name, text and allowed values of each field that AWS does not take."""
+        for field, text in zip(fields(self), astuple(self), strict=True):
+            pattern, allowed = _FORMS[field.name]
+            if not re.fullmatch(pattern, text):
+                yield field.name, text, allowed
+
+    def never_happens(self) -> bool:
+        """Tell whether a well-formed schedule names a day that its month does not have."""
+        if not (self.day.isdigit() and self.month.isdigit()):
+            return False
+        is_certain = self.year.isdigit()
+        year = int(self.year) if is_certain else 2024  # a leap year, which comes again
+        return int(self.day) > calendar.monthrange(year, int(self.month))[1]
+
+
+def read_cron(expression: str) -> Cron | None:
+    """Return the fields of `cron(...)`; None where there are not six of them."""
+    parts = expression.removeprefix("cron(").removesuffix(")").split(" ")
+    return Cron(*parts) if len(parts) == len(_FORMS) else None

@@ -1,23 +1,21 @@
-"""Rules for the ways out of the network: NAT gateways, endpoints, closed networks."""
+"""Rules for the ways out of the network, closed networks, and the log of its traffic."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
 
-from slurmpod.model.endpoint_services import (
+from slurmpod.environment.endpoint_services import (
     SERVICES_WITHOUT_POLICIES,
     interface_endpoint_services,
 )
-from slurmpod.model.suggestion import did_you_mean
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
+from slurmpod.rules.named_arns import NAME_A_KEY_OF_THE_REGION, of_another_region
 from slurmpod.rules.registry import Area, Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.environment import Environment
-    from slurmpod.resolve import Resolved
+from slurmpod.rules.sources import ENCRYPTED_LOGS
 
 WAYS_OUT = Area("OUT", "Ways out of the network")
 
@@ -47,8 +45,8 @@ DEFAULT_ENDPOINT_QUOTA = 50
     fix="remove nat, or remove closed",
     source=NAT_GATEWAYS,
 )
-def _closed_has_no_nat(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _closed_has_no_nat(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     if network.closed and network.nat not in {None, "none"}:
         yield Finding(NAT, f"a closed network has no NAT gateways, and nat is '{network.nat}'")
 
@@ -64,8 +62,8 @@ def _closed_has_no_nat(environment: Environment, _: Resolved) -> Iterator[Findin
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
 )
-def _nodes_have_a_way_out(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _nodes_have_a_way_out(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     if network.nat == "none" and not network.closed and not network.existing:
         yield Finding(NAT, "nothing leads out of this network, and it is not closed")
 
@@ -78,8 +76,8 @@ def _nodes_have_a_way_out(environment: Environment, _: Resolved) -> Iterator[Fin
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
 )
-def _per_zone_is_for_several(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _per_zone_is_for_several(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     if network.nat == "per_zone" and not network.existing and len(resolved.network.zones) == 1:
         yield Finding(NAT, "there is only one zone")
 
@@ -93,8 +91,8 @@ def _per_zone_is_for_several(environment: Environment, resolved: Resolved) -> It
     source=NAT_GATEWAYS,
     severity=Severity.WARNING,
 )
-def _several_zones_say_how_many(environment: Environment, resolved: Resolved) -> Iterator[Finding]:
-    network, with_nodes = environment.network, {group.zone for group in resolved.groups}
+def _several_zones_say_how_many(resolved: Resolved) -> Iterator[Finding]:
+    network, with_nodes = resolved.environment.network, {group.zone for group in resolved.groups}
     zones = [zone for zone in resolved.network.zones if zone in with_nodes]
     if resolved.network.nat_gateways and network.nat is None and len(zones) > 1:
         message = f"the {len(zones)} zones share the NAT gateway of {zones[0]}"
@@ -109,8 +107,8 @@ def _several_zones_say_how_many(environment: Environment, resolved: Resolved) ->
     source="slurmpod/resolve/network.py",
     severity=Severity.WARNING,
 )
-def _endpoints_are_named_once(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _endpoints_are_named_once(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     has_endpoints = network.existing and network.existing.has_endpoints
     closed = network.closed and not has_endpoints
     for index, service in enumerate(network.interface_endpoints):
@@ -127,8 +125,8 @@ def _endpoints_are_named_once(environment: Environment, _: Resolved) -> Iterator
     fix="write what follows the Region",
     source=ENDPOINT_SERVICES,
 )
-def _services_have_short_names(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, service in enumerate(environment.network.interface_endpoints):
+def _services_have_short_names(resolved: Resolved) -> Iterator[Finding]:
+    for index, service in enumerate(resolved.environment.network.interface_endpoints):
         if _is_full_name(service):
             short = ".".join(service.split(".")[3:])
             fix = f"write {short}" if short else ""
@@ -144,8 +142,8 @@ def _services_have_short_names(environment: Environment, _: Resolved) -> Iterato
     source=ENDPOINT_SERVICES,
     severity=Severity.WARNING,
 )
-def _services_are_known(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, service in enumerate(environment.network.interface_endpoints):
+def _services_are_known(resolved: Resolved) -> Iterator[Finding]:
+    for index, service in enumerate(resolved.environment.network.interface_endpoints):
         if service not in interface_endpoint_services() and not _is_full_name(service):
             guess = did_you_mean(service, interface_endpoint_services())
             message = f"no AWS service with interface endpoints is called '{service}'"
@@ -162,8 +160,8 @@ def _services_are_known(environment: Environment, _: Resolved) -> Iterator[Findi
     source=GATEWAY_ENDPOINTS,
     severity=Severity.WARNING,
 )
-def _no_interface_for_gateways(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    for index, service in enumerate(environment.network.interface_endpoints):
+def _no_interface_for_gateways(resolved: Resolved) -> Iterator[Finding]:
+    for index, service in enumerate(resolved.environment.network.interface_endpoints):
         if service in SERVICES_WITH_GATEWAYS:
             yield Finding((*ENDPOINTS, index), f"'{service}' has gateway endpoints")
 
@@ -176,7 +174,7 @@ def _no_interface_for_gateways(environment: Environment, _: Resolved) -> Iterato
     source=VPC_QUOTAS,
     severity=Severity.WARNING,
 )
-def _endpoints_within_quota(_: Environment, resolved: Resolved) -> Iterator[Finding]:
+def _endpoints_within_quota(resolved: Resolved) -> Iterator[Finding]:
     count = len(resolved.network.interface_endpoints)
     if count > DEFAULT_ENDPOINT_QUOTA:
         yield Finding(ENDPOINTS, f"{count} interface endpoints are needed", at_key=True)
@@ -191,7 +189,8 @@ def _endpoints_within_quota(_: Environment, resolved: Resolved) -> Iterator[Find
     source=S3_ENDPOINT_POLICY,
     severity=Severity.WARNING,
 )
-def _buckets_are_for_closed_networks(environment: Environment, _: Resolved) -> Iterator[Finding]:
+def _buckets_are_for_closed_networks(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
     if environment.network.s3_buckets and not environment.network.closed:
         yield Finding(("network", "s3_buckets"), "all buckets can be reached", at_key=True)
 
@@ -205,8 +204,8 @@ def _buckets_are_for_closed_networks(environment: Environment, _: Resolved) -> I
     source=ENDPOINT_SERVICES,
     severity=Severity.WARNING,
 )
-def _endpoints_have_policies(environment: Environment, _: Resolved) -> Iterator[Finding]:
-    network = environment.network
+def _endpoints_have_policies(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
     for index, service in enumerate(network.interface_endpoints):
         if network.closed and service in SERVICES_WITHOUT_POLICIES:
             yield Finding((*ENDPOINTS, index), f"the endpoint of '{service}' takes no policy")
@@ -214,3 +213,114 @@ def _endpoints_have_policies(environment: Environment, _: Resolved) -> Iterator[
 
 def _is_full_name(service: str) -> bool:
     return service.startswith(("com.amazonaws.", "aws."))
+
+
+FLOW_LOGS = Area("FLO", "Flow logs")
+
+SECURITY_HUB = "https://docs.aws.amazon.com/securityhub/latest/userguide/ec2-controls.html#ec2-6"
+
+
+@FLOW_LOGS.rule(
+    "FLO-001",
+    "The traffic of the VPC is recorded",
+    why="Without a record nobody can tell later who talked to whom; AWS Security Hub asks for one "
+    "in its control EC2.6.",
+    fix="write 'traffic: ALL' or 'traffic: REJECT', or accept it with the reason",
+    source=SECURITY_HUB,
+    severity=Severity.WARNING,
+)
+def _traffic_is_recorded(resolved: Resolved) -> Iterator[Finding]:
+    network = resolved.environment.network
+    if network.flow_logs.traffic == "NONE" and not network.existing:
+        yield Finding(("network", "flow_logs", "traffic"), "the VPC's traffic is not recorded")
+
+
+@FLOW_LOGS.rule(
+    "FLO-002",
+    "The key of the flow logs lies in the Region",
+    why="CloudWatch Logs encrypts a log group with a key of its own Region only.",
+    fix=NAME_A_KEY_OF_THE_REGION,
+    source=ENCRYPTED_LOGS,
+)
+def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
+    environment = resolved.environment
+    key = environment.network.flow_logs.kms_key_arn
+    yield from of_another_region(environment, key, ("network", "flow_logs", "kms_key_arn"))
+
+
+@FLOW_LOGS.rule(
+    "FLO-003",
+    "Flow logs that are off have no settings",
+    why="With 'traffic: NONE' there is no log group: what is said about it has no effect.",
+    fix="remove the key",
+    source="slurmpod/environment/network.py",
+    severity=Severity.WARNING,
+)
+def _no_settings_of_nothing(resolved: Resolved) -> Iterator[Finding]:
+    flow_logs = resolved.environment.network.flow_logs
+    if flow_logs.traffic != "NONE":
+        return
+    for key in sorted(flow_logs.model_fields_set - {"traffic"}):
+        yield Finding(("network", "flow_logs", key), "flow logs are off", at_key=True)
+
+
+COMMANDS = re.compile(r"&&|\|\|?|;|\$\(|`")
+"""What stands between two commands of one line."""
+
+OPTIONS = r"\s+(?:-\S+\s+(?:[^-\s]\S*\s+)?){0,20}?"
+"""What may stand between a program and its verb: options, with their values."""
+
+FETCHES = re.compile(
+    rf"\b(?:(?:apt|apt-get|yum|dnf|zypper){OPTIONS}(?:install|update|upgrade|makecache)"
+    rf"|snap{OPTIONS}(?:install|refresh)"
+    rf"|(?:pip[0-9.]*|pipx|conda|mamba|npm|gem|cargo|go){OPTIONS}install"
+    rf"|git{OPTIONS}clone"
+    rf"|(?:docker|podman|apptainer|singularity){OPTIONS}pull"
+    rf"|enroot{OPTIONS}import"
+    r"|ansible-galaxy|add-apt-repository)(?![\w-])"
+)
+"""Programs that look for what they are asked for outside, wherever no one says otherwise."""
+
+NEAR = (
+    r"169\.254\.|127\.|10\.|192\.168\.|172\.(?:1[6-9]|2[0-9]|3[01])\.|localhost\b|[\[$]"
+    r"|[\w-]+(?:[:/\s\"']|$)|[\w.-]+\.(?:internal|local)\b"
+)
+"""Hosts of the instance and of its VPC: private addresses (RFC 1918) and names without a domain."""
+
+URL = rf"https?://(?!{NEAR})[^\s\"'`)<>]+"
+HOST = (
+    r"(?<![\w./@=:-])(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|ai|edu|gov|co|cloud|aws)"
+    r"(?=[/:\s]|$)[^\s\"'`)<>]*"
+)
+"""A host outside without https://, which curl, wget and docker do not need."""
+
+DOWNLOADS = re.compile(
+    rf"\b(?:curl|wget|aria2c|git|pip[0-9.]*|(?:docker|podman){OPTIONS}(?:run|create))"
+    rf"\s.{{0,400}}?(?P<found>{URL}|{HOST})"
+)
+VALUE = re.compile(rf"(?<!\"\")(?<!'')(?<!Documentation=)(?<=[\"'=(])(?P<found>{URL})")
+"""An address that a variable or a function is given; one in a sentence or a unit file is none."""
+
+STAYS_INSIDE = re.compile(
+    r"\bamazonaws\.com\b|\s--(?:no-index|offline|pull[= ]never)\b"
+    rf"|\s\.{{0,2}}/\S+\.(?:deb|rpm|whl)\b|\bclone{OPTIONS}(?:[./]|file:)"
+)
+"""AWS endpoints, which a closed network has, and what is told to use what is there."""
+
+LONGEST = 5000
+"""Characters of a line; one that is longer is data, and would take long to look through."""
+
+
+def needs_internet(line: str) -> str | None:
+    """Return the first part of a line, without comment, that needs the internet, or None."""
+    found = (_needed(command) for command in COMMANDS.split(line) if len(line) <= LONGEST)
+    return next((part for part in found if part), None)
+
+
+def _needed(command: str) -> str | None:
+    if STAYS_INSIDE.search(command):
+        return None
+    if fetches := FETCHES.search(command):
+        return fetches.group()
+    address = DOWNLOADS.search(command) or VALUE.search(command)
+    return address["found"] if address else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -9,12 +10,10 @@ from typing import TYPE_CHECKING
 from aws_cdk import RemovalPolicy, aws_logs, aws_s3_deployment
 from constructs import Construct
 
+from slurmpod.bundle import Bundle
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import aws_s3
-
-    from slurmpod.rendering import Bundle
 
 
 class BundleDeployment(Construct):

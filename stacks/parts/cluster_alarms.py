@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_cloudwatch, aws_logs
 from constructs import Construct
 
-from stacks.parts.alarm import Condition, add_alarm
-from stacks.parts.monitoring_key import CLUSTER_LOGS
-from stacks.parts.watch_metrics import FIVE_MINUTES, NAMESPACE, cluster_metric, log_metric
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.alarm import Condition, add_alarm
+from slurmpod_cdk.parts.cluster_events import Severity
+from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.parts.watch_metrics import FIVE_MINUTES, NAMESPACE, cluster_metric, log_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import aws_lambda
-
-    from slurmpod.resolve import Resolved
-    from stacks.parts.cluster_events import Severity
 
 OUR_SCRIPTS_FAILED = '"FAILED:" "fix:"'
 """Both are in the last line of the lifecycle scripts, and together in no other."""

@@ -6,13 +6,12 @@ API instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_cdk import aws_iam, custom_resources
 from constructs import Construct
 
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 
 class ClusterLogs(Construct):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jsii
 from aws_cdk import Acknowledgment, Validations, aws_ec2
 from constructs import Construct
 
-from slurmpod.model.names import is_zone_id
-from stacks.parts.flow_logs import add_flow_logs
-from stacks.parts.s3_endpoint import S3Endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slurmpod.resolve import Resolved, ResolvedNetwork
+from slurmpod.environment.names import is_zone_id
+from slurmpod.resolve import Resolved, ResolvedNetwork
+from slurmpod_cdk.parts.flow_logs import add_flow_logs
+from slurmpod_cdk.parts.s3_endpoint import S3Endpoint
 
 
 @jsii.implements(aws_ec2.IIpAddresses)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeGuard
 
 from aws_cdk import CfnResource, TagManager, Tags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import App
 
 GENERIC_TYPES = frozenset({"AWS::IAM::Role", "AWS::Lambda::Function"})

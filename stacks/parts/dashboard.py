@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
-from stacks.parts.monitoring_key import CLUSTER_LOGS
-from stacks.parts.watch_metrics import (
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.parts.watch_metrics import (
     cluster_metric,
     log_metric,
     lustre_fullest_disk_percent,
@@ -17,12 +18,7 @@ from stacks.parts.watch_metrics import (
     openzfs_used_percent,
     throughput_mbps,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from slurmpod.resolve import Resolved
-    from stacks.storage import FileSystems
+from slurmpod_cdk.storage import FileSystems
 
 HALF = 12
 """Half of the 24 columns of a dashboard."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aws_cdk import aws_fsx
 from constructs import Construct
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.model.lustre import DataRepository
+from slurmpod.environment.lustre import DataRepository
 
 _Association = aws_fsx.CfnDataRepositoryAssociation
 

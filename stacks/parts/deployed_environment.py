@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import aws_ssm
 from constructs import Construct
 
-from slurmpod.deployment_record import record
-
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.deploy.deployment_record import record
+from slurmpod.resolve import Resolved
 
 
 class DeployedEnvironment(Construct):

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import aws_iam
 
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
 
 
 def logs_encrypt(resolved: Resolved, sid: str, *log_groups: str) -> aws_iam.PolicyStatement:

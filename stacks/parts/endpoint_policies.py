@@ -5,17 +5,12 @@ A closed network would otherwise still let data out: into any bucket, with anyon
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aws_cdk import aws_iam
 
-from slurmpod.permissions import actions_through_endpoint
-from slurmpod.resolve import session_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.resolve import Resolved
+from slurmpod.deploy.permissions import actions_through_endpoint
+from slurmpod.resolve import Resolved, session_names
 
 READ = ("s3:GetObject", "s3:GetBucketLocation", "s3:ListBucket")
 WRITE = (
@@ -33,8 +28,8 @@ def service_policy(resolved: Resolved, service: str) -> aws_iam.PolicyDocument:
     """Let through what roles or users of the environment's account ask, if nodes ask it at all.
 
     HyperPod's agents write logs, metrics and messages of sessions with the nodes' execution role,
-    which is of this account (slurmpod/permissions, policy Agents). Where nobody knows what is asked
-    of the service, everything is.
+    which is of this account (slurmpod/deploy/permissions, policy Agents). Where nobody knows what
+    is asked of the service, everything is.
     """
     return aws_iam.PolicyDocument(
         statements=[

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import Environment, PermissionsBoundary, Stack
 
+from slurmpod.resolve import Resolved
+
 if TYPE_CHECKING:
     from constructs import Construct
-
-    from slurmpod.resolve import Resolved
 
 
 class EnvironmentStack(Stack):

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from aws_cdk import Duration, aws_events, aws_iam, aws_sqs
 from constructs import Construct
 
-from stacks.parts.cluster_events import events_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.resolve import Resolved
-    from stacks.parts.cluster_events import ClusterEvents, Message
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.cluster_events import ClusterEvents, Message, events_of
 
 _Rule = aws_events.CfnRule
 

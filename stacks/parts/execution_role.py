@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from aws_cdk import aws_iam
 from constructs import Construct
 
-from slurmpod.model.names import account_of_arn
-from slurmpod.permissions import policies
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from slurmpod.permissions import Grant, Scope
+from slurmpod.deploy.permissions import Grant, Scope, policies
+from slurmpod.environment.names import account_of_arn
 
 POLICIES_OF_DATA = frozenset({"Buckets", "DataBuckets"})
 """Those that grow with the environment are resources of their own beside the role."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import RemovalPolicy, aws_ec2, aws_kms, aws_logs
 
+from slurmpod.environment.network import FlowLogs
+
 if TYPE_CHECKING:
     from constructs import Construct
-
-    from slurmpod.model.network import FlowLogs
 
 TRAFFIC_TYPES = {
     "ALL": aws_ec2.FlowLogTrafficType.ALL,

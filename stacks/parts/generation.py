@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING
+
+from slurmpod.changes.replacements import what_replaces
+from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:
     from aws_cdk import Stack
-
-    from slurmpod.resolve import Resolved
 
 DIGEST_LENGTH = 12
 
 
 def generation(resolved: Resolved) -> str:
     """Return another name whenever a file system or the workspace for metrics may be replaced."""
-    environment = resolved.environment
-    described = environment.storage.model_dump_json() + environment.network.model_dump_json()
-    prometheus = resolved.monitoring and resolved.monitoring.prometheus
-    if prometheus and prometheus.kms_key_arn:
-        described += prometheus.kms_key_arn
+    described = json.dumps(what_replaces(resolved), sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()[:DIGEST_LENGTH]
 
 

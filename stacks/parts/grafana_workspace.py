@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import CfnOutput, aws_grafana, aws_iam
 from constructs import Construct
 
-from stacks.parts.retention import apply_on_delete
-
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.retention import apply_on_delete
 
 SIGN_IN = {"sso": "AWS_SSO", "saml": "SAML"}
 QUERY = (

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from aws_cdk import Aws, aws_ec2
 from constructs import Construct
 
-from slurmpod.model.endpoint_services import SERVICES_WITHOUT_POLICIES
-from stacks.parts.endpoint_policies import service_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from slurmpod.resolve import Resolved
+from slurmpod.environment.endpoint_services import SERVICES_WITHOUT_POLICIES
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.endpoint_policies import service_policy
 
 HTTPS = 443
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
-from slurmpod.model.file_systems import StorageType
-from stacks.parts.data_repositories import DataRepositories
-from stacks.parts.lustre_root_squash import LustreRootSquash
-from stacks.parts.retention import apply_on_delete
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.resolve import ResolvedLustre
+from slurmpod.environment.file_systems import StorageType
+from slurmpod.resolve import ResolvedLustre
+from slurmpod_cdk.parts.data_repositories import DataRepositories
+from slurmpod_cdk.parts.lustre_root_squash import LustreRootSquash
+from slurmpod_cdk.parts.retention import apply_on_delete
 
 
 class LustreFileSystem(Construct):

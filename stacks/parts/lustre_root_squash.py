@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_iam, custom_resources
 from constructs import Construct
 
+from slurmpod.environment.lustre import RootSquash
+
 if TYPE_CHECKING:
     from aws_cdk import aws_fsx
-
-    from slurmpod.model.lustre import RootSquash
 
 
 class LustreRootSquash(Construct):

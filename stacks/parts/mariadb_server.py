@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import (
@@ -15,15 +16,12 @@ from aws_cdk import (
 )
 from constructs import Construct
 
-from stacks.parts.retention import apply_on_delete
+from slurmpod.environment.file_systems import OnDelete
+from slurmpod.resolve import NewDatabase, ResolvedDatabase
+from slurmpod_cdk.parts.retention import apply_on_delete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from aws_cdk import CfnResource
-
-    from slurmpod.model.file_systems import OnDelete
-    from slurmpod.resolve import NewDatabase, ResolvedDatabase
 
 LOGS = ("error", "slowquery")
 LOG_RETENTION_DAYS = 90

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from aws_cdk import RemovalPolicy, aws_iam, aws_kms
 from constructs import Construct
 
-from stacks.parts.encrypted_logs import logs_encrypt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
 
 CLUSTER_LOGS = "/aws/sagemaker/Clusters"
 """HyperPod writes what nodes log below it: /aws/sagemaker/Clusters/<name>/<id> (developer guide,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from aws_cdk import aws_budgets
 from constructs import Construct
 
+from slurmpod.environment.monitoring import Budget
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.model.monitoring import Budget
 
 _Budget = aws_budgets.CfnBudget
 

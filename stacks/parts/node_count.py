@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
-from stacks.parts.watch_metrics import NAMESPACE
+from slurmpod.folders import folder
+from slurmpod_cdk.parts.watch_metrics import NAMESPACE
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms
 
-FUNCTION = Path(__file__).parents[2] / "functions" / "count_nodes.py"
+FUNCTION = folder("functions") / "count_nodes.py"
 EVERY = Duration.minutes(5)
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import aws_ec2
 from constructs import Construct
 
-if TYPE_CHECKING:
-    from slurmpod.resolve import ResolvedNetwork
+from slurmpod.resolve import ResolvedNetwork
 
 ALL_PROTOCOLS = "-1"
 ANYWHERE = "0.0.0.0/0"

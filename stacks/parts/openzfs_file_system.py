@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
-from stacks.parts.retention import apply_on_delete
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.resolve import ResolvedOpenZfs
+from slurmpod.resolve import ResolvedOpenZfs
+from slurmpod_cdk.parts.retention import apply_on_delete
 
 NFS_OPTIONS = ("rw", "crossmnt", "no_root_squash")
 """Root of a node makes the home directories of users and gives them away, hence no squash."""

@@ -12,21 +12,16 @@ for cluster admin".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import aws_iam
 
-from slurmpod.resolve import session_names, session_target
+from slurmpod.resolve import Resolved, session_names, session_target
 from slurmpod.resolve.sessions import INSTANCE_ID_PATTERN, SESSION_PREFIX
-from stacks.parts.session_key import TARGET
+from slurmpod_cdk.parts.session_key import TARGET
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.resolve import Resolved
-
-    Statements = list[aws_iam.PolicyStatement]
+Statements = list[aws_iam.PolicyStatement]
 
 LOOK = (
     "sagemaker:DescribeCluster",

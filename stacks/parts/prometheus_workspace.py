@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_logs
@@ -9,15 +10,12 @@ from constructs import Construct
 
 from slurmpod.metrics.alert_manager import alert_manager_definition
 from slurmpod.metrics.rules_file import rules_yaml
-from stacks.parts.encrypted_logs import logs_encrypt
-from stacks.parts.retention import apply_on_delete
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
+from slurmpod_cdk.parts.retention import apply_on_delete
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import aws_kms
-
-    from slurmpod.resolve import Resolved
 
 VENDED_LOGS = "/aws/vendedlogs"
 """Where services may write without a resource policy for each log group (Amazon CloudWatch Logs

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import RemovalPolicy
 
+from slurmpod.environment.rds import RdsOnDelete
+
 if TYPE_CHECKING:
     from aws_cdk import CfnResource
-
-    from slurmpod.model.rds import RdsOnDelete
 
 _POLICIES = {
     "retain": RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aws_cdk import Aws, aws_ec2
 from constructs import Construct
 
-from stacks.parts.endpoint_policies import s3_policy
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.parts.endpoint_policies import s3_policy
 
 
 class S3Endpoint(Construct):

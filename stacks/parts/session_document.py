@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_cdk import aws_ssm
 from constructs import Construct
 
+from slurmpod.environment.access import Sessions
+from slurmpod.resolve import SessionNames
 from slurmpod.resolve.sessions import SESSION_PREFIX
-
-if TYPE_CHECKING:
-    from slurmpod.model.access import Sessions
-    from slurmpod.resolve import SessionNames
 
 FROM_TAG = "${tag}"
 """How an environment says that the tag SSMSessionRunAs of the caller names the user."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from aws_cdk import RemovalPolicy, aws_iam, aws_kms
 from constructs import Construct
 
-from slurmpod.permissions.through_endpoints import JOIN_SESSIONS, RECORD_SESSIONS
-from slurmpod.resolve import log_group_of_sessions, session_names
-from stacks.parts.encrypted_logs import logs_encrypt
+from slurmpod.deploy.permissions.through_endpoints import JOIN_SESSIONS, RECORD_SESSIONS
+from slurmpod.resolve import Resolved, log_group_of_sessions, session_names
+from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.resolve import Resolved
-
-    Principals = list[aws_iam.IPrincipal]
+Principals = list[aws_iam.IPrincipal]
 
 TARGET = "kms:EncryptionContext:aws:ssm:TargetId"
 """The condition key for the node of a session: whoever opens one and the agent on the node name

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from aws_cdk import Duration, RemovalPolicy, aws_logs, aws_s3
 from constructs import Construct
 
+from slurmpod.resolve import SessionNames
+
 if TYPE_CHECKING:
     from aws_cdk import aws_kms
-
-    from slurmpod.resolve import SessionNames
 
 KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from aws_cdk import Acknowledgment, CfnResource, Validations
 from constructs import Construct
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class SlurmCluster(Construct):

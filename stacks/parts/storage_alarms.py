@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
+from slurmpod.environment.monitoring import Alarms
+from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.resolve.storage import MAIN_LUSTRE
-from stacks.parts.alarm import NOT_LESS_THAN, Condition, add_alarm
-from stacks.parts.watch_metrics import (
+from slurmpod_cdk.parts.alarm import NOT_LESS_THAN, Condition, add_alarm
+from slurmpod_cdk.parts.watch_metrics import (
     lustre_fullest_disk_percent,
     lustre_used_percent,
     nat_gib,
@@ -17,13 +19,7 @@ from stacks.parts.watch_metrics import (
     provisioned_mbps,
     throughput_percent,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.model.monitoring import Alarms
-    from slurmpod.resolve import Resolved, ResolvedLustre
-    from stacks.storage import FileSystems
+from slurmpod_cdk.storage import FileSystems
 
 MINUTES_IN_A_ROW = 5
 """Points of the capacity, one a minute: a file that comes and goes within them tells nobody."""

@@ -6,15 +6,12 @@ guide, "NAT gateway metrics and dimensions"; `functions/count_nodes.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from aws_cdk import Duration
 from aws_cdk.aws_cloudwatch import MathExpression, Metric
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.resolve import ResolvedLustre
+from slurmpod.resolve import ResolvedLustre
 
 NAMESPACE = "slurmpod"
 """What is measured by functions and log filters of ours."""

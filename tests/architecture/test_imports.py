@@ -5,21 +5,18 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.golden_files import ROOT
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 LIFECYCLE_SCRIPTS = ROOT / "lifecycle_scripts"
 
 PURE = (
-    *("slurmpod/model", "slurmpod/resolve", "slurmpod/rules", "slurmpod/jobs"),
-    *("slurmpod/rendering", "stacks"),
+    *("slurmpod/environment", "slurmpod/resolve", "slurmpod/rules", "slurmpod/jobs"),
+    *("slurmpod/bundle", "stacks"),
 )
 """What computes: the same YAML must give the same bytes, today and tomorrow, here and there."""
 
@@ -78,3 +75,15 @@ def test_what_computes_reads_no_clock_environment_or_network(file: Path) -> None
         if module in IMPURE_MODULES
     ]
     assert impure == []
+
+
+@pytest.mark.parametrize("folder", ["slurmpod", "stacks", "benchmarks", "tests"])
+def test_the_stacks_have_one_name(folder: str) -> None:
+    """`stacks/` is imported as `slurmpod_cdk`, as from the wheel; both would be two packages."""
+    strays = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in python_files(folder)
+        for line, module in imported_modules(file)
+        if module == "stacks"
+    ]
+    assert strays == []

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.golden_files import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PAGE = (ROOT / "docs/threat-model.md").read_text(encoding="utf-8")
 TEST = re.compile(r"`(tests/[\w/]+\.py(?:::\w+)+)`")

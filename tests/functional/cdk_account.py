@@ -6,16 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 
+from embedded_aws.isolation import isolated_environment
+from embedded_aws.server import EmbeddedAws
 from slurmpod.nodejs import node_executable
-from slurmpod.rehearsal.cdk import CDK, PROJECT
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from slurmpod.rehearsal.cdk import CDK
+from tests.golden_files import ROOT
 
 ACCOUNT, REGION = "123456789012", "us-west-2"
 
@@ -46,15 +45,15 @@ class Account:
     def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).parent / "slurmpod"), *arguments]
         return subprocess.run(
-            command, cwd=PROJECT, env=self._variables, capture_output=True, text=True
+            command, cwd=ROOT, env=self._variables, capture_output=True, text=True
         )
 
     def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [str(node_executable()), str(PROJECT / CDK), *arguments, *self._output]
+        command = [str(node_executable()), str(ROOT / CDK), *arguments, *self._output]
         search_path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         return subprocess.run(
             command,
-            cwd=PROJECT,
+            cwd=ROOT,
             env={**self._variables, "PATH": search_path},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

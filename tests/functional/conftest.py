@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_stacks import Stacks, running_stacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 @pytest.fixture(scope="module")

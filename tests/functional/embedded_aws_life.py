@@ -14,16 +14,13 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
-from slurmpod.rehearsal.cloud.platform import ClusterFailed
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from slurmpod.rehearsal.cloud.platform import Cluster
-    from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from embedded_aws.clients import Clients
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.cluster import Cluster, ClusterFailed
+from embedded_aws.isolation import isolated_environment
+from embedded_aws.server import EmbeddedAws
 
 PROJECT = Path(__file__).parents[2]
 APP = Path(__file__).parent / "embedded_aws_app" / "app.py"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_stacks import REGION, ref, resource
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 ECR = f"com.amazonaws.{REGION}.ecr.api"
 S3 = f"com.amazonaws.{REGION}.s3"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.rehearsal.cloud.clients import Clients
+from embedded_aws.clients import Clients
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
 
 ACCOUNT = "111122223333"
 REGION = "us-west-2"

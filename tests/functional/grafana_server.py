@@ -11,11 +11,9 @@ import json
 import re
 import secrets
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Self
 
 Answer = tuple[int, Any]
 

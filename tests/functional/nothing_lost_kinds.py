@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_file_systems import lustre, openzfs
-from tests.functional.embedded_stacks import ACCOUNT, REGION, ref, resource
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from tests.functional.embedded_stacks import Resources
+from tests.functional.embedded_stacks import ACCOUNT, REGION, Resources, ref, resource
 
 RETAINED = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
 """The policies of data; tests/stacks/test_retention.py holds the stacks to them."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
-from slurmpod.rehearsal.cdk import PROJECT
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
+from tests.golden_files import ROOT
 
 BUCKET = "sagemaker-dev-123456789012-us-west-2"
 MARKER = {"Key": "marker", "Value": "three years of checkpoints"}
@@ -96,7 +94,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         aws.start(CloudOnlyPlatform())
         life = Life(Account(aws), tmp_path_factory.mktemp("life"))
         slurmpod = life.account.slurmpod
-        dev = yaml.safe_load((PROJECT / "environments" / "dev.yaml").read_text())
+        dev = yaml.safe_load((ROOT / "environments" / "dev.yaml").read_text())
         file = life.write("first", dev)
         assembly = life.synthesize(file)
         life.account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")

@@ -9,33 +9,27 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import boto3
 import pytest
 
+from embedded_aws.clients import SECRET_ACCESS_KEY, Clients, access_key_id
+from embedded_aws.isolation import isolated_environment, variables
 from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.model.cluster import Role
-from slurmpod.model.loader import load_text
+from slurmpod.bundle.node_values import node_values
+from slurmpod.deploy.permissions.expected import expected_scope
+from slurmpod.deploy.permissions.registry import grants
+from slurmpod.environment.cluster import Role
 from slurmpod.operations.artefacts import NotMirrored, mirror, mirrored
-from slurmpod.permissions.expected import expected_scope
-from slurmpod.permissions.registry import grants
-from slurmpod.rehearsal.cloud.clients import SECRET_ACCESS_KEY, access_key_id
-from slurmpod.rehearsal.cloud.isolation import isolated_environment, variables
-from slurmpod.rendering.node_values import node_values
-from slurmpod.resolve import resolve
+from slurmpod.reading.read import Reading, read_as
+from slurmpod.resolve import Resolved, resolve
 from tests.functional.embedded_stacks import ACCOUNT, REGION
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from slurmpod.resolve import Resolved
 
 PACKAGES = {"enroot_amd64.deb": b"the package enroot", "pyxis_amd64.deb": b"the package pyxis"}
 SUMS = {name: hashlib.sha256(content).hexdigest() for name, content in PACKAGES.items()}
@@ -70,7 +64,7 @@ def published(tmp_path: Path) -> Iterator[str]:
 
 def environment(place: str = "https://127.0.0.1:1") -> Resolved:
     """Return the environment, whose packages are published at `place`."""
-    loaded = load_text("dev.yaml", TEXT)
+    loaded = read_as("dev.yaml", TEXT)
     assert loaded.environment is not None, loaded.problems
     lifecycle = loaded.environment.lifecycle
     artefacts = tuple(
@@ -78,7 +72,7 @@ def environment(place: str = "https://127.0.0.1:1") -> Resolved:
         for each in lifecycle.artefacts
     )
     changed = lifecycle.model_copy(update={"artefacts": artefacts})
-    return resolve(loaded.environment.model_copy(update={"lifecycle": changed}))
+    return resolve(Reading(loaded.environment.model_copy(update={"lifecycle": changed})))
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -16,13 +17,10 @@ import yaml
 from slurmpod.cli import main as main_module
 from slurmpod.cli.commands import COMMANDS
 from slurmpod.cli.main import run
-from slurmpod.cli.output import RED, paint
 from slurmpod.problems import ExitCode
+from slurmpod.terminal import RED, paint
 from tests.golden_files import ROOT, assert_matches
 from tests.sound_environment import SOUND, sound_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 SLURMPOD = Path(sys.executable).with_name("slurmpod")
 OFFLINE_COMMANDS = [name for name, command in COMMANDS.items() if command.brief]
@@ -653,14 +651,15 @@ class Blocker:
         if name.partition(".")[0] in BLOCKED:
             raise AssertionError(f"validate imports {name}")
 
-BLOCKED = {"aws_cdk", "boto3", "botocore", "jinja2", "jsii", "moto", "rich", "stacks"}
+BLOCKED = {"aws_cdk", "boto3", "botocore", "jinja2", "jsii", "moto", "rich", "slurmpod_cdk"}
+BLOCKED |= {"tree_sitter", "tree_sitter_bash"}
 sys.meta_path.insert(0, Blocker())
 from slurmpod.cli import startup
 from slurmpod.cli.main import run
 startup.prepare()
 code = run(["validate", *sys.argv[1:]])
 slow = {"importlib.metadata", "difflib", "shutil", "json"}
-slow |= {"slurmpod.cli.problem_text", "slurmpod.iam"}
+slow |= {"slurmpod.problem_text", "embedded_aws.iam"}
 print("slow imports:", sorted(slow & set(sys.modules)))
 sys.exit(code)
 """

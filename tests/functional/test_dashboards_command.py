@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -12,9 +12,6 @@ from slurmpod.cli.main import run
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MONITORING = """\
 monitoring:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
 import boto3
 import pytest
@@ -11,17 +11,13 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.grafana import ACCOUNT_NAME, TOKEN_SECONDS, GrafanaAccess
+from slurmpod.environment.environment import Environment
 from slurmpod.metrics.dashboards import DASHBOARDS
-from slurmpod.model.environment import Environment
 from slurmpod.operations.grafana import GrafanaRefused, Place, place_of, push
-from slurmpod.resolve import resolve
+from slurmpod.reading.read import Reading
+from slurmpod.resolve import Resolved, resolve
 from tests.functional.grafana_server import GrafanaServer
 from tests.sound_environment import sound_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from slurmpod.resolve import Resolved
 
 PROMETHEUS = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-0"
 OUTPUTS = {
@@ -51,7 +47,7 @@ def place(grafana: GrafanaServer) -> Place:
 def environment() -> Resolved:
     monitoring = {"prometheus": {"scrape_seconds": 30}, "grafana": {}}
     data = {**sound_data(), "monitoring": monitoring}
-    return resolve(Environment.model_validate(data, strict=False))
+    return resolve(Reading(Environment.model_validate(data, strict=False)))
 
 
 def test_all_dashboards_are_there_and_ask_with_the_workspaces_role(grafana: GrafanaServer) -> None:

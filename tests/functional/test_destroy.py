@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from slurmpod.rehearsal.cdk import PROJECT
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from tests.golden_files import ROOT
 
 ABOVE_THE_NETWORK = ("dev-cluster", "dev-identity", "dev-lifecycle", "dev-storage")
 BUCKET = "sagemaker-dev-123456789012-us-west-2"
@@ -39,7 +36,7 @@ def destroyed(deployed: Account) -> Account:
 @pytest.fixture
 def changed(tmp_path: Path) -> Callable[..., str]:
     def change(*replacements: tuple[str, str]) -> str:
-        text = (PROJECT / "environments" / "dev.yaml").read_text()
+        text = (ROOT / "environments" / "dev.yaml").read_text()
         for old, new in replacements:
             assert text.count(old) == 1
             text = text.replace(old, new)

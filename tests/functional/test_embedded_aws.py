@@ -10,14 +10,16 @@ import ipaddress
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.loopback import PortInUse
-from slurmpod.rehearsal.cloud.server import AlreadyRunning, EmbeddedAws
+from embedded_aws.clients import Clients
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import AlreadyRunning, EmbeddedAws, PortInUse
 from tests.functional.embedded_aws_life import (
     BIN,
     FAILURE,
@@ -29,12 +31,6 @@ from tests.functional.embedded_aws_life import (
     end,
     synthesize_variants,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 ACCOUNT = "111122223333"
 REGION = "us-west-2"
@@ -465,8 +461,8 @@ def test_there_is_one_embedded_aws_per_process(deployed: Life) -> None:
 
 def test_the_next_embedded_aws_knows_nothing_of_the_last() -> None:
     script = """
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
 for _ in range(2):
     with EmbeddedAws(account="111122223333", region="us-west-2") as aws:
         aws.start(CloudOnlyPlatform())
@@ -482,7 +478,7 @@ for _ in range(2):
 
 def test_platforms_import_neither_moto_nor_boto3() -> None:
     script = (
-        "import sys, slurmpod.rehearsal.cloud.platform, slurmpod.rehearsal.cloud.cloud_only\n"
+        "import sys, embedded_aws.cluster, embedded_aws.cloud_only\n"
         "print([name for name in ('moto', 'boto3', 'botocore') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal.cloud.clients import Clients
+from embedded_aws.clients import Clients
 from tests.functional.embedded_stacks import Stacks, ref, resource, running_stacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TAG = {"Key": "aws-cdk:auto-delete-objects", "Value": "true"}
 

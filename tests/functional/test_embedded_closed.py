@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from embedded_aws.server import EmbeddedAws
 from tests.functional.embedded_aws_life import (
     APP,
     NEVER_ASK,
@@ -16,9 +17,6 @@ from tests.functional.embedded_aws_life import (
     synthesize_variants,
 )
 from tests.functional.embedded_stacks import ACCOUNT, REGION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STACKS = ("ClosedNetwork", "FileSystems", "Watch")
 

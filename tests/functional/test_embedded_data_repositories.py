@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_file_systems import KINDS, NETWORK, lustre
 from tests.functional.embedded_stacks import Resources, Stacks, att, ref, resource
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 def link(path: str, prefix: str, **more: Any) -> dict[str, Any]:

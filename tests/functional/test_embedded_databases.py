@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_stacks import Resources, Stacks, att, ref, resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 AWS_CLI = str(Path(sys.executable).with_name("aws"))
 ZONES = ("us-west-2a", "us-west-2b")

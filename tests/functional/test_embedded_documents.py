@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_stacks import Stacks, ref, resource
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 def document(*, update_method: str = "NewVersion", **changes: Any) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_networks import (
     S3,
     free_addresses,
@@ -14,9 +15,6 @@ from tests.functional.embedded_networks import (
     vpc,
 )
 from tests.functional.embedded_stacks import Resources, Stacks, att, ref, resource
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 CLOSED: Resources = {
     "Vpc": vpc(),

@@ -8,21 +8,19 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.isolation import isolated_environment
+from embedded_aws.server import EmbeddedAws
 from tests.functional.embedded_stacks import ACCOUNT, REGION, Stacks, att, ref, resource
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 AWS_CLI = Path(sys.executable).with_name("aws")
 MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"

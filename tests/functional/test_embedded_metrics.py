@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from embedded_aws.clients import Clients
 from slurmpod.metrics.alert_manager import alert_manager_definition
 from slurmpod.metrics.rules_file import rules_yaml
-from slurmpod.rehearsal.prometheus_rules import rules_of
-from tests.functional.embedded_stacks import ACCOUNT, REGION, att, ref, resource
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from tests.functional.embedded_stacks import Resources, Stacks
+from slurmpod.rehearsal.prometheus_servers import rules_of
+from tests.functional.embedded_stacks import ACCOUNT, REGION, Resources, Stacks, att, ref, resource
 
 TOPICS = dict.fromkeys(("critical", "warning", "info"), f"arn:aws:sns:{REGION}:{ACCOUNT}:t")
 DEFINITION = alert_manager_definition("dev", REGION, TOPICS)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_stacks import ACCOUNT, REGION, Resources, Stacks, att, ref, resource
 from tests.functional.test_embedded_keys import LOGS, OWNER, key
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 TAG = [{"Key": "slurmpod:environment", "Value": "pod"}]
 GROUP = "/aws/sagemaker/Clusters/pod/abcdefghijkl"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network
-from typing import TYPE_CHECKING
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_networks import (
     ECR,
     S3,
@@ -23,9 +23,6 @@ from tests.functional.embedded_stacks import (
     ref,
     resource,
 )
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 @pytest.mark.parametrize(

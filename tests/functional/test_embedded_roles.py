@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tests.functional.embedded_stacks import Outcome, Stacks
+from tests.functional.embedded_stacks import Outcome, Stacks
 
 ALL = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 TRUST = {

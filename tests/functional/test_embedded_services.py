@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_networks import vpc
 from tests.functional.embedded_stacks import (
     ACCOUNT,
@@ -17,9 +18,6 @@ from tests.functional.embedded_stacks import (
     ref,
     resource,
 )
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 def alarm(**changes: Any) -> dict[str, Any]:

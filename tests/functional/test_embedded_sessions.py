@@ -10,22 +10,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.isolation import isolated_environment
+from embedded_aws.server import EmbeddedAws
 from slurmpod.nodejs import node_executable
-from slurmpod.rehearsal.cdk import CDK, PROJECT
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from slurmpod.rehearsal.cdk import CDK
+from tests.golden_files import ROOT
 
 ACCOUNT, REGION = "123456789012", "us-west-2"
 BIN = Path(sys.executable).parent
@@ -103,8 +102,8 @@ class Lab:
 
     def cdk(self, step: str, *arguments: str) -> None:
         done = subprocess.run(
-            [node_executable(), PROJECT / CDK, *arguments, "--ci", "--no-color"],
-            cwd=PROJECT,
+            [node_executable(), ROOT / CDK, *arguments, "--ci", "--no-color"],
+            cwd=ROOT,
             env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_file_systems import KINDS, NETWORK, lustre
 from tests.functional.embedded_stacks import (
     Resources,
@@ -14,9 +15,6 @@ from tests.functional.embedded_stacks import (
     ref,
     resource,
 )
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 def free_addresses(clients: Clients, subnet_id: str) -> int:

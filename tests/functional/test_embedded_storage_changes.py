@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
 from tests.functional.embedded_file_systems import KINDS, NETWORK, file_system, lustre, openzfs
 from tests.functional.embedded_stacks import Resources, Stacks, ref, resource
-
-if TYPE_CHECKING:
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 
 @pytest.mark.parametrize(

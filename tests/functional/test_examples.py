@@ -9,23 +9,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.isolation import isolated_environment
+from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.environment import sound_environment
-from slurmpod.model.extends import environment_files
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
-from slurmpod.rehearsal.surroundings import make_surroundings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod.resolve import Resolved
+from slurmpod.reading.extends import environment_files
+from slurmpod.rehearsal.existing_resources import make_existing_resources
+from slurmpod.resolve import Resolved
 
 PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -91,7 +88,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_it_is_deployed_has_no_difference_and_is_destroyed(account: Account, name: str) -> None:
     resolved = ENVIRONMENTS[name]
-    make_surroundings(account.aws.clients(resolved.region), resolved)
+    make_existing_resources(account.aws.clients(resolved.region), resolved)
     app = ("--app", name)
 
     status, printed = account.cdk("deploy", "--all", *app, "--require-approval", "never")

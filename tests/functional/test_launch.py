@@ -11,21 +11,15 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal import ends, launch
-from slurmpod.rehearsal.ends import (
-    LOCK_FILE,
-    START_TIMEOUT_SECONDS,
-    RehearsalFailed,
-    clear_dead,
-    end,
-    uncleared,
-)
+from slurmpod.rehearsal import launch, take_down
 from slurmpod.rehearsal.home import rehearsals
 from slurmpod.rehearsal.journal import Journal, JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, UnknownRehearsal, keep_logs, running
@@ -40,15 +34,18 @@ from slurmpod.rehearsal.state import (
     write_request,
     write_state,
 )
+from slurmpod.rehearsal.take_down import (
+    LOCK_FILE,
+    START_TIMEOUT_SECONDS,
+    RehearsalFailed,
+    clear_dead,
+    end,
+    uncleared,
+)
 from tests.golden_files import ROOT
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from types import ModuleType
-
-    StartHost = Callable[[str], tuple[Path, subprocess.Popen[str]]]
-    Mount = Callable[[Path], contextlib.ExitStack]
+StartHost = Callable[[str], tuple[Path, subprocess.Popen[str]]]
+Mount = Callable[[Path], contextlib.ExitStack]
 
 FILE_SYSTEM_BYTES = 64 * 1024
 
@@ -57,8 +54,6 @@ REQUEST = Request(
     environment_file="/environments/dev.yaml",
     account="123456789012",
     region="us-west-2",
-    environment={},
-    policies={},
     cloud_only=True,
     image="",
     port=None,
@@ -228,7 +223,7 @@ class TestEnd:
     def test_a_process_that_does_not_listen_is_killed(
         self, start_host: StartHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ends, "END_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(take_down, "END_TIMEOUT_SECONDS", 0.2)
         folder, process = start_host("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
         end(folder)
         assert process.wait() == -signal.SIGKILL
@@ -237,7 +232,7 @@ class TestEnd:
     def test_a_file_system_in_the_folder_is_named_instead_of_waiting_for_ever(
         self, start_host: StartHost, mount: Mount, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ends, "REMOVE_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(take_down, "REMOVE_TIMEOUT_SECONDS", 0.2)
         lock = rehearsals() / "dev-kept" / LOCK_FILE
         folder, process = start_host(
             "import os\n"
@@ -267,7 +262,7 @@ class TestEnd:
         def clear_slowly(folder: Path) -> None:
             seen.append((running(), read_pid(folder)))
 
-        monkeypatch.setattr(ends, "clear_if_dead", clear_slowly)
+        monkeypatch.setattr(take_down, "clear_if_dead", clear_slowly)
         write_pid(rehearsal_folder("dev-dead"), os.getpid())
         assert clear_dead() == ("dev-dead",)
         assert seen == [((), None)]
@@ -275,8 +270,8 @@ class TestEnd:
     def test_an_unknown_process_is_an_error_and_not_a_wait_for_ever(
         self, alive: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(ends, "END_TIMEOUT_SECONDS", 0.1)
-        monkeypatch.setattr(ends, "KILL_TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(take_down, "END_TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(take_down, "KILL_TIMEOUT_SECONDS", 0.1)
         (alive / STATE_FILE).write_text("")
         with pytest.raises(RehearsalFailed, match=f"still holds {alive / LOCK_FILE}"):
             end(alive)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.cloud.resources.ec2_subnet import Subnet
-from slurmpod.rehearsal.cloud.resources.provider import ProviderError
+from embedded_aws.resources.ec2_network import Subnet
+from embedded_aws.resources.provider import ProviderError
 from tests.functional.embedded_file_systems import NETWORK, lustre
 from tests.functional.embedded_stacks import REGION, Outcome, Stacks, resource
-from tests.functional.nothing_lost_kinds import in_network, kinds, retained
+from tests.functional.nothing_lost_kinds import Kind, in_network, kinds, retained
 from tests.functional.nothing_lost_table import ROWS, Event, Fate, Way, page_with_table
 from tests.golden_files import ROOT, assert_matches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.functional.nothing_lost_kinds import Kind
 
 BROKEN = resource("EC2::Subnet", depends_on="Data", VpcId="vpc-00000000", CidrBlock="10.9.0.0/24")
 """What fails after the data's resource has been made or changed."""

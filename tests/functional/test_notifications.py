@@ -11,29 +11,27 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
-from slurmpod.rehearsal.cloud.events.delivery import deliver
-from slurmpod.rehearsal.cloud.events.happenings import creation_ends
-from slurmpod.rehearsal.cloud.events.hyperpod import cluster_event, node_health
-from slurmpod.rehearsal.cloud.platform import ClusterNode
+from embedded_aws.cluster import ClusterNode
+from embedded_aws.event_delivery import deliver
+from embedded_aws.sagemaker.events import cluster_event, creation_ends, node_health
 from tests.cdk_process import start_of_the_cdk
 from tests.functional.embedded_networks import group, subnet, vpc
 from tests.functional.embedded_stacks import ACCOUNT, ref
 
 with start_of_the_cdk():
-    from stacks.parts.node_count import FUNCTION
+    from slurmpod_cdk.parts.node_count import FUNCTION
     from tests.stacks.synthesis import of_type
     from tests.stacks.watched import section, topics, watched
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from tests.functional.embedded_stacks import Stacks
-    from tests.stacks.synthesis import Resource, Template
+from embedded_aws.clients import Clients
+from tests.functional.embedded_stacks import Stacks
+from tests.stacks.synthesis import Resource, Template
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/nodes"
 SCRIPTS = {"SourceS3Uri": "s3://sagemaker-scripts/lifecycle", "OnCreate": "on_create.sh"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -12,9 +12,6 @@ import yaml
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 START = b"#!/bin/bash\nsystemctl enable --now slurmctld\n"
 TOOL = bytes(range(256))

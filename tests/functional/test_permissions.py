@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from embedded_aws.clients import Clients
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.environment import sound_environment
-from slurmpod.rehearsal.cdk import PROJECT
-from slurmpod.rehearsal.cloud.cloud_only import CloudOnlyPlatform
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
 from slurmpod.rehearsal.own_identity import make_identity
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
+from tests.golden_files import ROOT
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.cloud.clients import Clients
-
-EXAMPLES = PROJECT / "environments" / "examples"
+EXAMPLES = ROOT / "environments" / "examples"
 OWN = EXAMPLES / "own-roles.yaml"
 GUARDED = EXAMPLES / "guarded-data.yaml"
 PEOPLE = "own-roles-people"
@@ -171,13 +168,13 @@ def test_a_boundary_for_new_roles_is_held_against_what_nodes_need(aws: EmbeddedA
 
 
 def test_roles_that_slurmpod_makes_need_no_check(aws: EmbeddedAws) -> None:
-    code, out, _ = check(aws, PROJECT / "environments" / "dev.yaml")
+    code, out, _ = check(aws, ROOT / "environments" / "dev.yaml")
     assert code == 0
     assert "there is nothing to check" in out
 
 
 def test_an_account_that_is_another_one_is_not_asked(aws: EmbeddedAws, tmp_path: Path) -> None:
-    text = (PROJECT / "environments" / "dev.yaml").read_text()
+    text = (ROOT / "environments" / "dev.yaml").read_text()
     other = tmp_path / "dev.yaml"
     other.write_text(text.replace(ACCOUNT, "210987654321"))
     code, out, err = check(aws, other)

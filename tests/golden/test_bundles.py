@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from slurmpod.bundle import Bundle, render_bundle
 from slurmpod.cli.environment import sound_environment
-from slurmpod.model.extends import environment_files
-from slurmpod.rendering import Bundle, render_bundle
+from slurmpod.reading.extends import environment_files
 from tests.golden_files import ROOT, assert_matches
 
 GOLDEN = ROOT / "tests" / "golden" / "bundles"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slurmpod.model.environment import Environment
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import sound_data
 
@@ -17,4 +18,4 @@ def resolved_cluster(slurm: dict[str, Any] = SLURM, *types: str) -> Resolved:
     gpu_nodes = {"name": "gpus", "role": "worker", "partition": "p5", "count": 4}
     kind = {"instance_types": types} if types else {"instance_type": "ml.p5.48xlarge"}
     data["cluster"]["groups"].append({**gpu_nodes, **kind})
-    return resolve(Environment.model_validate({**data, "slurm": slurm}, strict=False))
+    return resolve(Reading(Environment.model_validate({**data, "slurm": slurm}, strict=False)))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = "#!/bin/bash\n#SBATCH --partition=cpu\nsrun hostname\n"
 BAD = GOOD.replace("cpu", "gpu") + "export RDMAV_FORK_SAFE=1\n#SBATCH -N 2\n"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tree_sitter import Node
 
-from slurmpod.jobs.documentation import jobs_page
+from slurmpod.jobs import shell
 from slurmpod.jobs.lint import all_rules, lint
+from slurmpod.jobs.shell import LONGEST_AT_ONCE
 from tests.golden_files import ROOT, assert_matches
 from tests.jobs.cluster import SLURM, resolved_cluster
+from tools.jobs_page import jobs_page
 
 RESOLVED = resolved_cluster()
 
@@ -34,15 +39,62 @@ def test_odd_scripts_are_judged_like_any_other(text: str) -> None:
         assert problem.fix
 
 
-def test_long_nonsense_is_read_once() -> None:
-    for piece in ("$(", "${", '"', "'", "`", "(", "$((1+", "<<E\n", "A=(", "\\\n", "$(()", "#x\n"):
-        lint("long.sbatch", piece * 20_000)
-    for piece in ("((", "x <<'E'\n", "bash x ", "A='srun x'\n$A\n", ": $(cat <<'E'\n"):
-        lint("long.sbatch", f"srun --auto-resume=1 {piece * 20_000})")
-    lint("long.sbatch", f"srun --auto-resume=1 x\nA='\"{'master_addr' * 20_000}'")
-    for piece in ("python -W ", "python -u ", "$python ", "python", "/python3 -", ",A='", ',A="'):
-        lint("long.sbatch", f"#SBATCH -N 2\nsrun --export='A={piece * 20_000}' {piece * 20_000}")
-        lint("long.sbatch", f"#SBATCH -N 2\nsrun bash -c '{piece * 20_000}'")
+NONSENSE = (
+    *("$(", "${", '"', "'", "`", "(", "$((1+", "<<E\n", "A=(", "\\\n", "$(()", "#x\n", "f() "),
+    *("a\\\n", "((", "x <<'E'\n", "bash x ", "A='srun x'\n$A\n", ": $(cat <<'E'\n", "if true; "),
+    *(
+        "master_addr",
+        "python -W ",
+        "python -u ",
+        "$python ",
+        "python",
+        "/python3 -",
+        ",A='",
+        ',A="',
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", NONSENSE)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{}", "srun --auto-resume=1 x\nA='{}'\n{})", "#SBATCH -N 2\nsrun bash -c '{}'"),
+        "#SBATCH -N 2\nsrun --export='A={}' {}",
+    ],
+)
+def test_work_grows_with_the_length_of_nonsense_and_no_faster(piece: str, text: str) -> None:
+    calls, _ = work(text.replace("{}", piece * 200))
+    long = text.replace("{}", piece * 800)
+    more_calls, parsed = work(long)
+    assert more_calls < 6 * calls + 2000
+    assert parsed < 6 * len(long) + LONGEST_AT_ONCE
+
+
+def work(text: str) -> tuple[int, int]:
+    """Return how many functions are called to lint a text, and how many bytes are parsed."""
+    calls = parsed = 0
+    parse = shell._parse
+
+    def counting_parse(piece: str) -> Node:
+        nonlocal parsed
+        assert len(piece) <= LONGEST_AT_ONCE
+        parsed += len(piece)
+        return parse(piece)
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    shell.commands_of.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shell, "_parse", counting_parse)
+        sys.setprofile(count)
+        try:
+            lint("long.sbatch", text)
+        finally:
+            sys.setprofile(None)
+    return calls, parsed
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,46 @@ def test_steps_are_found_behind_what_runs_them(line: str) -> None:
     assert step.is_certain
 
 
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("$((1+(2+(3+(4+(5+(6+(7+8))))))))", "$((1+(2+(3+(4+(5+(6+(7+8))))))))"),
+        ('"${A:-"b c"}"', '${A:-"b c"}'),
+        ('"a b"\'c d\'\\ e"$F"', "a bc d e$F"),
+        ("$(cat \"a b\" | tr x ' ')", "$(cat \"a b\" | tr x ' ')"),
+    ],
+)
+def test_a_word_is_one_however_deep_it_is_nested(word: str, text: str) -> None:
+    (first, *_) = script(f"srun -J {word} x").commands
+    assert first[2].text == text
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "echo 'a",
+        'echo "$(b',
+        "if true; then",
+        "fi done )",
+        "echo ${",
+        "case x in",
+        "f() {",
+        "cat <<E",
+    ],
+)
+def test_a_broken_script_is_read_up_to_where_it_breaks(broken: str) -> None:
+    (step,) = script("#SBATCH -N 2", "srun -N 1 x", broken).steps
+    assert [(option.name, option.value) for option in step.options] == [("nodes", "1")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[[ $A == srun && x ]]", "srun() { x; }", "case $A in srun) x;; esac", "(( srun / 2 ))"],
+)
+def test_a_word_that_is_run_nowhere_is_no_step(line: str) -> None:
+    assert script(line).steps == ()
+
+
 def test_what_a_command_prints_is_no_program() -> None:
     (step,) = script("A=$(cat <<'E'", "cp x /fsx/train", "E", ")", 'srun bash -c "$A"').steps
     assert [call.name for call in step.runs] == ["$A"]

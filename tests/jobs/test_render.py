@@ -5,27 +5,23 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.main import run
+from slurmpod.environment.environment import Environment
 from slurmpod.jobs.lint import lint
 from slurmpod.jobs.place import JobRefused, place_for
 from slurmpod.jobs.recipes import RECIPES
 from slurmpod.jobs.render import Job, render_job
-from slurmpod.model.environment import Environment
 from slurmpod.problems import ExitCode
-from slurmpod.resolve import resolve
+from slurmpod.reading.read import Reading
+from slurmpod.resolve import Resolved, resolve
 from tests.golden_files import ROOT, assert_matches
 from tests.jobs.cluster import resolved_cluster
 from tests.sound_environment import SOUND, sound_data, sound_with
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slurmpod.resolve import Resolved
 
 GOLDEN = ROOT / "tests" / "golden" / "jobs"
 REVIEWED = (
@@ -51,7 +47,7 @@ def workers_of_type(*types: str) -> Resolved:
         {**worker, "name": f"workers-{number}", "instance_type": f"ml.{name}"}
         for number, name in enumerate(types)
     ]
-    return resolve(Environment.model_validate(data, strict=False))
+    return resolve(Reading(Environment.model_validate(data, strict=False)))
 
 
 def job_for(resolved: Resolved, recipe: str, folder: str | None = None, **choice: str) -> Job:
@@ -180,7 +176,7 @@ def test_nodes_of_several_kinds_are_refused() -> None:
 def test_a_cluster_without_shared_storage_is_refused() -> None:
     data = sound_data()
     data["storage"]["lustre"] = None
-    resolved = resolve(Environment.model_validate(data, strict=False))
+    resolved = resolve(Reading(Environment.model_validate(data, strict=False)))
     with pytest.raises(JobRefused, match="share no file system"):
         job_for(resolved, "train-fsdp2")
 

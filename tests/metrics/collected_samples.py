@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "lifecycle_scripts"))  # as nodes find it
 
 from slurmpod_exporter.collectors import COLLECTORS
 from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
+from slurmpod_exporter.exposition import Sample
 from slurmpod_exporter.host import SLURM_COMMANDS
 
 from tests.unit.exporter.fake_host import FakeHost, sample
-
-if TYPE_CHECKING:
-    from slurmpod_exporter.exposition import Sample
 
 PORT = "/sys/class/infiniband/rdmap79s0/ports/1"
 GPU_NODE = "ip-10-0-0-9|p5|mixed|96/96/0/192|gpu:h100:8(S:0-1)|gpu:h100:3(IDX:0-2)|\n"

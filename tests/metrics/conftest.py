@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import pytest
 
-from slurmpod.rehearsal.nodes.image import image_path
-from slurmpod.rehearsal.nodes.image_program import image_command
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from slurmpod.rehearsal.nodes.image import image_command, image_path
 
 
 @pytest.fixture(scope="session")

@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import dashboard_json
-from slurmpod.metrics.panel import Subject
+from slurmpod.metrics.panel import Query, Subject
 from slurmpod.metrics.recordings import RECORDINGS
 from slurmpod.metrics.rules_file import GROUPS, rules_yaml
 from tests.metrics.collected_samples import collected_samples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from slurmpod.metrics.panel import Query
 
 OF_NODE = {"cluster": "dev", "group": "p5", "node": "ip-10-0-0-9", "role": "worker"}
 """What the agent of a node adds to all series."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -13,13 +15,7 @@ import yaml
 from slurmpod.metrics.alert_manager import alert_manager_definition
 from slurmpod.metrics.alerts import SEVERITIES
 from slurmpod.metrics.rules_file import GROUPS, rules_yaml
-from tests.metrics.alert_cases import CASES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from tests.metrics.alert_cases import Case
+from tests.metrics.alert_cases import CASES, Case
 
 ALERTS = {alert.name: alert for _, alerts in GROUPS for alert in alerts}
 TOPICS: dict[str, str] = {each: f"arn:aws:sns:us-west-2:123456789012:{each}" for each in SEVERITIES}

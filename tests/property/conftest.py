@@ -7,4 +7,4 @@ from tests.cdk_process import start_of_the_cdk
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "lifecycle_scripts"))
 with start_of_the_cdk():
-    import stacks.build  # noqa: F401
+    import slurmpod_cdk.build  # noqa: F401

@@ -7,22 +7,19 @@ right form, at a place that has it or could have it; or a section of another env
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
-from slurmpod.model.beside import read_files_beside
-from slurmpod.model.environment import Environment
-from slurmpod.model.extends import environment_files
-from slurmpod.model.loader import load, load_text
+from slurmpod.environment.environment import Environment
 from slurmpod.problems import YamlPath, has_errors
+from slurmpod.reading.extends import environment_files
+from slurmpod.reading.read import read, read_as
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.rules.check import check
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Data = dict[str, Any]
 Schema = dict[str, Any]
@@ -50,7 +47,7 @@ ODD_TEXTS = st.sampled_from(
 
 def written(file: Path) -> Data:
     """Return what an environment file and its bases say, and no defaults."""
-    environment = load(file).environment
+    environment = read(file).environment
     assert environment is not None
     data: Data = environment.model_dump(mode="json", exclude_unset=True)
     return data
@@ -61,14 +58,12 @@ POOL = [written(file) for file in environment_files(EXAMPLES)]
 
 def is_sound(data: Data) -> bool:
     """Tell whether an environment has no error; warnings are all right."""
-    return not has_errors(check(load_text(FILE, json.dumps(data))))
+    return not has_errors(check(read_as(FILE, json.dumps(data))))
 
 
 def resolved_from(data: Data) -> Resolved:
     """Resolve a sound environment."""
-    loaded = load_text(FILE, json.dumps(data))
-    assert loaded.environment is not None
-    return resolve(loaded.environment, read_files_beside(loaded.environment, loaded.source)[0])
+    return resolve(read_as(FILE, json.dumps(data)))
 
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFC1cDDqppc9f5Z1gDxSkJWunieALZNXZq/OfbUyrtvb "

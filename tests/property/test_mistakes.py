@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmpod.model.loader import load_text
+from slurmpod.problems import YamlPath
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.property.environments import FILE, POOL
-from tests.unit.model.test_phrases import paths
-
-if TYPE_CHECKING:
-    from slurmpod.problems import YamlPath
+from tests.search_depth import cases
+from tests.unit.reading.test_phrases import paths
 
 WRONG: tuple[Any, ...] = (None, 2.5, "", "a\nb", [[]])
 """Values that few fields take."""
@@ -48,14 +47,14 @@ def _at(data: Any, path: list[Any] | YamlPath) -> Any:
 
 def found(data: Any) -> set[tuple[str, str]]:
     """Return what rules find, and where."""
-    loaded = load_text(FILE, json.dumps(data))
+    loaded = read_as(FILE, json.dumps(data))
     problems = [problem for problem in check(loaded) if problem not in loaded.problems]
     return {(problem.rule, problem.where.path) for problem in problems}
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(usual=60, deep=1000))
 @given(with_a_mistake())
 def test_rules_find_nothing_because_of_a_mistake_of_form(pair: tuple[Any, Any]) -> None:
     sound, data = pair
-    if load_text(FILE, json.dumps(data)).environment is None:
+    if read_as(FILE, json.dumps(data)).environment is None:
         assert found(data) <= found(sound)

@@ -6,39 +6,37 @@ import json
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from configparser import RawConfigParser
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
 from hypothesis import HealthCheck, given, settings
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.access_settings import Access
 from slurmpod_lifecycle.accounts_plan import read_known
+from slurmpod_lifecycle.dataclass_json import from_json
 from slurmpod_lifecycle.directory import sssd_conf
-from slurmpod_lifecycle.node_options import NodeOptions
+from slurmpod_lifecycle.settings import Access, NodeOptions, SlurmSettings
 from slurmpod_lifecycle.slurm_files import limits_program, slurmpod_conf
-from slurmpod_lifecycle.slurm_settings import SlurmSettings
 from slurmpod_lifecycle.steps.logins import KEYS, key_files, sudoers
 
+from slurmpod.bundle import render_bundle
+from slurmpod.bundle.provisioning import provisioning_values
+from slurmpod.bundle.settings import settings_values
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from slurmpod.rendering import render_bundle
-from slurmpod.rendering.provisioning import provisioning_values
-from slurmpod.rendering.settings import settings_values
 from tests.property.environments import (
     ODD_TEXTS,
     odd_environments,
     resolved_from,
     sound_environments,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from tests.search_depth import cases
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
@@ -52,7 +50,7 @@ RECORDER = "record() { printf '%s\\0' \"$@\"; }\n"
 """A shell function in place of scontrol that shows its arguments."""
 
 
-@settings(max_examples=150, suppress_health_check=SLOW)
+@settings(max_examples=cases(usual=40, deep=500), suppress_health_check=SLOW)
 @given(odd_environments() | sound_environments(ODD_TEXTS))
 def test_texts_reach_nodes_as_they_are(data: dict[str, Any]) -> None:
     resolved = resolved_from(data)
@@ -61,9 +59,9 @@ def test_texts_reach_nodes_as_they_are(data: dict[str, Any]) -> None:
         return
     rendered = json.loads(bundle.files["settings.json"])
     assert rendered == plain(settings_values(resolved))
-    check_slurm_files(SlurmSettings.of(rendered["slurm"]))
-    check_people(Access.of(rendered["access"]))
-    check_node_options(NodeOptions.of(rendered["node"]), bundle.files)
+    check_slurm_files(from_json(SlurmSettings, rendered["slurm"]))
+    check_people(from_json(Access, rendered["access"]))
+    check_node_options(from_json(NodeOptions, rendered["node"]), bundle.files)
     if "provisioning_parameters.json" in bundle.files:
         parameters = json.loads(bundle.files["provisioning_parameters.json"])
         wanted = plain(provisioning_values(resolved))
@@ -128,7 +126,7 @@ def check_people(access: Access) -> None:
     ]
 
 
-@settings(max_examples=50, suppress_health_check=SLOW)
+@settings(max_examples=cases(usual=20, deep=200), suppress_health_check=SLOW)
 @given(odd_environments() | sound_environments(ODD_TEXTS))
 def test_expand_shows_them_as_they_are(data: dict[str, Any]) -> None:
     data["lifecycle"] = {**data.get("lifecycle", {}), "scripts": None}

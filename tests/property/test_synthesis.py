@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from stacks.nag import review
+from slurmpod_cdk.nag import review
 from tests.property.environments import resolved_from, sound_environments
+from tests.search_depth import cases
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import synthesize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SOUND_TEMPLATES: set[tuple[str, str]] = set()
 """Texts of templates that were looked at before, with their Region: many are the same."""
@@ -24,7 +23,7 @@ AGEING = ("E3644",)
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 
 
-@settings(max_examples=40, suppress_health_check=SLOW)
+@settings(max_examples=cases(usual=6, deep=40), suppress_health_check=SLOW)
 @given(sound_environments())
 def test_sound_environments_become_templates_without_findings(data: dict[str, Any]) -> None:
     resolved = resolved_from(data)

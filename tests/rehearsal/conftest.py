@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from slurmpod.rehearsal.home import images
 from slurmpod.rehearsal.journal import FILE_NAME as JOURNAL
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
 
 PROJECT = Path(__file__).parents[2]
 JOURNAL_LINES = 40
@@ -117,10 +114,17 @@ def make_workplace(folder: Path, project: Path = PROJECT) -> Workplace:
 def wait_until(
     condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_SECONDS
 ) -> None:
+    """Wait for a condition, with pauses as long as it takes to ask for it.
+
+    Most questions are commands on nodes: they use the processor that the nodes need, too.
+    """
     deadline = time.monotonic() + seconds
+    asked = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, f"in vain: {what}"
-        time.sleep(0.05)
+        now = time.monotonic()
+        assert now < deadline, f"in vain: {what}"
+        time.sleep(min(max(0.05, now - asked), 1.0))
+        asked = time.monotonic()
 
 
 def _end(journal: Path) -> str:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from slurmpod.rendering import OPENZFS_DNS_NAME, lustre_placeholders, render_bundle
-from tests.rehearsal.hyperpod_lab import OPENZFS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.resolve import Resolved
-    from tests.rehearsal.hyperpod_lab import HyperPodLab
+from slurmpod.bundle import OPENZFS_DNS_NAME, lustre_placeholders, render_bundle
+from slurmpod.resolve import Resolved
+from tests.rehearsal.hyperpod_lab import OPENZFS, HyperPodLab
 
 
 def deployed_bundle(

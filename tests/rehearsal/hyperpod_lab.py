@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from embedded_aws.clients import Clients
+from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.gateway import Gateway
-from slurmpod.rehearsal.cloud.server import EmbeddedAws
+from slurmpod.environment.catalog import instance_types
 from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.hyperpod.service import hyperpod
+from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
-from slurmpod.rehearsal.nodes_and_aws import hyperpod
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import Request
 from tests.rehearsal.conftest import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from types_boto3_sagemaker.type_defs import VpcConfigTypeDef
-
-    from slurmpod.rehearsal.cloud.clients import Clients
 
 ACCOUNT = "123456789012"
 REGION: Final = "us-west-2"
@@ -65,12 +65,17 @@ class HyperPodLab:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        embedded = self._open.enter_context(EmbeddedAws(account=ACCOUNT, region=REGION))
+        embedded = self._open.enter_context(
+            EmbeddedAws(
+                account=ACCOUNT,
+                region=REGION,
+                instance_types=instance_types(),
+                node_host=DOOR_ADDRESS,
+            )
+        )
         request = Request(
             name="lab",
             environment_file="",
-            environment={},
-            policies={},
             account=ACCOUNT,
             region=REGION,
             cloud_only=False,

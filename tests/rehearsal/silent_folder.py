@@ -11,12 +11,9 @@ import os
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from pathlib import Path
 
 INIT = 26
 HEADER_IN = struct.Struct("<IIQQIIII")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +15,6 @@ from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
 from tests.rehearsal.hyperpod_lab import group as group_by_api
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ENVIRONMENT = """
 name: people

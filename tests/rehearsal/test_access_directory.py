@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +15,6 @@ from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PACKAGES = ("sssd-ldap", "libnss-sss", "libpam-sss", "slapd")
 """What an image of one's own has: SSSD, and here the server too."""

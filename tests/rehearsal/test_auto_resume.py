@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal.shell import CommandFailed
+from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group, hostname
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.shell import Shell
 
 STEP = """\
 #!/bin/bash

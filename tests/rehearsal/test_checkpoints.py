@@ -9,9 +9,9 @@ import runpy
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -31,9 +31,6 @@ from tests.rehearsal.training import (
     losses,
     part_sizes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = Path(__file__).parents[2] / "templates" / "jobs" / "train-fsdp2"
 

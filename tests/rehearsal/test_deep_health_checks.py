@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOSES_ITS_GPU_ONCE = """#!/bin/bash
 if mkdir /fsx/lost; then rm /dev/nvidia0; else until [ -e /fsx/go ]; do sleep 0.1; done; fi

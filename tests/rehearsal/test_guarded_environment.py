@@ -9,20 +9,18 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote_plus
 from xml.sax.saxutils import escape
 
 import pytest
 
-from slurmpod.model.loader import load_text
+from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
 from tests.rehearsal.conftest import make_workplace
 from tests.rehearsal.test_rehearse import Kept
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TEXT = """
 name: {name}
@@ -106,9 +104,9 @@ class Guarded(Kept):
     @property
     def other_bucket(self) -> str:
         """The bucket with the scripts of another environment."""
-        environment = load_text("other.yaml", TEXT.format(name="other")).environment
+        environment = read_as("other.yaml", TEXT.format(name="other")).environment
         assert environment
-        return resolve(environment).lifecycle.bucket
+        return resolve(Reading(environment)).lifecycle.bucket
 
     @property
     def secrets(self) -> list[str]:

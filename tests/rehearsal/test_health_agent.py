@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group, succeeds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.shell import Shell
 
 JOB = """#!/bin/bash
 #SBATCH --partition=cpu --exclusive --output=/dev/null

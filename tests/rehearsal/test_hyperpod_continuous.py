@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FAILS_ONCE = """#!/bin/bash
 if mkdir /fsx/tried-$(hostname); then exit 1; fi

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmpod.model.loader import load_text
+from slurmpod.reading.read import Reading, read_as
 from slurmpod.rehearsal.shell import CommandFailed
 from slurmpod.resolve import resolve
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import ROLE, HyperPodLab, group, hostname
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 HEAD = """
 name: {name}
@@ -48,9 +46,9 @@ def upload(lab: HyperPodLab, text: str, **more: str) -> str:
 
     `more` are commands that the node runs first.
     """
-    environment = load_text("environment.yaml", text).environment
+    environment = read_as("environment.yaml", text).environment
     assert environment is not None
-    files = deployed_bundle(lab, resolve(environment))
+    files = deployed_bundle(lab, resolve(Reading(environment)))
     for path, commands in more.items():
         script = f"{path}.sh"
         files[script] = files[script].replace("#!/bin/bash\n", f"#!/bin/bash\n{commands}\n")

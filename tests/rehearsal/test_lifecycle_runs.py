@@ -8,25 +8,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from slurmpod.model.loader import load
-from slurmpod.rehearsal.cloud.isolation import isolated_environment
+from embedded_aws.isolation import isolated_environment
+from slurmpod.bundle import render_bundle
+from slurmpod.reading.read import read
 from slurmpod.rehearsal.session_plugin import variables
-from slurmpod.rendering import render_bundle
-from slurmpod.rules.check import judge
+from slurmpod.rehearsal.shell import Shell
+from slurmpod.rules.check import sound
 from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
 from tests.rehearsal.test_lifecycle_bundles import customer_group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.shell import Shell
 
 YAML = """
 name: runs
@@ -94,8 +90,7 @@ def runs(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs
 
 def upload(lab: HyperPodLab, file: Path) -> str:
     """Upload the bundle of an environment as a deployment would."""
-    resolved = judge(load(file)).resolved
-    assert resolved
+    resolved = sound(read(file)).resolved
     bundle = render_bundle(resolved)
     assert bundle
     return lab.upload(bundle.prefix, deployed_bundle(lab, resolved))
@@ -219,7 +214,7 @@ from slurmpod_lifecycle.artefacts import install_artefact
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
-from slurmpod_lifecycle.node_options import Artefact
+from slurmpod_lifecycle.settings import Artefact
 from slurmpod_lifecycle.resource_config import Instance
 from slurmpod_lifecycle.settings import SETTINGS, Role, load_settings
 

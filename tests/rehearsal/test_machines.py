@@ -10,11 +10,11 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,9 +27,6 @@ from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import PATIENCE_SECONDS, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 SUBNET = IPv4Network("10.1.0.0/16")
 LUSTRE = "fs-0123456789abcdef0.fsx.us-west-2.amazonaws.com@tcp:/abcdefgh"
@@ -268,7 +265,8 @@ class TestRun:
                 stdout=stdout,
                 timeout_seconds=PATIENCE_SECONDS,
             )
-        assert _run(machines, "alpha", "pkill --full --exact 'sleep 4321'").returncode == 0
+        kill = "pkill --full --exact 'sleep 4321'"
+        wait_until(lambda: _run(machines, "alpha", kill).returncode == 0, "what it started")
 
     def test_kills_all_of_it_when_time_is_up(self, machines: Machines) -> None:
         command = ["sh", "-c", "setsid sleep 1234 & touch /root/started; sleep 1234"]
@@ -499,12 +497,13 @@ class TestReboot:
 
 OWNER = textwrap.dedent(
     """
-    import sys, time
+    import signal, sys, time
     from ipaddress import IPv4Interface
     from pathlib import Path
     from slurmpod.rehearsal.nodes.machines import Machines
     from slurmpod.rehearsal.nodes.spec import MachineSpec
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     directory, image = Path(sys.argv[1]), Path(sys.argv[2])
     machines = Machines.start(directory, image=image, file_systems={})
     print("started", flush=True)
@@ -625,7 +624,8 @@ class TestSlurm:
             "systemctl enable --now mariadb && mariadb --execute "
             "\"create user slurm@localhost identified by 'secret';"
             'grant all on slurm_acct_db.* to slurm@localhost" && '
-            "systemctl enable --now slurmdbd && sacctmgr --immediate add cluster test && "
+            "{ systemctl enable --now slurmdbd || systemctl start slurmdbd; } && "
+            "sacctmgr --immediate add cluster test && "
             "sacctmgr --immediate add account research && systemctl enable --now slurmctld"
         )
         assert _run(own_machines, "controller", controller).returncode == 0

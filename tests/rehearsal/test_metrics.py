@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -15,13 +17,7 @@ from botocore.httpsession import URLLib3Session
 
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.panel import Subject
-from tests.rehearsal.conftest import make_workplace, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.rehearsal.conftest import Workplace
+from tests.rehearsal.conftest import Workplace, make_workplace, wait_until
 
 ENVIRONMENT = """\
 name: metrics

@@ -6,19 +6,15 @@ pyxis is a plugin with the same name and option, which does nothing.
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname, succeeds
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.shell import Shell
 
 ENVIRONMENT = """
 name: steps

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -21,9 +22,6 @@ from tests.rehearsal import silent_folder
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, succeeds
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ENVIRONMENT = """
 name: disks

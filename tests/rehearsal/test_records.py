@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmpod.model.loader import load_text
-from slurmpod.rehearsal.platform.database_servers import machine_of
+from slurmpod.bundle import DATABASE_ENDPOINT, DATABASE_SECRET_ARN
+from slurmpod.reading.read import Reading, read_as
+from slurmpod.rehearsal.hyperpod.database_servers import machine_of
 from slurmpod.rehearsal.shell import CommandFailed, Shell
-from slurmpod.rendering import DATABASE_ENDPOINT, DATABASE_SECRET_ARN
 from slurmpod.resolve import resolve
-from stacks.parts.mariadb_server import server_parameters
+from slurmpod_cdk.parts.mariadb_server import server_parameters
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
 from tests.rehearsal.test_lifecycle_bundles import customer_group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 TEXT = """
 name: {name}
@@ -133,10 +131,10 @@ class Database:
 
 def upload(lab: HyperPodLab, name: str, database: Database, mode: str = "customer") -> str:
     """Render the bundle, complete it as a deployment would, and return its URI."""
-    environment = load_text("environment.yaml", TEXT.format(name=name, mode=mode)).environment
+    environment = read_as("environment.yaml", TEXT.format(name=name, mode=mode)).environment
     assert environment is not None
     values = {DATABASE_ENDPOINT: database.endpoint, DATABASE_SECRET_ARN: database.secret_arn}
-    files = deployed_bundle(lab, resolve(environment), values)
+    files = deployed_bundle(lab, resolve(Reading(environment)), values)
     return lab.upload(name, files)
 
 

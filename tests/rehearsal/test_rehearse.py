@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slurmpod.nodejs import node_executable
 from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
-from tests.rehearsal.conftest import PROJECT, make_workplace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.rehearsal.conftest import Workplace
+from tests.rehearsal.conftest import PROJECT, Workplace, make_workplace
 
 BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
 DEV = "environments/dev.yaml"

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.golden_files import ROOT
 from tests.rehearsal.silent_folder import silent_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCRIPTS = ROOT / "lifecycle_scripts"
 PATIENCE_SECONDS = 60

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.rehearsal.conftest import make_workplace, wait_until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.rehearsal.conftest import Workplace
+from tests.rehearsal.conftest import Workplace, make_workplace, wait_until
 
 ENVIRONMENT = """\
 name: limits

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.model.loader import load_text
 from slurmpod.problems import Severity
+from slurmpod.reading.read import read_as
 from slurmpod.rules import check as check_module
 from slurmpod.rules.check import check, check_together
 from slurmpod.rules.registry import Finding, Rule
@@ -19,11 +19,11 @@ def with_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
 
 
 def test_a_sound_environment_has_no_problems() -> None:
-    assert check(load_text("dev.yaml", SOUND)) == ()
+    assert check(read_as("dev.yaml", SOUND)) == ()
 
 
 def test_problems_of_form_are_all_there_is_to_say_about_a_malformed_file() -> None:
-    loaded = load_text("dev.yaml", sound_with("region: us-west-2", "region: 5"))
+    loaded = read_as("dev.yaml", sound_with("region: us-west-2", "region: 5"))
     assert check(loaded) == loaded.problems
 
 
@@ -34,7 +34,7 @@ def test_a_finding_becomes_a_problem_at_its_place(monkeypatch: pytest.MonkeyPatc
         Finding(("cluster", "groups", 1, "threads_per_core"), "at the group"),
     ]
     with_rules(monkeypatch, rule_that(lambda *_: findings, Severity.WARNING))
-    problems = check(load_text("dev.yaml", SOUND))
+    problems = check(read_as("dev.yaml", SOUND))
     assert [(p.where.line, p.where.column, p.message, p.fix) for p in problems] == [
         (7, 3, "at the key", "a better fix"),
         (7, 9, "at the value", "the rule's fix"),
@@ -50,7 +50,7 @@ def test_a_rule_that_crashes_is_a_problem_and_stops_no_other(
         raise ZeroDivisionError("division by zero")
 
     with_rules(monkeypatch, rule_that(crash), rule_that(lambda *_: [Finding(("name",), "found")]))
-    crashed, found = check(load_text("dev.yaml", SOUND))
+    crashed, found = check(read_as("dev.yaml", SOUND))
     assert (crashed.rule, crashed.severity, crashed.where.file) == (
         "RUL-001",
         Severity.ERROR,
@@ -68,7 +68,7 @@ def test_a_rule_that_crashes_halfway_is_a_problem(monkeypatch: pytest.MonkeyPatc
         raise KeyError("late")
 
     with_rules(monkeypatch, rule_that(crash_late))
-    assert [problem.rule for problem in check(load_text("dev.yaml", SOUND))] == ["RUL-001"]
+    assert [problem.rule for problem in check(read_as("dev.yaml", SOUND))] == ["RUL-001"]
 
 
 def test_an_environment_that_cannot_be_resolved_is_a_problem(
@@ -78,12 +78,12 @@ def test_an_environment_that_cannot_be_resolved_is_a_problem(
         raise KeyError("instance type")
 
     monkeypatch.setattr(check_module, "resolve", crash)
-    (problem,) = check(load_text("dev.yaml", SOUND))
+    (problem,) = check(read_as("dev.yaml", SOUND))
     assert (problem.rule, "resolve" in problem.message) == ("RUL-001", True)
 
 
 def test_rules_do_not_change_what_they_judge() -> None:
-    loaded = load_text("dev.yaml", SOUND)
+    loaded = read_as("dev.yaml", SOUND)
     before = loaded.environment.model_dump() if loaded.environment else {}
     assert check(loaded) == check(loaded)
     assert loaded.environment is not None
@@ -91,7 +91,7 @@ def test_rules_do_not_change_what_they_judge() -> None:
 
 
 def test_two_files_cannot_describe_the_same_cluster() -> None:
-    one, other = load_text("one.yaml", SOUND), load_text("other.yaml", SOUND)
+    one, other = read_as("one.yaml", SOUND), read_as("other.yaml", SOUND)
     (problem,) = check_together([one, other])
     assert (problem.rule, problem.where.file, problem.where.line) == ("ENV-005", "other.yaml", 1)
     assert "one.yaml" in problem.message
@@ -106,18 +106,18 @@ def test_two_files_cannot_describe_the_same_cluster() -> None:
     ],
 )
 def test_another_name_account_or_region_is_another_cluster(old: str, new: str) -> None:
-    assert not check_together([load_text("a", SOUND), load_text("b", sound_with(old, new))])
+    assert not check_together([read_as("a", SOUND), read_as("b", sound_with(old, new))])
 
 
 def test_the_same_file_given_twice_and_malformed_files_do_not_clash() -> None:
-    sound, broken = load_text("dev.yaml", SOUND), load_text("broken.yaml", "name: dev")
+    sound, broken = read_as("dev.yaml", SOUND), read_as("broken.yaml", "name: dev")
     assert not check_together([sound, sound, broken, broken])
 
 
 def test_entries_that_accept_nothing_are_accepted_as_other_warnings_are() -> None:
     def found(*rules: str) -> list[str]:
         entries = [f"  - {{rule: {rule}, reason: our network team}}\n" for rule in rules]
-        loaded = load_text("dev.yaml", f"{SOUND}suppress:\n{''.join(entries)}")
+        loaded = read_as("dev.yaml", f"{SOUND}suppress:\n{''.join(entries)}")
         return [problem.rule for problem in check(loaded)]
 
     assert found("CLU-009") == ["RUL-003"]

@@ -7,7 +7,7 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmpod.rules.cron import Cron, read_cron
+from slurmpod.rules.volumes import Cron, read_cron
 
 NUMBERS = ("0", "5", "05", "30", "59", "60", "7", "13", "24", "31", "32", "2027", "1999", "2100")
 WEEKDAYS = ("MON", "SUN", "mon", "L", "2L", "2#1", "2#6")

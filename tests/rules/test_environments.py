@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import BaseModel
 
-from slurmpod.model.descriptions import all_sections
-from slurmpod.model.extends import EXTENDS, environment_files
-from slurmpod.model.loader import load
+from slurmpod.environment.descriptions import all_sections
+from slurmpod.reading.extends import EXTENDS, environment_files
+from slurmpod.reading.read import read
 from slurmpod.rules.check import check, check_together
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ENVIRONMENTS = Path(__file__).parents[2] / "environments"
 EXAMPLES = ENVIRONMENTS / "examples"
@@ -41,15 +38,15 @@ def declared(section: type[BaseModel], name: str) -> type[BaseModel]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_it_has_neither_errors_nor_warnings(file: Path) -> None:
-    assert check(load(file)) == ()
+    assert check(read(file)) == ()
 
 
 def test_no_two_describe_the_same_cluster() -> None:
-    assert check_together(map(load, FILES)) == ()
+    assert check_together(map(read, FILES)) == ()
 
 
 def test_the_examples_together_use_every_field() -> None:
-    loaded = [load(file) for file in environment_files(EXAMPLES)]
+    loaded = [read(file) for file in environment_files(EXAMPLES)]
     used = {use for each in loaded for use in uses_in(each.environment)}
     fields = {(declared(each, name), name) for each in all_sections() for name in each.model_fields}
     assert {f"{section.__name__}.{name}" for section, name in fields - used} == set()
@@ -68,5 +65,5 @@ def test_an_example_names_its_schema_and_says_what_it_shows(file: Path) -> None:
     assert schema == "# yaml-language-server: $schema=../schema.json"
     assert about.startswith("# ")
     assert about.endswith(".")
-    loaded = load(file)
+    loaded = read(file)
     assert loaded.environment is None or loaded.environment.name == file.stem

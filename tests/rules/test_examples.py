@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.model.loader import load
+from slurmpod.reading.read import read
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.check import check
 
@@ -32,12 +32,12 @@ def marked(file: Path) -> list[tuple[str, int]]:
 
 
 def found(file: Path) -> list[tuple[str, int]]:
-    return [(problem.rule, problem.where.line) for problem in check(load(file))]
+    return [(problem.rule, problem.where.line) for problem in check(read(file))]
 
 
 @pytest.mark.parametrize("rule_id", RULE_IDS)
 def test_the_good_example_has_no_problem(rule_id: str) -> None:
-    assert check(load(EXAMPLES / rule_id / "good.yaml")) == ()
+    assert check(read(EXAMPLES / rule_id / "good.yaml")) == ()
 
 
 @pytest.mark.parametrize("rule_id", RULE_IDS)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from slurmpod.model.loader import load_text
-from slurmpod.problems import Severity
+from slurmpod.problems import Problem, Severity
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.cluster_environments import EXTENDED, MULTI_HEAD
 from tests.sound_environment import SOUND, sound_with
 
-if TYPE_CHECKING:
-    from slurmpod.problems import Problem
-
 
 def problems(text: str, *areas: str) -> list[Problem]:
-    return [each for each in check(load_text("e.yaml", text)) if each.rule.startswith(areas)]
+    return [each for each in check(read_as("e.yaml", text)) if each.rule.startswith(areas)]
 
 
 def test_several_controllers_are_at_least_two() -> None:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import botocore.session
 import pytest
 
-from slurmpod.model.catalog import instance_types
-from slurmpod.model.loader import load_text
+from slurmpod.environment.catalog import instance_types
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
-from slurmpod.rules.instance_names import is_plausible, likely_meant
+from slurmpod.rules.instance_types import is_plausible, likely_meant
 from slurmpod.service_model import create_cluster_shapes
 from tests.sound_environment import SOUND
 
@@ -77,7 +77,7 @@ def test_the_hint_at_known_types_names_none_that_is_something_else(name: str, hi
 
 def test_an_unknown_type_says_what_is_not_checked() -> None:
     text = SOUND.replace("ml.m5.xlarge", "ml.p6e-gb200.36xlarge")
-    (problem,) = check(load_text("e.yaml", text))
+    (problem,) = check(read_as("e.yaml", text))
     assert problem.rule == "CLU-012"
     assert "threads, EFA and accelerators are not checked" in problem.message
     assert "one address each" in problem.message

@@ -9,13 +9,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmpod.model.loader import load_text
 from slurmpod.problems import Problem
+from slurmpod.reading.read import read_as
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.check import check
 from tests.property.environments import EXAMPLES, FILE, ODD_TEXTS, POOL
+from tests.search_depth import cases
 from tests.sound_environment import SOUND, sound_data
-from tests.unit.model.test_phrases import FULL, ODD_VALUES, paths
+from tests.unit.reading.test_phrases import FULL, ODD_VALUES, paths
 
 EXAMPLE_TEXTS = [file.read_text() for file in sorted(EXAMPLES.glob("*.yaml"))]
 KNOWN = {rule.id for rule in all_rules()} - {"RUL-001"}
@@ -77,7 +78,7 @@ def mutated_text(draw: st.DrawFn) -> str:
 
 
 def assert_only_problems(text: str) -> None:
-    problems = check(load_text(FILE, text))
+    problems = check(read_as(FILE, text))
     lines = len(text.splitlines()) + 1
     for problem in problems:
         assert isinstance(problem, Problem)
@@ -87,22 +88,22 @@ def assert_only_problems(text: str) -> None:
         assert problem.where.line >= 1
         assert problem.where.line <= lines or problem.where.file != FILE
         assert problem.where.column >= 1
-    assert check(load_text(FILE, text)) == problems
+    assert check(read_as(FILE, text)) == problems
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(usual=60, deep=1000))
 @given(mutated_data())
 def test_mutated_environments_only_have_problems(document: Any) -> None:
     assert_only_problems(json.dumps(document, ensure_ascii=False))
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(usual=60, deep=1000))
 @given(mutated_text())
 def test_mutated_texts_only_have_problems(text: str) -> None:
     assert_only_problems(text)
 
 
-@settings(max_examples=100)
+@settings(max_examples=cases(usual=100, deep=1000))
 @given(st.text(max_size=60))
 def test_any_text_only_has_problems(text: str) -> None:
     assert_only_problems(text)

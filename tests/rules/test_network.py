@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING
 
 import pytest
 
-from slurmpod.model.loader import load_text
-from slurmpod.rules.address_blocks import may_be_added
+from slurmpod.problems import Problem
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
+from slurmpod.rules.network import may_be_added
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from slurmpod.problems import Problem
 
 
 def check_with(*, nodes: int, instance_type: str = "ml.m5.xlarge", network: str) -> list[Problem]:
     text = SOUND.replace("  vpc_cidr: 10.0.0.0/16\n", network).replace(
         "count: 2", f"count: {nodes}"
     )
-    return list(check(load_text("dev.yaml", text.replace("ml.m5.xlarge", instance_type))))
+    return list(check(read_as("dev.yaml", text.replace("ml.m5.xlarge", instance_type))))
 
 
 def found(text: str, rule: str) -> list[Problem]:
-    return [problem for problem in check(load_text("dev.yaml", text)) if problem.rule == rule]
+    return [problem for problem in check(read_as("dev.yaml", text)) if problem.rule == rule]
 
 
 def room_of(*, nodes: int, instance_type: str, network: str) -> Problem:

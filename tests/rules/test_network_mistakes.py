@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmpod.model.loader import load_text
-from slurmpod.problems import Severity
+from slurmpod.problems import Problem, Severity
+from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
 from slurmpod.rules.check import check
 from tests.networks import VARIANTS, ZONES, new_vpcs, odd_networks
 from tests.sound_environment import sound_data
-
-if TYPE_CHECKING:
-    from slurmpod.problems import Problem
 
 ADDRESS_RULES = {"NET-003", "NET-004", "NET-005", "NET-007", "BLK-002"}
 
@@ -34,7 +31,7 @@ def with_network(network: dict[str, Any], zones: list[str | None] | None = None)
 
 
 def problems(data: dict[str, Any]) -> tuple[Problem, ...]:
-    return check(load_text("dev.yaml", yaml.safe_dump(data)))
+    return check(read_as("dev.yaml", yaml.safe_dump(data)))
 
 
 @settings(max_examples=150)
@@ -52,9 +49,9 @@ def test_what_the_rules_let_through_has_sound_subnets(network: dict[str, Any]) -
     data = with_network(network)
     if ADDRESS_RULES & {problem.rule for problem in problems(data)}:
         return
-    environment = load_text("dev.yaml", yaml.safe_dump(data)).environment
+    environment = read_as("dev.yaml", yaml.safe_dump(data)).environment
     assert environment is not None
-    resolved = resolve(environment).network
+    resolved = resolve(Reading(environment)).network
     subnets = [each.cidr for each in (*resolved.public, *resolved.private) if each.cidr]
     assert not any(one.overlaps(other) for one, other in combinations(subnets, 2))
     if not resolved.existing:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pytest
 import yaml
 
-from slurmpod.model.loader import load_text
+from slurmpod.problems import Problem
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.sound_environment import sound_data
-
-if TYPE_CHECKING:
-    from slurmpod.problems import Problem
 
 OWN_SCRIPTS = str(Path(__file__).parent / "examples/OWN-011/good")
 
 
 def found(**sections: Any) -> list[Problem]:
-    loaded = load_text("environment.yaml", yaml.safe_dump({**sound_data(), **sections}))
+    loaded = read_as("environment.yaml", yaml.safe_dump({**sound_data(), **sections}))
     assert loaded.environment, loaded.problems
     return [problem for problem in check(loaded) if problem.rule != "TAG-001"]
 

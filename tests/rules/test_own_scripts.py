@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slurmpod.model.beside import FilesBeside
-from slurmpod.model.loader import load_text
-from slurmpod.model.own_scripts import OwnScripts
+from slurmpod.problems import YamlPath
+from slurmpod.reading.own_scripts import OwnScripts
+from slurmpod.reading.read import read_as
 from slurmpod.resolve import resolve
-from slurmpod.rules.mounts import MOUNTS
 from slurmpod.rules.own_provisioning import PROVISIONING_FILE
 from slurmpod.rules.own_scripts import OWN_SCRIPTS
+from slurmpod.rules.storage import MOUNTS
 from tests.sound_environment import SOUND, sound_with
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.problems import YamlPath
 
 START = "#!/bin/bash\nsystemctl enable --now slurmctld\n"
 PARAMETERS: dict[str, Any] = {
@@ -38,30 +35,28 @@ EXISTING = sound_with("capacity_gib: 1200", "existing: {id: fs-0123456789abcdef0
 
 def findings(files: Mapping[str, str | bytes], text: str = PLAIN) -> list[tuple[str, str]]:
     """Return rule and message of all that these areas find."""
-    environment = load_text("environment.yaml", f"{text}lifecycle:\n  scripts: s\n").environment
-    assert environment is not None
+    reading = read_as("environment.yaml", f"{text}lifecycle:\n  scripts: s\n")
     contents = {
         path: content.encode() if isinstance(content, str) else content
         for path, content in files.items()
     }
-    resolved = resolve(environment, FilesBeside(OwnScripts("s", contents)))
+    resolved = resolve(replace(reading, own_scripts=OwnScripts("s", contents)))
     return [
         (rule.id, finding.message)
         for rule in (*OWN_SCRIPTS.rules, *PROVISIONING_FILE.rules, *MOUNTS.rules)
         if rule.judge
-        for finding in rule.judge(environment, resolved)
+        for finding in rule.judge(resolved)
     ]
 
 
 def findings_in_hooks(text: str, hooks: Mapping[str, str]) -> list[tuple[str, YamlPath, str]]:
     """Return rule, place and message of all that is found without scripts of one's own."""
-    environment = load_text("environment.yaml", text).environment
-    assert environment is not None
+    resolved = resolve(replace(read_as("environment.yaml", text), hooks=hooks))
     return [
         (rule.id, finding.path, finding.message)
         for rule in OWN_SCRIPTS.rules
         if rule.judge
-        for finding in rule.judge(environment, resolve(environment, FilesBeside(hooks=hooks)))
+        for finding in rule.judge(resolved)
     ]
 
 

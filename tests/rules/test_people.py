@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import base64
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.cli.main import run
-from slurmpod.model.loader import load
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, Problem
+from slurmpod.reading.read import read
 from slurmpod.rules.check import check
 from slurmpod.rules.directory import is_certificate
 from slurmpod.rules.ssh_public_key import NoPublicKey, read_public_key
 from tests.sound_environment import SOUND
-from tests.unit.model.test_private_keys import KEYS, OPENSSH, SECRET
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slurmpod.problems import Problem
+from tests.unit.reading.test_private_keys import KEYS, OPENSSH, SECRET
 
 
 def problems(folder: Path, access: str, csv: str | None = None) -> tuple[Problem, ...]:
-    return check(load(written(folder, access, csv)))
+    return check(read(written(folder, access, csv)))
 
 
 def written(folder: Path, access: str, csv: str | None = None) -> Path:

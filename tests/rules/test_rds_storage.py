@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.model.loader import load_text
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.sound_environment import SOUND
 
@@ -14,5 +14,5 @@ from tests.sound_environment import SOUND
 )
 def test_what_to_write_is_something_that_can_be_written(storage_gib: int, fix: str) -> None:
     rds = f"{{storage_gib: {storage_gib}, max_storage_gib: 60000}}"
-    found = check(load_text("environment.yaml", f"{SOUND}slurm: {{rds: {rds}}}\n"))
+    found = check(read_as("environment.yaml", f"{SOUND}slurm: {{rds: {rds}}}\n"))
     assert [each.fix for each in found if each.rule == "RDS-003"] == [fix]

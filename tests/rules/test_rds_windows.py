@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.rules.rds_windows import minutes_of_backup, minutes_of_maintenance
+from slurmpod.rules.rds import minutes_of_backup, minutes_of_maintenance
 
 
 @pytest.mark.parametrize(

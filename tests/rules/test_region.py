@@ -5,9 +5,9 @@ from __future__ import annotations
 import botocore.session
 import pytest
 
-from slurmpod.model.catalog import HYPERPOD_REGIONS, REGION_NAME
-from slurmpod.model.loader import load_text
+from slurmpod.environment.catalog import HYPERPOD_REGIONS, REGION_NAME
 from slurmpod.problems import Severity
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.sound_environment import SOUND
 
@@ -16,7 +16,7 @@ PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
 
 def found(region: str, more: str = "") -> list[tuple[str, Severity]]:
     text = SOUND.replace("us-west-2", region) + more
-    return [(problem.rule, problem.severity) for problem in check(load_text("e.yaml", text))]
+    return [(problem.rule, problem.severity) for problem in check(read_as("e.yaml", text))]
 
 
 @pytest.mark.parametrize("region", ["ca-central-1", "me-south-1", "mx-central-1", "us-west-9"])
@@ -33,7 +33,7 @@ def test_a_name_that_no_region_can_have_is_an_error(region: str) -> None:
 
 
 def test_no_zone_is_at_fault_where_the_region_is_none() -> None:
-    loaded = load_text("e.yaml", SOUND.replace("region: us-west-2", "region: us-weast-2"))
+    loaded = read_as("e.yaml", SOUND.replace("region: us-west-2", "region: us-weast-2"))
     assert [problem.rule for problem in check(loaded)] == ["REG-001"]
 
 

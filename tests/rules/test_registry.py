@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.problems import Severity
+from slurmpod.rules import areas
 from slurmpod.rules.areas import AREAS, all_rules, rule_by_id
-from slurmpod.rules.registry import Area
-
-if TYPE_CHECKING:
-    from slurmpod.rules.registry import Rule
+from slurmpod.rules.registry import Area, Rule
 
 
 def add(area: Area, rule_id: str) -> None:
@@ -55,3 +53,10 @@ def test_every_rule_says_what_it_demands_why_and_where_that_is_written(rule: Rul
     assert rule.fix[0].islower()
     assert rule.severity in Severity
     assert rule.source.startswith(("https://", "slurmpod/", "lifecycle_scripts/", "environments/"))
+
+
+def test_every_module_with_an_area_is_listed_once() -> None:
+    folder = Path(areas.__file__).parent
+    with_area = {file.stem for file in folder.glob("*.py") if " = Area(" in file.read_text()}
+    assert sorted(areas.MODULES) == sorted(with_area)
+    assert len(set(map(id, AREAS))) == len(AREAS)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from slurmpod.cluster_request import cluster_request
-from slurmpod.model.descriptions import field_at
-from slurmpod.model.loader import load_text
+from slurmpod.deploy.cluster_request import cluster_request
+from slurmpod.environment.descriptions import field_at
+from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
-from slurmpod.rules import request as request_rule
+from slurmpod.rules import limits as request_rule
 from slurmpod.rules.check import check
 from slurmpod.rules.neutral_references import neutral_references
 from slurmpod.rules.request_places import place_of
@@ -19,17 +20,14 @@ from slurmpod.service_model import create_cluster_shapes
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.sound_environment import SOUND
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 NOT_FROM_ONE_FIELD = {"ExecutionRole", "RootVolume", "VolumeKmsKeyId"}
 """Members of which only the group is known."""
 
 
 def request_of(text: str) -> dict[str, Any]:
-    environment = load_text("environment.yaml", text).environment
+    environment = read_as("environment.yaml", text).environment
     assert environment is not None
-    resolved = resolve(environment)
+    resolved = resolve(Reading(environment))
     return cluster_request(resolved, neutral_references(resolved))
 
 
@@ -82,7 +80,7 @@ def test_what_the_api_would_refuse_is_found_at_its_line(monkeypatch: pytest.Monk
     shapes = deepcopy(dict(create_cluster_shapes()))
     shapes["ClusterInstanceCount"]["max"] = 1
     monkeypatch.setattr(request_rule, "create_cluster_shapes", lambda: shapes)
-    (problem,) = check(load_text("dev.yaml", SOUND))
+    (problem,) = check(read_as("dev.yaml", SOUND))
     assert (problem.rule, problem.where.line) == ("REQ-001", 20)
     assert problem.message == (
         "CreateCluster takes no 2 for InstanceCount: it must have value less than or equal to 1"
@@ -93,4 +91,4 @@ def test_types_are_left_to_the_rules_that_know_more(monkeypatch: pytest.MonkeyPa
     shapes = deepcopy(dict(create_cluster_shapes()))
     shapes["ClusterInstanceType"]["enum"] = ["ml.m5.large"]
     monkeypatch.setattr(request_rule, "create_cluster_shapes", lambda: shapes)
-    assert check(load_text("dev.yaml", SOUND)) == ()
+    assert check(read_as("dev.yaml", SOUND)) == ()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from slurmpod.model.loader import load_text
+from slurmpod.problems import Problem
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from slurmpod.problems import Problem
 
 WHOLE = """\
 slurm:
@@ -41,7 +37,7 @@ slurm:
 
 
 def problems(slurm: str, environment: str = SOUND) -> tuple[Problem, ...]:
-    return check(load_text("any.yaml", environment + slurm))
+    return check(read_as("any.yaml", environment + slurm))
 
 
 @pytest.mark.parametrize("accounting", ["true", "false"])

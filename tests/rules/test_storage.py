@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmpod.model.loader import load_text
-from slurmpod.rules.bucket_names import mistake_in_bucket_name
+from slurmpod.problems import Problem
+from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
+from slurmpod.rules.identity import mistake_in_bucket_name
 from tests.sound_environment import sound_data
-
-if TYPE_CHECKING:
-    from slurmpod.problems import Problem
 
 AREAS = ("STO", "DAT", "MNT", "LUS", "TIE", "LAC", "DRA", "ZFS", "BKT")
 KEY = "arn:aws:kms:eu-west-1:210987654321:key/12345678-1234-1234-1234-123456789012"
@@ -26,7 +24,7 @@ SQUASH = {"user": "65534:65534", "except_nids": ["10.0.128.5@tcp"]}
 def problems(storage: dict[str, Any], **changes: Any) -> list[Problem]:
     """Return what the rules for storage find, and rules that failed."""
     text = yaml.safe_dump({**sound_data(), "storage": storage, **changes})
-    loaded = load_text("environment.yaml", text)
+    loaded = read_as("environment.yaml", text)
     assert loaded.environment, loaded.problems
     return [problem for problem in check(loaded) if problem.rule[:3] in {*AREAS, "RUL"}]
 

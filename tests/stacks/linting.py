@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 IGNORED = {
     "W3005": "the CDK repeats the dependency of its own functions on their roles",

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_cdk import App, Tags
 
-from slurmpod.model.environment import Environment
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
-from stacks.network import ClusterNetwork, network_of
+from slurmpod_cdk.network import ClusterNetwork, network_of
 from tests.networks import VARIANTS
 from tests.sound_environment import sound_data
-from tests.stacks.synthesis import CONTEXT, of_type
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Template
+from tests.stacks.synthesis import CONTEXT, Template, of_type
 
 NEW = [name for name in VARIANTS if "existing" not in VARIANTS[name]]
 
@@ -38,7 +36,7 @@ IDENTITY = {
 @cache
 def network(name: str) -> tuple[Resolved, ClusterNetwork, App]:
     data = {**sound_data(), "network": VARIANTS[name], "storage": STORAGE, "identity": IDENTITY}
-    resolved = resolve(Environment.model_validate(data, strict=False))
+    resolved = resolve(Reading(Environment.model_validate(data, strict=False)))
     app = App(context=CONTEXT)
     made = network_of(app, resolved)
     for key, value in resolved.tags.items():

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmpod.bundle import Bundle, render_bundle
 from slurmpod.cli.environment import sound_environment
-from slurmpod.model.extends import environment_files
-from slurmpod.model.loader import load_text
-from slurmpod.rendering import render_bundle
-from slurmpod.resolve import resolve
-from stacks.build import build_app
+from slurmpod.reading.extends import environment_files
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import Resolved, resolve
+from slurmpod_cdk.build import build_app
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from aws_cdk import App
-
-    from slurmpod.rendering import Bundle
-    from slurmpod.resolve import Resolved
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = tuple(file.stem for file in environment_files(ROOT / "environments"))
@@ -66,9 +62,9 @@ def synthesized_file(name: str) -> Synthesized:
 
 
 def resolved_from(text: str) -> Resolved:
-    loaded = load_text("environment.yaml", text)
+    loaded = read_as("environment.yaml", text)
     assert loaded.environment is not None, loaded.problems
-    return resolve(loaded.environment)
+    return resolve(loaded)
 
 
 def synthesize(resolved: Resolved, context: Mapping[str, Any] = CONTEXT) -> Synthesized:

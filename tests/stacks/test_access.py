@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.rules.session_groups import users_policy_characters
-from stacks.nag import review
+from slurmpod.rules.sessions import users_policy_characters
+from slurmpod_cdk.nag import review
 from tests.stacks.synthesis import Synthesized, of_type, only, resolved_from, synthesize
 
 TEXT = """\

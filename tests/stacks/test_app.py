@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.stacks.synthesis import CONTEXT, ROOT, of_type
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized, of_type
 
 RECOMMENDED = ROOT / "node_modules/aws-cdk/lib/init-templates/.recommended-feature-flags.json"
 

@@ -7,21 +7,19 @@ import pytest
 from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
-from slurmpod.cluster_request import cluster_request
-from slurmpod.model.catalog import instance_types
-from slurmpod.model.cluster import Group
-from slurmpod.model.updates import AutoPatch
+from slurmpod.deploy.cluster_request import cluster_request
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.cluster import Group
+from slurmpod.environment.updates import AutoPatch
 from slurmpod.rules.limits import TEMPLATE_BODY_LIMIT, template_characters
 from slurmpod.rules.neutral_references import neutral_references
-from stacks.nag import review
+from slurmpod_cdk.nag import review
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.stacks.linting import IGNORED
-from tests.stacks.synthesis import only, resolved_from, synthesize
+from tests.stacks.synthesis import Synthesized, only, resolved_from, synthesize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-    from tests.stacks.synthesis import Synthesized
 
 CLUSTER = "AWS::SageMaker::Cluster"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
-from slurmpod.rehearsal.cloud.events.transformer import transformed
-from stacks.parts.cluster_events import SEVERITIES, ClusterEvents, events_of
-from stacks.parts.event_rules import _transformer
+from embedded_aws.event_delivery import transformed
+from slurmpod_cdk.parts.cluster_events import SEVERITIES, ClusterEvents, events_of
+from slurmpod_cdk.parts.event_rules import _transformer
 
 ALL = tuple(events_of("pod", "us-west-2"))
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
-from stacks.parts.cluster_alarms import OUR_SCRIPTS_FAILED, SCRIPTS_FAILED, counts_in
-from tests.stacks.synthesis import of_type, only
+from slurmpod_cdk.parts.cluster_alarms import OUR_SCRIPTS_FAILED, SCRIPTS_FAILED, counts_in
+from tests.stacks.synthesis import Resource, Template, of_type, only
 from tests.stacks.watched import alarms, statements, topics, watched
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Resource, Template
 
 
 @pytest.fixture(scope="module")

@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import app
 from slurmpod.problems import ExitCode
-from tests.stacks.synthesis import EXAMPLES, ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import EXAMPLES, ROOT, Synthesized
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 
@@ -110,6 +105,6 @@ def test_a_file_that_is_not_there_is_no_traceback(
 def test_findings_stop_the_deployment(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("stacks.nag.review", lambda _: ("dev/X: AwsSolutions-X1: something",))
+    monkeypatch.setattr("slurmpod_cdk.nag.review", lambda _: ("dev/X: AwsSolutions-X1: something",))
     assert run(monkeypatch, env="dev") is ExitCode.FAILED
     assert "AwsSolutions-X1" in capsys.readouterr().err

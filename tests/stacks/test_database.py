@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stacks.nag import review
+from slurmpod_cdk.nag import review
 from tests.sound_environment import SOUND
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import Synthesized, Template, of_type, only, resolved_from, synthesize
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SERVER = "AWS::RDS::DBInstance"
 PARAMETERS = "AWS::RDS::DBParameterGroup"

@@ -9,12 +9,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.golden_files import ROOT, assert_matches
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import Synthesized
 
 GOLDEN = ROOT / "tests" / "golden" / "templates"
 ASSET_HASH = re.compile(r"\b[0-9a-f]{64}\b")

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from slurmpod.permissions.registry import NARROWED_BY_NOTHING
+from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING
 from slurmpod.rules.limits import policy_characters
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.stacks.synthesis import (
     CONTEXT,
+    Synthesized,
     example_text,
     of_type,
     only,
@@ -17,10 +18,7 @@ from tests.stacks.synthesis import (
     synthesize,
     synthesized_file,
 )
-from tests.unit.permissions.test_registry import WITHOUT_RESOURCES
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.unit.deploy.permissions.test_registry import WITHOUT_RESOURCES
 
 NOTHING: dict[str, Any] = {"Resources": {}}
 

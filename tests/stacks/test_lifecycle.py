@@ -3,20 +3,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from slurmpod.model.beside import FilesBeside
-from slurmpod.model.loader import load
-from slurmpod.model.own_scripts import read_own_scripts
-from slurmpod.rendering import lustre_placeholders
+from slurmpod.bundle import lustre_placeholders
+from slurmpod.reading.read import read
 from slurmpod.resolve import resolve
 from tests.sound_environment import SOUND
-from tests.stacks.synthesis import of_type, only, resolved_from, synthesize
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import Synthesized, of_type, only, resolved_from, synthesize
 
 DEPLOYMENT = "Custom::CDKBucketDeployment"
 
@@ -147,10 +142,7 @@ def test_own_scripts_are_deployed_byte_for_byte_beside_our_parameters(tmp_path: 
         (tmp_path / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "scripts" / path).write_bytes(content)
     (tmp_path / "environment.yaml").write_text(f"{SOUND}lifecycle:\n  scripts: ./scripts\n")
-    loaded = load(tmp_path / "environment.yaml")
-    assert loaded.environment is not None
-    scripts = read_own_scripts(loaded.environment, loaded.source).scripts
-    example = synthesize(resolve(loaded.environment, FilesBeside(scripts)))
+    example = synthesize(resolve(read(tmp_path / "environment.yaml")))
     static, parameters = assets(example)
     assert static == own
     assert list(parameters) == ["provisioning_parameters.json"]

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.stacks.linting import lint
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import Synthesized
 
 
 def test_cfn_lint_finds_nothing(environment: Synthesized) -> None:

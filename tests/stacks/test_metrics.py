@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from slurmpod.metrics.rules_file import rules_yaml
 from tests.stacks.synthesis import (
+    Template,
     example_text,
     of_type,
     only,
@@ -18,9 +19,6 @@ from tests.stacks.synthesis import (
     synthesized_file,
 )
 from tests.stacks.watched import topics, watched
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Template
 
 WORKSPACE = "AWS::APS::Workspace"
 GRAFANA = "AWS::Grafana::Workspace"

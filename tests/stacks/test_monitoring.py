@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from stacks.parts.storage_alarms import nearly_full
-from tests.stacks.synthesis import of_type, only, synthesized_file
+from slurmpod_cdk.parts.storage_alarms import nearly_full
+from tests.stacks.synthesis import Resource, Template, of_type, only, synthesized_file
 from tests.stacks.watched import (
     RULE,
     SEVERITIES,
@@ -19,9 +19,6 @@ from tests.stacks.watched import (
     topics,
     watched,
 )
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Resource, Template
 
 GIB = 2**30
 

@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from aws_cdk import App, Stack, aws_s3
 
-from stacks.nag import ALL_WAIVERS, Finding, findings, review, uncovered, unused
-from stacks.waivers import Waiver
+from slurmpod_cdk.nag import ALL_WAIVERS, Finding, findings, review, uncovered, unused
+from slurmpod_cdk.waivers import Waiver
 from tests.sound_environment import SOUND
-from tests.stacks.synthesis import resolved_from, synthesize
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import Synthesized, resolved_from, synthesize
 
 BUCKET = "dev-lifecycle/Scripts/Bucket/Resource"
 NO_LOGS = Finding(BUCKET, "AwsSolutions-S1", "", "no access logs")

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from tests.stacks.synthesis import of_type, only
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import Synthesized, of_type, only
 
 
 def subnet(example: Synthesized, kind: str) -> dict[str, object]:

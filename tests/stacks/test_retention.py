@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tests.functional.nothing_lost_kinds import RETAINED
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Synthesized
+from tests.stacks.synthesis import Synthesized
 
 HOLDS_DATA = {
     "AWS::APS::Workspace",

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aws_cdk import App
 
-from stacks.nag import review
-from stacks.network import network_of
-from stacks.storage import FileSystems, MountTarget, file_systems_of
+from slurmpod.resolve import Resolved
+from slurmpod_cdk.nag import review
+from slurmpod_cdk.network import network_of
+from slurmpod_cdk.storage import FileSystems, MountTarget, file_systems_of
 from tests.sound_environment import SOUND
 from tests.stacks.linting import lint
 from tests.stacks.synthesis import (
@@ -19,9 +20,6 @@ from tests.stacks.synthesis import (
     resolved_from,
     synthesize,
 )
-
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
 
 FILE_SYSTEM = "AWS::FSx::FileSystem"
 REPOSITORY = "AWS::FSx::DataRepositoryAssociation"

@@ -5,17 +5,14 @@ Which types can, CloudFormation's own schemas say, as cfn-lint has them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
+from tests.stacks.synthesis import Synthesized
 from tests.stacks.watched import watched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.stacks.synthesis import Synthesized
 
 SAID_OTHERWISE: dict[str, str] = {}
 """Types that can carry tags and get none, with the reason; none so far."""

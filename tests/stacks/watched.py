@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.stacks.synthesis import example_text, of_type, resolved_from, synthesize
-
-if TYPE_CHECKING:
-    from tests.stacks.synthesis import Resource, Synthesized, Template
+from tests.stacks.synthesis import (
+    Resource,
+    Synthesized,
+    Template,
+    example_text,
+    of_type,
+    resolved_from,
+    synthesize,
+)
 
 ALARM = "AWS::CloudWatch::Alarm"
 RULE = "AWS::Events::Rule"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmpod.model.cluster import Role
-from slurmpod.model.environment import Environment
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, bucket_name, partition_of, resolve
 from tests.sound_environment import sound_data
 
@@ -16,7 +17,7 @@ NAMES = st.from_regex(r"[a-z](-*[a-z0-9])*", fullmatch=True).filter(lambda name:
 
 
 def resolved(**changes: Any) -> Resolved:
-    return resolve(Environment.model_validate({**sound_data(), **changes}, strict=False))
+    return resolve(Reading(Environment.model_validate({**sound_data(), **changes}, strict=False)))
 
 
 def group(**changes: Any) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.model.environment import Environment
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.resolve.database import database_identifier
 from tests.sound_environment import sound_data
@@ -14,7 +15,7 @@ SECRET = "arn:aws:secretsmanager:us-west-2:123456789012:secret:slurmdbd-AbCdEf"
 
 def resolved(slurm: dict[str, Any], **sections: Any) -> Resolved:
     data = {**sound_data(), "slurm": slurm, **sections}
-    return resolve(Environment.model_validate(data, strict=False))
+    return resolve(Reading(Environment.model_validate(data, strict=False)))
 
 
 def test_records_stay_on_the_controller_unless_somebody_says_otherwise() -> None:

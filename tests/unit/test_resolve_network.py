@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from slurmpod.model.environment import Environment
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 from tests.networks import EXISTING, new_vpcs
@@ -16,7 +17,7 @@ from tests.sound_environment import sound_data
 
 def resolved(network: dict[str, Any], **changes: Any) -> Resolved:
     data = {**sound_data(), "network": network, **changes}
-    return resolve(Environment.model_validate(data, strict=False))
+    return resolve(Reading(Environment.model_validate(data, strict=False)))
 
 
 def cidrs(*ranges: str) -> list[IPv4Network]:

@@ -4,7 +4,7 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from slurmpod.model.loader import load_text
+from slurmpod.reading.read import read_as
 from slurmpod.resolve import SessionNames, resolve, session_names, session_target
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 from slurmpod.resolve.sessions import INSTANCE_ID_PATTERN
@@ -22,9 +22,9 @@ access: ACCESS
 
 
 def names_of(name: str = "dev", access: str = "{sessions: {record: s3}}") -> SessionNames:
-    loaded = load_text("environment.yaml", TEXT.replace("NAME", name).replace("ACCESS", access))
+    loaded = read_as("environment.yaml", TEXT.replace("NAME", name).replace("ACCESS", access))
     assert loaded.environment is not None, loaded.problems
-    return session_names(resolve(loaded.environment))
+    return session_names(resolve(loaded))
 
 
 @pytest.mark.parametrize(

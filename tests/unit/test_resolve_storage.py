@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.model.environment import Environment
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs, resolve
 from tests.sound_environment import sound_data
 
@@ -13,7 +14,7 @@ EXISTING = {"id": "fs-0123456789abcdef0", "mount_name": "abcd1234"}
 
 def resolved(storage: dict[str, Any], **changes: Any) -> Resolved:
     data = {**sound_data(), "storage": storage, **changes}
-    return resolve(Environment.model_validate(data, strict=False))
+    return resolve(Reading(Environment.model_validate(data, strict=False)))
 
 
 def lustre(**settings: Any) -> ResolvedLustre:

@@ -8,11 +8,11 @@ from typing import Any
 import botocore.session
 import pytest
 
+from embedded_aws.service_model import violations
 from slurmpod.service_model import (
     CREATE_CLUSTER,
     CREATE_CLUSTER_INPUT,
     create_cluster_shapes,
-    violations,
 )
 from tests.golden_files import assert_matches
 

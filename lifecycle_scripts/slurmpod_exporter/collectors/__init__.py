@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors.dcgm import DCGM
 from slurmpod_exporter.collectors.efa import EFA
 from slurmpod_exporter.collectors.gpu import GPU
@@ -13,9 +12,6 @@ from slurmpod_exporter.collectors.slurm_jobs import SLURM_JOBS
 from slurmpod_exporter.collectors.slurm_nodes import SLURM_NODES
 from slurmpod_exporter.collectors.slurm_scheduler import SLURM_SCHEDULER
 from slurmpod_exporter.collectors.xid import XID
-
-if TYPE_CHECKING:
-    from slurmpod_exporter.collector import Collector
 
 COLLECTORS: tuple[Collector, ...] = (
     SLURM_SCHEDULER,

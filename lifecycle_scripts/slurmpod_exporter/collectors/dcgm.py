@@ -12,18 +12,13 @@ from __future__ import annotations
 import functools
 import logging
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors.gpu import COMMAND as NVIDIA_SMI
 from slurmpod_exporter.collectors.gpu import has_gpus, is_number
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import CollectorFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import CollectorFailed, Host
 
 COMMAND = "dcgmi"
 HOPPER = 9.0

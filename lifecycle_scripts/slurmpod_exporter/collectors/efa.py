@@ -5,17 +5,12 @@ Older drivers and devices have fewer of them; what is not there is left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import CollectorFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import CollectorFailed, Host
 
 PORTS = "/sys/class/infiniband/*/ports/*"
 BYTES = ("tx_bytes", "rx_bytes", "rdma_read_bytes", "rdma_write_bytes", "retrans_bytes")

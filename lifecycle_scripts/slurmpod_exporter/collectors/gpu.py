@@ -6,15 +6,11 @@ field makes nvidia-smi print nothing at all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import Host
 
 COMMAND = "nvidia-smi"
 MIB = 1024.0**2

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import CollectorFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import CollectorFailed, Host
 
 COMMAND = "/opt/aws/neuron/bin/neuron-monitor"
 ECC_KINDS = (

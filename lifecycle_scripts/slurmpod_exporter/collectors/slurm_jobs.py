@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import SLURM_COMMANDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import SLURM_COMMANDS, Host
 
 WAITS_FOR_NODES = {"Resources", "Priority", "None"}
 """Reasons of jobs that run as soon as there are nodes for them (squeue(1), JOB REASON CODES)."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import SLURM_COMMANDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import SLURM_COMMANDS, Host
 
 FIELDS = ("NodeHost", "PartitionName", "StateLong", "CPUsState", "Gres", "GresUsed")
 CPU_USES = ("allocated", "idle", "other")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import SLURM_COMMANDS, CollectorFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from slurmpod_exporter.host import Host
+from slurmpod_exporter.host import SLURM_COMMANDS, CollectorFailed, Host
 
 MICROSECOND = 1e-6
 LINES = (

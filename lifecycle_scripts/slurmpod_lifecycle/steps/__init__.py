@@ -2,85 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
 
 from slurmpod_lifecycle.hooks import with_hooks
-from slurmpod_lifecycle.steps.accounting import Accounting
-from slurmpod_lifecycle.steps.associations import Associations
-from slurmpod_lifecycle.steps.back_in_service import BackInService
-from slurmpod_lifecycle.steps.bar_daemons import BarDaemons
-from slurmpod_lifecycle.steps.container_folders import ContainerFolders
-from slurmpod_lifecycle.steps.container_option import ContainerOption
-from slurmpod_lifecycle.steps.containers import Containers
-from slurmpod_lifecycle.steps.database_password import DatabasePassword
-from slurmpod_lifecycle.steps.docker import Docker
-from slurmpod_lifecycle.steps.efa_client import EfaClient
-from slurmpod_lifecycle.steps.health_checks import HealthChecks
-from slurmpod_lifecycle.steps.homes import Homes
-from slurmpod_lifecycle.steps.image_facts import ImageFacts
-from slurmpod_lifecycle.steps.job_bound_ssh import JobBoundSsh
-from slurmpod_lifecycle.steps.keep_daemons import KeepDaemons
-from slurmpod_lifecycle.steps.log_rotation import LogRotation
-from slurmpod_lifecycle.steps.logins import Logins
-from slurmpod_lifecycle.steps.metrics import Metrics
-from slurmpod_lifecycle.steps.motd import Motd
-from slurmpod_lifecycle.steps.mount_fsx import MountFsx
-from slurmpod_lifecycle.steps.mount_s3 import MountS3
-from slurmpod_lifecycle.steps.neuron import Neuron
-from slurmpod_lifecycle.steps.partitions import Partitions
-from slurmpod_lifecycle.steps.scratch import Scratch
-from slurmpod_lifecycle.steps.self_check import SelfCheck
-from slurmpod_lifecycle.steps.shared_state import SharedState
-from slurmpod_lifecycle.steps.slurm_settings import SlurmSettings
-from slurmpod_lifecycle.steps.slurmctld import Slurmctld
-from slurmpod_lifecycle.steps.slurmd import Slurmd
-from slurmpod_lifecycle.steps.ssh_between_nodes import SshBetweenNodes
-from slurmpod_lifecycle.steps.sssd import Sssd
-from slurmpod_lifecycle.steps.switched_off import SwitchedOff
-from slurmpod_lifecycle.steps.topology import Topology
-from slurmpod_lifecycle.steps.user_folder import UserFolder
-from slurmpod_lifecycle.steps.users import Users
+from slurmpod_lifecycle.node import Node, NodeStep
 
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node, NodeStep
+MODULES = """
+    image_facts
+    scratch
+    efa_client
+    mount_fsx
+    mount_s3
+    user_folder
+    users
+    logins
+    sssd
+    homes
+    ssh_between_nodes
+    job_bound_ssh
+    bar_daemons
+    keep_daemons
+    shared_state
+    accounting
+    database_password
+    slurm_settings
+    containers
+    topology
+    slurmctld
+    associations
+    partitions
+    container_folders
+    docker
+    health_checks
+    neuron
+    slurmd
+    container_option
+    metrics
+    motd
+    log_rotation
+    switched_off
+    self_check
+    back_in_service
+"""
+"""The file of each step, in the order in which independent ones begin."""
 
-STEPS: tuple[type[NodeStep], ...] = (
-    ImageFacts,
-    Scratch,
-    EfaClient,
-    MountFsx,
-    MountS3,
-    UserFolder,
-    Users,
-    Logins,
-    Sssd,
-    Homes,
-    SshBetweenNodes,
-    JobBoundSsh,
-    BarDaemons,
-    KeepDaemons,
-    SharedState,
-    Accounting,
-    DatabasePassword,
-    SlurmSettings,
-    Containers,
-    Topology,
-    Slurmctld,
-    Associations,
-    Partitions,
-    ContainerFolders,
-    Docker,
-    HealthChecks,
-    Neuron,
-    Slurmd,
-    ContainerOption,
-    Metrics,
-    Motd,
-    LogRotation,
-    SwitchedOff,
-    SelfCheck,
-    BackInService,
-)
+
+def _step_in(name: str) -> type[NodeStep]:
+    """Return the step that a file of this folder defines: exactly one."""
+    module = import_module(f"{__name__}.{name}")
+    own = (each for each in vars(module).values() if isinstance(each, type))
+    (step,) = (
+        each for each in own if issubclass(each, NodeStep) and each.__module__ == module.__name__
+    )
+    return step
+
+
+STEPS = tuple(map(_step_in, MODULES.split()))
 
 
 def steps_for(node: Node) -> tuple[NodeStep, ...]:

@@ -8,7 +8,7 @@ everybody whom the controller knows gets into the accounts: the environment's us
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.directory import people_of
@@ -16,16 +16,10 @@ from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.people_plan import COLUMNS as PEOPLE_COLUMNS
 from slurmpod_lifecycle.people_plan import SUBMIT_LIMIT, people_plan
-from slurmpod_lifecycle.sacctmgr import changes, table
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.sacctmgr import Row, changes, table
+from slurmpod_lifecycle.settings import Account, Role, Value
 from slurmpod_lifecycle.steps.user_folder import USER
 from slurmpod_lifecycle.steps.users import former_users
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from slurmpod_lifecycle.sacctmgr import Row
-    from slurmpod_lifecycle.slurm_settings import Account, Value
 
 FIRST_UID, LAST_UID = 1000, 59_999
 """Ordinary users of Debian and Ubuntu (Debian policy, 9.2.2)."""

@@ -6,19 +6,14 @@ drains of our own, known by their reason, are undone, and only where all checks 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.slurm import parse_state
 
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.health_programs import COMMAND
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 FIX = "run 'slurmpod-health' on the node for what is wrong with it, or have it replaced"
 

@@ -5,14 +5,9 @@ Optional: with the image's own folders containers work, until the root disk is f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import container_storage, units
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 ENROOT_CONF = "/etc/enroot/enroot.conf"
 UNIT = "slurmpod-container-folders"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.slurmd import not_listed
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 OPTION = "--container-image"
 FIX = (

@@ -11,18 +11,13 @@ after the architecture (its debian/rules): such a node gets a link to it at a pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.artefacts import architecture, install_artefact
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.plugstack import PLUGIN, with_pyxis
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.slurmctld import complete_slurm_conf
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 PLUGSTACK = f"{slurm.CONFIGURATION}/plugstack.conf"
 IN_FORCE = f"{PLUGSTACK}.in-force"

@@ -10,17 +10,12 @@ of the node: before, the folder would be made on the root disk, and a mount woul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import container_storage, units
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.known_files import knows_its_files, write_for
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 CONFIGURATION = "/etc/docker/daemon.json"
 PACKAGE = "docker.io"

@@ -9,21 +9,16 @@ a node that has no checks yet takes jobs all the same.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import slurmpod_health
 
 from slurmpod_lifecycle.health_programs import COMMAND, COMMAND_TEXT, EXPECTATIONS, FOLDER
+from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.mounts import source_at
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.node import Node
 
 FREE_MIB_ON_ROOT = 1024
 """With less, logs and Slurm's own files soon fill the disk."""

@@ -8,18 +8,13 @@ node.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.directory import people_of
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from slurmpod_lifecycle.node import Node
 
 PROGRAM = "/usr/local/sbin/slurmpod-home"
 PROGRAM_TEXT = """\

@@ -6,15 +6,12 @@ Nothing is judged here, and nothing that is missing fails the node.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.report import IMAGE_FACTS
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.machine import Machine
 
 OS_RELEASE = "/etc/os-release"
 SLURM = "/opt/slurm"

@@ -14,18 +14,13 @@ image's user and administrators get in before it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.user_folder import USER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.node import Node
 
 PAM_FILE = "/etc/pam.d/sshd"
 MODULE = "pam_slurm_adopt.so"

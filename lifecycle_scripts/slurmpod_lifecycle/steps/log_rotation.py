@@ -8,17 +8,12 @@ whoever names one in /var/log/slurm first keeps them all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.node import Node
 
 LOGROTATE = "/usr/sbin/logrotate"
 FOLDER = "/etc/logrotate.d"

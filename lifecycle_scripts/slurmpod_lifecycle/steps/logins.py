@@ -6,19 +6,13 @@ the environment takes away is gone, and nothing is written as root where users c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from slurmpod_lifecycle import known_files
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
-from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Access, Role
 from slurmpod_lifecycle.steps.users import has_people
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.access_settings import Access
-    from slurmpod_lifecycle.node import Node
 
 NOTE = "# Written by slurmpod's lifecycle scripts."
 KEYS = "/etc/slurmpod/authorized_keys"

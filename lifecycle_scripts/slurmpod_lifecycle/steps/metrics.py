@@ -6,23 +6,18 @@ packages is used as it is; otherwise they are installed, unless the network is c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import slurmpod_exporter
 
 from slurmpod_lifecycle import metrics_services, units
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
+from slurmpod_lifecycle.settings import Metrics as MetricsSettings
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.metrics_settings import Metrics as MetricsSettings
-    from slurmpod_lifecycle.node import Node
 
 PACKAGES = ("prometheus", "prometheus-node-exporter")
 """Debian's and Ubuntu's; each has a service of its name, which is not used."""

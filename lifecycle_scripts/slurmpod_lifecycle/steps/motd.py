@@ -6,15 +6,11 @@ Systems Manager are no logins, and show none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
+from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod_lifecycle.machine import Machine
 
 PATH = "/etc/motd.d/slurmpod"
 

@@ -11,18 +11,12 @@ not require them, as the same page has it: without EFA it is slower, without a m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import MOUNTS
-from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Kind, Role
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import FileSystem, Kind, Role
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
-    from slurmpod_lifecycle.settings import FileSystem
 
 FSTAB = "/etc/fstab"
 TYPES = {Kind.LUSTRE: "lustre", Kind.OPENZFS: "nfs"}

@@ -6,18 +6,12 @@ where it is missing, the environment's own package is installed, and without one
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.artefacts import architecture, install_artefact
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import source_at
-from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
-    from slurmpod_lifecycle.settings import S3Mount
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Role, S3Mount
 
 COMMAND = "/usr/bin/mount-s3"
 """Where the packages of Mountpoint put it."""

@@ -6,16 +6,13 @@ and shows them all the same: hence they are set again whenever the scripts run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm_files import LIMITS_PROGRAM
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FIX = f"run {LIMITS_PROGRAM} on the controller, and 'scontrol show partition'"
 

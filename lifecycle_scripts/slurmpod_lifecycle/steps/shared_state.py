@@ -8,15 +8,10 @@ take over when it is gone (Slurm's quick start for administrators, high availabi
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.settings import Mode, Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
-    from slurmpod_lifecycle.settings import MultiHead
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Mode, MultiHead, Role
 
 STATE_SAVE_LOCATION = "/var/spool/slurmctld"
 """What HyperPod writes into slurm.conf."""

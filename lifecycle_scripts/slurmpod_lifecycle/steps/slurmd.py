@@ -13,18 +13,14 @@ starts it again until it is listed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.known_files import knows_its_files
+from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod_lifecycle.machine import Machine
 
 
 class Slurmd(NodeStep):

@@ -7,8 +7,6 @@ directory is asked comes from Secrets Manager and is in no file but SSSD's own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.directory import (
     CA_CERTIFICATE,
@@ -20,13 +18,9 @@ from slurmpod_lifecycle.directory import (
 )
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.known_files import knows_its_files, write_for
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
-from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.access_settings import Directory
-    from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.settings import Directory, Role
 
 PACKAGES = ("sssd-ldap", "libnss-sss", "libpam-sss")
 REACH = "check that the directory runs, and that its security group lets the nodes in"

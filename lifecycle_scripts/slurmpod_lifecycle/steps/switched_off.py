@@ -6,7 +6,7 @@ docs/lifecycle.md says what stays: whatever running jobs may use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.node import NodeStep
@@ -16,9 +16,6 @@ from slurmpod_lifecycle.steps.job_bound_ssh import JobBoundSsh
 from slurmpod_lifecycle.steps.log_rotation import LogRotation
 from slurmpod_lifecycle.steps.metrics import Metrics
 from slurmpod_lifecycle.steps.motd import Motd
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 REMOVABLE: tuple[type[NodeStep], ...] = (HealthChecks, JobBoundSsh, LogRotation, Metrics, Motd)
 """The steps that know what they leave behind."""

@@ -7,17 +7,12 @@ node says whom these scripts have made; others are none of their business.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-from slurmpod_lifecycle.accounts_plan import conflicts, plan, read_known
+from slurmpod_lifecycle.accounts_plan import Known, conflicts, plan, read_known
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.accounts_plan import Known
-    from slurmpod_lifecycle.machine import Machine
-    from slurmpod_lifecycle.node import Node
 
 RECORD = "/etc/slurmpod/users.json"
 """The names of all users that these scripts ever made on this node."""

@@ -1,15 +1,12 @@
-"""Which Debian mirror this computer is configured with."""
+"""Debian mirrors with which this computer is configured."""
 
 from __future__ import annotations
 
 import platform
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _OPTIONS = re.compile(r"\[[^]]*\]")
 

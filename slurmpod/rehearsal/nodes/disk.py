@@ -11,19 +11,15 @@ import subprocess
 import tarfile
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from slurmpod.rehearsal.nodes import cgroups
-from slurmpod.rehearsal.nodes.enclosure import PATH
+from slurmpod.rehearsal.nodes.enclosure import PATH, Enclosure
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from slurmpod.rehearsal.nodes.enclosure import Enclosure
-    from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 
 _SCRIPT = Path(__file__).with_name("machine_disk.sh")
 

@@ -11,12 +11,9 @@ import ctypes
 import os
 import socket
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from slurmpod.rehearsal.nodes.listener import Listener
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _CLONE_NEWNET = 0x40000000
 _CHUNK_BYTES = 65536

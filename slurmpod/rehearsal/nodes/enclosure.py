@@ -10,16 +10,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
+from collections.abc import Sequence
+from ipaddress import IPv4Network
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.door import Door
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from ipaddress import IPv4Network
 
 BRIDGE = "subnet"
 """The network interface in the enclosure that stands for all subnets' switches and routers."""

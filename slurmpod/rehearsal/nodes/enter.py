@@ -5,15 +5,12 @@ What starts a command here may be the process that owns the machines or any othe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 BOUNDING_SET = ",".join(
     f"-{capability}"

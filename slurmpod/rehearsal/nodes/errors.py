@@ -1,4 +1,4 @@
-"""What the making and running of machines raises; each message says what to do or where to look."""
+"""Errors of making and running machines; each message says what to do or where to look."""
 
 from __future__ import annotations
 

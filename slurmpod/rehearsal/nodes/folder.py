@@ -1,4 +1,4 @@
-"""What a rehearsal keeps on disk about its machines: who owns them, and which cgroup they are in.
+"""The machines' part of a rehearsal's folder: who owns them, and which cgroup they are in.
 
 The owner holds a lock on a file for as long as it lives, so that a lock that nobody holds means
 that the owner is dead, even if it could not clean up.
@@ -9,13 +9,10 @@ from __future__ import annotations
 import fcntl
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-
-if TYPE_CHECKING:
-    from typing import IO
 
 _LOCK = "lock"
 _CGROUP = "cgroup"

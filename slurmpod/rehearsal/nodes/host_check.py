@@ -1,4 +1,4 @@
-"""What this computer lacks for the rehearsal, and what brings it.
+"""Check of this computer: what the rehearsal needs and it lacks, and what brings it.
 
 `python3 -m slurmpod.rehearsal.nodes.host_check` prints the missing Debian packages, for setup.
 """
@@ -10,26 +10,27 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OLDEST_KERNEL = (5, 14)
 """Has cgroup.kill (5.14) and time namespaces (5.6): Debian 12 and Ubuntu 22.04 are newer."""
 
 
 @dataclass(frozen=True)
-class Lack:
-    """One thing that this computer lacks: what, why it is needed, and how to get it."""
+class MissingPart:
+    """One thing that this computer does not have: what, why it is needed, and how to get it."""
 
     what: str
     why: str
     fix: str
+
+    def __str__(self) -> str:
+        """Return the paragraph that people read."""
+        return f"this machine lacks {self.what}: {self.why}\n  fix: {self.fix}"
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,11 @@ NEIGHBOURS = KernelLimit(
 )
 
 
-def missing(machine_count: int) -> list[Lack]:
+def missing(machine_count: int) -> list[MissingPart]:
     """Return all that this computer lacks to run so many machines; nothing means: go ahead."""
     if platform.system() != "Linux":
         return [
-            Lack(
+            MissingPart(
                 what="Linux",
                 why="machines are made of Linux namespaces",
                 fix="run the rehearsal on a Debian or Ubuntu computer, or in a virtual machine",
@@ -110,26 +111,26 @@ def missing_packages() -> list[str]:
     return [package.name for package in HOST_PACKAGES if not package.is_present()]
 
 
-def _missing_rights() -> Iterator[Lack]:
+def _missing_rights() -> Iterator[MissingPart]:
     if os.geteuid() != 0:
-        yield Lack(
+        yield MissingPart(
             what="root",
             why="only root can make machines with a systemd of their own",
             fix="run the command with sudo",
         )
 
 
-def _missing_kernel() -> Iterator[Lack]:
+def _missing_kernel() -> Iterator[MissingPart]:
     release = platform.release()
     version = tuple(int(part) for part in release.split("-")[0].split(".")[:2])
     if version < _OLDEST_KERNEL or not Path("/proc/self/ns/time").exists():
-        yield Lack(
+        yield MissingPart(
             what="a newer Linux kernel",
             why=f"this is {release}; cgroup.kill and time namespaces are needed",
             fix="use Linux 5.14 or newer, such as that of Debian 12 or Ubuntu 22.04",
         )
     if not _has_overlayfs():
-        yield Lack(
+        yield MissingPart(
             what="overlayfs",
             why="all machines share one image, each with its own changes on top",
             fix="load it with: modprobe overlay",
@@ -137,7 +138,7 @@ def _missing_kernel() -> Iterator[Lack]:
     hierarchy = cgroups.hierarchy()
     is_root = os.geteuid() == 0  # nobody else may write there, which is not worth a second problem
     if hierarchy is None or (is_root and not os.access(hierarchy, os.W_OK)):
-        yield Lack(
+        yield MissingPart(
             what="a writable cgroup v2 hierarchy",
             why="each machine's systemd keeps its services in control groups",
             fix="mount one with: mkdir -p /sys/fs/cgroup/unified && "
@@ -147,19 +148,19 @@ def _missing_kernel() -> Iterator[Lack]:
         )
 
 
-def _missing_tools() -> Iterator[Lack]:
+def _missing_tools() -> Iterator[MissingPart]:
     for package in HOST_PACKAGES:
         if not package.is_present():
-            yield Lack(
+            yield MissingPart(
                 what=package.name, why=package.why, fix=f"apt-get install --yes {package.name}"
             )
 
 
-def _low_limits(machine_count: int) -> Iterator[Lack]:
+def _low_limits(machine_count: int) -> Iterator[MissingPart]:
     for limit, in_use in ((INOTIFY, _inotify_instances()), (NEIGHBOURS, 0)):
         needed = in_use + limit.per_machine * machine_count
         if _limit(limit.setting) < needed:
-            yield Lack(
+            yield MissingPart(
                 what=f"{limit.setting} of {needed} or more, for {machine_count} machines",
                 why=limit.why,
                 fix=f"sysctl -w {limit.setting}={limit.enough}",

@@ -11,16 +11,13 @@ import hashlib
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.home import images
 from slurmpod.rehearsal.nodes.apt_sources import debian_mirror
 from slurmpod.rehearsal.nodes.errors import BakeFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 SUITE = "trixie"
 PACKAGES = (
@@ -201,3 +198,16 @@ def _contained(command: list[str]) -> list[str]:
 def _failure(log_path: Path) -> str:
     tail = log_path.read_text().splitlines()[-_LOG_TAIL_LINES:]
     return "\n".join([f"cannot bake the node image; {log_path} ends with:", *tail])
+
+
+def image_command(image: Path, program: str, *arguments: str) -> list[str]:
+    """Return the command that runs `program`, such as `promtool`, of the image with its libraries.
+
+    Raises FileNotFoundError for an image without the program.
+    """
+    path = image / "usr/bin" / program
+    loaders = sorted(image.glob("usr/lib*/ld-linux-*.so.*"))
+    if not path.exists() or not loaders:
+        raise FileNotFoundError(f"the image {image} has no {program} that runs here")
+    libraries = ":".join(map(str, sorted(image.glob("usr/lib/*-linux-gnu"))))
+    return [str(loaders[0]), "--library-path", libraries, str(path), *arguments]

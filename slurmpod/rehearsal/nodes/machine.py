@@ -8,22 +8,16 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.disk import Disk
-from slurmpod.rehearsal.nodes.enclosure import BRIDGE, PATH
+from slurmpod.rehearsal.nodes.enclosure import BRIDGE, PATH, Enclosure
 from slurmpod.rehearsal.nodes.enter import BOUNDING_SET
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.spec import File
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from slurmpod.rehearsal.nodes.enclosure import Enclosure
-    from slurmpod.rehearsal.nodes.spec import MachineSpec
+from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 
 CONSOLE_LOG = "console.log"
 """What a machine says while it boots; later boots of the same name are appended."""

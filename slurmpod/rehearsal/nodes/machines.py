@@ -6,7 +6,9 @@ import contextlib
 import itertools
 import subprocess
 import threading
-from typing import IO, TYPE_CHECKING, Self
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Self
 
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.enclosure import PATH, Enclosure
@@ -14,12 +16,7 @@ from slurmpod.rehearsal.nodes.enter import ENVIRONMENT, machine_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import MachinesFolder
 from slurmpod.rehearsal.nodes.machine import Machine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from slurmpod.rehearsal.nodes.spec import MachineSpec
+from slurmpod.rehearsal.nodes.spec import MachineSpec
 
 BOOTS_AT_ONCE = 8
 """More would only make each of them slower: a boot is bound by the processor."""

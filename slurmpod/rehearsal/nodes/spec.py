@@ -1,14 +1,11 @@
-"""What a machine is, before it boots."""
+"""Specification of a machine before it boots."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface
 
 _HOSTNAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 

@@ -16,6 +16,8 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import torch.distributed as dist
@@ -23,9 +25,6 @@ import torch.distributed.checkpoint as dcp
 from lock import FolderTaken, lock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from torch.distributed.checkpoint.stateful import Stateful
 
 COMPLETE = "COMPLETE"

@@ -14,10 +14,8 @@ import fcntl
 import os
 import socket
 import time
-from typing import TYPE_CHECKING, TextIO
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import TextIO
 
 NAME = ".lock"
 PATIENCE = 600.0

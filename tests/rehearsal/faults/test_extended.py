@@ -6,26 +6,20 @@ events.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal.scenarios.faults.choice import chosen
-from slurmpod.rehearsal.scenarios.faults.run import run_fault
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.fault import Fault, run_fault
+from slurmpod.rehearsal.faults.registry import chosen
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.faults.lab_cluster import lab_cluster
-from tests.rehearsal.faults.test_survived import ENVIRONMENT, WORKERS
+from tests.rehearsal.faults.lab_cluster import ENVIRONMENT, NAME, WORKERS, lab_cluster
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
 from tests.rehearsal.test_lifecycle_bundles import upload
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
-    from slurmpod.rehearsal.scenarios.faults.fault import Fault
-
-NAME = "faults"
 SOME = chosen(["worker-power-cut", "scripts-twice", "replacement-fails"])
 
 
@@ -45,7 +39,7 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
         created = lab.create(NAME, groups, NodeProvisioningMode="Continuous")
         assert created.get("FailureMessage") is None
         wait_until(lambda: _workers_up(lab) == WORKERS, "the workers")
-        yield lab_cluster(lab, NAME)
+        yield lab_cluster(lab)
 
 
 def _workers_up(lab: HyperPodLab) -> int:

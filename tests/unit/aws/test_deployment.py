@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STACKS = [
     {"StackName": "dev-cluster", "StackStatus": "ROLLBACK_COMPLETE"},

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
-from slurmpod.deployment_record import read_record, record
-from slurmpod.model.environment import Environment
-from slurmpod.resolve import resolve
+from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.environment.effect import Kind
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
+from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import sound_data
-
-if TYPE_CHECKING:
-    from slurmpod.changes.change import Change
-    from slurmpod.changes.effect import Kind
-    from slurmpod.resolve import Resolved
 
 
 def environment(**sections: Any) -> Environment:
@@ -21,7 +19,7 @@ def environment(**sections: Any) -> Environment:
 
 
 def between(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
-    return changed(resolve(environment(**old)), resolve(environment(**new)))
+    return changed(resolve(Reading(environment(**old))), resolve(Reading(environment(**new))))
 
 
 def changed(deployed: Resolved, wanted: Resolved) -> list[Change]:

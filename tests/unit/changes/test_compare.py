@@ -1,18 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slurmpod.changes.compare import changes
-from slurmpod.changes.effect import Kind
-from slurmpod.changes.effects import EFFECTS, LESS, REMOVED
-from slurmpod.model.descriptions import all_sections
+from slurmpod.environment.descriptions import all_sections, entry_section, section_in
+from slurmpod.environment.effect import Effect, Kind, effect_of
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import resolve
+from tests.sound_environment import sound_data
 from tests.unit.changes.comparing import between, environment, summary
-
-if TYPE_CHECKING:
-    from slurmpod.model.environment import Environment
 
 KEY = "arn:aws:kms:us-west-2:123456789012:key/12345678-1234-1234-1234-123456789012"
 
@@ -33,13 +32,18 @@ def lustre(**keys: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("section", list(all_sections()), ids=lambda section: section.__name__)
 def test_every_field_says_what_changing_it_does(section: type[Environment]) -> None:
-    assert EFFECTS[section].keys() == section.model_fields.keys()
+    said = {
+        name: sum(isinstance(each, Effect) for each in field.metadata)
+        for name, field in section.model_fields.items()
+    }
+    assert said == dict.fromkeys(section.model_fields, 1)
 
 
-def test_every_exception_is_for_a_field_or_section_that_is_there() -> None:
-    for section, field in LESS:
-        assert field in section.model_fields
-    assert set(REMOVED) <= set(all_sections())
+@pytest.mark.parametrize("section", list(all_sections()), ids=lambda section: section.__name__)
+def test_only_what_can_be_taken_out_says_what_that_does(section: type[Environment]) -> None:
+    for field in section.model_fields.values():
+        can_be_taken_out = entry_section(field) or section_in(field)
+        assert can_be_taken_out or not effect_of(field).removed
 
 
 def test_an_environment_does_not_differ_from_itself() -> None:
@@ -257,7 +261,21 @@ def test_a_record_of_an_earlier_version_may_know_fewer_and_other_fields() -> Non
     del deployed["suppress"]
     del deployed["cluster"]["provisioning"]
     del deployed["storage"]["lustre"]["storage_type"]
-    assert summary(list(changes(deployed, resolve(environment())))) == []
+    assert summary(list(changes(deployed, resolve(Reading(environment()))))) == []
+
+
+@pytest.mark.parametrize("gone", [{}, {"gone": 5}], ids=["readable", "with a field of its own"])
+def test_a_record_with_all_defaults_as_earlier_versions_wrote_it_reads_the_same(
+    gone: dict[str, int],
+) -> None:
+    packages = {"lifecycle": {"artefacts": [package("x86_64")]}}
+    written = Environment.model_validate({**sound_data(), **packages}, strict=False)
+    with_defaults = {**written.model_dump(mode="json"), "files": {}, **gone}
+    as_written = {**written.model_dump(mode="json", exclude_unset=True), "files": {}, **gone}
+    for record in (with_defaults, as_written):
+        assert changes(record, resolve(Reading(written))) == ()
+        wanted = resolve(Reading(environment(**packages, protected=True)))
+        assert [each.path for each in changes(record, wanted)] == ["protected"]
 
 
 def test_a_zone_more_that_moves_the_others_subnets_is_refused() -> None:

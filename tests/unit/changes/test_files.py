@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from slurmpod.changes.compare import changes
-from slurmpod.changes.effect import Kind
-from slurmpod.deployment_record import read_record, record
-from slurmpod.model.beside import read_files_beside
-from slurmpod.model.loader import load
-from slurmpod.resolve import resolve
+from slurmpod.deploy.deployment_record import read_record, record
+from slurmpod.environment.effect import Kind
+from slurmpod.reading.read import read
+from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import sound_data
 from tests.unit.changes.comparing import changed, summary
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from slurmpod.resolve import Resolved
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPBPVu/VipWg9Ijf/br3eE/Tmr3nL/Iia1xeLpRc1rwC alice@pc"
 COLUMNS = "name,uid,full_name,ssh_keys\n"
@@ -43,11 +38,9 @@ def environment(folder: Path, files: dict[str, str], **sections: Any) -> Resolve
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     (folder / "dev.yaml").write_text(yaml.safe_dump({**sound_data(), **sections}))
-    loaded = load(folder / "dev.yaml")
-    assert loaded.environment is not None, loaded.problems
-    beside, problems = read_files_beside(loaded.environment, loaded.source)
-    assert problems == ()
-    return resolve(loaded.environment, beside)
+    loaded = read(folder / "dev.yaml")
+    assert loaded.problems == ()
+    return resolve(loaded)
 
 
 def people(folder: Path, *lines: str) -> Resolved:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slurmpod.changes.compare import IDENTITIES
-from slurmpod.changes.effect import Kind
-from slurmpod.changes.effects import EFFECTS
-from slurmpod.model.descriptions import entry_section
+from slurmpod.environment.descriptions import all_sections, entry_section
+from slurmpod.environment.effect import Kind
 from tests.unit.changes.comparing import between, summary
 
 
@@ -29,7 +28,7 @@ def test_parts_of_a_bucket_are_entries_of_their_own() -> None:
 
 
 def test_entries_of_every_list_can_be_told_apart() -> None:
-    fields = [field for section in EFFECTS for field in section.model_fields.values()]
+    fields = [field for section in all_sections() for field in section.model_fields.values()]
     entries = {entry for field in fields if (entry := entry_section(field))}
     assert len(entries) > 10
     assert [each for each in entries if not set(IDENTITIES) & set(each.model_fields)] == []

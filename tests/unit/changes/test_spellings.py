@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from slurmpod.changes.effect import Kind
-from slurmpod.changes.effective import written_out
+from slurmpod.changes.written_out import written_out
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.plain_data import plain
-from slurmpod.model.environment import Environment
-from slurmpod.model.extends import environment_files
+from slurmpod.environment.effect import Kind
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.extends import environment_files
+from slurmpod.reading.read import Reading
 from slurmpod.resolve import resolve
 from tests.unit.changes.comparing import between, changed, summary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[3]
 FILES = [
@@ -62,13 +61,13 @@ class TestEveryEnvironment:
         assert changed(resolved, resolved) == []
 
     def test_does_not_differ_when_everything_is_written_out(self, file: Path) -> None:
-        original = resolve(sound_environment(file).environment)
-        written = resolve(environment_from(written_out(original)))
+        original = resolve(Reading(sound_environment(file).environment))
+        written = resolve(Reading(environment_from(written_out(original))))
         assert plain(written) == plain(original)
         assert changed(original, written) == changed(written, original) == []
 
     def test_does_not_differ_when_one_more_value_is_written_out(self, file: Path) -> None:
-        original = resolve(sound_environment(file).environment)
+        original = resolve(Reading(sound_environment(file).environment))
         everything = written_out(original)
         dumped = original.environment.model_dump(mode="json")
         places = list(leaves(dumped, everything))
@@ -76,7 +75,7 @@ class TestEveryEnvironment:
         for place in places:
             data = original.environment.model_dump(mode="json")
             put(data, place, at(everything, place))
-            written = resolve(environment_from(data))
+            written = resolve(Reading(environment_from(data)))
             assert changed(original, written) == changed(written, original) == [], place
 
 

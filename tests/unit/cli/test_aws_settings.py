@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MORE = f"""\
 monitoring: {{prometheus: {{scrape_seconds: 30}}, grafana: {{}}}}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from slurmpod.cli.confirmation import is_confirmed
-from slurmpod.model.loader import load_text
+from slurmpod.environment.environment import Environment
+from slurmpod.reading.read import read_as
 from tests.sound_environment import SOUND
-
-if TYPE_CHECKING:
-    from slurmpod.model.environment import Environment
 
 
 class Terminal(io.StringIO):
@@ -23,7 +20,7 @@ class Terminal(io.StringIO):
 
 
 def environment(*, protected: bool) -> Environment:
-    loaded = load_text("dev.yaml", SOUND + f"protected: {str(protected).lower()}\n")
+    loaded = read_as("dev.yaml", SOUND + f"protected: {str(protected).lower()}\n")
     assert loaded.environment is not None, loaded.problems
     return loaded.environment
 

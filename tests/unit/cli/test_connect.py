@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.cli import connect
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +14,6 @@ from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_report import line
 from tests.unit.operations.test_lifecycle_run import Answers, Cluster
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = SOUND.replace("workers", "cpu")
 GOOD = {"1": line("ip-1"), "3": line("ip-3")}

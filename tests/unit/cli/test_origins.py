@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurmpod.cli.origins import LINE_LIMIT, origins, with_origins
-from slurmpod.model.loader import load
-from slurmpod.model.merge import merged
-from slurmpod.model.yaml_source import YamlSource, read_yaml
+from slurmpod.cli.expand import LINE_LIMIT, origins, with_origins
+from slurmpod.reading.merge import merged
+from slurmpod.reading.read import read
+from slurmpod.reading.yaml_source import YamlSource, read_yaml
 from tests.golden_files import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENVIRONMENT = {
     "name": "dev",
@@ -108,7 +106,7 @@ def test_the_example_of_the_documentation_is_what_expand_shows(tmp_path: Path) -
     *files, shown = blocks
     for text in files:
         (tmp_path / text.split("\n")[0].removeprefix("# environments/")).write_text(text)
-    loaded = load(tmp_path / "test.yaml")
+    loaded = read(tmp_path / "test.yaml")
     assert loaded.environment
     text = with_origins(loaded.environment.model_dump(mode="json"), loaded.source)
     lines = [line.split() for line in text.splitlines()]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from embedded_aws.iam import policy_of
 from slurmpod.cli.main import run
-from slurmpod.iam import policy_of
 from tests.sound_environment import SOUND
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 ROLES = f"{SOUND}identity: {{roles: per_role, image_repositories: [training/pytorch]}}\n"

@@ -7,8 +7,9 @@ import pytest
 from slurmpod.cli import rehearse
 from slurmpod.cli.rehearse import add_arguments, run
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.faults.watch import Moment, Stage
 from slurmpod.rehearsal.rehearse import Outcome
-from slurmpod.rehearsal.scenarios.faults.fault import FaultReport, Moment, Stage
 from tests.golden_files import ROOT
 
 EXTENDED = str(ROOT / "environments" / "examples" / "extended.yaml")

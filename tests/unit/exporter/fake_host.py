@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
+from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.host import CollectorFailed, Host
-
-if TYPE_CHECKING:
-    from slurmpod_exporter.collector import Collector
 
 SAMPLES = Path(__file__).with_name("samples")
 NOW = time.mktime((2026, 11, 20, 17, 30, 0, 0, 0, -1))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from slurmpod_exporter.collector import Collector
@@ -13,10 +14,6 @@ from slurmpod_exporter.host import CollectorFailed, Host
 from slurmpod_exporter.round import collect, publish
 
 from tests.unit.exporter.fake_host import FakeHost
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 UP = Sample("slurmpod_slurmctld_up", {}, 1)
 

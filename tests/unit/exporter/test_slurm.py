@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
+from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors.slurm_jobs import SLURM_JOBS
 from slurmpod_exporter.collectors.slurm_nodes import SLURM_NODES, plain_state
 from slurmpod_exporter.collectors.slurm_scheduler import SLURM_SCHEDULER
 
 from tests.unit.exporter.fake_host import NOW, FakeHost, found, sample
-
-if TYPE_CHECKING:
-    from slurmpod_exporter.collector import Collector
 
 BIN = "/opt/slurm/bin"
 GPU_NODE = "ip-10-0-0-9|p5*|mixed*|96/96/0/192|gpu:h100:8(S:0-1),nic:2|gpu:h100:3(IDX:0-2),nic:0|\n"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FILE = Path(__file__).parents[3] / "functions" / "count_nodes.py"
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdefghijkl"

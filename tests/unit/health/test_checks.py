@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from slurmpod_health import accelerators, clock, efa, folders
@@ -11,10 +13,6 @@ from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut
 from slurmpod_health.table import reason, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NODE = Expectations(
     node="ip-10-0-1-5",

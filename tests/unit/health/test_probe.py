@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from slurmpod_health.folders import WRITE
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_what_a_command_prints_is_returned() -> None:

@@ -5,7 +5,7 @@ A Prolog that fails makes Slurm drain the node: all of them, if slurmctld is slo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 import slurmpod_health.__main__ as program
@@ -17,11 +17,8 @@ from slurmpod_lifecycle import health_programs
 
 from tests.unit.health.fakes import BAD, Cluster, four_nodes, run
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Prolog = Callable[[str], tuple[int, str]]
-    """Runs on a node; returns the status, and what is logged last."""
+Prolog = Callable[[str], tuple[int, str]]
+"""Runs on a node; returns the status, and what is logged last."""
 
 four = pytest.fixture(four_nodes)
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from slurmpod_lifecycle.directory import CA_CERTIFICATE
@@ -21,9 +21,6 @@ from slurmpod_lifecycle.ssh_programs import KEY_PROGRAM
 from slurmpod_lifecycle.units import drop_in_path
 
 from tests.unit.lifecycle.fakes import FakeMachine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 UNIT_FILES = "/etc/systemd/system/"
 MAKES_FOLDERS = re.compile(r'^ExecStart="/usr/bin/install" "--directory" (.*)$', re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slurmpod_lifecycle.access_settings import Access, Association, Directory, Group, User
+from slurmpod_lifecycle.settings import Access, Association, Directory, Group, User
 
 KEY = "ssh-ed25519 AAAA alice@laptop"
 ALICE = User(

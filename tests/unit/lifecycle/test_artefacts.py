@@ -1,18 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from slurmpod_lifecycle.artefacts import CACHE, install_artefact
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node_options import Artefact, NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.settings import Artefact, NodeOptions, Role
 
 from tests.unit.lifecycle.fakes import machine_of, node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 SHA256 = "404a" * 16
 """With 404 in it, which is not the status of an answer."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.node_options import NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps.back_in_service import BackInService
 
 from tests.unit.lifecycle.fakes import machine_of, node

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from slurmpod_lifecycle.container_storage import docker_conf, enroot_conf, has_own_enroot_folders
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node_options import NodeOptions
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.plugstack import with_pyxis
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps import containers, docker
 from slurmpod_lifecycle.steps.container_folders import ENROOT_CONF, UNIT, ContainerFolders
 from slurmpod_lifecycle.steps.container_option import ContainerOption
@@ -20,9 +19,6 @@ from slurmpod_lifecycle.steps.docker import Docker
 from slurmpod_lifecycle.units import unit_path
 
 from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 OPTIONS = NodeOptions({}, {}, scratch_path="/scratch", containers=True)
 LIBRARY = "/usr/local/lib/slurm/spank_pyxis.so"

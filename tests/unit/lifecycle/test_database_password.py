@@ -3,7 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from slurmpod_lifecycle.settings import Mode, Role
@@ -18,9 +18,6 @@ from slurmpod_lifecycle.steps.database_password import (
 )
 
 from tests.unit.lifecycle.fakes import DATABASE, machine_of, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from slurmpod_lifecycle.hooks import HookAfter, HookBefore, variables
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.step import Step
 from slurmpod_lifecycle.steps import STEPS
 
 from tests.golden_files import ROOT, assert_matches
 from tests.unit.lifecycle.fakes import node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.step import Step
 
 PAGE = ROOT / "docs" / "lifecycle.md"
 BEGIN, END = "<!-- steps: made by `make golden` -->\n", "<!-- end of steps -->\n"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, WouldChange, only_asks, preview
@@ -9,10 +10,6 @@ from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.known_files import NOTES
 from slurmpod_lifecycle.runner import State
 from slurmpod_lifecycle.step import Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 class Planned(Step):

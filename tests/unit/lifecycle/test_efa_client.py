@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node import PRODUCT_NAME
-from slurmpod_lifecycle.node_options import Hardware, NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.node import PRODUCT_NAME, Node
+from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX, EfaClient
 from slurmpod_lifecycle.steps.mount_fsx import fstab_entry
 
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 OVER_EFA = replace(LUSTRE, efa=True)
 P5 = Hardware("x86_64", "gpu", 8, 32, nvme_gb=30720)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import fcntl
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.golden_files import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPTS = ROOT / "lifecycle_scripts"
 SHARED = "set_up_node.sh"

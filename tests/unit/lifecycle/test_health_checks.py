@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from slurmpod_health.__main__ import UNHEALTHY as STATUS_OF_THE_CHECKS
@@ -20,18 +20,14 @@ from slurmpod_lifecycle.health_programs import (
     epilog,
     prolog,
 )
-from slurmpod_lifecycle.node_options import Hardware, NodeOptions
-from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.settings import Hardware, Mode, NodeOptions, Role
+from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import SLURMPOD_CONF, slurmpod_conf
-from slurmpod_lifecycle.slurm_settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.steps.health_checks import HealthChecks
 from slurmpod_lifecycle.steps.slurm_settings import SlurmSettings
 
 from tests.unit.lifecycle.conftest import SCRIPTS
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPTIONS = NodeOptions(
     instance_types={"hands": ("ml.p5.48xlarge",)},

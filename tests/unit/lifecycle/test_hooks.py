@@ -5,7 +5,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from slurmpod_lifecycle import hooks
@@ -13,14 +13,11 @@ from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram, descendants, run_program
 from slurmpod_lifecycle.hooks import KILL_SECONDS, HookAfter, HookBefore, interpreter
 from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.node_options import NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps import steps_for
 
 from tests.unit.lifecycle.fakes import node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 BOTH = {"worker": {"before": "hooks/worker-before.sh", "after": "hooks/worker-after.sh"}}
 LONG_SECONDS = 60

@@ -7,22 +7,16 @@ run is cut off, as by a failure of another step, between the change of a file an
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from slurmpod_lifecycle.access_settings import Access
-from slurmpod_lifecycle.metrics_settings import Metrics
-from slurmpod_lifecycle.slurm_settings import SlurmSettings
+from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.settings import Access, Metrics, Role, SlurmSettings
 
 from tests.unit.lifecycle.fakes import BUCKET, DATABASE, OPENZFS, node
+from tests.unit.lifecycle.living_machine import LivingMachine
 from tests.unit.lifecycle.people import DIRECTORY
 from tests.unit.lifecycle.test_repetition import OPTIONS, every_step, finish, living_node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node, NodeStep
-    from slurmpod_lifecycle.settings import Role
-
-    from tests.unit.lifecycle.living_machine import LivingMachine
 
 pytestmark = pytest.mark.usefixtures("few_modules")
 

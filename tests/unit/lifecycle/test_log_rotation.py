@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node_options import NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps.log_rotation import (
     CANDIDATE,
     OTHERS_ROTATE_SLURM,

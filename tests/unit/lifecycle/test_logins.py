@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Access, Role, User
 from slurmpod_lifecycle.steps.logins import KEYS, SSHD_CONF, SUDOERS, Logins
 from slurmpod_lifecycle.steps.users import RECORD
 
 from tests.unit.lifecycle.fakes import machine_of, node
 from tests.unit.lifecycle.people import ACCESS, ALICE, BOB, KEY
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.access_settings import Access, User
 
 
 def step(access: Access = ACCESS, *present: str) -> Logins:

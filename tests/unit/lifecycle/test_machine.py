@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class TestRun:

@@ -4,7 +4,10 @@ import json
 import logging
 import re
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import pytest
 import slurmpod_lifecycle.__main__ as program
@@ -19,13 +22,9 @@ from slurmpod_lifecycle.report import (
 )
 from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.runner import Result, State
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import NodeOptions, Role
 
 from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 DONE = Result("mount_fsx", State.DONE, required=True, seconds=1.5, attempts=2, detail="mounted")
 FAILED = Result("slurmd", State.FAILED, required=True, detail="it ended", fix="mend it")
@@ -214,7 +213,7 @@ SETTINGS = {
         "directory": None,
     },
     "slurm": {"configuration": {}, "partitions": {}, "qos": {}, "accounts": []},
-    "node": {"instance_types": {}, "hardware": {}, "artefacts": []},
+    "node": json.loads(json.dumps(asdict(NodeOptions({}, {})))),
     "step_timeout_seconds": 600,
 }
 RESOURCES = {

@@ -10,7 +10,7 @@ import shlex
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.metrics_services import AGENT_CONFIGURATION, KEPT
-from slurmpod_lifecycle.metrics_settings import Metrics as MetricsSettings
+from slurmpod_lifecycle.settings import Metrics as MetricsSettings
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps import steps_for
 from slurmpod_lifecycle.steps.metrics import PORTS, Metrics

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slurmpod_lifecycle.node_options import Hardware, NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.motd import PATH, Motd, message
 
 from tests.unit.lifecycle.fakes import BUCKET, LUSTRE, OPENZFS, machine_of, node

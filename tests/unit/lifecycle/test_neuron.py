@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.node_options import Hardware, NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.neuron import DRIVER_VERSION, PROFILE, Neuron
 
 from tests.unit.lifecycle.fakes import machine_of, node

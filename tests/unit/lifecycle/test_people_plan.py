@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from slurmpod_lifecycle.access_settings import Association, User
 from slurmpod_lifecycle.people_plan import Change, people_plan
-from slurmpod_lifecycle.slurm_settings import Account
+from slurmpod_lifecycle.sacctmgr import Row
+from slurmpod_lifecycle.settings import Account, Association, User
 
 from tests.unit.lifecycle.people import ALICE, BOB
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.sacctmgr import Row
 
 HERE = "cluster=dev"
 PLAIN = {"Fairshare": "1", "QOS": ["normal"], "DefaultQOS": "normal"}

@@ -6,16 +6,13 @@ import itertools
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps import STEPS
 
 from tests.unit.lifecycle.fakes import node
 from tests.unit.lifecycle.test_repetition import EVERYTHING, OTHER_KINDS, finish, living_node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHELL = re.compile(r"#!.*\b(ba)?sh\b")
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from slurmpod_lifecycle.dry_run import WouldChange, preview
-from slurmpod_lifecycle.metrics_settings import Metrics
 from slurmpod_lifecycle.mounts import MOUNTS
-from slurmpod_lifecycle.node_options import Hardware, NodeOptions
+from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.resource_config import DEFAULT_PATH
-from slurmpod_lifecycle.settings import Mode, Role
-from slurmpod_lifecycle.slurm_settings import Account, SlurmSettings
+from slurmpod_lifecycle.settings import (
+    Account,
+    Hardware,
+    Metrics,
+    Mode,
+    NodeOptions,
+    Role,
+    SlurmSettings,
+)
 from slurmpod_lifecycle.steps import STEPS
 
 from tests.unit.lifecycle.fakes import (
@@ -28,9 +34,6 @@ from tests.unit.lifecycle.fakes import (
 )
 from tests.unit.lifecycle.living_machine import LivingMachine, ReadOnlyLivingMachine
 from tests.unit.lifecycle.people import ACCESS, DIRECTORY, GROUP, PASSWD, SHADOW
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node, NodeStep
 
 pytestmark = pytest.mark.usefixtures("few_modules")
 

@@ -4,7 +4,8 @@ import itertools
 import logging
 import re
 import threading
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
@@ -18,9 +19,6 @@ from slurmpod_lifecycle.runner import (
     back_off,
 )
 from slurmpod_lifecycle.step import Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LONG_SECONDS = 60.0
 SHORT_SECONDS = 0.05

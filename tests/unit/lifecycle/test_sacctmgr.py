@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from slurmpod_lifecycle.sacctmgr import amounts, changes, table
+from slurmpod_lifecycle.settings import Value
 
 from tests.unit.lifecycle.fakes import FakeMachine
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.slurm_settings import Value
 
 SHOW = "/opt/slurm/bin/sacctmgr --noheader --parsable2 show qos format=Name,Priority"
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from slurmpod_lifecycle.boot_programs import FOLDER, PACKAGE
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import MOUNTS
-from slurmpod_lifecycle.node_options import Hardware, NodeOptions
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.scratch_volume import UNIT
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.scratch import Scratch
 
 from tests.unit.lifecycle.fakes import machine_of, node
-
-if TYPE_CHECKING:
-    from slurmpod_lifecycle.node import Node
 
 P4D = Hardware("x86_64", "gpu", 8, 4, nvme_gb=8000)
 M5 = Hardware("x86_64", "", 0, 0, nvme_gb=0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from slurmpod_lifecycle import scratch_volume
@@ -19,9 +20,6 @@ from slurmpod_lifecycle.scratch_volume import (
 )
 
 from tests.unit.lifecycle.living_machine import LivingMachine
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ON_IMAGE = "/dev/mapper/vg.01-lv_ephemeral /opt/dlami/nvme ext4 rw 0 0\n"
 AT_SCRATCH = f"{scratch_volume.DEVICE} /scratch ext4 rw 0 0\n"

@@ -1,26 +1,26 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Kind, Mode, Role, load_settings
 
-from slurmpod.model.loader import load
-from slurmpod.rendering import render_bundle
+from slurmpod.bundle import render_bundle
+from slurmpod.reading.read import Reading, read
 from slurmpod.resolve import resolve
 from tests.golden_files import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
+GOLDEN = sorted((ROOT / "tests" / "golden" / "bundles").glob("*/settings.json"))
 
 
 @pytest.fixture
 def rendered() -> bytes:
-    environment = load(ROOT / "environments" / "trn1-llama2.yaml").environment
+    environment = read(ROOT / "environments" / "trn1-llama2.yaml").environment
     assert environment is not None
-    bundle = render_bundle(resolve(environment))
+    bundle = render_bundle(resolve(Reading(environment)))
     assert bundle is not None
     return bundle.files["settings.json"]
 
@@ -42,6 +42,11 @@ def test_rendered_settings_are_read(rendered: bytes, tmp_path: Path) -> None:
     assert settings.step_timeout_seconds == 600
 
 
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.parent.name)
+def test_what_the_tool_writes_is_read_with_all_its_fields(path: Path) -> None:
+    assert load_settings(path).cluster_name
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StepFailed, match=r"settings\.json: No such file") as failure:
         load_settings(tmp_path / "settings.json")
@@ -60,6 +65,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         {"s3_mounts": [{"bucket": "b"}]},
         {"database": {"endpoint": "e"}},
         {"multi_head": 2},
+        {"step_timeout_seconds": "600"},
+        {"accounting": None},
+        {"newcomer": 1},
+        {"slurm": {}},
     ],
 )
 def test_a_file_that_is_not_whole_is_refused(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.shared_state import (
@@ -15,9 +15,6 @@ from slurmpod_lifecycle.steps.shared_state import (
 )
 
 from tests.unit.lifecycle.fakes import TWO_HEADS, controller_of_two, machine_of, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FOLDER = "/fsx/slurmpod/dev/state"
 DROP_IN = "/etc/systemd/system/slurmctld.service.d/slurmpod.conf"

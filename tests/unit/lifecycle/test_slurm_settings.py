@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import (
     KEEPER_PROGRAM,
     LIMITS_PROGRAM,
@@ -14,14 +16,10 @@ from slurmpod_lifecycle.slurm_files import (
     limits_program,
     slurmpod_conf,
 )
-from slurmpod_lifecycle.slurm_settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 from slurmpod_lifecycle.steps.slurm_settings import CANDIDATE, SlurmSettings
 
 from tests.unit.lifecycle.fakes import controller_of_two, machine_of, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WANTED = Wanted(
     configuration={"SlurmdTimeout": "120", "KillWait": "60"},

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.node_options import NodeOptions
-from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.ssh_programs import (
     HOSTS_PROGRAM,
     KEY_PROGRAM,
@@ -22,9 +21,6 @@ from slurmpod_lifecycle.ssh_programs import (
 from slurmpod_lifecycle.steps.ssh_between_nodes import SshBetweenNodes
 
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPTIONS = NodeOptions({}, {}, ssh_between_nodes=True)
 FOLDER = "/fsx/slurmpod/dev/ssh"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.golden_files import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPTS = ROOT / "lifecycle_scripts"
 MODULES = sorted(SCRIPTS.rglob("*.py"))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.topology import DROP_IN_PATH, MARK, PROGRAM, PROGRAM_TEXT, Topology
 
 from tests.unit.lifecycle.fakes import machine_of, node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMED = "ClusterName=dev\nTopologyPlugin=topology/tree\nPartitionName=dev Nodes=ALL\n"
 LEFT_OUT = NAMED.replace("TopologyPlugin", f"{MARK}TopologyPlugin")

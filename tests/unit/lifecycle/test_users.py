@@ -6,10 +6,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from slurmpod_lifecycle.access_settings import Access, Group
 from slurmpod_lifecycle.accounts_plan import conflicts, plan, read_known
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.settings import Access, Group, Mode, Role
 from slurmpod_lifecycle.steps.users import RECORD, Users
 
 from tests.unit.lifecycle.fakes import machine_of, node

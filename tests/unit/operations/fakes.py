@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from slurmpod.aws.holdings import HeldFileSystem, StackedResource, StackRecord
 from slurmpod.aws.imports import Import, ImportRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from slurmpod.aws.inventory import HeldFileSystem, StackedResource, StackRecord
 
 IDENTIFIERS = {
     "AWS::S3::Bucket": ("BucketName",),
@@ -70,18 +68,18 @@ class FakeHoldings:
 class FakeImports:
     """What was asked for, in order; `refused` stacks refuse when they are prepared."""
 
-    holdings: FakeHoldings
+    inventory: FakeHoldings
     refused: set[str] = field(default_factory=set)
     calls: list[str] = field(default_factory=list)
     done: list[Import] = field(default_factory=list)
 
     def clear(self, stack: StackRecord) -> None:
         self.calls.append(f"clear {stack.name}")
-        at = self.holdings.records.index(stack)
-        self.holdings.records[at] = StackRecord(stack.arn, stack.name, "DELETE_COMPLETE")
-        self.holdings.held[stack.arn] = [
+        at = self.inventory.records.index(stack)
+        self.inventory.records[at] = StackRecord(stack.arn, stack.name, "DELETE_COMPLETE")
+        self.inventory.held[stack.arn] = [
             StackedResource(each.logical_id, each.type, each.physical_id, "DELETE_SKIPPED")
-            for each in self.holdings.held[stack.arn]
+            for each in self.inventory.held[stack.arn]
         ]
 
     def prepare(self, wanted: Import) -> None:

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import SessionNodes
-from slurmpod.model.loader import load_text
 from slurmpod.operations.connect import session_command, usual_group
-from slurmpod.resolve import resolve
-
-if TYPE_CHECKING:
-    from slurmpod.resolve import Resolved
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import Resolved, resolve
 
 TEXT = """\
 name: lab
@@ -37,9 +34,9 @@ class TwoLoginNodes(SessionNodes):
 
 
 def lab(access: str = "{sessions: {}}", text: str = TEXT) -> Resolved:
-    loaded = load_text("environment.yaml", text.replace("ACCESS", access))
+    loaded = read_as("environment.yaml", text.replace("ACCESS", access))
     assert loaded.environment is not None, loaded.problems
-    return resolve(loaded.environment)
+    return resolve(loaded)
 
 
 def option(command: list[str], name: str) -> str | None:

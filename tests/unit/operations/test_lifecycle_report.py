@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.cli.lifecycle_text import print_reports
-from slurmpod.operations.lifecycle_report import lifecycle_reports, read_report
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from slurmpod.operations.lifecycle_report import NodeReport
+from slurmpod.operations.lifecycle_report import NodeReport, lifecycle_reports, read_report
 
 ROLES = {"head": "controller", "cpu": "worker", "gpu": "worker"}
 

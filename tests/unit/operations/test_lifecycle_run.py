@@ -6,26 +6,21 @@ import json
 import shlex
 import subprocess
 import threading
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
-from slurmpod.model.loader import load_text
 from slurmpod.operations.lifecycle_run import RunPlan, node_command, plan_run, run_plan
 from slurmpod.operations.node_command import Sessions, command_session
-from slurmpod.resolve import resolve
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_report import line
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from slurmpod.resolve import Resolved
 
 URI = "s3://sagemaker-dev/lifecycle/0123456789ab"
 NODES = tuple(
@@ -79,9 +74,9 @@ class Answers(Sessions):
 
 
 def dev() -> Resolved:
-    loaded = load_text("dev.yaml", SOUND)
+    loaded = read_as("dev.yaml", SOUND)
     assert loaded.environment is not None, loaded.problems
-    return resolve(loaded.environment)
+    return resolve(loaded)
 
 
 def plan(

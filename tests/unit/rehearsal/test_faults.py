@@ -5,24 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.model.loader import load_text
-from slurmpod.rehearsal.cloud.clients import Clients
-from slurmpod.rehearsal.scenarios.faults.choice import ALL, chosen, unmet_needs
-from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
-from slurmpod.rehearsal.scenarios.faults.fault import FaultFailed, FaultReport, Moment, Stage
-from slurmpod.rehearsal.scenarios.faults.page import (
+from embedded_aws.clients import Clients
+from slurmpod.reading.read import Reading, read_as
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.faults.registry import ALL, FAULTS, chosen, unmet_needs
+from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Stage, Watch
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+from slurmpod.resolve import resolve
+from tests.golden_files import ROOT, assert_matches
+from tests.sound_environment import SOUND, sound_with
+from tools.faults_page import (
     CUSTOMER_MODE,
     faults_page,
     figures,
     measured_on,
 )
-from slurmpod.rehearsal.scenarios.faults.registry import FAULTS
-from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
-from slurmpod.rehearsal.scenarios.faults.watch import Watch
-from slurmpod.rehearsal.shell import CommandFailed, Shell
-from slurmpod.resolve import resolve
-from tests.golden_files import ROOT, assert_matches
-from tests.sound_environment import SOUND, sound_with
 
 CLUSTER = FaultCluster(
     folder=Path("/nowhere"),
@@ -42,9 +41,9 @@ def report(*moments: Moment) -> FaultReport:
 
 
 def lacking(text: str, *names: str) -> tuple[str, ...]:
-    environment = load_text("environment.yaml", text).environment
+    environment = read_as("environment.yaml", text).environment
     assert environment is not None
-    return unmet_needs(resolve(environment), chosen(names or (ALL,)))
+    return unmet_needs(resolve(Reading(environment)), chosen(names or (ALL,)))
 
 
 class TestReport:

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
-from slurmpod.rehearsal.nodes import cgroups
-from slurmpod.rehearsal.scenarios.faults import (
-    bundle,
-    enclosure,
+from embedded_aws.clients import Clients
+from slurmpod.rehearsal.faults import (
     file_system_full,
     file_system_late,
+    interventions,
     names_gone,
     network_cut,
     s3_away,
-    scripts,
 )
-from slurmpod.rehearsal.scenarios.faults.cluster import FaultCluster
-from slurmpod.rehearsal.scenarios.faults.steady_job import SteadyJob
-from slurmpod.rehearsal.scenarios.faults.watch import Watch
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.unit.rehearsal.test_faults import CLUSTER
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from slurmpod.rehearsal.cloud.clients import Clients
-    from slurmpod.rehearsal.scenarios.faults.fault import Fault
 
 
 class Surroundings:
@@ -71,7 +66,7 @@ class TestUndone:
         monkeypatch.setattr(SteadyJob, "start", lambda *_: None)
         monkeypatch.setattr(FaultCluster, "log", lambda *_: None)
         monkeypatch.setattr(FaultCluster, "instances", lambda _: dict.fromkeys(CLUSTER.nodes, ""))
-        monkeypatch.setattr(enclosure, "in_enclosure", in_enclosure)
+        monkeypatch.setattr(interventions, "in_enclosure", in_enclosure)
         monkeypatch.setattr(file_system_full, "in_enclosure", in_enclosure)
         monkeypatch.setattr(s3_away, "mirrored_package", lambda *_: nullcontext())
         return around
@@ -119,7 +114,10 @@ def test_what_hyperpod_starts_is_ours_again(monkeypatch: pytest.MonkeyPatch) -> 
     lifecycle = {"SourceS3Uri": "s3://bucket/dev", "OnInitComplete": "on_init_complete.sh"}
     monkeypatch.setattr(FaultCluster, "group_of", lambda *_: {"LifeCycleConfig": lifecycle})
     cluster = dataclasses.replace(CLUSTER, aws=cast("Clients", SimpleNamespace(s3=s3)))
-    with suppress(CommandFailed), bundle.entry_script(cluster, CLUSTER.workers[0], "another"):
+    with (
+        suppress(CommandFailed),
+        interventions.entry_script(cluster, CLUSTER.workers[0], "another"),
+    ):
         assert objects == {"dev/on_init_complete.sh": b"another"}
         raise CommandFailed("broken")
     assert objects == {"dev/on_init_complete.sh": b"ours"}
@@ -133,13 +131,13 @@ def test_scripts_end_with_all_that_they_began(monkeypatch: pytest.MonkeyPatch) -
         began.append(cgroup)
         return []
 
-    monkeypatch.setattr(scripts, "machines_cgroup", lambda _: Path("/machines"))
-    monkeypatch.setattr(scripts, "machine_command", command)
+    monkeypatch.setattr(interventions, "machines_cgroup", lambda _: Path("/machines"))
+    monkeypatch.setattr(interventions, "machine_command", command)
     process = SimpleNamespace(kill=lambda: None, wait=lambda: None)
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: process)
     monkeypatch.setattr(cgroups, "kill", killed.append)
     worker = CLUSTER.workers[0]
-    with scripts.scripts_run(CLUSTER, worker), scripts.scripts_run(CLUSTER, worker):
+    with interventions.scripts_run(CLUSTER, worker), interventions.scripts_run(CLUSTER, worker):
         assert killed == []
     assert killed == began[::-1]
     assert len({Path("/machines") / worker / "shell", *began}) == 3, "a cgroup of its own"

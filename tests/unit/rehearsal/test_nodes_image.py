@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import image
 from slurmpod.rehearsal.nodes.image import digest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 

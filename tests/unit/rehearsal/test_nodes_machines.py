@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from ipaddress import IPv4Interface
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from slurmpod.rehearsal.nodes import machines
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import MachineSpec
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 A = MachineSpec("a", IPv4Interface("10.0.0.5/24"))
 B = MachineSpec("b", IPv4Interface("10.0.0.6/24"))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal.nodes.image_program import image_command
+from slurmpod.rehearsal.nodes.image import image_command
 from slurmpod.rehearsal.prometheus_servers import PrometheusServers
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SIGNED = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/us-west-2/aps/aws4_request, Signature=0"
 WRITE = "/workspaces/ws-0a1b/api/v1/remote_write"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from slurmpod.rehearsal.session_plugin import FOLDER, VERSION, command_of, variables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_aws_cli_finds_it_first_and_learns_its_version(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""`python -m embedded_aws`: an AWS of one account on a loopback port, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.isolation import is_read_by_aws_tools
+from embedded_aws.moto_setup import WrongMotoVersion
+from embedded_aws.server import EmbeddedAws, PortInUse
+
+_ACCOUNT_DIGITS = 12
+
+
+def main() -> None:
+    """Serve, and print the variables that lead a shell's AWS tools here."""
+    options = _options()
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    try:
+        aws = EmbeddedAws(
+            account=options.account, region=options.region, port=options.port, seed=options.seed
+        )
+    except (PortInUse, WrongMotoVersion) as error:
+        sys.exit(str(error))
+    lines = [*_shell_lines(os.environ, aws.environment())]
+    with aws:
+        aws.start(CloudOnlyPlatform())
+        lines.append(f"# {aws.endpoint} answers for account {aws.account}; Ctrl-C ends it")
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+        ended.wait()
+    os._exit(0)  # threads of an unfinished deployment must not hold us
+
+
+def _shell_lines(inherited: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield what leads a shell here that has inherited variables, some of which lead elsewhere."""
+    for name in sorted(inherited.keys() - variables.keys()):
+        if is_read_by_aws_tools(name):
+            yield f"unset {name}"
+    for name, value in variables.items():
+        yield f"export {name}={shlex.quote(value)}"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m embedded_aws",
+        description="Serve an AWS of one account on a loopback port, until Ctrl-C.",
+    )
+    parser.add_argument("--port", type=int, help="default: a free one")
+    parser.add_argument(
+        "--account", type=_account, default="111122223333", help="12 digits; default: %(default)s"
+    )
+    parser.add_argument("--region", default="us-west-2", help="default: %(default)s")
+    parser.add_argument("--seed", help="any text; the same one gives the same ids again")
+    return parser.parse_args()
+
+
+def _account(text: str) -> str:
+    if len(text) != _ACCOUNT_DIGITS or not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not {_ACCOUNT_DIGITS} digits")
+    return text
+
+
+if __name__ == "__main__":
+    main()

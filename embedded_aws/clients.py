@@ -1,0 +1,107 @@
+"""boto3 clients with which the embedded AWS uses itself, as CloudFormation uses the services.
+
+They carry the endpoint and made-up credentials themselves, so that nothing in the environment or
+in ~/.aws can send them elsewhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, cast
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from types_boto3_ec2 import EC2Client
+    from types_boto3_fsx import FSxClient
+    from types_boto3_iam import IAMClient
+    from types_boto3_logs import CloudWatchLogsClient
+    from types_boto3_s3 import S3Client
+    from types_boto3_sagemaker import SageMakerClient
+
+SECRET_ACCESS_KEY = "embedded-aws-accepts-any-secret"  # noqa: S105 - opens nothing
+
+_CONFIG = Config(
+    retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, proxies={}, read_timeout=600
+)
+
+
+def access_key_id(account: str) -> str:
+    """Return a made-up access key id of `account`.
+
+    It contains the account because the CDK CLI remembers, across runs and by access key, which
+    account a key belongs to.
+    """
+    return f"AKIAEMBD{account}"
+
+
+class Clients:
+    """Clients of one account and region of the embedded AWS."""
+
+    def __init__(
+        self, *, endpoint: str, account: str, region: str, node_endpoint: str | None = None
+    ) -> None:
+        self.account = account
+        self.region = region
+        self._session = boto3.Session(
+            aws_access_key_id=access_key_id(account),
+            aws_secret_access_key=SECRET_ACCESS_KEY,
+            region_name=region,
+        )
+        self.partition: str = self._session.get_partition_for_region(region)
+        self.dns_suffix = "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
+        self._endpoint = endpoint
+        self.node_endpoint = node_endpoint or endpoint
+        """Where the nodes of clusters reach all services."""
+        self._clients: dict[str, Any] = {}
+        self._creation = threading.Lock()
+
+    @property
+    def endpoint(self) -> str:
+        """Where all services answer."""
+        return self._endpoint
+
+    @property
+    def ec2(self) -> EC2Client:
+        """Amazon EC2."""
+        return cast("EC2Client", self.service("ec2"))
+
+    @property
+    def fsx(self) -> FSxClient:
+        """Amazon FSx."""
+        return cast("FSxClient", self.service("fsx"))
+
+    @property
+    def iam(self) -> IAMClient:
+        """AWS Identity and Access Management."""
+        return cast("IAMClient", self.service("iam"))
+
+    @property
+    def logs(self) -> CloudWatchLogsClient:
+        """Amazon CloudWatch Logs."""
+        return cast("CloudWatchLogsClient", self.service("logs"))
+
+    @property
+    def s3(self) -> S3Client:
+        """Amazon S3."""
+        return cast("S3Client", self.service("s3"))
+
+    @property
+    def sagemaker(self) -> SageMakerClient:
+        """Amazon SageMaker."""
+        return cast("SageMakerClient", self.service("sagemaker"))
+
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of a resource of this account and region."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{resource}"
+
+    def service(self, name: str) -> Any:
+        """Return the client of any service; creating one is not thread-safe, using it is."""
+        with self._creation:
+            if name not in self._clients:
+                self._clients[name] = self._create(name)
+            return self._clients[name]
+
+    def _create(self, name: str) -> Any:
+        return self._session.client(name, endpoint_url=self._endpoint, config=_CONFIG)  # type: ignore[call-overload]

@@ -1,0 +1,283 @@
+"""Deployments of a stack, their roll-back, and its deletion.
+
+Every step leaves an undo behind; a rollback runs them newest first. What the deployment makes
+superfluous is deleted only after everything else has succeeded, so that an update that fails
+still has its old resources.
+
+Deletion policies: `Retain` keeps a resource also when the operation that created it is rolled
+back, `RetainExceptOnCreate` does not (AWS announcement of RetainExceptOnCreate, 2023-07-31:
+"Retain also preserves resources that are deleted from stacks before serving traffic, such as the
+resources that are deleted immediately after creation during rollbacks").
+
+Resources go dependents first. One that cannot be deleted keeps what it depends on, and nothing
+else: the rest goes all the same (CloudFormation API reference, DeleteStack).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from threading import RLock
+from typing import Any
+
+from embedded_aws.cloudformation.changes import active_resources, resolve_properties, update_problem
+from embedded_aws.cloudformation.intrinsics import Resolver, StackScope
+from embedded_aws.cloudformation.provisioner import Provisioner, ResourceFailed
+from embedded_aws.cloudformation.stack import DeletionRequest, Stack, StackResource, Submission
+from embedded_aws.cloudformation.template import (
+    RETAINING,
+    ResourceDefinition,
+    TemplateError,
+    creation_order,
+    dependencies,
+)
+from embedded_aws.resources.registry import provider_for
+from embedded_aws.resources.schemas import changed_properties
+
+
+class Deployment:
+    """One creation or update of a stack that is already `..._IN_PROGRESS`.
+
+    `scope` must see the stack's live resources. `imports` are the physical ids of resources that
+    are there already and only enter the stack, by logical id.
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        submission: Submission,
+        scope: StackScope,
+        provisioner: Provisioner,
+        lock: RLock,
+        imports: Mapping[str, str],
+    ) -> None:
+        self._stack = stack
+        self._submission = submission
+        self._imports = imports
+        self._scope = scope
+        self._provisioner = provisioner
+        self._lock = lock
+        self._undo: list[Callable[[], None]] = []
+        self._superseded: list[tuple[StackResource, str]] = []
+
+    def create(self) -> None:
+        """Create all resources, or none but the retained and what cannot be deleted."""
+        self._stack.submission = self._submission
+        try:
+            self._apply()
+        except (ResourceFailed, TemplateError) as error:
+            self._roll_back_creation(_reason(error))
+            return
+        self._set_status("CREATE_COMPLETE")
+
+    def update(self) -> None:
+        """Create, change and delete what differs, or leave everything as it was."""
+        try:
+            self._apply()
+        except (ResourceFailed, TemplateError) as error:
+            self._roll_back("UPDATE_ROLLBACK", _reason(error))
+            return
+        with self._lock:
+            old = self._stack.submission
+            self._stack.submission = self._submission
+        self._set_status("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+        self._delete_superseded(old)
+        self._adopt_policies()
+        self._set_status("UPDATE_COMPLETE")
+
+    def take_in(self) -> None:
+        """Enter what is imported into the stack, or leave it as it was."""
+        try:
+            self._apply()
+        except (ResourceFailed, TemplateError) as error:
+            self._roll_back("IMPORT_ROLLBACK", _reason(error))
+            return
+        with self._lock:
+            self._stack.submission = self._submission
+        self._set_status("IMPORT_COMPLETE")
+
+    def _apply(self) -> None:
+        for definition in active_resources(self._submission.template, self._scope).values():
+            self._deploy(definition)
+        outputs, exports = self._outputs()
+        with self._lock:
+            self._stack.outputs, self._stack.exports = outputs, exports
+            self._stack.resolved_parameters = self._scope.parameters
+
+    def _deploy(self, definition: ResourceDefinition) -> None:
+        name = definition.logical_id
+        resource = self._stack.resources.get(name)
+        try:
+            properties = resolve_properties(
+                definition, Resolver(self._scope), self._submission.tags
+            )
+        except TemplateError as error:
+            raise self._provisioner.refuse(definition, str(error)) from error
+        if resource is None and name in self._imports:
+            self._undo.append(partial(self._let_go, name))
+            self._provisioner.adopt(definition, properties, self._imports[name])
+        elif resource is None:
+            self._undo.append(partial(self._discard, name))
+            self._provisioner.create(definition, properties)
+        elif provider_for(name, definition.type).replaces(resource.properties, properties):
+            self._undo.append(partial(self._take_back, resource))
+            self._superseded.append((resource, definition.update_replace_policy))
+            self._provisioner.create(definition, properties)
+        else:
+            self._update(resource, definition, properties)
+
+    def _update(
+        self,
+        resource: StackResource,
+        definition: ResourceDefinition,
+        properties: Mapping[str, Any],
+    ) -> None:
+        if changed_properties(resource.properties, properties):
+            problem = update_problem(definition, resource.properties, properties)
+            if problem:
+                raise self._provisioner.refuse(definition, problem)
+            self._undo.append(partial(self._provisioner.update, resource, resource.properties))
+            self._provisioner.update(resource, properties)
+
+    def _outputs(self) -> tuple[dict[str, str], dict[str, str]]:
+        resolver = Resolver(self._scope)
+        outputs, exports = {}, {}
+        for name, output in self._submission.template.section("Outputs").items():
+            if "Condition" in output and not self._scope.condition(output["Condition"]):
+                continue
+            outputs[name] = str(resolver.resolve(output["Value"]))
+            if "Export" in output:
+                exports[resolver.resolve(output["Export"]["Name"])] = outputs[name]
+        return outputs, exports
+
+    def _roll_back_creation(self, reason: str) -> None:
+        """Delete what was created; what came by import stays where it is."""
+
+        def is_kept(resource: StackResource) -> bool:
+            if resource.logical_id in self._imports:
+                return True
+            return resource.deletion_policy == "Retain" and bool(resource.physical_id)
+
+        self._set_status("ROLLBACK_IN_PROGRESS", reason)
+        failed = remove_all(self._stack, self._provisioner, is_kept)
+        if failed:
+            self._set_status("ROLLBACK_FAILED", failure_text(failed))
+        else:
+            self._set_status("ROLLBACK_COMPLETE")
+
+    def _roll_back(self, prefix: str, reason: str) -> None:
+        self._set_status(f"{prefix}_IN_PROGRESS", reason)
+        try:
+            for undo in reversed(self._undo):
+                undo()
+        except ResourceFailed as error:
+            self._set_status(f"{prefix}_FAILED", f"{error.logical_id}: {error}")
+            return
+        self._set_status(f"{prefix}_COMPLETE")
+
+    def _discard(self, logical_id: str) -> None:
+        resource = self._stack.resources[logical_id]
+        if resource.deletion_policy == "Retain" and resource.physical_id:
+            self._provisioner.skip(resource)
+        else:
+            self._provisioner.delete(resource)
+
+    def _let_go(self, logical_id: str) -> None:
+        self._provisioner.skip(self._stack.resources[logical_id])
+
+    def _take_back(self, replaced: StackResource) -> None:
+        self._discard(replaced.logical_id)
+        self._provisioner.restore(replaced)
+
+    def _delete_superseded(self, old: Submission) -> None:
+        wanted = active_resources(self._submission.template, self._scope)
+        for resource in deletion_order(self._stack, old):
+            if resource.logical_id not in wanted:
+                self._superseded.append((resource, resource.deletion_policy))
+        for resource, policy in self._superseded:
+            try:
+                _remove(self._provisioner, resource, policy)
+            except ResourceFailed:
+                self._provisioner.abandon(resource)
+
+    def _adopt_policies(self) -> None:
+        """Give resources that stay the new template's deletion policies, which act later."""
+        for definition in active_resources(self._submission.template, self._scope).values():
+            resource = self._stack.resources[definition.logical_id]
+            resource.deletion_policy = definition.deletion_policy
+
+    def _set_status(self, status: str, reason: str = "") -> None:
+        with self._lock:
+            self._stack.set_status(status, reason)
+
+
+def _remove(provisioner: Provisioner, resource: StackResource, policy: str) -> None:
+    """Delete a resource unless its policy says that it outlives the stack."""
+    if policy in RETAINING:
+        provisioner.skip(resource)
+    else:
+        provisioner.delete(resource)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ResourceFailed):
+        return (
+            f"The following resource(s) failed to {error.verb}: [{error.logical_id}]. "
+            "Rollback requested by user."
+        )
+    return str(error)
+
+
+def delete_stack(
+    stack: Stack, provisioner: Provisioner, lock: RLock, request: DeletionRequest
+) -> None:
+    """Delete a stack's resources except those that outlive it."""
+
+    def is_kept(resource: StackResource) -> bool:
+        return resource.deletion_policy in RETAINING or resource.logical_id in request.retained
+
+    failed = remove_all(stack, provisioner, is_kept, is_forced=request.is_forced)
+    with lock:
+        if failed:
+            stack.set_status("DELETE_FAILED", failure_text(failed))
+        else:
+            stack.set_status("DELETE_COMPLETE")
+
+
+def remove_all(
+    stack: Stack,
+    provisioner: Provisioner,
+    is_kept: Callable[[StackResource], bool],
+    *,
+    is_forced: bool = False,
+) -> list[str]:
+    """Delete or leave every resource of a stack; return what could not be deleted."""
+    failed: list[str] = []
+    for resource in deletion_order(stack, stack.submission):
+        if is_kept(resource):
+            provisioner.skip(resource)
+        elif not _is_needed(resource.logical_id, stack.resources, stack.submission):
+            try:
+                provisioner.delete(resource)
+            except ResourceFailed:
+                if is_forced:
+                    provisioner.skip(resource)
+                else:
+                    failed.append(resource.logical_id)
+    return failed
+
+
+def deletion_order(stack: Stack, submission: Submission) -> list[StackResource]:
+    """Return the stack's resources, dependents first."""
+    order = creation_order(submission.template.resources)
+    return [stack.resources[name] for name in reversed(order) if name in stack.resources]
+
+
+def failure_text(failed: Collection[str]) -> str:
+    """Return CloudFormation's words for what could not be deleted."""
+    return f"The following resource(s) failed to delete: [{', '.join(sorted(failed))}]. "
+
+
+def _is_needed(logical_id: str, remaining: Collection[str], submission: Submission) -> bool:
+    definitions = submission.template.resources
+    return any(logical_id in dependencies(definitions[other]) for other in remaining)

@@ -1,0 +1,209 @@
+"""A CloudFormation template, read and checked, and the order in which its resources are made."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+_SECTIONS = frozenset(
+    {
+        "AWSTemplateFormatVersion",
+        "Conditions",
+        "Description",
+        "Mappings",
+        "Metadata",
+        "Outputs",
+        "Parameters",
+        "Resources",
+        "Rules",
+    }
+)
+_RESOURCE_KEYS = frozenset(
+    {
+        "Condition",
+        "DeletionPolicy",
+        "DependsOn",
+        "Metadata",
+        "Properties",
+        "Type",
+        "UpdateReplacePolicy",
+    }
+)
+_POLICIES = {
+    "DeletionPolicy": ("Delete", "Retain", "RetainExceptOnCreate", "Snapshot"),
+    "UpdateReplacePolicy": ("Delete", "Retain", "Snapshot"),
+}
+
+RETAINING = ("Retain", "RetainExceptOnCreate")
+"""The policies by which a resource outlives its stack."""
+
+
+class TemplateError(Exception):
+    """A template that CloudFormation, or this stand-in for it, refuses; the text says why."""
+
+
+@dataclass(frozen=True)
+class ResourceDefinition:
+    """One entry of a template's Resources section, its properties not yet resolved."""
+
+    logical_id: str
+    type: str
+    properties: Mapping[str, Any]
+    depends_on: tuple[str, ...] = ()
+    condition: str | None = None
+    deletion_policy: str = "Delete"
+    update_replace_policy: str = "Delete"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed template; `body` is the text as it was submitted, which GetTemplate returns."""
+
+    body: str
+    document: Mapping[str, Any]
+    resources: Mapping[str, ResourceDefinition]
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """Return a section such as Outputs or Conditions, empty when the template has none."""
+        return self.document.get(name) or {}
+
+    @property
+    def description(self) -> str | None:
+        """The template's Description."""
+        return self.document.get("Description")
+
+
+EMPTY_TEMPLATE = Template(body="{}", document={}, resources={})
+"""What a stack has before its first change set is executed."""
+
+
+def parse_template(body: str) -> Template:
+    """Read a template from JSON or YAML (long function names only); raises TemplateError."""
+    document = _load(body)
+    if not isinstance(document, dict):
+        raise TemplateError("Template format error: a template is a JSON or YAML object.")
+    for section in document.keys() - _SECTIONS:
+        raise TemplateError(
+            f"Template section {section} is not supported by the embedded AWS; "
+            f"it knows {', '.join(sorted(_SECTIONS))}."
+        )
+    resources = document.get("Resources")
+    if not resources:
+        raise TemplateError("Template format error: At least one Resources member must be defined.")
+    definitions = {name: _definition(name, entry) for name, entry in resources.items()}
+    for definition in definitions.values():
+        for missing in set(definition.depends_on) - definitions.keys():
+            raise TemplateError(
+                f"Template format error: Unresolved resource dependencies [{missing}] in the "
+                f"Resources block of the template ({definition.logical_id} depends on it)."
+            )
+    return Template(body=body, document=document, resources=definitions)
+
+
+def _load(body: str) -> object:
+    try:
+        return json.loads(body)
+    except ValueError:
+        pass
+    try:
+        return yaml.load(body, Loader=_TemplateLoader)  # noqa: S506 - a SafeLoader, see below
+    except yaml.YAMLError as error:
+        raise TemplateError(f"Template format error: {error}") from error
+
+
+class _TemplateLoader(yaml.SafeLoader):
+    """YAML without dates: CloudFormation reads 2012-10-17 as text."""
+
+
+_TemplateLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _definition(logical_id: str, entry: Any) -> ResourceDefinition:
+    if not isinstance(entry, dict) or not isinstance(entry.get("Type"), str):
+        raise TemplateError(f"Template format error: resource {logical_id} has no Type.")
+    for key in entry.keys() - _RESOURCE_KEYS:
+        raise TemplateError(
+            f"{key} of resource {logical_id} is not supported by the embedded AWS; "
+            f"it knows {', '.join(sorted(_RESOURCE_KEYS))}."
+        )
+    depends_on = entry.get("DependsOn", [])
+    return ResourceDefinition(
+        logical_id=logical_id,
+        type=entry["Type"],
+        properties=entry.get("Properties") or {},
+        depends_on=(depends_on,) if isinstance(depends_on, str) else tuple(depends_on),
+        condition=entry.get("Condition"),
+        deletion_policy=_policy(logical_id, "DeletionPolicy", entry),
+        update_replace_policy=_policy(logical_id, "UpdateReplacePolicy", entry),
+    )
+
+
+def _policy(logical_id: str, key: str, entry: Mapping[str, Any]) -> str:
+    policy = entry.get(key, "Delete")
+    if policy not in _POLICIES[key]:
+        raise TemplateError(
+            f"{key} {policy} of resource {logical_id} is not supported by the embedded AWS; "
+            f"it knows {', '.join(_POLICIES[key])}."
+        )
+    return str(policy)
+
+
+_PLACEHOLDER = re.compile(r"\$\{([^!{}.]+)[^{}]*\}")
+
+
+def creation_order(resources: Mapping[str, ResourceDefinition]) -> list[str]:
+    """Return the logical ids, dependencies first, otherwise as in the template.
+
+    Raises TemplateError for a circle of references.
+    """
+    order: list[str] = []
+    path: list[str] = []
+
+    def visit(logical_id: str) -> None:
+        if logical_id in order:
+            return
+        if logical_id in path:
+            circle = ", ".join(path[path.index(logical_id) :])
+            raise TemplateError(f"Circular dependency between resources: [{circle}]")
+        path.append(logical_id)
+        for dependency in sorted(dependencies(resources[logical_id]) & resources.keys()):
+            visit(dependency)
+        path.pop()
+        order.append(logical_id)
+
+    for logical_id in resources:
+        visit(logical_id)
+    return order
+
+
+def dependencies(definition: ResourceDefinition) -> set[str]:
+    """Return every name that the resource refers to: resources, parameters and mappings."""
+    return {*definition.depends_on, *_references(definition.properties)} - {definition.logical_id}
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _called_names(key, item)
+            yield from _references(item)
+
+
+def _called_names(key: str, argument: Any) -> Iterator[str]:
+    if key == "Ref" and isinstance(argument, str):
+        yield argument
+    elif key == "Fn::GetAtt":
+        yield argument.split(".")[0] if isinstance(argument, str) else argument[0]
+    elif key == "Fn::Sub":
+        text = argument[0] if isinstance(argument, list) else argument
+        yield from _PLACEHOLDER.findall(text)

@@ -1,0 +1,317 @@
+"""SageMaker HyperPod clusters as the embedded AWS keeps them, and what is asked of their nodes.
+
+The SageMaker service creates `Cluster` objects and answers Describe and List calls from them; a
+`ClusterPlatform` (see `interface`) fills them in. This file imports neither moto nor boto3, so that
+a platform costs nothing to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from embedded_aws.ids import ids
+
+RUNNING = "Running"
+DEEP_HEALTH_CHECK = "DeepHealthCheckInProgress"
+"""Statuses of nodes, in SageMaker's words."""
+
+
+class ClusterFailed(Exception):
+    """A cluster could not become what it should; the text is what FailureMessage says then."""
+
+
+class StillAtWork(ClusterFailed):
+    """Nothing was begun on a node: something else is being done to it until `wait` returns."""
+
+    def __init__(self, message: str, wait: Callable[[], None]) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class NodeType(StrEnum):
+    """What the nodes of a group are for Slurm, in SageMaker's words."""
+
+    CONTROLLER = "Controller"
+    LOGIN = "Login"
+    COMPUTE = "Compute"
+
+
+@dataclass(frozen=True)
+class LifeCycleConfig:
+    """Where a group's lifecycle scripts are in S3, and which one runs when: one of the two."""
+
+    source_s3_uri: str
+    on_create: str | None
+    on_init_complete: str | None
+
+    @property
+    def entry_script(self) -> str:
+        """The script that runs, whenever that is."""
+        return self.on_create or self.on_init_complete or ""
+
+
+@dataclass(frozen=True)
+class SlurmConfig:
+    """A group's place in Slurm, where the API says it; compute groups have a partition."""
+
+    node_type: NodeType
+    partition: str | None
+
+
+@dataclass(frozen=True)
+class FileSystemMount:
+    """A shared file system of a group: `source` is what `mount -t <kind>` takes."""
+
+    kind: str
+    source: str
+    path: str
+
+
+@dataclass(frozen=True)
+class VpcConfig:
+    """The security groups and subnets in which nodes get their network interfaces."""
+
+    security_group_ids: tuple[str, ...]
+    subnet_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InstanceGroup:
+    """One instance group, as CreateCluster was asked for it."""
+
+    name: str
+    instance_type: str
+    instance_count: int
+    execution_role_arn: str
+    threads_per_core: int | None
+    lifecycle: LifeCycleConfig | None
+    """None: the image configures the nodes by itself, and no script runs."""
+    vpc_config: VpcConfig
+    """The group's own network if it overrides the cluster's, else the cluster's."""
+    request: Mapping[str, Any]
+    """The group as it stands in the request."""
+    min_instance_count: int = 0
+    slurm: SlurmConfig | None = None
+    mounts: tuple[FileSystemMount, ...] = ()
+
+    @property
+    def deep_health_checks(self) -> tuple[str, ...]:
+        """The checks that its new nodes pass before they take jobs."""
+        return tuple(self.request.get("OnStartDeepHealthChecks", ()))
+
+    @property
+    def configures_itself(self) -> bool:
+        """Whether HyperPod sets its nodes up from the image, Slurm included.
+
+        With an OnCreate script it does not: all that is left to the script.
+        """
+        return self.lifecycle is None or self.lifecycle.on_create is None
+
+
+@dataclass(frozen=True)
+class AccountingDatabase:
+    """The database for Slurm's job records that lies outside the cluster."""
+
+    endpoint: str
+    port: int
+    name: str
+    secret_arn: str
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """What holds for the whole cluster.
+
+    `strategy` says how slurm.conf is written again: Merge, Managed or Overwrite.
+    `accounting_database` is None where job records stay on the controller.
+    """
+
+    is_continuous: bool
+    strategy: str
+    accounting_database: AccountingDatabase | None
+
+
+@dataclass(frozen=True)
+class NetworkInterface:
+    """An elastic network interface in one of the cluster's subnets."""
+
+    interface_id: str
+    private_ip: str
+    private_dns_hostname: str
+    subnet_id: str
+    subnet_cidr: str
+    availability_zone: str
+    availability_zone_id: str
+
+
+class ClusterNetwork(Protocol):
+    """The cluster's access to the subnets it was given, as HyperPod has it through its role."""
+
+    def create_interface(self, group: InstanceGroup) -> NetworkInterface:
+        """Create an interface for a node of `group`; raises ClusterFailed if its subnet is full."""
+
+    def delete_interface(self, interface_id: str) -> None:
+        """Delete an interface; its address becomes free."""
+
+
+@dataclass
+class ClusterNode:
+    """One instance. Status values are SageMaker's: Pending, Running, Failure, ShuttingDown ..."""
+
+    instance_id: str
+    group: str
+    instance_type: str
+    private_ip: str
+    private_dns_hostname: str
+    launched_at: datetime
+    status: str = "Pending"
+    message: str = ""
+    interface: NetworkInterface | None = None
+    logical_id: str = field(default_factory=lambda: ids.uuid("node"))
+    """What stays the same when another instance takes its place."""
+    updated_at: datetime | None = None
+    """When it last got other software, if ever."""
+    is_leaving: bool = False
+    """Whether it goes for good, so that nothing new is begun on it."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs, be it that only deep health checks may use it."""
+        return self.status in (RUNNING, DEEP_HEALTH_CHECK)
+
+
+@dataclass(frozen=True)
+class ClusterEvent:
+    """One event: what it is about, in words, and as metadata under the API's name for them."""
+
+    resource_type: str
+    description: str
+    metadata_name: str
+    metadata: Mapping[str, Any]
+    group: str | None = None
+    instance_id: str | None = None
+    failure: str | None = None
+    event_id: str = field(default_factory=lambda: ids.uuid("event of a cluster"))
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def level(self) -> str:
+        """How bad it is."""
+        return "Info" if self.failure is None else "Error"
+
+
+@dataclass
+class Cluster:
+    """One cluster. Status values are SageMaker's: Creating, InService, Updating, Failed ..."""
+
+    name: str
+    arn: str
+    id: str
+    """The 12 characters that end the ARN, name the log group and address nodes in SSM."""
+    groups: tuple[InstanceGroup, ...]
+    settings: ClusterSettings
+    vpc_config: VpcConfig
+    network: ClusterNetwork
+    created_at: datetime
+    request: Mapping[str, Any]
+    """The CreateCluster request, with what UpdateCluster has changed since."""
+    tell: Callable[[Mapping[str, Any]], None] = field(default=lambda _: None, repr=False)
+    """Sends an event about the cluster to EventBridge."""
+    nodes: list[ClusterNode] = field(default_factory=list)
+    tags: dict[str, str] = field(default_factory=dict)
+    controller_group: str = ""
+    """The group of Slurm's controllers, as soon as that is known."""
+    events: list[ClusterEvent] = field(default_factory=list)
+    software_updates: dict[str, str] = field(default_factory=dict)
+    """By group, how its last UpdateClusterSoftware stands, in SageMaker's words."""
+    status: str = "Creating"
+    failure_message: str = ""
+
+    def group(self, name: str) -> InstanceGroup:
+        """Return the group of this name."""
+        return next(group for group in self.groups if group.name == name)
+
+    def members(self, group_name: str) -> list[ClusterNode]:
+        """Return the nodes of a group, oldest first."""
+        return [node for node in list(self.nodes) if node.group == group_name]
+
+
+def new_node(cluster: Cluster, group: InstanceGroup) -> ClusterNode:
+    """Return a pending node of `group` with an id and an address in its subnet.
+
+    Raises ClusterFailed when the subnet has no address left.
+    """
+    interface = cluster.network.create_interface(group)
+    return ClusterNode(
+        instance_id=new_instance_id(),
+        group=group.name,
+        instance_type=group.instance_type,
+        private_ip=interface.private_ip,
+        private_dns_hostname=interface.private_dns_hostname,
+        launched_at=datetime.now(UTC),
+        interface=interface,
+    )
+
+
+def new_instance_id() -> str:
+    """Return an id of the form that EC2 uses."""
+    return ids.prefixed("i")
+
+
+def resized(group: InstanceGroup, count: int) -> InstanceGroup:
+    """Return a group as it would be if it had been asked for with `count` instances."""
+    smallest = min(group.min_instance_count, count)
+    request = {**group.request, "InstanceCount": count}
+    if "MinInstanceCount" in request:
+        request["MinInstanceCount"] = smallest
+    return replace(group, instance_count=count, min_instance_count=smallest, request=request)
+
+
+def staying_members(cluster: Cluster, group_name: str) -> list[ClusterNode]:
+    """Return the nodes of a group that are not on their way out, oldest first."""
+    return [node for node in cluster.members(group_name) if not node.is_leaving]
+
+
+def surplus_nodes(cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> list[ClusterNode]:
+    """Return the nodes that the desired groups have no place for: the newest of each group.
+
+    HyperPod chooses at random (developer guide, "Scaling down").
+    """
+    counts = {group.name: group.instance_count for group in desired}
+    names = dict.fromkeys(node.group for node in list(cluster.nodes))
+    return [
+        node for name in names for node in staying_members(cluster, name)[counts.get(name, 0) :]
+    ]
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """How many instances of a cluster are worked on at once: so many, or a percentage of all."""
+
+    value: int
+    is_percentage: bool
+
+    def of(self, count: int) -> int:
+        """Return the number for a cluster that has `count` instances, at least one."""
+        return max(1, count * self.value // 100 if self.is_percentage else self.value)
+
+
+ALL_AT_ONCE = BatchSize(100, is_percentage=True)
+
+
+@dataclass(frozen=True)
+class SoftwareUpdate:
+    """New software for the nodes of some groups, batch by batch."""
+
+    groups: tuple[str, ...]
+    batch: BatchSize = ALL_AT_ONCE
+    rollback_batch: BatchSize = ALL_AT_ONCE
+
+    @property
+    def strategy(self) -> str:
+        """How the cluster's events name the way of updating."""
+        return "AllAtOnce" if self.batch == ALL_AT_ONCE else "Rolling"

@@ -1,0 +1,218 @@
+"""Actions on the resources that a call is about: how its input names what IAM knows by an ARN.
+
+A form has the members of the input in braces, and `partition`, `region` and `account`; after a bar
+stands what turns a name into an ARN (see `names`). A list gives one resource per entry. Forms are
+those of the service authorization reference. Calls that are in neither table, or give none of the
+members, are about `*`. S3's actions have other names than its operations (S3 user guide, "Required
+permissions for Amazon S3 API operations").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from urllib.parse import unquote
+
+from embedded_aws.enforcement.calls import Call
+from embedded_aws.enforcement.names import Names
+
+
+@dataclass(frozen=True)
+class Need:
+    """An action that must be allowed; `resource` is an ARN or `*`."""
+
+    action: str
+    resource: str
+    context: Mapping[str, str | Sequence[str]]
+
+
+EVERYTHING = "*"
+
+_EC2 = "arn:{partition}:ec2:{region}:{account}"
+_LOGS = "arn:{partition}:logs:{region}:{account}:log-group"
+_SSM = "arn:{partition}:ssm:{region}:{account}"
+
+FIRST_FITTING: Mapping[str, Sequence[str]] = {
+    "aps": ("arn:{partition}:aps:{region}:{account}:workspace/{workspaceId}",),
+    "cloudformation": ("arn:{partition}:cloudformation:{region}:{account}:stack/{StackName}/*",),
+    "ecr": ("arn:{partition}:ecr:{region}:{account}:repository/{repositoryName}",),
+    "fsx": (
+        "arn:{partition}:fsx:{region}:{account}:file-system/{FileSystemId}",
+        "{ResourceARN}",
+    ),
+    "iam": (
+        "arn:{partition}:iam::{account}:role/{RoleName}",
+        "arn:{partition}:iam::{account}:user/{UserName}",
+        "{PolicyArn}",
+    ),
+    "kms": ("{KeyId|key}",),
+    "lambda": ("arn:{partition}:lambda:{region}:{account}:function:{FunctionName}",),
+    "logs": (
+        f"{_LOGS}:{{logGroupName}}:log-stream:{{logStreamName}}",
+        f"{_LOGS}:{{logGroupName}}:log-stream:",
+        f"{_LOGS}::log-stream:",
+    ),
+    "rds": ("arn:{partition}:rds:{region}:{account}:db:{DBInstanceIdentifier}",),
+    "sagemaker": ("{ClusterName|cluster}", "{ResourceArn}"),
+    "secretsmanager": ("{SecretId|secret}",),
+    "sns": (
+        "{TopicArn}",
+        "{ResourceArn}",
+        "arn:{partition}:sns:{region}:{account}:{Name}",
+    ),
+    "sts": ("{RoleArn}",),
+}
+"""By service: the first form whose members the input has is the call's resource."""
+
+ALL_OF: Mapping[str, Sequence[str]] = {
+    "cloudwatch:DescribeAlarms": ("arn:{partition}:cloudwatch:{region}:{account}:alarm:*",),
+    "ec2:CreateNetworkInterface": (
+        f"{_EC2}:network-interface/*",
+        f"{_EC2}:subnet/{{SubnetId}}",
+        f"{_EC2}:security-group/{{Groups}}",
+    ),
+    "ec2:CreateNetworkInterfacePermission": (f"{_EC2}:network-interface/{{NetworkInterfaceId}}",),
+    "ec2:DeleteNetworkInterface": (f"{_EC2}:network-interface/{{NetworkInterfaceId}}",),
+    "ec2:DeleteNetworkInterfacePermission": (f"{_EC2}:network-interface/*",),
+    "ec2:DetachNetworkInterface": (f"{_EC2}:instance/*", f"{_EC2}:network-interface/*"),
+    "ssm:GetDocument": (f"{_SSM}:document/{{Name}}",),
+    "ssm:GetParameter": (f"{_SSM}:parameter/{{Name|parameter}}",),
+    "ssm:GetParameters": (f"{_SSM}:parameter/{{Names|parameter}}",),
+    "ssm:GetParametersByPath": (f"{_SSM}:parameter/{{Path|parameter}}",),
+    "ssm:ResumeSession": (f"{_SSM}:session/{{SessionId}}",),
+    "ssm:SendCommand": (f"{_SSM}:document/{{DocumentName}}", f"{_EC2}:instance/{{InstanceIds}}"),
+    "ssm:TerminateSession": (f"{_SSM}:session/{{SessionId}}",),
+}
+"""By action: each of these is a resource of the call, but for those that lack a member."""
+
+_MEMBER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
+
+
+def resources_of(call: Call, names: Names) -> tuple[str, ...]:
+    """Return the ARNs that a call is about, `*` where IAM knows none."""
+    action = f"{call.service}:{call.operation}"
+    if action in ALL_OF:
+        found = [arn for form in ALL_OF[action] for arn in _filled(form, call, names)]
+        return tuple(found) or (EVERYTHING,)
+    for form in FIRST_FITTING.get(call.service, ()):
+        found = list(_filled(form, call, names))
+        if found:
+            return tuple(found)
+    return (EVERYTHING,)
+
+
+def _filled(form: str, call: Call, names: Names) -> Iterator[str]:
+    members = _MEMBER.findall(form)
+    known = {"partition": names.partition, "region": call.region, "account": names.account}
+    choices = [
+        [names.of(kind, call.region, value) for value in _values(name, known, call.given)]
+        for name, kind in members
+    ]
+    for values in product(*choices):
+        remaining = iter(values)
+        yield _MEMBER.sub(lambda _, remaining=remaining: next(remaining), form)  # type: ignore[misc]
+
+
+def _values(name: str, known: Mapping[str, str], given: Mapping[str, Any]) -> Iterable[str]:
+    value = known.get(name) or given.get(name)
+    if not value:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+ACTIONS: Mapping[str, str] = {
+    "CompleteMultipartUpload": "PutObject",
+    "CreateMultipartUpload": "PutObject",
+    "DeleteBucketCors": "PutBucketCORS",
+    "DeleteBucketEncryption": "PutEncryptionConfiguration",
+    "DeleteBucketLifecycle": "PutLifecycleConfiguration",
+    "DeleteBucketReplication": "PutReplicationConfiguration",
+    "DeleteBucketTagging": "PutBucketTagging",
+    "DeletePublicAccessBlock": "PutBucketPublicAccessBlock",
+    "GetBucketAccelerateConfiguration": "GetAccelerateConfiguration",
+    "GetBucketCors": "GetBucketCORS",
+    "GetBucketEncryption": "GetEncryptionConfiguration",
+    "GetBucketLifecycleConfiguration": "GetLifecycleConfiguration",
+    "GetBucketNotificationConfiguration": "GetBucketNotification",
+    "GetBucketReplication": "GetReplicationConfiguration",
+    "GetObjectLockConfiguration": "GetBucketObjectLockConfiguration",
+    "GetPublicAccessBlock": "GetBucketPublicAccessBlock",
+    "HeadBucket": "ListBucket",
+    "HeadObject": "GetObject",
+    "ListBuckets": "ListAllMyBuckets",
+    "ListMultipartUploads": "ListBucketMultipartUploads",
+    "ListObjectVersions": "ListBucketVersions",
+    "ListObjects": "ListBucket",
+    "ListObjectsV2": "ListBucket",
+    "ListParts": "ListMultipartUploadParts",
+    "PutBucketAccelerateConfiguration": "PutAccelerateConfiguration",
+    "PutBucketCors": "PutBucketCORS",
+    "PutBucketEncryption": "PutEncryptionConfiguration",
+    "PutBucketLifecycleConfiguration": "PutLifecycleConfiguration",
+    "PutBucketNotificationConfiguration": "PutBucketNotification",
+    "PutBucketReplication": "PutReplicationConfiguration",
+    "PutObjectLockConfiguration": "PutBucketObjectLockConfiguration",
+    "PutPublicAccessBlock": "PutBucketPublicAccessBlock",
+    "SelectObjectContent": "GetObject",
+    "UploadPart": "PutObject",
+}
+"""By operation; all others have an action of their own name."""
+
+_OF_VERSIONS = frozenset({"DeleteObject", "GetObject"})
+_CONTEXT = {
+    "s3:delimiter": "Delimiter",
+    "s3:max-keys": "MaxKeys",
+    "s3:prefix": "Prefix",
+    "s3:x-amz-server-side-encryption": "ServerSideEncryption",
+    "s3:x-amz-server-side-encryption-aws-kms-key-id": "SSEKMSKeyId",
+}
+
+
+def s3_needs(call: Call, names: Names) -> Iterator[Need]:
+    """Yield the actions on buckets and objects that a call of S3 takes."""
+    given, context = call.given, _context(call, names)
+    bucket = given.get("Bucket")
+    if call.operation == "DeleteObjects":
+        for entry in given.get("Delete", {}).get("Objects", []):
+            yield _object("DeleteObject", bucket, entry, names, context)
+        return
+    if call.operation in ("CopyObject", "UploadPartCopy"):
+        yield _object("GetObject", *_source(given), names, context)
+        yield _object("PutObject", bucket, given, names, context)
+        return
+    action = ACTIONS.get(call.operation, call.operation)
+    if given.get("Key"):
+        yield _object(action, bucket, given, names, context)
+    else:
+        resource = f"arn:{names.partition}:s3:::{bucket}" if bucket else "*"
+        yield Need(f"s3:{action}", resource, context)
+
+
+def _object(
+    action: str,
+    bucket: str | None,
+    entry: Mapping[str, Any],
+    names: Names,
+    context: Mapping[str, str],
+) -> Need:
+    versioned = entry.get("VersionId") and action in _OF_VERSIONS
+    return Need(
+        f"s3:{action}{'Version' if versioned else ''}",
+        f"arn:{names.partition}:s3:::{bucket}/{entry['Key']}",
+        context,
+    )
+
+
+def _source(given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    path, _, version = str(given["CopySource"]).partition("?versionId=")
+    bucket, _, key = unquote(path).lstrip("/").partition("/")
+    return bucket, {"Key": key, "VersionId": version}
+
+
+def _context(call: Call, names: Names) -> dict[str, str]:
+    given = {key: call.given.get(member) for key, member in _CONTEXT.items()}
+    present = {key: str(value) for key, value in given.items() if value is not None}
+    return {**present, "s3:ResourceAccount": names.account}

@@ -1,0 +1,28 @@
+"""Refusals of FSx: each rule yields errors, and everything wrong is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from embedded_aws.constraints import summary, violations
+from embedded_aws.errors import ServiceError
+
+
+def bad_request(message: str) -> ServiceError:
+    """Return FSx's error for most of what is wrong with a request."""
+    return ServiceError("BadRequest", message)
+
+
+def check_model(operation: str, request: Mapping[str, Any]) -> None:
+    """Raise BadRequest for what breaks the constraints of the API's own model."""
+    problems = violations("fsx", operation, request)
+    if problems:
+        raise bad_request(summary(problems))
+
+
+def raise_all(errors: Iterable[ServiceError]) -> None:
+    """Raise the errors as one, with the code of the first; none raises nothing."""
+    found = list(errors)
+    if found:
+        raise ServiceError(found[0].code, "; ".join(error.message for error in found))

@@ -1,0 +1,70 @@
+"""The seam to whoever runs the embedded AWS: what it is given because it cannot know it.
+
+Nothing here imports moto or boto3, so that what is given costs nothing to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from embedded_aws.cluster import Cluster, ClusterNode, InstanceGroup, SoftwareUpdate
+
+
+class ClusterPlatform(Protocol):
+    """What HyperPod itself does: makes nodes out of a cluster's description."""
+
+    def create(self, cluster: Cluster) -> None:
+        """Fill `cluster.nodes` and return once it is in service; raises ClusterFailed.
+
+        A continuously provisioned cluster is in service before all its nodes are.
+        """
+
+    def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
+        """Make the cluster's groups and nodes what is desired, and return once they are.
+
+        Raises ClusterFailed, with groups and nodes as they were before.
+        """
+
+    def delete(self, cluster: Cluster) -> None:
+        """Remove all nodes, also of a cluster whose creation failed half-way."""
+
+    def replace(self, cluster: Cluster, node: ClusterNode) -> None:
+        """Put a new instance in a node's place; raises ClusterFailed when it does not come up."""
+
+    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
+        """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
+
+    def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Take nodes away for good; their groups are smaller by them already."""
+
+    def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
+        """Put new software on nodes; raises ClusterFailed after going back to the old one."""
+
+
+class InstanceFacts(Protocol):
+    """What HyperPod's rules ask about an instance type."""
+
+    @property
+    def valid_threads_per_core(self) -> frozenset[int]:
+        """The numbers of threads that a core can run."""
+
+    @property
+    def accelerator_kind(self) -> str:
+        """`gpu` for GPUs, any other word or nothing for everything else."""
+
+
+InstanceTypes = Mapping[str, InstanceFacts]
+"""Facts by the type's name; nothing is refused for a type that is not in it."""
+
+NO_INSTANCE_TYPES: InstanceTypes = MappingProxyType({})
+
+
+class Workspaces(Protocol):
+    """What answers at the addresses of workspaces of Amazon Managed Service for Prometheus."""
+
+    def answer(
+        self, environ: Mapping[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes] | None:
+        """Answer a WSGI request to a workspace; return None for a request to anything else."""

@@ -1,0 +1,185 @@
+"""Patches of moto's EC2, so that addresses, endpoints and flow logs are what they are on AWS.
+
+- Every network interface has an address of its own subnet that was free and that AWS does not
+  keep. moto takes any at random, also taken ones; for NAT gateways and VPC endpoints even one of
+  anywhere. Unless told which, EC2 here takes the highest, so that nodes, which ask for the lowest,
+  have the same addresses whatever else is in their subnet.
+- The interfaces of an interface endpoint have its security groups and follow its subnets; the
+  routes of a gateway endpoint follow its route tables; a deleted endpoint is gone.
+- Flow logs may go to a folder of a bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from ipaddress import IPv4Address
+from itertools import islice
+from typing import Any
+
+_KEPT_AT_THE_START = 4
+"""The network's own address and those for router, DNS and later use; the last one, the broadcast
+address, is kept too (VPC user guide, Subnet sizing)."""
+
+
+def patch_network() -> None:
+    """Apply the patches; doing so again changes nothing."""
+    from moto.ec2.models import nat_gateways, vpcs
+    from moto.ec2.models.elastic_network_interfaces import NetworkInterfaceBackend
+    from moto.ec2.models.flow_logs import FlowLogsBackend
+
+    for module in (nat_gateways, vpcs):
+        module.random_private_ip = _no_address  # type: ignore[attr-defined]
+    wrap(NetworkInterfaceBackend, "create_network_interface", _create_interface)
+    wrap(vpcs.VPCBackend, "create_vpc_endpoint", _create_endpoint)
+    wrap(vpcs.VPCBackend, "modify_vpc_endpoint", _modify_endpoint)
+    wrap(vpcs.VPCBackend, "delete_vpc_endpoints", _delete_endpoints)
+    wrap(FlowLogsBackend, "create_flow_logs", _create_flow_logs)
+
+
+def wrap(backend: type, name: str, replacement: Callable[..., Any]) -> None:
+    """Replace a method of moto by `replacement`, which gets the original as its first argument."""
+    original = getattr(getattr(backend, name), "__wrapped__", getattr(backend, name))
+
+    @wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return replacement(original, self, *args, **kwargs)
+
+    setattr(backend, name, method)
+
+
+def _no_address() -> str:
+    return ""
+
+
+def _create_interface(
+    original: Callable[..., Any],
+    ec2: Any,
+    subnet: Any,
+    address: str | None,
+    addresses: Any = None,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    subnet = ec2.get_subnet(subnet) if isinstance(subnet, str) else subnet
+    secondary = int(kwargs.pop("secondary_ips_count", None) or 0)
+    listed = sorted(addresses or [], key=lambda item: not item.get("Primary"))
+    given = [address] * bool(address) + [item["PrivateIpAddress"] for item in listed]
+    taken = _taken(ec2, subnet)
+    for one in given:
+        _check(one, subnet, taken)
+    chosen = given + _highest_free(subnet, taken | set(given), 1 + secondary - len(given))
+    described = [{"Primary": one == chosen[0], "PrivateIpAddress": one} for one in chosen]
+    return original(ec2, subnet, chosen[0], described, *args, **kwargs)
+
+
+def _check(address: str, subnet: Any, taken: set[str]) -> None:
+    from moto.ec2.exceptions import EC2ClientError
+
+    if int(IPv4Address(address)) not in _usable(subnet):
+        raise EC2ClientError(
+            "InvalidParameterValue", "Address does not fall within the subnet's address range"
+        )
+    if address in taken:
+        raise EC2ClientError("InvalidIPAddress.InUse", f"Address {address} is in use.")
+
+
+def _highest_free(subnet: Any, taken: set[str], count: int) -> list[str]:
+    from moto.ec2.exceptions import EC2ClientError
+
+    every = map(str, map(IPv4Address, reversed(_usable(subnet))))
+    chosen = list(islice((address for address in every if address not in taken), max(count, 0)))
+    if len(chosen) < count:
+        raise EC2ClientError(
+            "InsufficientFreeAddressesInSubnet",
+            "The specified subnet does not have enough free addresses to satisfy the request.",
+        )
+    return chosen
+
+
+def _usable(subnet: Any) -> range:
+    """Return the addresses that AWS leaves to its users, as numbers."""
+    first, last = int(subnet.cidr.network_address), int(subnet.cidr.broadcast_address)
+    return range(first + _KEPT_AT_THE_START, last)
+
+
+def _taken(ec2: Any, subnet: Any) -> set[str]:
+    return {
+        item["PrivateIpAddress"]
+        for interface in ec2.enis.values()
+        if interface.subnet.id == subnet.id
+        for item in interface.private_ip_addresses
+    }
+
+
+def _create_endpoint(original: Callable[..., Any], ec2: Any, *args: Any, **kwargs: Any) -> Any:
+    endpoint = original(ec2, *args, **kwargs)
+    _follow(ec2, endpoint)
+    return endpoint
+
+
+def _modify_endpoint(
+    original: Callable[..., Any], ec2: Any, vpc_id: str, *args: Any, **kwargs: Any
+) -> None:
+    """Change an endpoint, whose id moto calls `vpc_id`."""
+    original(ec2, vpc_id, *args, **kwargs)
+    (endpoint,) = ec2.describe_vpc_endpoints([vpc_id])
+    _follow(ec2, endpoint)
+
+
+def _delete_endpoints(
+    original: Callable[..., Any], ec2: Any, vpce_ids: list[str] | None = None
+) -> None:
+    original(ec2, vpce_ids)
+    for endpoint_id in vpce_ids or []:
+        ec2.vpc_end_points.pop(endpoint_id, None)
+
+
+def _follow(ec2: Any, endpoint: Any) -> None:
+    """Make an endpoint's interfaces or routes those that its subnets or route tables call for."""
+    if str(endpoint.vpc_endpoint_type).lower() == "interface":
+        _follow_subnets(ec2, endpoint)
+    else:
+        _follow_route_tables(ec2, endpoint)
+
+
+def _follow_subnets(ec2: Any, endpoint: Any) -> None:
+    existing = {ec2.enis[eni_id].subnet.id: eni_id for eni_id in endpoint.network_interface_ids}
+    for subnet_id in existing.keys() - set(endpoint.subnet_ids):
+        ec2.delete_network_interface(existing.pop(subnet_id))
+    for subnet_id in endpoint.subnet_ids:
+        if subnet_id not in existing:
+            existing[subnet_id] = ec2.create_network_interface(subnet_id, "").id
+    endpoint.network_interface_ids = [existing[subnet_id] for subnet_id in endpoint.subnet_ids]
+    description = f"VPC Endpoint Interface {endpoint.id}"
+    for eni_id in endpoint.network_interface_ids:
+        ec2.modify_network_interface_attribute(
+            eni_id, endpoint.security_group_ids, description=description
+        )
+
+
+def _follow_route_tables(ec2: Any, endpoint: Any) -> None:
+    prefix_list = endpoint.destination_prefix_list_id
+    for table in ec2.route_tables.values():
+        leads_here = any(
+            route.gateway is endpoint and route.destination_prefix_list is not None
+            for route in table.routes
+        )
+        wanted = table.id in endpoint.route_table_ids
+        if leads_here and not wanted:
+            ec2.delete_route(table.id, None, destination_prefix_list_id=prefix_list)
+        if wanted and not leads_here and prefix_list:
+            ec2.create_route(
+                table.id, None, gateway_id=endpoint.id, destination_prefix_list_id=prefix_list
+            )
+
+
+def _create_flow_logs(original: Callable[..., Any], ec2: Any, **kwargs: Any) -> Any:
+    destination = kwargs["log_destination"]
+    if kwargs["log_destination_type"] != "s3" or not destination:
+        return original(ec2, **kwargs)
+    bucket, slash, folder = destination.partition("/")
+    created, failed = original(ec2, **{**kwargs, "log_destination": bucket})
+    for flow_log in created:
+        flow_log.log_destination = f"{bucket}{slash}{folder}"
+    return created, failed

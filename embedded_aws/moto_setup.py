@@ -1,0 +1,125 @@
+"""moto, held to the one version, the settings and the patches that the embedded AWS relies on.
+
+moto's server takes a function that makes each service's application; there CloudFormation,
+SageMaker and FSx are exchanged for the embedded ones, so those need no patch. The settings:
+
+- every request is for the one account, whatever credentials it carries (an own header of moto);
+- the policies that AWS manages exist, so that a role with a misspelled policy ARN fails;
+- no default AMIs, whose loading takes time and which nothing here starts.
+
+The patches of EC2 are in `moto_network`, those of RDS in `moto_databases`, and those of SNS at the
+end. CloudWatch Logs gets the two operations that give a log group another key. The others
+are of S3's buckets:
+
+- moto denies what a conditional statement of a bucket policy speaks of, whether or not the
+  condition holds, so that the usual "deny unless TLS" would deny everything. Conditional
+  statements are left out of its decision; GetBucketPolicy still returns them.
+- moto accepts server access logging only once the log bucket's policy allows it. In the CDK's
+  templates (flag serverAccessLogsUseBucketPolicy) the logging bucket comes first, because the
+  policy refers to it, and AWS takes them in that order.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit
+
+from embedded_aws.moto_databases import patch_databases
+from embedded_aws.moto_network import patch_network
+
+MOTO_VERSION = "5.2.5"
+ACCOUNT_HEADER = "HTTP_X_MOTO_ACCOUNT_ID"
+"""The request header, in WSGI's spelling, that tells moto the account."""
+
+_SETTINGS = {
+    "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
+    "MOTO_IAM_LOAD_MANAGED_POLICIES": "true",
+}
+
+
+class WrongMotoVersion(Exception):
+    """Another moto is installed than the embedded AWS was built on."""
+
+
+def require_moto_version() -> None:
+    """Raise WrongMotoVersion unless the pinned version is installed."""
+    installed = version("moto")
+    if installed != MOTO_VERSION:
+        raise WrongMotoVersion(
+            f"The embedded AWS needs moto {MOTO_VERSION}, but {installed} is installed. "
+            "Install the pinned requirements: pip install -r requirements.txt"
+        )
+
+
+def moto_settings() -> dict[str, str]:
+    """Return the environment variables that moto has to see, before it is imported."""
+    return dict(_SETTINGS)
+
+
+def patch_moto() -> None:
+    """Apply the patches; doing so again changes nothing."""
+    from moto.logs.responses import LogsResponse
+    from moto.s3.models import FakeBucket
+
+    FakeBucket.get_permission = _unconditional_permission  # type: ignore[assignment,method-assign]
+    FakeBucket._log_permissions_enabled_policy = staticmethod(_logs_are_accepted)  # type: ignore[method-assign]  # noqa: SLF001
+    LogsResponse.associate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
+    LogsResponse.disassociate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
+    patch_network()
+    patch_databases()
+    patch_topics()
+
+
+def forget_everything() -> None:
+    """Empty all of moto's services, which live once per process."""
+    from moto.core.base_backend import BackendDict
+
+    BackendDict.reset()
+
+
+def _unconditional_permission(bucket: Any, action: str, resource: str) -> Any:
+    """Decide like moto's FakeBucket.get_permission, by the statements without conditions."""
+    from moto.iam.access_control import IAMPolicy, PermissionResult
+
+    statements = json.loads(bucket.policy.decode())["Statement"] if bucket.policy else []
+    given = statements if isinstance(statements, list) else [statements]
+    unconditional = [statement for statement in given if "Condition" not in statement]
+    if not unconditional:
+        return PermissionResult.NEUTRAL
+    policy = IAMPolicy(json.dumps({"Statement": unconditional}))
+    return policy.is_action_permitted(action, resource)
+
+
+def _logs_are_accepted(target_bucket: Any, target_prefix: str | None) -> bool:  # noqa: ARG001
+    return True
+
+
+def _associate_kms_key(response: Any) -> str:
+    """Set the key of a log group to the one of the request, or to none."""
+    group = response.logs_backend.groups[response._get_param("logGroupName")]  # noqa: SLF001
+    group.kms_key_id = response._get_param("kmsKeyId")  # noqa: SLF001
+    return "{}"
+
+
+LOOPBACK = ("127.0.0.1", "localhost")
+WEB = ("http", "https")
+
+
+def patch_topics() -> None:
+    """Let messages go to queues and to this computer; doing so again changes nothing."""
+    from moto.sns.models import Subscription
+
+    if hasattr(Subscription.publish, "moto_publish"):
+        return
+    moto_publish = Subscription.publish
+
+    def publish(subscription: Any, *args: Any, **kwargs: Any) -> None:
+        """Send a message as moto does, unless it would leave this computer."""
+        is_web = subscription.protocol in WEB
+        if not is_web or urlsplit(subscription.endpoint).hostname in LOOPBACK:
+            moto_publish(subscription, *args, **kwargs)
+
+    publish.moto_publish = moto_publish  # type: ignore[attr-defined]
+    Subscription.publish = publish  # type: ignore[assignment,method-assign]

@@ -1,0 +1,117 @@
+"""Lambda: functions, which are kept but never run, layers and permissions.
+
+What the CDK's own functions do for custom resources is done by the providers of those resources.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.provider import ResourceRequest
+from embedded_aws.resources.tags import Tagging
+
+_CONFIGURATION = frozenset(
+    {
+        "Description",
+        "Environment",
+        "EphemeralStorage",
+        "Handler",
+        "Layers",
+        "LoggingConfig",
+        "MemorySize",
+        "Role",
+        "Runtime",
+        "Timeout",
+    }
+)
+
+
+class Function(ApiResource):
+    """A Lambda function with its code from S3 or from the template."""
+
+    type = "AWS::Lambda::Function"
+    in_place = _CONFIGURATION | {"Code", "Tags"}
+    supported = in_place | {"Architectures", "FunctionName"}
+    service = "lambda"
+    creation, deletion = "create_function", "delete_function"
+    change = "update_function_configuration"
+    identity = "FunctionName"
+    naming = Naming("FunctionName")
+    reading = Reading("get_function", "FunctionName", ("Configuration",))
+    read_attributes: ClassVar = {"Arn": ("FunctionArn",)}
+    tagging = Tagging("Resource", by_attribute="Arn", write=dict)
+
+    def arguments(self, request: ResourceRequest) -> dict[str, Any]:
+        """Return the properties, with the code as the API takes it."""
+        return {**super().arguments(request), "Code": _code(request.properties)}
+
+    def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Return the configuration; code has a call of its own."""
+        return request.given(*sorted(_CONFIGURATION))
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Replace code, configuration and tags."""
+        code = {"FunctionName": physical_id, **_code(request.properties)}
+        self.call(request, "update_function_code", code)
+        super().update(request, physical_id, previous)
+
+
+class LayerVersion(ApiResource):
+    """One version of a layer; Ref gives its ARN."""
+
+    type = "AWS::Lambda::LayerVersion"
+    supported = frozenset(
+        {
+            "CompatibleArchitectures",
+            "CompatibleRuntimes",
+            "Content",
+            "Description",
+            "LayerName",
+            "LicenseInfo",
+        }
+    )
+    service = "lambda"
+    creation, deletion = "publish_layer_version", "delete_layer_version"
+    answer = ("LayerVersionArn",)
+    naming = Naming("LayerName")
+    id_attributes = ("LayerVersionArn",)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Delete the version."""
+        name, version = physical_id.split(":")[-2:]
+        self.call(request, self.deletion, {"LayerName": name, "VersionNumber": int(version)})
+
+
+class Permission(ApiResource):
+    """A statement in the policy of a function; every change replaces it."""
+
+    type = "AWS::Lambda::Permission"
+    supported = frozenset({"Action", "FunctionName", "Principal", "SourceAccount", "SourceArn"})
+    service = "lambda"
+    creation, deletion = "add_permission", "remove_permission"
+    identity = "StatementId"
+    naming = Naming("StatementId", 100)
+    id_attributes = ("Id",)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Remove the statement."""
+        statement = {"StatementId": physical_id, **request.given("FunctionName")}
+        self.call(request, self.deletion, statement)
+
+
+def _code(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the API's Code; text in the template becomes an archive with one file."""
+    code = dict(properties["Code"])
+    if "ZipFile" not in code:
+        return code
+    suffix = "py" if str(properties.get("Runtime", "")).startswith("python") else "js"
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as zip_file:
+        zip_file.writestr(zipfile.ZipInfo(f"index.{suffix}"), code["ZipFile"])
+    return {"ZipFile": archive.getvalue()}

@@ -1,0 +1,108 @@
+"""What every resource type has to offer to CloudFormation."""
+
+from __future__ import annotations
+
+import string
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from embedded_aws.clients import Clients
+from embedded_aws.cloudformation.template import ResourceDefinition, TemplateError
+from embedded_aws.ids import ids
+from embedded_aws.resources import schemas
+
+_SUFFIX_LENGTH = 12
+
+
+class ProviderError(Exception):
+    """A resource could not be created, updated or deleted; the text is shown to the user."""
+
+
+@dataclass(frozen=True)
+class ResourceRequest:
+    """A resource to work on: what the template says about it, resolved, and where it belongs."""
+
+    logical_id: str
+    type: str
+    properties: Mapping[str, Any]
+    stack_name: str
+    aws: Clients
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return those of the named properties that the template gives, for passing them on."""
+        return {name: self.properties[name] for name in names if name in self.properties}
+
+    def generated_name(self, max_length: int = 64) -> str:
+        """Return a name made of stack, logical id and a random suffix, as CloudFormation's are."""
+        alphabet = string.ascii_letters + string.digits
+        suffix = ids.text(f"{self.stack_name} {self.logical_id}", _SUFFIX_LENGTH, alphabet)
+        room = max_length - _SUFFIX_LENGTH - 1
+        return f"{self.stack_name}-{self.logical_id}"[:room].rstrip("-") + f"-{suffix}"
+
+
+class Provider(ABC):
+    """One resource type. Methods raise botocore's errors or ProviderError."""
+
+    type: ClassVar[str]
+    supported: ClassVar[frozenset[str]]
+    """The properties that the provider honours; any other is refused by name."""
+    in_place: ClassVar[frozenset[str]] = frozenset()
+    """The properties that `update` can change."""
+    maps_tags: ClassVar[bool] = False
+    """Whether the type has its tags as a mapping, and not as a list of keys and values."""
+    replaced_by: ClassVar[tuple[schemas.Path, ...]] = ()
+    """Properties whose change replaces the resource, beside those that the schema names."""
+
+    def check(self, definition: ResourceDefinition) -> None:
+        """Raise TemplateError for what AWS refuses or what would otherwise be silently ignored."""
+        where = f"{definition.type} ({definition.logical_id})"
+        for name in sorted(definition.properties.keys() - self.supported):
+            raise TemplateError(
+                f"Property {name} of {where} is not supported by the embedded AWS; "
+                f"it knows {', '.join(sorted(self.supported))}"
+            )
+        for problem in schemas.extraneous_keys(definition.type, definition.properties):
+            raise TemplateError(f"Properties validation failed for {where} with message: {problem}")
+
+    def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Tell whether AWS replaces the resource for this change instead of updating it."""
+        paths = (*schemas.create_only_paths(self.type), *self.replaced_by)
+        return schemas.differs_at(old, new, paths)
+
+    def fixed(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+        """Return the names of changed properties that `update` cannot change."""
+        return sorted(set(schemas.changed_properties(old, new)) - self.in_place)
+
+    @abstractmethod
+    def create(self, request: ResourceRequest) -> str:
+        """Create the resource and return its physical id, which is what Ref gives."""
+
+    def complete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: B027
+        """Finish what `create` began: settings with calls of their own, waiting until ready."""
+
+    def attributes(
+        self,
+        request: ResourceRequest,  # noqa: ARG002
+        physical_id: str,  # noqa: ARG002
+    ) -> Mapping[str, Any]:
+        """Return what Fn::GetAtt gives, by attribute name."""
+        return {}
+
+    def update(
+        self,
+        request: ResourceRequest,
+        physical_id: str,
+        previous: Mapping[str, Any],
+    ) -> None:
+        """Apply changes of `in_place` properties; `previous` are the properties until now."""
+        raise NotImplementedError(f"{self.type} names no property in `in_place`")
+
+    @abstractmethod
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Delete the resource and return once it is gone."""
+
+    def delete_with_snapshot(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+        """Delete the resource, and keep a snapshot of what it held."""
+        raise ProviderError(f"DeletionPolicy Snapshot is not supported for {self.type}")

@@ -1,0 +1,84 @@
+"""The resource types that the embedded AWS can create. Any other fails the deployment by name."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+from embedded_aws.cloudformation.template import TemplateError
+from embedded_aws.resources import (
+    aps,
+    budgets,
+    cdk,
+    cdk_bucket_deployment,
+    cloudwatch,
+    ec2_endpoint,
+    ec2_network,
+    ec2_routing,
+    ec2_security_group,
+    ecr,
+    events,
+    fsx,
+    grafana,
+    iam,
+    kms,
+    lambda_functions,
+    logs,
+    rds,
+    s3,
+    sagemaker,
+    secretsmanager,
+    sns,
+    sqs,
+    ssm,
+)
+from embedded_aws.resources.provider import Provider
+
+_SERVICES: Final = (
+    aps,
+    budgets,
+    cdk,
+    cdk_bucket_deployment,
+    cloudwatch,
+    ec2_endpoint,
+    ec2_network,
+    ec2_routing,
+    ec2_security_group,
+    ecr,
+    events,
+    fsx,
+    grafana,
+    iam,
+    kms,
+    lambda_functions,
+    logs,
+    rds,
+    s3,
+    sagemaker,
+    secretsmanager,
+    sns,
+    sqs,
+    ssm,
+)
+
+
+def _providers(module: ModuleType) -> list[Provider]:
+    """Return a provider of every resource type that a service's file defines."""
+    return [
+        each()
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Provider) and "type" in vars(each)
+    ]
+
+
+PROVIDERS: Final[dict[str, Provider]] = {
+    provider.type: provider for module in _SERVICES for provider in _providers(module)
+}
+"""Every supported resource type, by CloudFormation's name."""
+
+
+def provider_for(logical_id: str, resource_type: str) -> Provider:
+    """Return the provider of a type; raises TemplateError for an unsupported one."""
+    if resource_type not in PROVIDERS:
+        raise TemplateError(f"{resource_type} ({logical_id}) is not supported by the embedded AWS")
+    return PROVIDERS[resource_type]

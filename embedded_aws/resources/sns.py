@@ -1,0 +1,195 @@
+"""SNS: topics, subscriptions and policies of topics. No mail is ever sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.attribute_texts import text, texts
+from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
+from embedded_aws.resources.tags import Tagging
+
+_TOPIC_ATTRIBUTES = frozenset(
+    {"DisplayName", "KmsMasterKeyId", "SignatureVersion", "TracingConfig"}
+)
+_SUBSCRIPTION_ATTRIBUTES = frozenset(
+    {
+        "DeliveryPolicy",
+        "FilterPolicy",
+        "FilterPolicyScope",
+        "RawMessageDelivery",
+        "RedrivePolicy",
+        "SubscriptionRoleArn",
+    }
+)
+_PROTOCOLS = (
+    "application",
+    "email",
+    "email-json",
+    "firehose",
+    "http",
+    "https",
+    "lambda",
+    "sms",
+    "sqs",
+)
+
+
+class Topic(ApiResource):
+    """A topic; Ref gives its ARN. Its subscriptions go with it."""
+
+    type = "AWS::SNS::Topic"
+    apart = _TOPIC_ATTRIBUTES | {"Subscription"}
+    in_place = apart | {"Tags"}
+    supported = in_place | {"TopicName"}
+    renamed: ClassVar = {"TopicName": "Name"}
+    service = "sns"
+    creation, deletion = "create_topic", "delete_topic"
+    identity = "TopicArn"
+    answer = ("TopicArn",)
+    naming = Naming("TopicName", 256)
+    reading = Reading("get_topic_attributes", "TopicArn")
+    tagging = Tagging("ResourceArn")
+
+    def arguments(self, request: ResourceRequest) -> dict[str, Any]:
+        """Return name and tags beside the attributes."""
+        attributes = texts(request.given(*_TOPIC_ATTRIBUTES))
+        return {**super().arguments(request), "Attributes": attributes}
+
+    def complete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Subscribe those that stand in the topic's own properties."""
+        for subscription in request.properties.get("Subscription", []):
+            _subscribe(request, physical_id, subscription)
+
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return ARN and name."""
+        return {"TopicArn": physical_id, "TopicName": physical_id.rpartition(":")[2]}
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Set attributes, subscriptions and tags anew."""
+        sns, properties = request.aws.service("sns"), request.properties
+        for name, value in _changed(_TOPIC_ATTRIBUTES, previous, properties):
+            sns.set_topic_attributes(TopicArn=physical_id, AttributeName=name, AttributeValue=value)
+        wanted = properties.get("Subscription", [])
+        for subscription in _subscriptions(request, physical_id):
+            own = {name: subscription[name] for name in ("Endpoint", "Protocol")}
+            if own in previous.get("Subscription", []) and own not in wanted:
+                sns.unsubscribe(SubscriptionArn=subscription["SubscriptionArn"])
+        for subscription in wanted:
+            if subscription not in previous.get("Subscription", []):
+                _subscribe(request, physical_id, subscription)
+        self.retag(request, physical_id, previous)
+
+
+class Subscription(ApiResource):
+    """A subscription of its own; Ref gives its ARN. Nobody has to confirm it."""
+
+    type = "AWS::SNS::Subscription"
+    in_place = _SUBSCRIPTION_ATTRIBUTES
+    supported = in_place | {"Endpoint", "Protocol", "TopicArn"}
+    service = "sns"
+    deletion = "unsubscribe"
+    identity = "SubscriptionArn"
+    id_attributes = ("Arn",)
+
+    def create(self, request: ResourceRequest) -> str:
+        """Subscribe."""
+        return _subscribe(request, request.properties["TopicArn"], request.properties)
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Set the attributes anew."""
+        for name, value in _changed(_SUBSCRIPTION_ATTRIBUTES, previous, request.properties):
+            request.aws.service("sns").set_subscription_attributes(
+                SubscriptionArn=physical_id, AttributeName=name, AttributeValue=value
+            )
+
+
+class TopicPolicy(Provider):
+    """The policy of topics."""
+
+    type = "AWS::SNS::TopicPolicy"
+    supported = frozenset({"PolicyDocument", "Topics"})
+    in_place = supported
+
+    def create(self, request: ResourceRequest) -> str:
+        """Put the policy on every topic."""
+        for topic in request.properties["Topics"]:
+            self._put(request, topic, request.properties["PolicyDocument"])
+        return request.generated_name()
+
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the id under its own name."""
+        return {"Id": physical_id}
+
+    def update(
+        self,
+        request: ResourceRequest,
+        physical_id: str,  # noqa: ARG002
+        previous: Mapping[str, Any],
+    ) -> None:
+        """Put the policy anew, and give topics that are no longer named their first one back."""
+        for topic in set(previous["Topics"]) - set(request.properties["Topics"]):
+            self._put(request, topic, _owners_policy(request, topic))
+        self.create(request)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+        """Give the topics the policy back that they were created with."""
+        for topic in request.properties["Topics"]:
+            self._put(request, topic, _owners_policy(request, topic))
+
+    def _put(self, request: ResourceRequest, topic: str, document: Mapping[str, Any]) -> None:
+        request.aws.service("sns").set_topic_attributes(
+            TopicArn=topic, AttributeName="Policy", AttributeValue=json.dumps(document)
+        )
+
+
+def _subscribe(request: ResourceRequest, topic: str, given: Mapping[str, Any]) -> str:
+    """Subscribe; raises ProviderError, with SNS's words, for what moto would take."""
+    if given["Protocol"] not in _PROTOCOLS:
+        raise ProviderError("Invalid parameter: Protocol")
+    if given["Protocol"].startswith("email") and "@" not in given["Endpoint"]:
+        raise ProviderError("Invalid parameter: Email address")
+    attributes = {name: given[name] for name in _SUBSCRIPTION_ATTRIBUTES if name in given}
+    answer = request.aws.service("sns").subscribe(
+        TopicArn=topic,
+        Protocol=given["Protocol"],
+        Endpoint=given["Endpoint"],
+        Attributes=texts(attributes),
+        ReturnSubscriptionArn=True,
+    )
+    return str(answer["SubscriptionArn"])
+
+
+def _subscriptions(request: ResourceRequest, topic: str) -> list[Any]:
+    sns = request.aws.service("sns")
+    return list(sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"])
+
+
+def _changed(
+    names: Iterable[str], previous: Mapping[str, Any], properties: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that differ; one that is gone becomes empty."""
+    for name in sorted(names):
+        value = properties.get(name)
+        if value != previous.get(name):
+            yield name, "" if value is None else text(value)
+
+
+def _owners_policy(request: ResourceRequest, topic: str) -> dict[str, Any]:
+    """Return the policy that lets the owner's account use a topic."""
+    actions = ("GetTopicAttributes", "SetTopicAttributes", "AddPermission", "RemovePermission")
+    more = ("DeleteTopic", "Subscribe", "ListSubscriptionsByTopic", "Publish")
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"AWS": "*"},
+        "Action": [f"SNS:{action}" for action in (*actions, *more)],
+        "Resource": topic,
+        "Condition": {"StringEquals": {"AWS:SourceOwner": request.aws.account}},
+    }
+    return {"Version": "2008-10-17", "Statement": [statement]}

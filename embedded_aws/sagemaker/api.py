@@ -1,0 +1,159 @@
+"""The operations of the SageMaker API that HyperPod clusters with Slurm need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from embedded_aws.cluster import Cluster, ClusterNode
+from embedded_aws.constraints import summary, violations
+from embedded_aws.errors import ServiceError
+from embedded_aws.sagemaker import describe
+from embedded_aws.sagemaker.clusters import Clusters
+from embedded_aws.sagemaker.describe import Entry, describe_event, list_events, list_page
+from embedded_aws.sagemaker.node_addition import NodeAddition
+from embedded_aws.sagemaker.node_operations import NodeOperations
+from embedded_aws.wire import Operation
+
+Shape = dict[str, Any]
+
+_RESERVED = "aws:"
+"""How keys begin that only AWS itself gives, in any case of letters (Tagging AWS Resources user
+guide, "Tag naming limits and requirements")."""
+
+
+class SageMakerApi:
+    """The API in front of the clusters."""
+
+    name: Final = "sagemaker"
+    refusal: Final = "ValidationException"
+
+    def __init__(self, clusters: Clusters, nodes: NodeOperations) -> None:
+        self._clusters = clusters
+        operations: Mapping[str, Operation] = {
+            "AddTags": self._add_tags,
+            "BatchAddClusterNodes": NodeAddition(clusters).add,
+            "BatchDeleteClusterNodes": nodes.delete,
+            "BatchRebootClusterNodes": nodes.reboot,
+            "BatchReplaceClusterNodes": nodes.replace,
+            "CreateCluster": self._create_cluster,
+            "DeleteCluster": self._delete_cluster,
+            "DeleteTags": self._delete_tags,
+            "DescribeCluster": self._describe_cluster,
+            "DescribeClusterEvent": self._describe_cluster_event,
+            "DescribeClusterNode": self._describe_cluster_node,
+            "ListClusterEvents": self._list_cluster_events,
+            "ListClusterNodes": self._list_cluster_nodes,
+            "ListClusters": self._list_clusters,
+            "ListTags": self._list_tags,
+            "UpdateCluster": self._update_cluster,
+            "UpdateClusterSoftware": self._update_cluster_software,
+        }
+        self.operations: Mapping[str, Operation] = {
+            name: _checked(name, operation) for name, operation in operations.items()
+        }
+
+    def _create_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
+        _check_keys(given.get("Tags", ()))
+        return {"ClusterArn": self._clusters.create(region, given).arn}
+
+    def _update_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"ClusterArn": self._clusters.update(region, given).arn}
+
+    def _update_cluster_software(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"ClusterArn": self._clusters.update_software(region, given).arn}
+
+    def _delete_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"ClusterArn": self._clusters.delete(region, given["ClusterName"]).arn}
+
+    def _describe_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return describe.cluster_shape(self._clusters.find(region, given["ClusterName"]))
+
+    def _list_clusters(self, region: str, given: Mapping[str, Any]) -> Shape:
+        entries = [
+            Entry(cluster.name, cluster.created_at, describe.cluster_summary_shape(cluster))
+            for cluster in self._clusters.all(region)
+            if given.get("NameContains", "") in cluster.name
+            and given.get("TrainingPlanArn") in (None, *describe.training_plans(cluster))
+        ]
+        page, token = list_page(entries, given)
+        return {"ClusterSummaries": page, "NextToken": token}
+
+    def _list_cluster_nodes(self, region: str, given: Mapping[str, Any]) -> Shape:
+        cluster = self._clusters.find(region, given["ClusterName"])
+        entries = [
+            Entry(node.group, node.launched_at, _node_summary(node, given))
+            for node in list(cluster.nodes)
+            if given.get("InstanceGroupNameContains", "") in node.group
+        ]
+        page, token = list_page(entries, given)
+        return {"ClusterNodeSummaries": page, "NextToken": token}
+
+    def _describe_cluster_node(self, region: str, given: Mapping[str, Any]) -> Shape:
+        cluster = self._clusters.find(region, given["ClusterName"])
+        asked = given.get("NodeId"), given.get("NodeLogicalId")
+        if asked.count(None) != 1:
+            raise ServiceError("ValidationException", "Specify one of NodeId and NodeLogicalId")
+        for node in list(cluster.nodes):
+            if node.instance_id == asked[0] or node.logical_id == asked[1]:
+                return {"NodeDetails": describe.node_shape(cluster, node)}
+        raise ServiceError(
+            "ResourceNotFound",
+            f"Instance {asked[0] or asked[1]} does not exist in cluster {cluster.name}",
+        )
+
+    def _list_cluster_events(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return list_events(self._clusters.find(region, given["ClusterName"]), given)
+
+    def _describe_cluster_event(self, region: str, given: Mapping[str, Any]) -> Shape:
+        cluster = self._clusters.find(region, given["ClusterName"])
+        return describe_event(cluster, given["EventId"])
+
+    def _add_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
+        _check_keys(given["Tags"])
+        cluster = self._clusters.find(region, given["ResourceArn"])
+        cluster.tags |= {tag["Key"]: tag["Value"] for tag in given["Tags"]}
+        return {"Tags": _tags(cluster)}
+
+    def _delete_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
+        cluster = self._clusters.find(region, given["ResourceArn"])
+        for key in given["TagKeys"]:
+            cluster.tags.pop(key, None)
+        return {}
+
+    def _list_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return {"Tags": _tags(self._clusters.find(region, given["ResourceArn"]))}
+
+
+def _checked(name: str, operation: Operation) -> Operation:
+    """Hold an operation's input against the model before anything else, as the service does.
+
+    A cluster of an impossible name is a wrong request, not one that was not found.
+    """
+
+    def checked(region: str, given: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        problems = violations("sagemaker", name, given)
+        if problems:
+            raise ServiceError("ValidationException", summary(problems))
+        return operation(region, given)
+
+    return checked
+
+
+def _check_keys(tags: Iterable[Mapping[str, str]]) -> None:
+    if any(tag["Key"].lower().startswith(_RESERVED) for tag in tags):
+        raise ServiceError(
+            "ValidationException",
+            f"{_RESERVED} prefixed tag key names are not allowed for external use.",
+        )
+
+
+def _node_summary(node: ClusterNode, given: Mapping[str, Any]) -> Shape:
+    shape = describe.node_summary_shape(node)
+    if given.get("IncludeNodeLogicalIds"):
+        shape["NodeLogicalId"] = node.logical_id
+    return shape
+
+
+def _tags(cluster: Cluster) -> list[Shape]:
+    return [{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())]

@@ -1,0 +1,281 @@
+"""The clusters of the account, and their way from CreateCluster to DeleteCluster.
+
+The platform works in threads of its own, so that an API call waits for no machine to boot.
+"""
+
+from __future__ import annotations
+
+import logging
+import string
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from embedded_aws.clients import Clients
+from embedded_aws.cluster import Cluster, ClusterFailed, ClusterNetwork, InstanceGroup, NodeType
+from embedded_aws.errors import ServiceError
+from embedded_aws.event_delivery import deliver
+from embedded_aws.ids import ids
+from embedded_aws.interface import NO_INSTANCE_TYPES, ClusterPlatform, InstanceTypes
+from embedded_aws.sagemaker.events import (
+    cluster_begins,
+    cluster_ends,
+    group_scales,
+    record,
+    state_change,
+)
+from embedded_aws.sagemaker.network import SubnetInterfaces, check_network
+from embedded_aws.sagemaker.requests import (
+    check_request,
+    read_groups,
+    read_settings,
+    read_software_update,
+    read_vpc_config,
+    updated_request,
+)
+
+Send = Callable[[Clients, Mapping[str, Any]], None]
+
+_log = logging.getLogger(__name__)
+
+
+class Clusters:
+    """All clusters by region. Every public method locks for itself."""
+
+    def __init__(
+        self,
+        clients: Callable[[str], Clients],
+        platform: ClusterPlatform,
+        send: Send = deliver,
+        instance_types: InstanceTypes = NO_INSTANCE_TYPES,
+    ) -> None:
+        self._clients = clients
+        self._platform = platform
+        self._instance_types = instance_types
+        self._send = send
+        self.lock = threading.RLock()
+        """Held by whoever decides something about a cluster from what it is."""
+        self._by_region: dict[str, list[Cluster]] = {}
+        self._networks: dict[str, SubnetInterfaces] = {}
+        self._updating: set[str] = set()
+
+    def create(self, region: str, request: Mapping[str, Any]) -> Cluster:
+        """Begin the creation of a cluster; raises ValidationException and ResourceInUse."""
+        check_request(request, self._instance_types)
+        aws = self._clients(region)
+        check_network(aws, request)
+        with self.lock:
+            if any(c.name == request["ClusterName"] for c in self.all(region)):
+                raise ServiceError(
+                    "ResourceInUse", f"Cluster with name {request['ClusterName']} already exists"
+                )
+            network = SubnetInterfaces(aws, request["ClusterName"])
+            cluster = new_cluster(aws, request, network)
+            cluster.tell = lambda event: _tell(self._send, aws, event)
+            self._networks[cluster.arn] = network
+            self._by_region.setdefault(region, []).append(cluster)
+        self._tell_status(cluster)
+        in_background(f"create-{cluster.name}", lambda: self._create(cluster))
+        return cluster
+
+    def all(self, region: str) -> list[Cluster]:
+        """Return all clusters of a region, oldest first."""
+        with self.lock:
+            return list(self._by_region.get(region, []))
+
+    def find(self, region: str, name_or_arn: str) -> Cluster:
+        """Return a cluster by name or ARN; raises ResourceNotFound."""
+        for cluster in self.all(region):
+            if name_or_arn in (cluster.name, cluster.arn):
+                return cluster
+        raise ServiceError("ResourceNotFound", f"Cluster with name {name_or_arn} does not exist")
+
+    def update(self, region: str, update: Mapping[str, Any]) -> Cluster:
+        """Begin to change a cluster; raises ValidationException and ConflictException.
+
+        A continuously provisioned cluster stays in service meanwhile, and has its new targets when
+        this returns.
+        """
+        with self.lock:
+            cluster = self._at_rest(region, update["ClusterName"])
+            request = updated_request(_current_request(cluster), update, self._instance_types)
+            check_network(self._clients(region), request)
+            self._begin(cluster, "InService" if cluster.settings.is_continuous else "Updating")
+        if cluster.settings.is_continuous:
+            self._update(cluster, request)
+        else:
+            self._tell_status(cluster)
+            in_background(f"update-{cluster.name}", lambda: self._update(cluster, request))
+        return cluster
+
+    def is_at_rest(self, cluster: Cluster) -> bool:
+        """Tell whether a cluster is in service and nothing changes it as a whole."""
+        return cluster.status == "InService" and cluster.arn not in self._updating
+
+    def update_software(self, region: str, given: Mapping[str, Any]) -> Cluster:
+        """Begin to put new software on nodes; raises ConflictException and ValidationException."""
+        with self.lock:
+            cluster = self._at_rest(region, given["ClusterName"])
+            update = read_software_update(cluster, given)
+            self._begin(cluster, "SystemUpdating")
+        self._tell_status(cluster)
+        in_background(
+            f"update-{cluster.name}",
+            lambda: self._change(
+                cluster, "software update", lambda: self._platform.update_software(cluster, update)
+            ),
+        )
+        return cluster
+
+    def delete(self, region: str, name_or_arn: str) -> Cluster:
+        """Begin the deletion of a cluster; raises ConflictException while it is being made."""
+        with self.lock:
+            cluster = self.find(region, name_or_arn)
+            if cluster.status != "Failed" and not self.is_at_rest(cluster):
+                raise _conflict(cluster, "deleted")
+            cluster.status = "Deleting"
+        self._tell_status(cluster)
+        in_background(f"delete-{cluster.name}", lambda: self._delete(region, cluster))
+        return cluster
+
+    def _create(self, cluster: Cluster) -> None:
+        record(cluster, cluster_begins(cluster, "creation"))
+        try:
+            self._platform.create(cluster)
+        except Exception as error:  # noqa: BLE001 - a thread's last resort
+            _fail(cluster, reason(error, f"creation of cluster {cluster.name}"))
+        else:
+            cluster.status = "InService"
+        record(cluster, cluster_ends(cluster, "creation", cluster.failure_message or None))
+        self._tell_status(cluster)
+
+    def _at_rest(self, region: str, name_or_arn: str) -> Cluster:
+        cluster = self.find(region, name_or_arn)
+        if not self.is_at_rest(cluster):
+            raise _conflict(cluster, "updated")
+        return cluster
+
+    def _begin(self, cluster: Cluster, status: str) -> None:
+        """Let a cluster change as a whole, and nobody else change it meanwhile."""
+        self._updating.add(cluster.arn)
+        cluster.failure_message, cluster.status = "", status
+
+    def _update(self, cluster: Cluster, request: Mapping[str, Any]) -> None:
+        old_settings = cluster.settings
+        cluster.settings = read_settings(request, cluster.id)
+        desired = read_groups(request)
+
+        def update() -> None:
+            for group in _resized(cluster, desired):
+                record(cluster, group_scales(cluster, group))
+            try:
+                self._platform.update(cluster, desired)
+            except BaseException:
+                cluster.settings = old_settings
+                raise
+            cluster.request = request
+
+        self._change(cluster, "update", update)
+
+    def _change(self, cluster: Cluster, operation: str, make: Callable[[], None]) -> None:
+        """Make a change that was begun; the cluster is in service after it, however it ends."""
+        record(cluster, cluster_begins(cluster, operation))
+        try:
+            make()
+        except Exception as error:  # noqa: BLE001 - a thread's last resort
+            cluster.failure_message = reason(error, f"{operation} of cluster {cluster.name}")
+        with self.lock:
+            self._updating.remove(cluster.arn)
+            cluster.status = "InService"
+        record(cluster, cluster_ends(cluster, operation, cluster.failure_message or None))
+        self._tell_status(cluster)
+
+    def _delete(self, region: str, cluster: Cluster) -> None:
+        record(cluster, cluster_begins(cluster, "deletion"))
+        try:
+            self._platform.delete(cluster)
+            self._networks[cluster.arn].delete_all()
+        except Exception as error:  # noqa: BLE001 - a thread's last resort
+            _fail(cluster, reason(error, f"deletion of cluster {cluster.name}"))
+            self._tell_status(cluster)
+            return
+        with self.lock:
+            self._by_region[region].remove(cluster)
+
+    def _tell_status(self, cluster: Cluster) -> None:
+        """Tell EventBridge; never while the lock is held, which whoever is told may want."""
+        cluster.tell(state_change(cluster))
+
+
+def _current_request(cluster: Cluster) -> dict[str, Any]:
+    """Return the request for what the cluster is now; the platform may have changed groups."""
+    return {**cluster.request, "InstanceGroups": [dict(group.request) for group in cluster.groups]}
+
+
+def _resized(cluster: Cluster, desired: Iterable[InstanceGroup]) -> Iterator[InstanceGroup]:
+    counts = {group.name: group.instance_count for group in cluster.groups}
+    return (group for group in desired if group.instance_count != counts.get(group.name, 0))
+
+
+def _fail(cluster: Cluster, message: str) -> None:
+    cluster.failure_message = message
+    cluster.status = "Failed"
+
+
+def _conflict(cluster: Cluster, participle: str) -> ServiceError:
+    status = "Updating" if cluster.status == "InService" else cluster.status
+    return ServiceError(
+        "ConflictException",
+        f"Cluster {cluster.name} is in {status} status and cannot be {participle}",
+    )
+
+
+def _tell(send: Send, aws: Clients, event: Mapping[str, Any]) -> None:
+    """Send an event. A cluster goes its way whether or not anybody can be told."""
+    try:
+        send(aws, event)
+    except Exception:  # noqa: BLE001 - whatever it is, the cluster comes first
+        _log.exception("the event %s could not be delivered", event["detail-type"])
+
+
+_ID_LENGTH = 12
+
+
+def new_cluster(aws: Clients, request: Mapping[str, Any], network: ClusterNetwork) -> Cluster:
+    """Return the cluster that a request, which was checked, asks for; it has no nodes yet."""
+    alphabet = string.ascii_lowercase + string.digits
+    cluster_id = ids.text("cluster", _ID_LENGTH, alphabet)
+    groups = read_groups(request)
+    return Cluster(
+        name=request["ClusterName"],
+        arn=f"arn:{aws.partition}:sagemaker:{aws.region}:{aws.account}:cluster/{cluster_id}",
+        id=cluster_id,
+        groups=groups,
+        settings=read_settings(request, cluster_id),
+        vpc_config=read_vpc_config(request["VpcConfig"]),
+        network=network,
+        created_at=datetime.now(UTC),
+        request=request,
+        tags={tag["Key"]: tag["Value"] for tag in request.get("Tags", [])},
+        controller_group=_controller_group(groups),
+    )
+
+
+def _controller_group(groups: Iterable[InstanceGroup]) -> str:
+    """Return the controllers' group if the API says which; a file beside the scripts may, too."""
+    roles = {group.slurm.node_type: group.name for group in groups if group.slurm}
+    return roles.get(NodeType.CONTROLLER, "")
+
+
+def in_background(name: str, work: Callable[[], None]) -> None:
+    """Do something in a thread of its own, so that no API call waits for it."""
+    threading.Thread(target=work, name=name, daemon=True).start()
+
+
+def reason(error: Exception, while_doing: str) -> str:
+    """Return what FailureMessage says; anything but ClusterFailed is a bug, and goes to the log."""
+    if isinstance(error, ClusterFailed):
+        return str(error)
+    _log.error("internal error during the %s", while_doing, exc_info=error)
+    return f"Internal error of the rehearsal: {error!r}"

@@ -1,0 +1,310 @@
+"""Clusters, nodes and their events in the shapes of the SageMaker API, page by page. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from embedded_aws.cluster import RUNNING, Cluster, ClusterEvent, ClusterNode, InstanceGroup
+from embedded_aws.errors import ServiceError
+
+Shape = dict[str, Any]
+
+_GROUP_ECHO = (
+    "CapacityRequirements",
+    "ExecutionRole",
+    "InstanceStorageConfigs",
+    "InstanceType",
+    "LifeCycleConfig",
+    "NetworkInterface",
+    "OnStartDeepHealthChecks",
+    "OverrideVpcConfig",
+    "ScheduledUpdateConfig",
+    "SlurmConfig",
+    "ThreadsPerCore",
+    "TrainingPlanArn",
+)
+"""What DescribeCluster says about a group exactly as CreateCluster was told."""
+_NODE_ECHO = (
+    "InstanceStorageConfigs",
+    "LifeCycleConfig",
+    "NetworkInterface",
+    "OverrideVpcConfig",
+    "ThreadsPerCore",
+)
+
+
+def cluster_shape(cluster: Cluster) -> Shape:
+    """Return a cluster as DescribeCluster does."""
+    return {
+        "ClusterArn": cluster.arn,
+        "ClusterName": cluster.name,
+        "ClusterStatus": cluster.status,
+        "CreationTime": cluster.created_at,
+        "FailureMessage": cluster.failure_message or None,
+        "InstanceGroups": [_group_shape(cluster, group) for group in cluster.groups],
+        **_given(
+            cluster.request, ("NodeProvisioningMode", "NodeRecovery", "Orchestrator", "VpcConfig")
+        ),
+    }
+
+
+def cluster_summary_shape(cluster: Cluster) -> Shape:
+    """Return a cluster as ListClusters does."""
+    return {
+        "ClusterArn": cluster.arn,
+        "ClusterName": cluster.name,
+        "CreationTime": cluster.created_at,
+        "ClusterStatus": cluster.status,
+        "TrainingPlanArns": training_plans(cluster) or None,
+    }
+
+
+def training_plans(cluster: Cluster) -> list[str]:
+    """Return the training plans whose capacity some group of a cluster uses."""
+    plans = (group.request.get("TrainingPlanArn") for group in cluster.groups)
+    return sorted({plan for plan in plans if plan})
+
+
+def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
+    """Return a node as DescribeClusterNode does."""
+    group = cluster.group(node.group)
+    shape = {
+        "InstanceGroupName": node.group,
+        "InstanceId": node.instance_id,
+        "InstanceStatus": _status(node),
+        "InstanceType": node.instance_type,
+        "LaunchTime": node.launched_at,
+        "PrivatePrimaryIp": node.private_ip,
+        "PrivateDnsHostname": node.private_dns_hostname,
+        **_given(group.request, _NODE_ECHO),
+        **_software(node),
+    }
+    if cluster.settings.is_continuous:
+        shape["NodeLogicalId"] = node.logical_id
+    if node.interface is not None:
+        shape["Placement"] = {
+            "AvailabilityZone": node.interface.availability_zone,
+            "AvailabilityZoneId": node.interface.availability_zone_id,
+        }
+    return shape
+
+
+def node_summary_shape(node: ClusterNode) -> Shape:
+    """Return a node as ListClusterNodes does."""
+    return {
+        "InstanceGroupName": node.group,
+        "InstanceId": node.instance_id,
+        "InstanceType": node.instance_type,
+        "LaunchTime": node.launched_at,
+        "InstanceStatus": _status(node),
+        "PrivateDnsHostname": node.private_dns_hostname,
+        **_software(node),
+    }
+
+
+def _software(node: ClusterNode) -> Shape:
+    return {} if node.updated_at is None else {"LastSoftwareUpdateTime": node.updated_at}
+
+
+def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
+    members = cluster.members(group.name)
+    running = [node for node in members if node.status == RUNNING]
+    image = group.request.get("ImageId")
+    return {
+        "InstanceGroupName": group.name,
+        "CurrentCount": len(running),
+        "TargetCount": group.instance_count,
+        "MinCount": group.request.get("MinInstanceCount"),
+        "Status": _group_status(cluster, group, [node.status for node in members]),
+        "CurrentImageId": image,
+        "DesiredImageId": image,
+        "SoftwareUpdateStatus": cluster.software_updates.get(group.name),
+        **_instance_types(group, running),
+        **_auto_patching(group.request),
+        **_given(group.request, _GROUP_ECHO),
+    }
+
+
+def _group_status(cluster: Cluster, group: InstanceGroup, nodes: Sequence[str]) -> str:
+    """Return a group's own status from the cluster's and those of its nodes.
+
+    In a cluster in service it is degraded while instances have failed, and being created while its
+    smallest number of nodes is awaited. Source: API reference, ClusterInstanceGroupDetails.
+    """
+    if cluster.status == "RollingBack":  # the API has no such status of groups
+        return "SystemUpdating"
+    if cluster.status != "InService":
+        return cluster.status
+    if "Failure" in nodes:
+        return "Degraded"
+    return "Creating" if nodes.count(RUNNING) < group.min_instance_count else "InService"
+
+
+def _instance_types(group: InstanceGroup, running: list[ClusterNode]) -> Shape:
+    """Return what only a group of several possible instance types has."""
+    if "InstanceRequirements" not in group.request:
+        return {}
+    counts = Counter(node.instance_type for node in running)
+    return {
+        "InstanceRequirements": {
+            "CurrentInstanceTypes": sorted(counts) or None,
+            "DesiredInstanceTypes": group.request["InstanceRequirements"]["InstanceTypes"],
+        },
+        "InstanceTypeDetails": [
+            {
+                "InstanceType": instance_type,
+                "CurrentCount": count,
+                "ThreadsPerCore": group.threads_per_core,
+            }
+            for instance_type, count in sorted(counts.items())
+        ],
+    }
+
+
+def _auto_patching(request: Mapping[str, Any]) -> Shape:
+    """Return how a group is patched; its schedule is described by another name."""
+    if "AutoPatchConfig" not in request:
+        return {}
+    config = dict(request["AutoPatchConfig"])
+    schedule = config.pop("PatchSchedule", None)
+    if schedule:
+        config |= {"CurrentPatchSchedule": schedule, "DesiredPatchSchedule": schedule}
+    return {"AutoPatchConfig": config}
+
+
+def _status(node: ClusterNode) -> Shape:
+    return {"Status": node.status, "Message": node.message or None}
+
+
+def _given(request: Mapping[str, Any], names: tuple[str, ...]) -> Shape:
+    return {name: request[name] for name in names if name in request}
+
+
+def list_events(cluster: Cluster, given: Mapping[str, Any]) -> Shape:
+    """Answer ListClusterEvents: the newest first, unless asked otherwise."""
+    _check_mode(cluster, "ListClusterEvents")
+    entries = [
+        Entry(event.event_id, event.time, event_summary_shape(cluster, event))
+        for event in list(cluster.events)
+        if _is_asked_for(event, given)
+    ]
+    wanted = {
+        "SortOrder": "Descending",
+        **given,
+        "CreationTimeAfter": given.get("EventTimeAfter"),
+        "CreationTimeBefore": given.get("EventTimeBefore"),
+    }
+    page, token = list_page(entries, wanted)
+    return {"Events": page, "NextToken": token}
+
+
+def describe_event(cluster: Cluster, event_id: str) -> Shape:
+    """Answer DescribeClusterEvent."""
+    _check_mode(cluster, "DescribeClusterEvent")
+    for event in list(cluster.events):
+        if event.event_id == event_id:
+            return {"EventDetails": event_shape(cluster, event)}
+    raise ServiceError(
+        "ResourceNotFound", f"Event {event_id} does not exist in cluster {cluster.name}"
+    )
+
+
+def event_summary_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
+    """Return an event without its metadata."""
+    shape: Shape = {
+        "EventId": event.event_id,
+        "ClusterArn": cluster.arn,
+        "ClusterName": cluster.name,
+        "ResourceType": event.resource_type,
+        "EventTime": event.time,
+        "EventLevel": event.level,
+        "Description": event.description,
+    }
+    if event.group is not None:
+        shape["InstanceGroupName"] = event.group
+    if event.instance_id is not None:
+        shape["InstanceId"] = event.instance_id
+    return shape
+
+
+def event_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
+    """Return an event with all that is known of it."""
+    metadata = dict(event.metadata)
+    if event.failure is not None:
+        metadata["FailureMessage"] = event.failure
+    return {
+        **event_summary_shape(cluster, event),
+        "EventDetails": {"EventMetadata": {event.metadata_name: metadata}},
+    }
+
+
+def _is_asked_for(event: ClusterEvent, given: Mapping[str, Any]) -> bool:
+    """Tell whether an event passes the filters; none belongs to an operation with an id."""
+    asked = (
+        ("InstanceGroupName", event.group),
+        ("NodeId", event.instance_id),
+        ("ResourceType", event.resource_type),
+        ("OperationId", None),
+    )
+    return all(given.get(name) in (None, value) for name, value in asked)
+
+
+def _check_mode(cluster: Cluster, operation: str) -> None:
+    if not cluster.settings.is_continuous:
+        raise ServiceError(
+            "ValidationException",
+            f"{operation} is only supported for clusters using Continuous as the "
+            "NodeProvisioningMode",
+        )
+
+
+_LARGEST_PAGE = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One result: by what it is sorted, and how the API shows it."""
+
+    name: str
+    created_at: datetime
+    shape: Mapping[str, Any]
+
+
+def list_page(
+    entries: Sequence[Entry], given: Mapping[str, Any]
+) -> tuple[list[Mapping[str, Any]], str | None]:
+    """Return one page of a List operation's results and the token of the next, if any.
+
+    The token is the number of results that came before; raises ValidationException for others.
+    """
+    found = [entry for entry in entries if _is_between(entry.created_at, given)]
+    by_name = given.get("SortBy") == "NAME"
+    found.sort(key=lambda entry: entry.name if by_name else entry.created_at.isoformat())
+    if given.get("SortOrder") == "Descending":
+        found.reverse()
+    start = _start(given.get("NextToken"))
+    end = start + given.get("MaxResults", _LARGEST_PAGE)
+    token = str(end) if end < len(found) else None
+    return [entry.shape for entry in found[start:end]], token
+
+
+def _start(token: str | None) -> int:
+    if token is None:
+        return 0
+    if not token.isdecimal():
+        raise ServiceError("ValidationException", "NextToken is not valid")
+    return int(token)
+
+
+def _is_between(moment: datetime, given: Mapping[str, Any]) -> bool:
+    after, before = given.get("CreationTimeAfter"), given.get("CreationTimeBefore")
+    return (after is None or moment > _utc(after)) and (before is None or moment < _utc(before))
+
+
+def _utc(moment: datetime) -> datetime:
+    """Read a request's time, which arrives without a zone and means UTC."""
+    return moment.replace(tzinfo=UTC)

@@ -1,0 +1,229 @@
+"""Events of clusters and nodes, as ListClusterEvents tells them and as EventBridge gets them.
+
+The descriptions are those of the developer guide, "SageMaker HyperPod cluster events reference";
+the events for EventBridge are those of "Events that Amazon SageMaker AI sends to Amazon
+EventBridge". Instances of a cluster that is not provisioned continuously send no cluster events.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from embedded_aws.cluster import Cluster, ClusterEvent, ClusterNode, InstanceGroup
+from embedded_aws.ids import ids
+from embedded_aws.sagemaker.describe import cluster_shape, event_shape
+
+
+def cluster_begins(cluster: Cluster, operation: str) -> ClusterEvent:
+    """Return that a cluster's creation, update or deletion has begun."""
+    return _of_cluster(f"Cluster {cluster.name} {operation} started successfully", None)
+
+
+def cluster_ends(cluster: Cluster, operation: str, failure: str | None = None) -> ClusterEvent:
+    """Return that it has ended, and how."""
+    return _of_cluster(f"Cluster {cluster.name} {operation} {_ended(failure)}", failure)
+
+
+def group_scales(cluster: Cluster, group: InstanceGroup) -> ClusterEvent:
+    """Return that a group begins to have another number of instances."""
+    return ClusterEvent(
+        resource_type="InstanceGroup",
+        description=f"InstanceGroup {group.name} scaling started successfully in "
+        f"Cluster {cluster.name}",
+        metadata_name="InstanceGroupScaling",
+        metadata={
+            "InstanceCount": len(cluster.members(group.name)),
+            "TargetCount": group.instance_count,
+            "MinCount": group.min_instance_count,
+        },
+        group=group.name,
+    )
+
+
+def patching_begins(cluster: Cluster, group: str, strategy: str) -> ClusterEvent:
+    """Return that the instances of a group begin to get new software."""
+    return _of_group(
+        group,
+        f"UpdateClusterSoftware initiated for {_where(cluster, group)} using {strategy} strategy.",
+    )
+
+
+def patching_ends(cluster: Cluster, group: str, failure: str | None = None) -> ClusterEvent:
+    """Return that they have it, or that they have not."""
+    words = "UpdateClusterSoftware completed successfully"
+    if failure is not None:
+        words = "Failed to complete UpdateClusterSoftware"
+    return _of_group(group, f"{words} for {_where(cluster, group)}.", failure)
+
+
+def creation_ends(cluster: Cluster, node: ClusterNode, failure: str | None = None) -> ClusterEvent:
+    """Return that an instance came up, or did not."""
+    if failure is not None:
+        words = f"Instance creation in Cluster {cluster.name} and InstanceGroup {node.group} failed"
+        return _of_instance(node, words, failure)
+    return _operation_ends(cluster, node, "creation", None)
+
+
+def replacement_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
+    """Return that a new instance begins to take another one's place."""
+    words = f"Instance {node.instance_id} is starting as part of instance replacement"
+    return _of_instance(node, f"{words} {_among(cluster, node)}")
+
+
+def replacement_ends(
+    cluster: Cluster, node: ClusterNode, failure: str | None = None
+) -> ClusterEvent:
+    """Return that it has taken it, or has not."""
+    words = f"Instance {node.instance_id} creation {_ended(failure)} as part of instance"
+    return _of_instance(node, f"{words} replacement {_among(cluster, node)}", failure)
+
+
+def reboot_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
+    """Return that an instance is shutting down to start again."""
+    words = f"Reboot of EC2 Instance {node.instance_id} is currently in progress on Cluster"
+    return _of_instance(node, f"{words} {cluster.name} and IG {node.group}")
+
+
+def reboot_ends(cluster: Cluster, node: ClusterNode, failure: str | None = None) -> ClusterEvent:
+    """Return that it is up again, or is not."""
+    return _operation_ends(cluster, node, "reboot", failure)
+
+
+def termination_begins(cluster: Cluster, node: ClusterNode) -> ClusterEvent:
+    """Return that an instance goes."""
+    words = f"Termination of EC2 Instance {node.instance_id} is currently in progress"
+    return _of_instance(node, f"{words} {_among(cluster, node)}")
+
+
+def root_volume_begins(_: Cluster, node: ClusterNode) -> ClusterEvent:
+    """Return that an instance's root volume is replaced by that of other software."""
+    words = f"Root volume replacement started for Instance {node.instance_id} in IG {node.group}."
+    return _of_instance(node, words)
+
+
+def root_volume_ends(_: Cluster, node: ClusterNode, failure: str | None = None) -> ClusterEvent:
+    """Return that an instance runs its new software, or does not.
+
+    The reference has no words for the latter in clusters with Slurm.
+    """
+    how = "updated successfully" if failure is None else "failed to update"
+    words = f"Instance {node.instance_id} in IG {node.group} {how}."
+    return _of_instance(node, words, failure)
+
+
+def _of_cluster(description: str, failure: str | None) -> ClusterEvent:
+    return ClusterEvent("Cluster", description, "Cluster", {}, failure=failure)
+
+
+def _of_group(group: str, description: str, failure: str | None = None) -> ClusterEvent:
+    return ClusterEvent(
+        "InstanceGroup", description, "InstanceGroup", {}, group=group, failure=failure
+    )
+
+
+def _operation_ends(
+    cluster: Cluster, node: ClusterNode, operation: str, failure: str | None
+) -> ClusterEvent:
+    words = f"Instance {operation} {node.instance_id} {_among(cluster, node)} {_ended(failure)}"
+    return _of_instance(node, words, failure)
+
+
+def _of_instance(node: ClusterNode, description: str, failure: str | None = None) -> ClusterEvent:
+    metadata: dict[str, Any] = {"NodeLogicalId": node.logical_id}
+    if node.interface is not None:
+        metadata["CustomerEni"] = node.interface.interface_id
+    return ClusterEvent(
+        "Instance",
+        description,
+        "Instance",
+        metadata,
+        group=node.group,
+        instance_id=node.instance_id,
+        failure=failure,
+    )
+
+
+def _among(cluster: Cluster, node: ClusterNode) -> str:
+    return f"in Cluster {cluster.name} and IG {node.group}"
+
+
+def _where(cluster: Cluster, group: str) -> str:
+    return f"IG {group} in Cluster {cluster.name}"
+
+
+def _ended(failure: str | None) -> str:
+    return "completed successfully" if failure is None else "failed"
+
+
+Event = dict[str, Any]
+
+SOURCE = "aws.sagemaker"
+
+
+def state_change(cluster: Cluster) -> Event:
+    """Return the event that a cluster's status has changed; it describes the whole cluster."""
+    shape = cluster_shape(cluster)
+    detail = {
+        **shape,
+        "CreationTime": _milliseconds(cluster.created_at),
+        "FailureMessage": cluster.failure_message,
+    }
+    return _event("SageMaker HyperPod Cluster State Change", cluster, detail)
+
+
+def node_health(cluster: Cluster, node: ClusterNode, *, reason: str, repair: str) -> Event:
+    """Return the event that the health monitoring agent holds a node for unhealthy.
+
+    `repair` is what HyperPod does about it: None, Reboot or Replace.
+    """
+    recommended = {"None": "Please replace the faulty node."}
+    detail = {
+        "ClusterName": cluster.name,
+        "ClusterArn": cluster.arn,
+        "InstanceId": node.instance_id,
+        "Tags": dict(cluster.tags),
+        "HealthSummary": {
+            "HealthStatus": "Unhealthy",
+            "HealthStatusReason": reason,
+            "RepairAction": repair,
+            "Recommendation": recommended.get(repair, "No action is required."),
+        },
+    }
+    return _event("SageMaker HyperPod Cluster Node Health Event", cluster, detail)
+
+
+def record(cluster: Cluster, event: ClusterEvent) -> None:
+    """Keep an event for ListClusterEvents, and send it; one of continuous provisioning only."""
+    if cluster.settings.is_continuous:
+        cluster.events.append(event)
+        cluster.tell(cluster_event(cluster, event))
+
+
+def cluster_event(cluster: Cluster, event: ClusterEvent) -> Event:
+    """Return what EventBridge gets to know: all but why something failed."""
+    shape = event_shape(cluster, event)
+    details = {**shape, "EventTime": _milliseconds(event.time)}
+    if event.failure is not None:
+        metadata = {**event.metadata, "FailureMessage": None}
+        details["EventDetails"] = {"EventMetadata": {event.metadata_name: metadata}}
+    return _event("SageMaker HyperPod Cluster Event", cluster, {"EventDetails": details})
+
+
+def _event(kind: str, cluster: Cluster, detail: Event) -> Event:
+    region, account = cluster.arn.split(":")[3:5]
+    return {
+        "version": "0",
+        "id": ids.uuid("EventBridge event"),
+        "detail-type": kind,
+        "source": SOURCE,
+        "account": account,
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "region": region,
+        "resources": [cluster.arn],
+        "detail": detail,
+    }
+
+
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

@@ -1,0 +1,264 @@
+"""Operations on single nodes of a cluster in service: delete, reboot and replace them.
+
+Each node is accepted or refused for itself; the work goes on in the background, and the cluster
+stays in service. Source: the API reference's pages of these operations and of their errors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from embedded_aws.cluster import Cluster, ClusterNode, StillAtWork, resized
+from embedded_aws.errors import ServiceError
+from embedded_aws.interface import ClusterPlatform
+from embedded_aws.sagemaker.clusters import Clusters, in_background, reason
+from embedded_aws.sagemaker.events import group_scales, record
+
+_IDS = {"NodeIds": "instance_id", "NodeLogicalIds": "logical_id"}
+"""The two ways to name a node, and where a node keeps each."""
+_LARGEST_DELETION = 50
+"""How many nodes a deletion may name when it names some by NodeLogicalIds; by NodeIds alone the
+model's limit holds (API reference, BatchDeleteClusterNodes)."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation on nodes, and the API's names for its refusals."""
+
+    api_name: str
+    participle: str
+    statuses: frozenset[str]
+    may_concern_controllers: bool
+    needs_continuous: bool
+    """Whether it takes NodeLogicalIds of continuously provisioned clusters only."""
+    code_member: str
+    not_found: str
+    invalid_status: str
+    in_use: str
+
+
+DELETION = Operation(
+    api_name="BatchDeleteClusterNodes",
+    participle="deleted",
+    statuses=frozenset({"Running", "Failure", "Pending"}),
+    may_concern_controllers=False,
+    needs_continuous=False,
+    code_member="Code",
+    not_found="NodeIdNotFound",
+    invalid_status="InvalidNodeStatus",
+    in_use="NodeIdInUse",
+)
+REPLACEMENT = Operation(
+    api_name="BatchReplaceClusterNodes",
+    participle="replaced",
+    statuses=frozenset({"Running", "Failure"}),
+    may_concern_controllers=False,
+    needs_continuous=True,
+    code_member="ErrorCode",
+    not_found="InstanceIdNotFound",
+    invalid_status="InvalidInstanceStatus",
+    in_use="InstanceIdInUse",
+)
+REBOOT = replace(
+    REPLACEMENT,
+    api_name="BatchRebootClusterNodes",
+    participle="rebooted",
+    may_concern_controllers=True,
+)
+
+
+@dataclass
+class Choice:
+    """The nodes that an operation takes, and its answer about all that were named."""
+
+    nodes: list[ClusterNode] = field(default_factory=list)
+    answer: dict[str, Any] = field(default_factory=dict)
+
+
+def choose(
+    cluster: Cluster, given: Mapping[str, Any], operation: Operation, *, is_at_rest: bool
+) -> Choice:
+    """Choose from the nodes that a request names; raises ValidationException for a wrong request.
+
+    A cluster that changes as a whole is not at rest: then all its nodes are in use.
+    """
+    refusals = list(_refusals(cluster, given, operation))
+    if refusals:
+        raise ServiceError("ValidationException", "; ".join(refusals))
+    choice = Choice()
+    for member, attribute in _IDS.items():
+        for node_id in dict.fromkeys(given.get(member, ())):
+            node = _find(cluster, attribute, node_id)
+            refusal = _refusal(cluster, node, node_id, operation, is_at_rest=is_at_rest)
+            _answer(choice, member, node_id, refusal, operation)
+            if node is not None and refusal is None and node not in choice.nodes:
+                choice.nodes.append(node)
+    return choice
+
+
+def _refusals(cluster: Cluster, given: Mapping[str, Any], operation: Operation) -> Iterator[str]:
+    """Yield what is wrong with the names of a request that the model allows."""
+    if not any(member in given for member in _IDS):
+        yield f"One of {' and '.join(_IDS)} must be provided"
+    if "NodeLogicalIds" not in given:
+        return
+    if operation.needs_continuous and not cluster.settings.is_continuous:
+        yield (
+            "NodeLogicalIds is only supported for clusters using Continuous as the "
+            "NodeProvisioningMode"
+        )
+    count = sum(len(given.get(member, ())) for member in _IDS)
+    if operation is DELETION and count > _LARGEST_DELETION:
+        yield f"At most {_LARGEST_DELETION} nodes can be named where NodeLogicalIds are given"
+
+
+def _find(cluster: Cluster, attribute: str, node_id: str) -> ClusterNode | None:
+    nodes = (node for node in list(cluster.nodes) if getattr(node, attribute) == node_id)
+    return next(nodes, None)
+
+
+def _refusal(
+    cluster: Cluster,
+    node: ClusterNode | None,
+    node_id: str,
+    operation: Operation,
+    *,
+    is_at_rest: bool,
+) -> tuple[str, str] | None:
+    """Return code and message, or None; raises ValidationException for controllers."""
+    if node is None:
+        return operation.not_found, f"Node {node_id} does not exist in cluster {cluster.name}"
+    if node.group == cluster.controller_group and not operation.may_concern_controllers:
+        raise ServiceError(
+            "ValidationException",
+            f"Node {node_id} is a Slurm controller and cannot be {operation.participle}",
+        )
+    if not is_at_rest:
+        return operation.in_use, f"Another operation on cluster {cluster.name} is in progress"
+    if node.status not in operation.statuses:
+        return (
+            operation.invalid_status,
+            f"Node {node_id} is in {node.status} status and cannot be {operation.participle}",
+        )
+    return None
+
+
+def _answer(
+    choice: Choice,
+    member: str,
+    node_id: str,
+    refusal: tuple[str, str] | None,
+    operation: Operation,
+) -> None:
+    """Put what becomes of one node into the answer, which has no empty lists."""
+    kind = "" if member == "NodeIds" else member
+    if refusal is None:
+        choice.answer.setdefault(f"Successful{kind}", []).append(node_id)
+        return
+    code, message = refusal
+    choice.answer.setdefault(f"Failed{kind}", []).append(
+        {member.removesuffix("s"): node_id, operation.code_member: code, "Message": message}
+    )
+
+
+Shape = dict[str, Any]
+
+
+class NodeOperations:
+    """The operations on the nodes of all clusters."""
+
+    def __init__(self, clusters: Clusters, platform: ClusterPlatform) -> None:
+        self._clusters = clusters
+        self._platform = platform
+
+    def delete(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer BatchDeleteClusterNodes: the groups are smaller at once, the nodes go."""
+        cluster = self._clusters.find(region, given["ClusterName"])
+        with self._clusters.lock:
+            choice = self._choose(cluster, given, DELETION)
+            for node in choice.nodes:
+                node.is_leaving, node.status = True, "ShuttingDown"
+            shrunk = _shrink(cluster, choice.nodes)
+        for name in shrunk:
+            record(cluster, group_scales(cluster, cluster.group(name)))
+        if choice.nodes:
+            _work("node deletion", cluster, partial(self._platform.remove, cluster, choice.nodes))
+        return choice.answer
+
+    def reboot(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer BatchRebootClusterNodes."""
+        return self._start_anew(region, given, REBOOT, self._platform.reboot)
+
+    def replace(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer BatchReplaceClusterNodes."""
+        return self._start_anew(region, given, REPLACEMENT, self._platform.replace)
+
+    def _start_anew(
+        self,
+        region: str,
+        given: Mapping[str, Any],
+        operation: Operation,
+        do: Callable[[Cluster, ClusterNode], None],
+    ) -> Shape:
+        """Let nodes come up again in some way, all at once."""
+        cluster = self._clusters.find(region, given["ClusterName"])
+        with self._clusters.lock:
+            choice = self._choose(cluster, given, operation)
+            for node in choice.nodes:
+                node.status, node.message = "Pending", ""
+        for node in choice.nodes:
+            in_turn = partial(_in_turn, do, cluster, node, node.instance_id)
+            _work(operation.api_name, cluster, in_turn)
+        return choice.answer
+
+    def _choose(self, cluster: Cluster, given: Mapping[str, Any], operation: Operation) -> Choice:
+        is_at_rest = self._clusters.is_at_rest(cluster)
+        return choose(cluster, given, operation, is_at_rest=is_at_rest)
+
+
+def _shrink(cluster: Cluster, leaving: Sequence[ClusterNode]) -> Sequence[str]:
+    """Make groups smaller by the nodes that leave, and return the names of these groups."""
+    fewer = Counter(node.group for node in leaving)
+    cluster.groups = tuple(
+        resized(group, max(0, group.instance_count - fewer[group.name]))
+        if fewer[group.name]
+        else group
+        for group in cluster.groups
+    )
+    return list(fewer)
+
+
+def _in_turn(
+    do: Callable[[Cluster, ClusterNode], None],
+    cluster: Cluster,
+    node: ClusterNode,
+    instance_id: str,
+) -> None:
+    """Do to a node what was promised, as soon as nothing else is being done to it.
+
+    A node runs a little before what was done to it has ended, and the health monitoring agent does
+    not ask the API. Not to an instance that has gone meanwhile: whoever replaced it did the work.
+    """
+    while node.instance_id == instance_id:
+        try:
+            do(cluster, node)
+        except StillAtWork as busy:
+            busy.wait()
+        else:
+            return
+
+
+def _work(what: str, cluster: Cluster, do: Callable[[], None]) -> None:
+    """Do the work; how it ends, the nodes and the cluster's events tell."""
+
+    def work() -> None:
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001 - a thread's last resort
+            reason(error, f"{what} of cluster {cluster.name}")
+
+    in_background(f"{what}-{cluster.name}", work)

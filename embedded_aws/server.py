@@ -1,0 +1,253 @@
+"""The embedded AWS: one account on one loopback port, gone without a trace when it is closed."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from botocore.exceptions import BotoCoreError, ClientError
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from embedded_aws.clients import Clients
+from embedded_aws.cloud_control import CloudControlApi
+from embedded_aws.cloudformation.api import CloudFormationApi
+from embedded_aws.cloudformation.engine import CloudFormation
+from embedded_aws.fsx.api import FsxApi
+from embedded_aws.fsx.associations import Associations
+from embedded_aws.fsx.file_systems import FileSystems
+from embedded_aws.ids import ids
+from embedded_aws.interface import (
+    NO_INSTANCE_TYPES,
+    ClusterPlatform,
+    InstanceTypes,
+    Workspaces,
+)
+from embedded_aws.isolation import (
+    isolated_environment,
+    process_environment,
+    variables,
+)
+from embedded_aws.moto_setup import (
+    forget_everything,
+    moto_settings,
+    patch_moto,
+    require_moto_version,
+)
+from embedded_aws.sagemaker.api import SageMakerApi
+from embedded_aws.sagemaker.clusters import Clusters
+from embedded_aws.sagemaker.node_operations import NodeOperations
+from embedded_aws.service_descriptions import read_once
+
+_HOST_NAME = "localhost"
+_one_per_process = threading.Lock()
+
+
+class AlreadyRunning(Exception):
+    """There is an embedded AWS in this process already; moto's services live once per process."""
+
+
+class EmbeddedAws:
+    """An AWS of one account; `region` is the one that tools use unless told otherwise.
+
+    The port is taken at once, so that `endpoint` is known before anything answers there. Two with
+    the same `seed` and the same calls give the same ids.
+    `instance_types` are the facts by which requests for clusters are judged; `node_host` is the
+    name at which the nodes of clusters reach this computer. Raises PortInUse or WrongMotoVersion.
+    """
+
+    def __init__(
+        self,
+        *,
+        account: str,
+        region: str,
+        port: int | None = None,
+        seed: str | None = None,
+        instance_types: InstanceTypes = NO_INSTANCE_TYPES,
+        node_host: str = _HOST_NAME,
+    ) -> None:
+        require_moto_version()
+        read_once()
+        self.account = account
+        self.region = region
+        self._server = LoopbackServer(port)
+        self._open = ExitStack()
+        self._open.callback(self._server.close)
+        self._seed = seed
+        self._instance_types = instance_types
+        self._node_host = node_host
+        self._clients: dict[str, Clients] = {}
+        self._clients_lock = threading.Lock()
+
+    @property
+    def port(self) -> int:
+        """The port of this computer's loopback interface at which all services answer."""
+        return self._server.port
+
+    @property
+    def endpoint(self) -> str:
+        """The address of every service, such as `http://localhost:41234`.
+
+        The name matters: SDKs put bucket names in front of it, and *.localhost is this machine.
+        """
+        return f"http://{_HOST_NAME}:{self.port}"
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that lead AWS tools here.
+
+        Give subprocesses `isolated_environment(os.environ, aws.environment())`: what the user's
+        own environment says about AWS has to go, too.
+        """
+        return variables(endpoint=self.endpoint, account=self.account, region=self.region)
+
+    def start(self, platform: ClusterPlatform, workspaces: Workspaces | None = None) -> None:
+        """Begin to answer, with clusters made by `platform`; raises AlreadyRunning.
+
+        Without `workspaces` there is nothing behind the addresses of Prometheus workspaces.
+
+        From now on this process is isolated, too: its environment leads nowhere but here.
+        """
+        if not _one_per_process.acquire(blocking=False):
+            raise AlreadyRunning("An embedded AWS is already running in this process: close() it")
+        self._open.callback(_one_per_process.release)
+        isolated = isolated_environment(os.environ, self.environment() | moto_settings())
+        self._open.enter_context(process_environment(isolated))
+        ids.seed(self._seed)
+        forget_everything()
+        self._open.callback(forget_everything)
+        self._serve(platform, workspaces)
+        warm_up(self.clients())
+
+    def close(self) -> None:
+        """Stop answering and forget everything; may be called again."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        """Do nothing; the context ends with `close`."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def clients(self, region: str | None = None) -> Clients:
+        """Return boto3 clients of the embedded AWS, by default in its own region."""
+        region = region or self.region
+        with self._clients_lock:
+            if region not in self._clients:
+                self._clients[region] = Clients(
+                    endpoint=self.endpoint,
+                    account=self.account,
+                    region=region,
+                    node_endpoint=f"http://{self._node_host}:{self.port}",
+                )
+            return self._clients[region]
+
+    def _serve(self, platform: ClusterPlatform, workspaces: Workspaces | None) -> None:
+        # moto takes 0.3 s to import and looks at the environment when it is
+        from embedded_aws.application import QuietRequestHandler, application
+        from embedded_aws.enforcement.gate import Gate
+        from embedded_aws.enforcement.names import Names
+        from embedded_aws.moto_ids import patch_ids
+        from embedded_aws.ssm_sessions import SessionManager, serve_with_moto
+
+        patch_moto()
+        patch_ids()
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        file_systems = FileSystems(self.clients)
+        clusters = Clusters(self.clients, platform, instance_types=self._instance_types)
+        services = (
+            CloudControlApi(self.clients),
+            CloudFormationApi(CloudFormation(self.clients)),
+            FsxApi(file_systems, Associations(self.clients, file_systems)),
+            SageMakerApi(clusters, NodeOperations(clusters, platform)),
+        )
+        partition = self.clients().partition
+        sessions = SessionManager(self.account, partition, clusters)
+        serve_with_moto(sessions)
+        names = Names(self.account, partition, clusters=clusters, sessions=sessions)
+        answer = application(self.account, services, Gate(names), workspaces)
+        self._server.serve(answer, QuietRequestHandler)
+
+
+_HOST = "127.0.0.1"
+_BACKLOG = 128
+
+
+class PortInUse(Exception):
+    """The requested port is taken."""
+
+
+class LoopbackServer:
+    """Owns a port of 127.0.0.1 from the start; without a number the kernel chooses a free one."""
+
+    def __init__(self, port: int | None) -> None:
+        self._socket = _bind(port)
+        self._server: BaseWSGIServer | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def port(self) -> int:
+        """The port's number."""
+        return int(self._socket.getsockname()[1])
+
+    def serve(self, application: Any, handler: type[WSGIRequestHandler]) -> None:
+        """Begin to answer requests with a WSGI application, each in a thread of its own."""
+        self._server = make_server(
+            _HOST,
+            self.port,
+            application,
+            threaded=True,
+            request_handler=handler,
+            fd=self._socket.fileno(),
+        )
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), name="embedded-aws", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop answering and free the port."""
+        if self._server is not None and self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+        self._socket.close()
+
+
+def _bind(port: int | None) -> socket.socket:
+    try:
+        return socket.create_server((_HOST, port or 0), backlog=_BACKLOG)
+    except OSError as error:
+        raise PortInUse(
+            f"Port {port} of {_HOST} is not free ({error.strerror}). "
+            "Choose another port, leave it out to have a free one chosen, or end the program that "
+            f"uses it; `ss -ltnp sport = :{port}` shows which."
+        ) from error
+
+
+def warm_up(aws: Clients) -> None:
+    """Call one operation of every service that deployments use, in the background."""
+    threading.Thread(target=_call_services, args=(aws,), name="warm-up", daemon=True).start()
+
+
+def _call_services(aws: Clients) -> None:
+    # The server may be closed meanwhile; then there is nothing left to warm up.
+    with contextlib.suppress(BotoCoreError, ClientError):
+        aws.ec2.describe_vpcs()
+        aws.iam.list_roles()
+        aws.s3.list_buckets()
+        aws.service("ssm").describe_parameters()
+        aws.service("ecr").describe_repositories()
+        aws.service("lambda").list_functions()
+        aws.logs.describe_log_groups()

@@ -1,0 +1,63 @@
+"""JSON -> dataclasses, by the types of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Kind = TypeVar("Kind")
+
+
+def from_json(kind: type[Kind], data: object) -> Kind:
+    """Make an instance of a dataclass out of what json.loads() returns.
+
+    Every field has to be there, and nothing else: what wrote the file knows the same fields.
+    Raises KeyError for a missing field, TypeError or ValueError for another mistake.
+    """
+    return cast("Kind", _value(kind, data))
+
+
+def _value(kind: Any, data: Any) -> object:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return _one_of(arguments, data)
+    if origin is tuple:
+        return tuple(_value(arguments[0], each) for each in _checked(list, data))
+    if origin is Sequence:
+        return [_value(arguments[0], each) for each in _checked(list, data)]
+    if origin is Mapping:
+        return {name: _value(arguments[1], each) for name, each in _checked(dict, data).items()}
+    if is_dataclass(kind):
+        return _instance(kind, _checked(dict, data))
+    if issubclass(kind, Enum):
+        return kind(data)
+    return _checked(kind, data)
+
+
+def _instance(kind: Any, data: Mapping[str, object]) -> object:
+    hints = get_type_hints(kind)
+    if unknown := sorted(data.keys() - hints.keys()):
+        raise TypeError(f"{kind.__name__} has no {', '.join(unknown)}")
+    return kind(**{name: _value(hint, data[name]) for name, hint in hints.items()})
+
+
+def _one_of(kinds: tuple[Any, ...], data: object) -> object:
+    """Read data as the kind that it can be in JSON, and as the first one where it can be none."""
+    if data is None and NoneType in kinds:
+        return None
+    return _value(next((each for each in kinds if _in_json(each) is type(data)), kinds[0]), data)
+
+
+def _in_json(kind: Any) -> Any:
+    if is_dataclass(kind):
+        return dict
+    return {Mapping: dict, Sequence: list, tuple: list}.get(get_origin(kind), kind)
+
+
+def _checked(kind: type[Kind], data: object) -> Kind:
+    if type(data) is not kind:
+        raise TypeError(f"{data!r} is no {kind.__name__}")
+    return data

@@ -1,0 +1,20 @@
+"""Resolved -> the bundle of lifecycle scripts, in memory. The only user of Jinja2."""
+
+from slurmpod.bundle.bundle import Bundle, render_bundle
+from slurmpod.bundle.placeholders import (
+    DATABASE_ENDPOINT,
+    DATABASE_SECRET_ARN,
+    OPENZFS_DNS_NAME,
+    REMOTE_WRITE_URL,
+    lustre_placeholders,
+)
+
+__all__ = [
+    "DATABASE_ENDPOINT",
+    "DATABASE_SECRET_ARN",
+    "OPENZFS_DNS_NAME",
+    "REMOTE_WRITE_URL",
+    "Bundle",
+    "lustre_placeholders",
+    "render_bundle",
+]

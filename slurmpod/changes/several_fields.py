@@ -1,0 +1,206 @@
+"""Changes whose effect depends on several fields, some of them written as before.
+
+Sources: Amazon FSx API reference, UpdateFileSystem and the configurations that it takes,
+CreateDataRepositoryAssociation; FSx for Lustre user guide, "Managing throughput capacity" and
+"Managing provisioned SSD read cache".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurmpod.changes.change import Change, FieldPath
+from slurmpod.changes.replacements import copies_tags
+from slurmpod.environment.cluster import Group
+from slurmpod.environment.effect import FILE_SYSTEM_AGAIN, Effect, Kind, effect_of
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.file_systems import StorageType
+from slurmpod.environment.lustre import LINK_AGAIN, DataRepository, Lustre
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.resolve import Resolved, ResolvedLustre
+from slurmpod.resolve.storage import MAIN_LUSTRE, automatic_metadata_iops
+
+FILE_SYSTEM_LOST = Effect(
+    Kind.LOSES, "a new, empty file system is made; the old one and its data go"
+)
+NO_METADATA_LATER = Effect(
+    Kind.REFUSED,
+    "FSx refuses: this version comes with a metadata configuration, which cannot be added later",
+)
+THROUGHPUT_STAYS = Effect(
+    Kind.REFUSED, "FSx refuses: with EFA, and on HDD, it stays as it was at the creation"
+)
+SMALL_CAPACITY_STEP = Effect(
+    Kind.REFUSED, "FSx refuses: it takes at least 10 percent more at a time"
+)
+SMALL_CACHE_STEP = Effect(
+    Kind.REFUSED, "FSx refuses: a read cache becomes larger or smaller by at least 10 percent"
+)
+BLOCKS_AGAIN = Effect(
+    Kind.REFUSED,
+    "a block cannot be associated anew while it still is: add and remove blocks at the end of the "
+    "list only",
+)
+"""What CloudFormation would try where a block takes the place of another in the list."""
+
+ZONES_AGAIN = Effect(
+    Kind.REFUSED,
+    "subnets are numbered as the zones are, and one in use cannot be replaced by another: add and "
+    "remove zones at the end of the list only",
+)
+
+PUBLIC_SUBNETS_AGAIN = Effect(
+    Kind.REFUSED,
+    "the public subnets of the other zones would get other ranges, and subnets in use cannot be "
+    "replaced: make a new environment with a larger vpc_cidr",
+)
+
+NOBODY_TOLD = Effect(
+    Kind.LOSES,
+    "topics, rules and alarms of the stack monitoring are deleted, only the budget stays in it, as "
+    "a new one without history; delete the stack cluster-watch, whose alarms reach nobody then",
+)
+"""What is told of the section where a budget keeps its stack."""
+
+LEAST_STEP_PERCENT = 10
+"""By which the capacity of OpenZFS and the read cache of Lustre change at least."""
+
+
+def changes_of_several_fields(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield these changes; some are of fields that are written as before."""
+    yield from _file_systems(before, after)
+    yield from _renamed_partitions(before, after)
+    yield from _blocks_in_other_places(before, after)
+    yield from _subnets_in_other_places(before, after)
+    yield from _watching_beside_a_budget(before, after)
+
+
+def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield the partitions that only the bundle names: the request does not in customer mode."""
+    if (before.lifecycle.mode, after.lifecycle.mode) != ("customer", "customer"):
+        return
+    olds = {group.name: group.partition for group in before.groups}
+    groups = FieldPath().below("cluster").below("groups")
+    for index, group in enumerate(after.groups):
+        old = olds.get(group.name)
+        if old and group.partition and old != group.partition:
+            at = groups.below(index, shown_as=group.name).below("partition")
+            effect = effect_of(Group.model_fields["partition"])
+            yield at.change(old, group.partition, effect.in_customer_mode or effect)
+
+
+def _blocks_in_other_places(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield the blocks of a VPC when others than the last ones came or went."""
+    old, new = before.network.secondary_cidrs, after.network.secondary_cidrs
+    both = min(len(old), len(new))
+    if old[:both] != new[:both]:
+        at = FieldPath().below("network").below("secondary_cidrs")
+        yield at.change([*map(str, old)], [*map(str, new)], BLOCKS_AGAIN)
+
+
+def _subnets_in_other_places(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield the zones of a VPC when other subnets than the last ones came, went, or moved."""
+    old, new = before.network, after.network
+    if old.existing or new.existing or old.zone != new.zone or old.vpc_cidr != new.vpc_cidr:
+        return
+    both = min(len(old.zones), len(new.zones))
+    public = tuple(zip(old.public, new.public, strict=False))
+    at = FieldPath().below("network").below("other_zones")
+    if old.zones[:both] != new.zones[:both]:
+        yield at.change([*old.zones[1:]], [*new.zones[1:]], ZONES_AGAIN)
+    elif any(one.cidr != other.cidr for one, other in public):
+        yield at.change([*old.zones[1:]], [*new.zones[1:]], PUBLIC_SUBNETS_AGAIN)
+
+
+def _watching_beside_a_budget(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield monitoring when it goes, and the stack that told people stays for its budget."""
+    if before.monitoring and not after.monitoring and after.stacks.monitoring:
+        old = before.monitoring.model_dump(mode="json")
+        yield FieldPath().below("monitoring").change(old, None, NOBODY_TOLD)
+
+
+def _file_systems(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield these changes of the file systems that are slurmpod's before and after."""
+    olds = {each.name: each for each in before.lustre}
+    for new in after.lustre:
+        old = olds.get(new.name)
+        if old and not old.settings.existing and not new.settings.existing:
+            yield from _lustre_changes(old, new, _lustre_place(new.name, after.environment))
+    if before.openzfs and after.openzfs:
+        at = FieldPath().below("storage").below("openzfs")
+        yield from _openzfs_changes(before.openzfs.settings, after.openzfs.settings, at)
+
+
+def _lustre_place(name: str, wanted: Environment) -> FieldPath:
+    at = FieldPath().below("storage")
+    if name == MAIN_LUSTRE:
+        return at.below("lustre")
+    index = [each.name for each in wanted.storage.additional_lustre].index(name)
+    return at.below("additional_lustre").below(index, shown_as=name)
+
+
+def _lustre_changes(old: ResolvedLustre, new: ResolvedLustre, at: FieldPath) -> Iterator[Change]:
+    tags = copies_tags(old), copies_tags(new)
+    if tags[0] != tags[1]:
+        replaced = FILE_SYSTEM_LOST if old.settings.on_delete == "delete" else FILE_SYSTEM_AGAIN
+        yield at.below("backups").below("copy_tags").change(*tags, replaced)
+    elif not _is_replaced(old.settings, new.settings):
+        for key, effect in _refused(old, new):
+            values = getattr(old.settings, key), getattr(new.settings, key)
+            yield at.below(key).change(*values, effect)
+        yield from _overlapping_links(old, new, at.below("data_repositories"))
+
+
+def _is_replaced(old: Lustre | OpenZfs, new: Lustre | OpenZfs) -> bool:
+    """Tell whether a new file system is made, which may begin with everything."""
+    fields = type(new).model_fields.items()
+    again = (key for key, field in fields if effect_of(field).kind is Kind.REPLACES)
+    return any(getattr(old, key) != getattr(new, key) for key in again)
+
+
+def _refused(old: ResolvedLustre, new: ResolvedLustre) -> Iterator[tuple[str, Effect]]:
+    """Yield the settings that FSx does not change so, with the reason."""
+    if not old.has_metadata_configuration and new.has_metadata_configuration:
+        yield "version", NO_METADATA_LATER
+    cannot_scale = new.settings.efa or new.settings.storage_type is StorageType.HDD
+    if cannot_scale and old.throughput_mbps_per_tib != new.throughput_mbps_per_tib:
+        yield "throughput_mbps_per_tib", THROUGHPUT_STAYS
+    if old.metadata_iops != new.metadata_iops and _metadata_iops(old) > _metadata_iops(new):
+        effect = effect_of(Lustre.model_fields["metadata_iops"])
+        yield "metadata_iops", effect.less or effect
+    caches = old.settings.read_cache_gib, new.settings.read_cache_gib
+    if caches[0] and caches[1] and _is_small_step(caches[0], caches[1]):
+        yield "read_cache_gib", SMALL_CACHE_STEP
+
+
+def _metadata_iops(lustre: ResolvedLustre) -> int:
+    """Return the metadata operations that the file system has, whoever chooses them."""
+    if not lustre.has_metadata_configuration:
+        return 0
+    return lustre.metadata_iops or automatic_metadata_iops(lustre.settings.capacity_gib)
+
+
+def _is_small_step(old: int, new: int) -> bool:
+    return old != new and 100 * abs(new - old) < LEAST_STEP_PERCENT * old
+
+
+def _overlapping_links(old: ResolvedLustre, new: ResolvedLustre, at: FieldPath) -> Iterator[Change]:
+    """Yield the new links that overlap old ones: CloudFormation deletes those only afterwards."""
+    olds = {each.path: each for each in old.settings.data_repositories}
+    for index, link in enumerate(new.settings.data_repositories):
+        if link.path not in olds and any(_overlap(link, other) for other in olds.values()):
+            place = at.below(index, shown_as=link.path)
+            yield place.change(None, link.model_dump(mode="json"), LINK_AGAIN)
+
+
+def _overlap(one: DataRepository, other: DataRepository) -> bool:
+    pairs = ((one.path, other.path), (one.s3_uri, other.s3_uri))
+    folders = [[f"{each.rstrip('/')}/" for each in pair] for pair in pairs]
+    return any(a.startswith(b) or b.startswith(a) for a, b in folders)
+
+
+def _openzfs_changes(old: OpenZfs, new: OpenZfs, at: FieldPath) -> Iterator[Change]:
+    sizes = old.capacity_gib, new.capacity_gib
+    grows = sizes[0] < sizes[1] and not new.existing
+    if grows and _is_small_step(*sizes) and not _is_replaced(old, new):
+        yield at.below("capacity_gib").change(*sizes, SMALL_CAPACITY_STEP)

@@ -1,0 +1,164 @@
+"""`slurmpod rehearsal`: look around in rehearsals that were left up, and take them down."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
+
+from embedded_aws.isolation import (
+    is_read_by_aws_tools,
+    isolated_environment,
+    process_environment,
+)
+from slurmpod.aws.deployment import Deployment
+from slurmpod.cli.output import print_json, say
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.launch import Rehearsal, UnknownRehearsal, running
+from slurmpod.rehearsal.nodes.enter import enter_command
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.session_plugin import variables as plugin_variables
+from slurmpod.rehearsal.take_down import RehearsalFailed, clear_dead, end, uncleared
+
+
+class NotThere(Exception):
+    """There is no rehearsal, no single one, or no node of it, as the user asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="show the rehearsals that run")
+    listing.add_argument("--json", action="store_true", help="print them as JSON")
+    variables = actions.add_parser("env", help='lead AWS tools there: eval "$(... env)"')
+    shell = actions.add_parser("shell", help="open a shell on a node; with -- COMMAND, run that")
+    shell.add_argument("node", help="host name, instance id, or group (its first node)")
+    shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
+    down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
+    for action in (variables, shell, down):
+        action.add_argument("--id", help="which rehearsal (default: the only one that runs)")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Do what the action says."""
+    if options.action == "list":
+        return _list(as_json=options.json)
+    try:
+        if options.action == "down":
+            return _down(options.id)
+        return _look_around(_readable(_chosen(options.id)), options)
+    except (NotThere, RehearsalFailed) as error:
+        say(str(error))
+        return ExitCode.FAILED
+
+
+def _down(identifier: str | None) -> ExitCode:
+    for name in clear_dead():
+        say(f"cleared what the dead rehearsal {name} had left")
+    stuck = uncleared()
+    for problem in stuck:
+        say(problem)
+    if running():
+        rehearsal = _chosen(identifier)
+        end(rehearsal.folder)
+        say(f"{rehearsal.identifier} is gone")
+    return ExitCode.FAILED if stuck else ExitCode.OK
+
+
+def _look_around(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
+    if options.action == "shell":
+        _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))
+    sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
+    sys.stdout.writelines(_shell_lines({**rehearsal.variables, **sessions}))
+    return ExitCode.OK
+
+
+def _shell_lines(variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a shell has to do so that AWS tools started from it go there and nowhere else."""
+    for name in sorted(set(filter(is_read_by_aws_tools, os.environ)) - set(variables)):
+        yield f"unset {shlex.quote(name)}\n"
+    for name, value in variables.items():
+        yield f"export {name}={shlex.quote(value)}\n"
+
+
+def _list(*, as_json: bool) -> ExitCode:
+    rehearsals = running()
+    if as_json:
+        print_json([_as_data(rehearsal) for rehearsal in rehearsals])
+        return ExitCode.OK
+    for rehearsal in rehearsals:
+        sys.stdout.write(f"{rehearsal.identifier}  {_as_text(rehearsal)}\n")
+    if not rehearsals:
+        say("no rehearsal runs")
+    return ExitCode.OK
+
+
+def _as_text(rehearsal: Rehearsal | UnknownRehearsal) -> str:
+    if isinstance(rehearsal, UnknownRehearsal):
+        return f"it can only be taken down: {rehearsal.problem}"
+    return f"{rehearsal.state.endpoint}  {rehearsal.request.environment_file}"
+
+
+def _as_data(rehearsal: Rehearsal | UnknownRehearsal) -> dict[str, object]:
+    if isinstance(rehearsal, UnknownRehearsal):
+        return {"id": rehearsal.identifier, "problem": rehearsal.problem}
+    return {
+        "id": rehearsal.identifier,
+        "endpoint": rehearsal.state.endpoint,
+        "environment_file": rehearsal.request.environment_file,
+        "cloud_only": rehearsal.request.cloud_only,
+        "kept": rehearsal.state.kept,
+    }
+
+
+def _readable(rehearsal: Rehearsal | UnknownRehearsal) -> Rehearsal:
+    """Return a rehearsal whose files could be read; raises NotThere for others."""
+    if isinstance(rehearsal, UnknownRehearsal):
+        down = f"slurmpod rehearsal down --id {rehearsal.identifier}"
+        raise NotThere(f"{rehearsal.identifier}: {rehearsal.problem}; take it down: {down}")
+    return rehearsal
+
+
+def _chosen(identifier: str | None) -> Rehearsal | UnknownRehearsal:
+    rehearsals = running()
+    names = ", ".join(rehearsal.identifier for rehearsal in rehearsals)
+    if identifier:
+        for rehearsal in rehearsals:
+            if rehearsal.identifier == identifier:
+                return rehearsal
+        raise NotThere(f"no rehearsal '{identifier}' runs; running: {names or 'none'}")
+    if len(rehearsals) == 1:
+        return rehearsals[0]
+    if not rehearsals:
+        raise NotThere("no rehearsal runs; start one: slurmpod rehearse FILE --keep")
+    raise NotThere(f"several rehearsals run; choose one with --id: {names}")
+
+
+def _become(argv: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    os.execvp(argv[0], argv)  # noqa: S606  # no shell, by intent
+
+
+def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: str) -> list[str]:
+    """Return the argv of a login shell, or of `command`, on a node; raises NotThere."""
+    hostname = _hostname(rehearsal, node)
+    try:
+        return enter_command(rehearsal.folder, hostname, command or ["bash", "--login"], user=user)
+    except MachineFailed as failure:
+        raise NotThere(str(failure)) from failure
+
+
+def _hostname(rehearsal: Rehearsal, node: str) -> str:
+    """Return the host name of a node given by host name, instance id or group."""
+    with process_environment(isolated_environment(os.environ, rehearsal.variables)):
+        clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
+        nodes = Deployment(clients).cluster_nodes(rehearsal.request.name)
+    for found in nodes:
+        if node in (found.hostname, found.instance_id, found.group):
+            return found.hostname
+    names = ", ".join(f"{found.hostname} ({found.group})" for found in nodes)
+    raise NotThere(f"there is no node '{node}'; nodes: {names}")

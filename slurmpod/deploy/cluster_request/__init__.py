@@ -1,0 +1,14 @@
+"""Resolved -> the CreateCluster request, as plain data in the API's own spelling.
+
+One mapping for everybody: the stack deploys it (the CloudFormation resource has the same members),
+and a rule holds it against the API's model before anything costs money. What only a deployment
+knows comes in as references: text, or whatever stands for text until then.
+
+Source: SageMaker API reference, CreateCluster; SageMaker HyperPod developer guide.
+"""
+
+from slurmpod.deploy.cluster_request.members import is_configured_by_api
+from slurmpod.deploy.cluster_request.references import References
+from slurmpod.deploy.cluster_request.request import cluster_request
+
+__all__ = ["References", "cluster_request", "is_configured_by_api"]

@@ -1,0 +1,25 @@
+"""Permissions of the nodes of an environment: one table.
+
+Policies, checks and a page of documentation are made from it. Pure: what only a deployment knows
+comes in as text, or as whatever stands for text until then. Whether policies suffice is asked in
+`permissions.sufficiency`, which alone needs the evaluation of policies.
+"""
+
+from slurmpod.deploy.permissions.expected import expected_scope, node_roles
+from slurmpod.deploy.permissions.permission import Grant, Permission, Scope, Target
+from slurmpod.deploy.permissions.registry import PERMISSIONS, document, grants, policies
+from slurmpod.deploy.permissions.through_endpoints import actions_through_endpoint
+
+__all__ = [
+    "PERMISSIONS",
+    "Grant",
+    "Permission",
+    "Scope",
+    "Target",
+    "actions_through_endpoint",
+    "document",
+    "expected_scope",
+    "grants",
+    "node_roles",
+    "policies",
+]

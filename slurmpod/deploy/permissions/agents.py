@@ -1,0 +1,207 @@
+"""Permissions of HyperPod's own agents: interfaces, volumes, logs, sessions, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurmpod.deploy.permissions.permission import ALL_NODES, Permission, Scope, Target, on_all
+from slurmpod.environment.updates import Rollout
+from slurmpod.resolve import ResolvedGroup
+
+GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg/"
+ROLE_IN_A_VPC = f"{GUIDE}sagemaker-hyperpod-prerequisites-iam.html"
+MANAGED_POLICY = f"{GUIDE}security-iam-awsmanpol-AmazonSageMakerClusterInstanceRolePolicy.html"
+VOLUME_KEYS = f"{GUIDE}smcluster-cmk.html"
+ROLLBACK = f"{GUIDE}sagemaker-hyperpod-ami-update.html"
+
+LOG_GROUPS = "/aws/sagemaker/Clusters"
+"""HyperPod's log group of a cluster is /aws/sagemaker/Clusters/<name>/<id>; its namespace of
+metrics has the same name."""
+
+
+def _interfaces(scope: Scope) -> str:
+    return scope.resolved.arn("ec2", "network-interface/*")
+
+
+def _new_interfaces(scope: Scope) -> Iterator[Target]:
+    arn = scope.resolved.arn
+    subnets = (arn("ec2", f"subnet/{id_}") for id_ in scope.subnet_ids)
+    groups = (arn("ec2", f"security-group/{id_}") for id_ in scope.security_group_ids)
+    yield Target((_interfaces(scope), *subnets, *groups))
+
+
+def _own_interfaces(scope: Scope) -> Iterator[Target]:
+    yield Target((_interfaces(scope),))
+
+
+def _interfaces_on_instances(scope: Scope) -> Iterator[Target]:
+    resolved = scope.resolved
+    instances = f"arn:{resolved.aws_partition}:ec2:{resolved.region}:*:instance/*"
+    yield Target((_interfaces(scope), instances))
+
+
+def _keys_of_volumes(scope: Scope) -> Iterator[Target]:
+    keys = {
+        key
+        for group in scope.groups
+        for key in (group.settings.volume_kms_key_arn, group.settings.root_volume_kms_key_arn)
+        if key
+    }
+    if keys:
+        yield Target(tuple(sorted(keys)))
+
+
+def _log_groups(scope: Scope) -> Iterator[Target]:
+    yield Target((scope.resolved.arn("logs", f"log-group:{LOG_GROUPS}/{scope.resolved.name}/*"),))
+
+
+def _log_streams(scope: Scope) -> Iterator[Target]:
+    streams = f"log-group:{LOG_GROUPS}/{scope.resolved.name}/*:log-stream:*"
+    yield Target((scope.resolved.arn("logs", streams),))
+
+
+def _metrics(_: Scope) -> Iterator[Target]:
+    yield Target(("*",), {"StringEquals": {"cloudwatch:namespace": LOG_GROUPS}})
+
+
+def _alarms(scope: Scope) -> Iterator[Target]:
+    if any(rollout.rollback_alarms for group in scope.groups for rollout in _rollouts(group)):
+        yield Target(("*",))
+
+
+def _rollouts(group: ResolvedGroup) -> list[Rollout]:
+    updates = (group.settings.scheduled_update, group.settings.auto_patch)
+    return [update.rollout for update in updates if update and update.rollout]
+
+
+PLATFORM = (
+    Permission(
+        policy="Network",
+        sid="CreateNetworkInterfaces",
+        actions=("ec2:CreateNetworkInterface",),
+        resource="network interfaces of the account and Region, in the environment's subnets, with "
+        "its security groups only",
+        needed_by="HyperPod, for every new node",
+        roles=ALL_NODES,
+        why="Instances run in an account of the service; interfaces put them into your VPC.",
+        source=ROLE_IN_A_VPC,
+        targets=_new_interfaces,
+    ),
+    Permission(
+        policy="Network",
+        sid="ManageNetworkInterfaces",
+        actions=(
+            "ec2:CreateNetworkInterfacePermission",
+            "ec2:CreateTags",
+            "ec2:DeleteNetworkInterface",
+            "ec2:DeleteNetworkInterfacePermission",
+        ),
+        resource="network interfaces of the account and Region",
+        needed_by="HyperPod, for every new, replaced or deleted node",
+        roles=ALL_NODES,
+        why="HyperPod lets its instance use the interface, names it, and removes it in the end.",
+        source=ROLE_IN_A_VPC,
+        targets=_own_interfaces,
+    ),
+    Permission(
+        policy="Network",
+        sid="DetachNetworkInterfaces",
+        actions=("ec2:DetachNetworkInterface",),
+        resource="network interfaces of the account and Region, on instances of any account: "
+        "theirs is the service's",
+        needed_by="HyperPod, when it replaces a node",
+        roles=ALL_NODES,
+        why="A new instance takes the address of the faulty one over, with its interface.",
+        source=ROLE_IN_A_VPC,
+        targets=_interfaces_on_instances,
+    ),
+    Permission(
+        policy="Network",
+        sid="DescribeNetwork",
+        actions=(
+            "ec2:DescribeDhcpOptions",
+            "ec2:DescribeNetworkInterfaces",
+            "ec2:DescribeSecurityGroups",
+            "ec2:DescribeSubnets",
+            "ec2:DescribeVpcs",
+        ),
+        resource="`*`: IAM knows no narrower one",
+        needed_by="HyperPod, before it makes interfaces",
+        roles=ALL_NODES,
+        why="HyperPod looks at the subnets and security groups that the request names.",
+        source=ROLE_IN_A_VPC,
+        targets=on_all,
+    ),
+    Permission(
+        policy="Agents",
+        sid="CreateLogGroups",
+        actions=("logs:CreateLogGroup",),
+        resource=f"log groups below {LOG_GROUPS}/, of this cluster's name",
+        needed_by="HyperPod's agents on the nodes",
+        roles=ALL_NODES,
+        why="What lifecycle scripts and health checks write is kept in CloudWatch Logs.",
+        source=MANAGED_POLICY,
+        targets=_log_groups,
+    ),
+    Permission(
+        policy="Agents",
+        sid="WriteLogs",
+        actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+        resource=f"log streams below {LOG_GROUPS}/, of this cluster's name",
+        needed_by="HyperPod's agents on the nodes",
+        roles=ALL_NODES,
+        why="What lifecycle scripts and health checks write is kept in CloudWatch Logs.",
+        source=MANAGED_POLICY,
+        targets=_log_streams,
+    ),
+    Permission(
+        policy="Agents",
+        sid="PutMetrics",
+        actions=("cloudwatch:PutMetricData",),
+        resource="`*`: IAM knows no narrower one",
+        condition=f"`cloudwatch:namespace` is {LOG_GROUPS}",
+        needed_by="HyperPod's agents on the nodes",
+        roles=ALL_NODES,
+        why="Agents report the health of nodes as metrics.",
+        source=MANAGED_POLICY,
+        targets=_metrics,
+    ),
+    Permission(
+        policy="Agents",
+        sid="TakeSessions",
+        actions=(
+            "ssmmessages:CreateControlChannel",
+            "ssmmessages:CreateDataChannel",
+            "ssmmessages:OpenControlChannel",
+            "ssmmessages:OpenDataChannel",
+        ),
+        resource="`*`: IAM knows no narrower one",
+        needed_by="the Systems Manager agent on the nodes",
+        roles=ALL_NODES,
+        why="Sessions reach nodes through a channel that the node itself opens.",
+        source=MANAGED_POLICY,
+        targets=on_all,
+    ),
+    Permission(
+        policy="VolumeKeys",
+        sid="UseVolumeKeys",
+        actions=("kms:CreateGrant", "kms:DescribeKey"),
+        resource="the keys that groups name for their volumes",
+        needed_by="HyperPod, for the volumes of every new node",
+        roles=ALL_NODES,
+        why="HyperPod encrypts volumes with your keys.",
+        source=VOLUME_KEYS,
+        targets=_keys_of_volumes,
+    ),
+    Permission(
+        policy="Updates",
+        sid="DescribeAlarms",
+        actions=("cloudwatch:DescribeAlarms",),
+        resource="`*`: composite alarms are shown to nobody who may see less",
+        needed_by="HyperPod, while it updates nodes",
+        roles=ALL_NODES,
+        why="HyperPod watches the alarms that turn an update back.",
+        source=ROLLBACK,
+        targets=_alarms,
+    ),
+)

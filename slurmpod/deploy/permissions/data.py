@@ -1,0 +1,239 @@
+"""Permissions of people and their jobs on nodes: buckets and container images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from slurmpod.deploy.permissions.permission import (
+    ALL_NODES,
+    WHERE_PEOPLE_WORK,
+    Permission,
+    Scope,
+    Target,
+)
+from slurmpod.deploy.permissions.scripts import bucket_arn
+
+Targets = Callable[[Scope], Iterator[Target]]
+
+MOUNTPOINT = (
+    "https://github.com/awslabs/mountpoint-s3/blob/main/doc/CONFIGURATION.md#iam-permissions"
+)
+S3_ACTIONS = (
+    "https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html"
+)
+S3_KEYS = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html"
+ECR_PULL = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-push-iam.html"
+
+
+@dataclass(frozen=True)
+class _Bucket:
+    """A bucket, or the part of it below `prefix`, that nodes use."""
+
+    number: int
+    name: str
+    prefix: str
+    is_written: bool
+    kms_key_arn: str | None
+
+
+def _mounts(scope: Scope) -> Iterator[_Bucket]:
+    for number, mount in enumerate(scope.resolved.s3_mounts, start=1):
+        prefix = mount.prefix or ""
+        yield _Bucket(number, mount.bucket, prefix, not mount.read_only, mount.kms_key_arn)
+
+
+def _data_buckets(scope: Scope) -> Iterator[_Bucket]:
+    for number, data in enumerate(scope.resolved.identity.data_buckets, start=1):
+        is_written = data.access == "write"
+        yield _Bucket(number, data.bucket, data.prefix or "", is_written, data.kms_key_arn)
+
+
+def _listed(buckets: Callable[[Scope], Iterator[_Bucket]]) -> Targets:
+    def targets(scope: Scope) -> Iterator[Target]:
+        for bucket in buckets(scope):
+            below = {"StringLike": {"s3:prefix": f"{bucket.prefix}*"}} if bucket.prefix else {}
+            yield Target((bucket_arn(scope, bucket.name),), below, bucket.number)
+
+    return targets
+
+
+def _objects(buckets: Callable[[Scope], Iterator[_Bucket]], *, written: bool) -> Targets:
+    def targets(scope: Scope) -> Iterator[Target]:
+        for bucket in buckets(scope):
+            if bucket.is_written is written:
+                objects = f"{bucket_arn(scope, bucket.name)}/{bucket.prefix}*"
+                yield Target((objects,), number=bucket.number)
+
+    return targets
+
+
+def _keys(buckets: Callable[[Scope], Iterator[_Bucket]], *, written: bool) -> Targets:
+    def targets(scope: Scope) -> Iterator[Target]:
+        for bucket in buckets(scope):
+            if bucket.kms_key_arn and bucket.is_written is written:
+                yield Target((bucket.kms_key_arn,), number=bucket.number)
+
+    return targets
+
+
+def _image_repositories(scope: Scope) -> Iterator[Target]:
+    names = scope.resolved.identity.image_repositories
+    if names:
+        yield Target(tuple(scope.resolved.arn("ecr", f"repository/{name}") for name in names))
+
+
+def _registry(scope: Scope) -> Iterator[Target]:
+    if scope.resolved.identity.image_repositories:
+        yield Target(("*",))
+
+
+MOUNTED = (
+    Permission(
+        policy="Buckets",
+        sid="ListBucket",
+        actions=("s3:ListBucket",),
+        resource="each bucket of storage.s3_mounts",
+        condition="`s3:prefix` is below the prefix of the mount, if it has one",
+        needed_by="step mount_s3 (Mountpoint for Amazon S3)",
+        roles=ALL_NODES,
+        why="A folder shows what is in it.",
+        source=MOUNTPOINT,
+        targets=_listed(_mounts),
+    ),
+    Permission(
+        policy="Buckets",
+        sid="UseObjects",
+        actions=("s3:GetObject",),
+        resource="objects below the prefix of each mount with read_only",
+        needed_by="step mount_s3 (Mountpoint for Amazon S3)",
+        roles=ALL_NODES,
+        why="Nodes read files.",
+        source=MOUNTPOINT,
+        targets=_objects(_mounts, written=False),
+    ),
+    Permission(
+        policy="Buckets",
+        sid="UseObjects",
+        actions=("s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"),
+        resource="objects below the prefix of each mount without read_only",
+        needed_by="step mount_s3 (Mountpoint for Amazon S3)",
+        roles=ALL_NODES,
+        why="Nodes read files and write new ones; none is deleted.",
+        source=MOUNTPOINT,
+        targets=_objects(_mounts, written=True),
+    ),
+    Permission(
+        policy="Buckets",
+        sid="UseBucketKey",
+        actions=("kms:Decrypt",),
+        resource="the key of each mount with read_only, where it is yours",
+        needed_by="S3, for step mount_s3",
+        roles=ALL_NODES,
+        why="S3 decrypts objects with the permissions of who reads them.",
+        source=S3_KEYS,
+        targets=_keys(_mounts, written=False),
+    ),
+    Permission(
+        policy="Buckets",
+        sid="UseBucketKey",
+        actions=("kms:Decrypt", "kms:GenerateDataKey"),
+        resource="the key of each mount without read_only, where it is yours",
+        needed_by="S3, for step mount_s3",
+        roles=ALL_NODES,
+        why="S3 encrypts and decrypts objects with the permissions of who uses them.",
+        source=S3_KEYS,
+        targets=_keys(_mounts, written=True),
+    ),
+)
+
+DATA = (
+    Permission(
+        policy="DataBuckets",
+        sid="ListData",
+        actions=("s3:ListBucket",),
+        resource="each bucket of identity.data_buckets",
+        condition="`s3:prefix` is below the prefix of the entry, if it has one",
+        needed_by="people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="Who uses data finds out what is there.",
+        source=S3_ACTIONS,
+        targets=_listed(_data_buckets),
+    ),
+    Permission(
+        policy="DataBuckets",
+        sid="UseData",
+        actions=("s3:GetObject",),
+        resource="objects below the prefix of each entry with access: read",
+        needed_by="people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="Jobs read their data.",
+        source=S3_ACTIONS,
+        targets=_objects(_data_buckets, written=False),
+    ),
+    Permission(
+        policy="DataBuckets",
+        sid="UseData",
+        actions=(
+            "s3:AbortMultipartUpload",
+            "s3:DeleteObject",
+            "s3:GetObject",
+            "s3:ListMultipartUploadParts",
+            "s3:PutObject",
+        ),
+        resource="objects below the prefix of each entry with access: write",
+        needed_by="people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="Jobs write results and checkpoints, and delete those that are no longer wanted.",
+        source=S3_ACTIONS,
+        targets=_objects(_data_buckets, written=True),
+    ),
+    Permission(
+        policy="DataBuckets",
+        sid="UseDataKey",
+        actions=("kms:Decrypt",),
+        resource="the key of each entry with access: read, where it is yours",
+        needed_by="S3, for people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="S3 decrypts objects with the permissions of who reads them.",
+        source=S3_KEYS,
+        targets=_keys(_data_buckets, written=False),
+    ),
+    Permission(
+        policy="DataBuckets",
+        sid="UseDataKey",
+        actions=("kms:Decrypt", "kms:GenerateDataKey"),
+        resource="the key of each entry with access: write, where it is yours",
+        needed_by="S3, for people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="S3 encrypts and decrypts objects with the permissions of who uses them.",
+        source=S3_KEYS,
+        targets=_keys(_data_buckets, written=True),
+    ),
+    Permission(
+        policy="Images",
+        sid="PullImages",
+        actions=(
+            "ecr:BatchCheckLayerAvailability",
+            "ecr:BatchGetImage",
+            "ecr:GetDownloadUrlForLayer",
+        ),
+        resource="the repositories of identity.image_repositories",
+        needed_by="container runtimes (Docker, Enroot) of people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="Jobs run in container images.",
+        source=ECR_PULL,
+        targets=_image_repositories,
+    ),
+    Permission(
+        policy="Images",
+        sid="LogInToRegistry",
+        actions=("ecr:GetAuthorizationToken",),
+        resource="`*`: IAM knows no narrower one",
+        needed_by="container runtimes (Docker, Enroot) of people and jobs",
+        roles=WHERE_PEOPLE_WORK,
+        why="The registry takes a password that is good for some hours.",
+        source=ECR_PULL,
+        targets=_registry,
+    ),
+)

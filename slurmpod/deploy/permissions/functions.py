@@ -1,0 +1,214 @@
+"""Permissions of the stacks' functions, for which a boundary must leave room.
+
+Their policies are written where they are made; here they are repeated to be held against
+boundaries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurmpod.deploy.permissions.agents import LOG_GROUPS
+from slurmpod.deploy.permissions.permission import ALL_NODES, Grant, Permission, Scope, Target
+from slurmpod.deploy.permissions.scripts import bucket_arn
+
+BUCKET_DEPLOYMENT = (
+    "https://docs.aws.amazon.com/cdk/api/v2/python/aws_cdk.aws_s3_deployment/README.html"
+)
+ASSETS = "https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-env.html"
+FUNCTION_LOGS = (
+    "https://docs.aws.amazon.com/aws-managed-policy/latest/reference/"
+    "AWSLambdaBasicExecutionRole.html"
+)
+DEFAULT_GROUP = (
+    "https://docs.aws.amazon.com/cdk/api/v2/python/aws_cdk.aws_ec2/Vpc.html"
+    "#aws_cdk.aws_ec2.Vpc.params.restrict_default_security_group"
+)
+ROOT_SQUASH = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/root-squash.html"
+LOG_SETTINGS = (
+    "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/permissions-reference-cwl.html"
+)
+COUNTING = "https://docs.aws.amazon.com/service-authorization/latest/reference/list_sagemaker.html"
+COUNTED = (
+    "https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/"
+    "iam-cw-condition-keys-namespace.html"
+)
+GRAFANA = "https://docs.aws.amazon.com/grafana/latest/userguide/AMG-manage-permissions.html"
+WHO = "the CDK's function that fills the lifecycle bucket"
+
+
+def grants_of_functions(scope: Scope) -> Iterator[Grant]:
+    """Yield what the functions of an environment do; nothing where it has none."""
+    for permission in FUNCTIONS:
+        for target in permission.targets(scope):
+            yield Grant(permission, target)
+
+
+def _assets(scope: Scope) -> Iterator[Target]:
+    resolved = scope.resolved
+    bucket = f"cdk-hnb659fds-assets-{resolved.account}-{resolved.region}"
+    if resolved.stacks.lifecycle:
+        yield Target((f"{bucket_arn(scope, bucket)}/*",))
+
+
+def _scripts(scope: Scope) -> Iterator[Target]:
+    if scope.resolved.stacks.lifecycle:
+        yield Target((f"{bucket_arn(scope, scope.resolved.lifecycle.bucket)}/*",))
+
+
+def _logs(scope: Scope) -> Iterator[Target]:
+    if scope.resolved.stacks.lifecycle:
+        yield Target((scope.resolved.arn("logs", "log-group:/aws/lambda/*"),))
+
+
+def _default_groups(scope: Scope) -> Iterator[Target]:
+    if scope.resolved.network.existing is None:
+        yield Target((scope.resolved.arn("ec2", "security-group/*"),))
+
+
+def _squashed_file_systems(scope: Scope) -> Iterator[Target]:
+    if any(each.settings.root_squash for each in scope.resolved.lustre):
+        yield Target((scope.resolved.arn("fsx", "file-system/*"),))
+
+
+def _cluster_logs(scope: Scope) -> Iterator[Target]:
+    resolved = scope.resolved
+    if resolved.stacks.cluster_watch:
+        yield Target((resolved.arn("logs", f"log-group:{LOG_GROUPS}/{resolved.name}/*"),))
+
+
+def _counted_clusters(scope: Scope) -> Iterator[Target]:
+    if scope.resolved.stacks.cluster_watch:
+        yield Target((scope.resolved.arn("sagemaker", "cluster/*"),))
+
+
+def _counts(scope: Scope) -> Iterator[Target]:
+    if scope.resolved.stacks.cluster_watch:
+        yield Target(("*",), {"StringEquals": {"cloudwatch:namespace": "slurmpod"}})
+
+
+def _queried_workspaces(scope: Scope) -> Iterator[Target]:
+    monitoring = scope.resolved.monitoring
+    if monitoring and monitoring.grafana:
+        yield Target((scope.resolved.arn("aps", "workspace/*"),))
+
+
+FUNCTIONS = (
+    Permission(
+        policy="Functions",
+        sid="ReadAssets",
+        actions=("s3:GetObject",),
+        resource="objects of the CDK's asset bucket",
+        needed_by=WHO,
+        roles=ALL_NODES,
+        why="Scripts are uploaded there before they are deployed.",
+        source=ASSETS,
+        targets=_assets,
+    ),
+    Permission(
+        policy="Functions",
+        sid="WriteScripts",
+        actions=("s3:DeleteObject", "s3:PutObject"),
+        resource="objects of the lifecycle bucket",
+        needed_by=WHO,
+        roles=ALL_NODES,
+        why="It copies the scripts to where nodes fetch them.",
+        source=BUCKET_DEPLOYMENT,
+        targets=_scripts,
+    ),
+    Permission(
+        policy="Functions",
+        sid="WriteFunctionLogs",
+        actions=("logs:CreateLogStream", "logs:PutLogEvents"),
+        resource="log groups of Lambda functions",
+        needed_by=WHO,
+        roles=ALL_NODES,
+        why="It says in its log what it did.",
+        source=FUNCTION_LOGS,
+        targets=_logs,
+    ),
+    Permission(
+        policy="Functions",
+        sid="EmptyDefaultGroup",
+        actions=(
+            "ec2:AuthorizeSecurityGroupEgress",
+            "ec2:AuthorizeSecurityGroupIngress",
+            "ec2:RevokeSecurityGroupEgress",
+            "ec2:RevokeSecurityGroupIngress",
+        ),
+        resource="the default security group of the new VPC",
+        needed_by="the CDK's function that empties the default security group",
+        roles=ALL_NODES,
+        why="Nothing ends up in it by oversight.",
+        source=DEFAULT_GROUP,
+        targets=_default_groups,
+    ),
+    Permission(
+        policy="Functions",
+        sid="SetRootSquash",
+        actions=("fsx:UpdateFileSystem",),
+        resource="file systems with root_squash",
+        needed_by="the CDK's function that sets root squash",
+        roles=ALL_NODES,
+        why="CloudFormation has no property for it.",
+        source=ROOT_SQUASH,
+        targets=_squashed_file_systems,
+    ),
+    Permission(
+        policy="Functions",
+        sid="SetUpClusterLogs",
+        actions=(
+            "logs:AssociateKmsKey",
+            "logs:CreateLogGroup",
+            "logs:PutRetentionPolicy",
+            "logs:TagResource",
+        ),
+        resource="the log group of the cluster",
+        needed_by="the CDK's function that sets retention, key and tags of the cluster's logs",
+        roles=ALL_NODES,
+        why="CloudFormation changes no log group that a service has made.",
+        source=LOG_SETTINGS,
+        targets=_cluster_logs,
+    ),
+    Permission(
+        policy="Functions",
+        sid="AskForNodes",
+        actions=("sagemaker:DescribeCluster", "sagemaker:ListClusterNodes"),
+        resource="the cluster",
+        needed_by="the function that counts nodes",
+        roles=ALL_NODES,
+        why="Alarms tell of missing nodes.",
+        source=COUNTING,
+        targets=_counted_clusters,
+    ),
+    Permission(
+        policy="Functions",
+        sid="WriteCounts",
+        actions=("cloudwatch:PutMetricData",),
+        resource="`*`: IAM knows no narrower one",
+        condition="`cloudwatch:namespace` is slurmpod",
+        needed_by="the function that counts nodes",
+        roles=ALL_NODES,
+        why="Alarms tell of missing nodes.",
+        source=COUNTED,
+        targets=_counts,
+    ),
+    Permission(
+        policy="Functions",
+        sid="QueryMetrics",
+        actions=(
+            "aps:GetLabels",
+            "aps:GetMetricMetadata",
+            "aps:GetSeries",
+            "aps:ListAlertManagerAlerts",
+            "aps:ListRules",
+            "aps:QueryMetrics",
+        ),
+        resource="the workspace for metrics",
+        needed_by="Grafana",
+        roles=ALL_NODES,
+        why="Dashboards show metrics.",
+        source=GRAFANA,
+        targets=_queried_workspaces,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Sections of an environment, as a user writes them, and the facts they refer to."""

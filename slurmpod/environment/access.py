@@ -1,0 +1,216 @@
+"""The `access` section: who may use the cluster, as which user, and how they get there."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.environment.base import Section
+from slurmpod.environment.directory import Directory
+from slurmpod.environment.effect import (
+    BY_SCRIPTS,
+    IN_PLACE,
+    PEOPLE_LATER,
+    STAYS,
+    Effect,
+    Kind,
+)
+from slurmpod.environment.names import KmsKeyArn, MountPath
+from slurmpod.environment.network import RetentionDays
+from slurmpod.environment.slurm_limits import AccountingName
+
+PosixName = Annotated[
+    str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$", max_length=32, examples=["alice"])
+]
+"""A name that every Linux takes: useradd(8) allows 32 lower-case letters, digits, - and _."""
+
+PosixId = Annotated[int, Field(ge=0, le=4_294_967_293, examples=[20001])]
+
+SshKey = Annotated[
+    str,
+    Field(
+        max_length=8192,
+        pattern=r"^[^\x00-\x1f\x7f]+$",
+        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI... alice@laptop"],
+    ),
+]
+
+NEXT_SESSIONS = Effect(Kind.IN_PLACE, "changed in place, for sessions that begin from now on")
+
+
+class PosixGroup(Section):
+    """A group of users, with the same id on every node and file system."""
+
+    name: Annotated[PosixName, PEOPLE_LATER]
+    """Its name: lower-case letters, digits, hyphens and underscores, the first one no digit."""
+
+    gid: Annotated[
+        PosixId,
+        Effect(
+            Kind.LOSES,
+            "files of the old id belong to no group until they are given over; nodes that run "
+            "refuse the new one",
+        ),
+    ]
+    """Its id, which never changes: files keep it."""
+
+
+class User(Section):
+    """A person, with the same id on every node and file system."""
+
+    name: Annotated[PosixName, PEOPLE_LATER]
+    """Login name: lower-case letters, digits, hyphens and underscores, the first one no digit."""
+
+    uid: Annotated[
+        PosixId,
+        Effect(
+            Kind.REFUSED,
+            "files and the home keep the old id, and nodes refuse to give them to another one",
+        ),
+    ]
+    """Its id, which never changes: files keep it. The user's own group has the same."""
+
+    full_name: Annotated[
+        str,
+        PEOPLE_LATER,
+        Field(max_length=100, pattern=r"^[^\x00-\x1f\x7f:,]*$", examples=["Alice Example"]),
+    ] = ""
+    """Who it is, as `getent passwd` shows it; without commas and colons."""
+
+    group: Annotated[PosixName | None, PEOPLE_LATER] = None
+    """Primary group; default: a group of the user's own, with its name and id."""
+
+    groups: Annotated[tuple[PosixName, ...], PEOPLE_LATER] = ()
+    """Further groups."""
+
+    ssh_keys: Annotated[tuple[SshKey, ...], PEOPLE_LATER, Field(max_length=20)] = ()
+    """Public keys, each one line as in id_ed25519.pub."""
+
+    accounts: Annotated[tuple[AccountingName, ...], PEOPLE_LATER] = ()
+    """Slurm accounts that pay for the user's jobs; default: all."""
+
+    default_account: Annotated[AccountingName | None, PEOPLE_LATER] = None
+    """Account of jobs that name none; default: the first."""
+
+    qos: Annotated[tuple[AccountingName, ...], PEOPLE_LATER] = ()
+    """QOS that the user's jobs can use; default: those of the account."""
+
+    shares: Annotated[int, PEOPLE_LATER, Field(ge=1, le=1_000_000)] = 1
+    """The user's share of each account, beside its other users."""
+
+    admin: Annotated[bool, PEOPLE_LATER] = False
+    """Whether the user may become root on all nodes and manage Slurm."""
+
+
+class Sessions(Section):
+    """Sessions that people open with AWS Systems Manager: no open port, no SSH key."""
+
+    run_as: Annotated[
+        str,
+        NEXT_SESSIONS,
+        Field(pattern=r"^([a-z_][a-z0-9_-]{0,31}|\$\{tag\})$", examples=["ubuntu"]),
+    ] = "ubuntu"
+    """The user of a session on the nodes. `${tag}` takes it from the tag SSMSessionRunAs of the
+    IAM user or role, so that everybody works under a name of their own."""
+
+    record: Annotated[
+        Literal["cloudwatch", "s3", "none"],
+        Effect(
+            Kind.IN_PLACE,
+            "from now on records go to the new place; those of before are kept, so that a change "
+            "back needs 'npx cdk deploy --all --import-existing-resources'",
+        ),
+    ] = "cloudwatch"
+    """Where all that is typed and shown in a session is kept, encrypted."""
+
+    retention_days: Annotated[
+        RetentionDays,
+        replace(IN_PLACE, less=Effect(Kind.LOSES, "records that are older are deleted")),
+        Field(examples=[365]),
+    ] = 365
+    """Days after which records are deleted."""
+
+    kms_key_arn: Annotated[
+        KmsKeyArn | None,
+        Effect(
+            Kind.IN_PLACE, "from now on the new key is used; records of before need the old one"
+        ),
+    ] = None
+    """Key for sessions and their records; default: slurmpod makes one."""
+
+    idle_timeout_minutes: Annotated[int, NEXT_SESSIONS, Field(ge=1, le=60)] = 20
+    """Minutes without a key pressed after which a session ends."""
+
+    max_duration_minutes: Annotated[int | None, NEXT_SESSIONS, Field(ge=1, le=1440)] = None
+    """Longest time of a session; default: no end."""
+
+
+class Access(Section):
+    """People and their ways in."""
+
+    groups: Annotated[tuple[PosixGroup, ...], PEOPLE_LATER] = ()
+    """Groups of users."""
+
+    users: Annotated[
+        tuple[User, ...],
+        replace(
+            PEOPLE_LATER,
+            removed=Effect(
+                Kind.NEW_NODES,
+                "locked out of nodes that run when their lifecycle scripts run again; files stay",
+            ),
+        ),
+    ] = ()
+    """Users of the cluster, beside those of `users_file`."""
+
+    users_file: Annotated[
+        str | None,
+        PEOPLE_LATER,
+        Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["users.csv"]),
+    ] = None
+    """A CSV file with users, relative to this file: a first line with the names of the columns,
+    which are those of `users`; lists are separated by spaces, keys by `|`."""
+
+    home_directory: Annotated[
+        MountPath | None,
+        Effect(
+            Kind.NEW_NODES,
+            "empty homes are made in the other folder; the files stay where they are",
+        ),
+    ] = None
+    """Folder of the home directories on shared storage; default: home below the main file system,
+    or /home where OpenZFS is mounted there."""
+
+    directory: Annotated[Directory | None, PEOPLE_LATER] = None
+    """A directory (LDAP, Active Directory) that knows users, too, through SSSD."""
+
+    sessions: Annotated[
+        Sessions | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(
+                Kind.IN_PLACE, "people keep what they may until you delete the access stack"
+            ),
+        ),
+    ] = None
+    """Policies for administrators and users of the cluster, and sessions through AWS Systems
+    Manager; default: none are made."""
+
+    user_groups: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63, examples=["login"]),
+            ],
+            ...,
+        ],
+        IN_PLACE,
+    ] = ()
+    """Instance groups on which the policy for users allows sessions; default: the login groups."""
+
+    ssh_between_nodes: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
+    """Let the image's user go from node to node by SSH, with keys that nobody has to hand out and
+    host keys that every node knows."""
+
+    ssh_needs_job: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
+    """Let users go to a worker only while a job of theirs runs there (pam_slurm_adopt)."""

@@ -1,0 +1,146 @@
+"""The `cluster` section: HyperPod's instance groups and what Slurm makes of them."""
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.environment.base import Section
+from slurmpod.environment.effect import CLUSTER_AGAIN, IN_PLACE, NEW_NODES, Effect, Kind
+from slurmpod.environment.names import KmsKeyArn, Zone
+from slurmpod.environment.updates import AutoPatch, ScheduledUpdate
+
+NAME_PATTERN = r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$"
+"""Names of instance groups, as CreateCluster accepts them (at most 63 characters)."""
+
+InstanceTypeName = Annotated[
+    str,
+    Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$", examples=["ml.m5.xlarge", "ml.p5.48xlarge"]),
+]
+"""An instance type with its `ml.` prefix."""
+
+GROUP_AGAIN = Effect(
+    Kind.REFUSED,
+    "a group cannot change it: add a group with another name, move the jobs, remove this group; "
+    "for the controller, destroy the stack of the cluster with cdk destroy, then deploy",
+)
+NODES_GO = Effect(
+    Kind.LOSES, "nodes are deleted with what is on their own volumes; jobs on them end"
+)
+
+
+class Role(StrEnum):
+    """What an instance group is for Slurm."""
+
+    CONTROLLER = "controller"
+    LOGIN = "login"
+    WORKER = "worker"
+
+
+class Group(Section):
+    """One instance group: `count` equal nodes with one role."""
+
+    name: Annotated[
+        str, GROUP_AGAIN, Field(pattern=NAME_PATTERN, max_length=63, examples=["workers"])
+    ]
+    """Name of the instance group: letters, digits and inner hyphens."""
+
+    role: Annotated[Role, GROUP_AGAIN, Field(strict=False)]
+    """What the nodes do: exactly one group is the controller, at most one is for logins."""
+
+    instance_type: Annotated[InstanceTypeName | None, GROUP_AGAIN] = None
+    """Instance type with its `ml.` prefix."""
+
+    instance_types: Annotated[tuple[InstanceTypeName, ...], IN_PLACE, Field(max_length=20)] = ()
+    """In place of `instance_type`: several types, the most wanted first; HyperPod takes what it
+    gets (continuous provisioning only)."""
+
+    count: Annotated[int, replace(IN_PLACE, less=NODES_GO), Field(ge=0, le=6758)] = 1
+    """Number of nodes."""
+
+    min_count: Annotated[int | None, IN_PLACE, Field(ge=0, le=6758)] = None
+    """Number of nodes with which the group is in service already; default: all."""
+
+    partition: Annotated[
+        str | None,
+        replace(
+            GROUP_AGAIN,
+            in_customer_mode=Effect(
+                Kind.NEW_NODES,
+                "changed in provisioning_parameters.json; a controller that runs keeps the old "
+                "name until HyperPod's agent there has read it again: see `sinfo` afterwards",
+            ),
+        ),
+        Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63, examples=["cpu"]),
+    ] = None
+    """Slurm partition of these nodes; worker groups have one, others have none."""
+
+    zone: Annotated[Zone | None, GROUP_AGAIN] = None
+    """Availability Zone of the nodes, by id or name; default: the network's `zone`."""
+
+    capacity: Annotated[Literal["on_demand", "spot"] | None, GROUP_AGAIN] = None
+    """How the nodes are bought; default: on demand. Not with a training plan."""
+
+    training_plan_arn: Annotated[
+        str | None,
+        GROUP_AGAIN,
+        Field(
+            pattern=r"^arn:aws[a-z-]*:sagemaker:[a-z0-9-]*:[0-9]{12}:training-plan/.+$",
+            max_length=2048,
+            examples=["arn:aws:sagemaker:us-west-2:123456789012:training-plan/p5-june"],
+        ),
+    ] = None
+    """Training plan from which the nodes come; it lies in one zone."""
+
+    threads_per_core: Annotated[Literal[1, 2] | None, GROUP_AGAIN] = None
+    """Hardware threads that Slurm sees per core; default: what the instance type starts with."""
+
+    network_interface: Annotated[Literal["efa", "efa-only"] | None, GROUP_AGAIN] = None
+    """Kind of the network cards after the first: with an IP address each (efa) or without
+    (efa-only, which saves addresses); default: HyperPod chooses."""
+
+    image_id: Annotated[
+        str | None,
+        Effect(Kind.LOSES, "the nodes get the image, and lose what is on their root volumes"),
+        Field(pattern=r"^ami-[0-9a-f]{8,17}$", examples=["ami-0123456789abcdef0"]),
+    ] = None
+    """Machine image made from a HyperPod image; default: the newest of HyperPod."""
+
+    volume_gib: Annotated[int | None, NEW_NODES, Field(ge=1, le=16384)] = None
+    """Size in GiB of an additional EBS volume at /opt/sagemaker on every node."""
+
+    volume_kms_key_arn: Annotated[KmsKeyArn | None, GROUP_AGAIN] = None
+    """Key that encrypts the additional volume; default: AWS's own for EBS."""
+
+    root_volume_kms_key_arn: Annotated[KmsKeyArn | None, GROUP_AGAIN] = None
+    """Key that encrypts the root volume; default: AWS's own."""
+
+    deep_health_checks: Annotated[
+        tuple[Literal["InstanceStress", "InstanceConnectivity"], ...],
+        NEW_NODES,
+        Field(max_length=2),
+    ] = ()
+    """Checks that nodes with GPUs pass before they take jobs; an hour or more."""
+
+    scheduled_update: Annotated[ScheduledUpdate | None, IN_PLACE] = None
+    """When HyperPod brings the nodes' software up to date by itself."""
+
+    auto_patch: Annotated[AutoPatch | None, IN_PLACE] = None
+    """How HyperPod patches the nodes' image with regard to running jobs."""
+
+
+class Cluster(Section):
+    """The HyperPod cluster: node recovery and instance groups."""
+
+    node_recovery: Annotated[Literal["Automatic", "None"], IN_PLACE] = "Automatic"
+    """Whether HyperPod replaces or reboots nodes that fail their health checks."""
+
+    provisioning: Annotated[Literal["standard", "continuous"], CLUSTER_AGAIN] = "standard"
+    """Whether the cluster waits for all nodes, or is in service with the first ones while HyperPod
+    goes on asking for the others (continuous)."""
+
+    groups: Annotated[
+        tuple[Group, ...], replace(IN_PLACE, removed=NODES_GO), Field(min_length=1, max_length=100)
+    ]
+    """The instance groups."""

@@ -1,0 +1,121 @@
+"""Descriptions of fields, and the field that stands at a place in the file.
+
+Descriptions are the docstrings below the fields, read from the source text and only when asked for
+(the JSON Schema, an error message): pydantic's own `use_attribute_docstrings` reads them at every
+start, which costs a third of the start-up time.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import YamlPath
+
+KEY = "[key]"
+"""The part of a path with which pydantic means a key of a mapping, not its value."""
+
+
+@cache
+def descriptions(section: type[BaseModel]) -> Mapping[str, str]:
+    """Return the description of every field of a section, inherited ones too."""
+    found: dict[str, str] = {}
+    for ancestor in reversed(section.__mro__):
+        if issubclass(ancestor, BaseModel) and ancestor.model_fields:
+            found |= _own_descriptions(ancestor)
+    return MappingProxyType(found)
+
+
+def _own_descriptions(section: type[BaseModel]) -> dict[str, str]:
+    definition = ast.parse(textwrap.dedent(inspect.getsource(section))).body[0]
+    assert isinstance(definition, ast.ClassDef)  # noqa: S101  # the source of a class is a class
+    return {
+        field.target.id: " ".join(str(doc.value.value).split())
+        for field, doc in zip(definition.body, definition.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(doc, ast.Expr)
+        and isinstance(doc.value, ast.Constant)
+    }
+
+
+def description_of(path: YamlPath) -> str:
+    """Return what the field at `path` means; empty where no field is, as for an entry of a list."""
+    section = section_at(path[:-1]) if path else None
+    return descriptions(section).get(str(path[-1]), "") if section else ""
+
+
+def section_at(path: YamlPath) -> type[BaseModel] | None:
+    """Return the model of the mapping at `path`, or None where there is none."""
+    field = field_at(path)
+    return section_in(field) if field else None
+
+
+def field_at(path: YamlPath) -> FieldInfo | None:
+    """Return the type and limits of what stands at `path`, entries of lists and mappings too."""
+    field: FieldInfo | None = FieldInfo.from_annotation(Environment)
+    for part in path:
+        field = _inside(field, part) if field else None
+    return field
+
+
+def type_of(field: FieldInfo) -> Any:
+    """Return a field's type without its `None`."""
+    types = [inner for inner in get_args(field.annotation) if inner is not NoneType]
+    return types[0] if NoneType in get_args(field.annotation) else field.annotation
+
+
+def section_in(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a field that is a mapping with known keys, or None."""
+    kind = type_of(field)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def all_sections() -> Iterator[type[BaseModel]]:
+    """Return every section of an environment, from the top, each before those inside it."""
+    sections: list[type[BaseModel]] = [Environment]
+    for section in sections:
+        yield section
+        for field in section.model_fields.values():
+            inner = section_in(field) or entry_section(field)
+            if inner and inner not in sections:
+                sections.append(inner)
+
+
+def entry_section(field: FieldInfo) -> type[BaseModel] | None:
+    """Return the model of a list's entries, or None where it is no list of mappings."""
+    entry = _inside(field, 0)
+    return section_in(entry) if entry else None
+
+
+def _inside(field: FieldInfo, part: str | int) -> FieldInfo | None:
+    kind = type_of(field)
+    section = section_in(field)
+    if section:
+        inner = section.model_fields.get(str(part))
+        return _without_alias(inner) if inner else None
+    if get_origin(kind) is tuple and isinstance(part, int):
+        return FieldInfo.from_annotation(get_args(kind)[0])
+    if get_origin(kind) is dict and isinstance(part, str):
+        key, value = get_args(kind)
+        return FieldInfo.from_annotation(key if part == KEY else value)
+    return None
+
+
+def _without_alias(field: FieldInfo) -> FieldInfo:
+    """Bring the limits of `Zone | None` to the surface: pydantic leaves them inside the union."""
+    kind = type_of(field)
+    if get_origin(kind) is not Annotated:
+        return field
+    inner = FieldInfo.from_annotation(kind)
+    inner.default = field.default
+    return inner

@@ -1,0 +1,116 @@
+"""An environment: one page of YAML that says everything about one cluster and its surroundings."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import Field
+
+from slurmpod.environment.access import Access
+from slurmpod.environment.base import Section
+from slurmpod.environment.cluster import Cluster
+from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
+from slurmpod.environment.identity import Identity
+from slurmpod.environment.lifecycle import Lifecycle
+from slurmpod.environment.monitoring import Budget, Monitoring
+from slurmpod.environment.network import Network
+from slurmpod.environment.slurm import Slurm
+from slurmpod.environment.storage import Storage
+
+TagKey = Annotated[str, Field(min_length=1, max_length=128)]
+TagValue = Annotated[str, Field(max_length=256)]
+
+NEW_ENVIRONMENT = Effect(
+    Kind.REPLACES, "a second environment is made beside this one, which stays until it is deleted"
+)
+
+
+class Suppression(Section):
+    """A warning that is known and accepted, with the reason."""
+
+    rule: Annotated[str, NOTHING, Field(pattern=r"^[A-Z]{3}-[0-9]{3}$", examples=["NET-001"])]
+    """Id of the rule; only warnings can be accepted."""
+
+    reason: Annotated[
+        str,
+        NOTHING,
+        Field(min_length=10, max_length=500, examples=["our network team gave us this range"]),
+    ]
+    """Why it is accepted, for whoever reads this next."""
+
+
+class Environment(Section):
+    """The top of an environment file, defaults filled in."""
+
+    name: Annotated[
+        str,
+        NEW_ENVIRONMENT,
+        Field(pattern=r"^[a-z](-*[a-z0-9])*$", max_length=63, examples=["dev"]),
+    ]
+    """Name of the cluster and of its stacks: lower-case letters, digits, inner hyphens."""
+
+    account: Annotated[
+        str, NEW_ENVIRONMENT, Field(pattern=r"^[0-9]{12}$", examples=["123456789012"])
+    ]
+    """AWS account id: 12 digits, quoted."""
+
+    region: Annotated[
+        str, NEW_ENVIRONMENT, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$", examples=["us-west-2"])
+    ]
+    """AWS Region."""
+
+    protected: Annotated[bool, IN_PLACE] = False
+    """Ask for the environment's name before anything is changed or removed."""
+
+    tags: Annotated[dict[TagKey, TagValue], IN_PLACE, Field(max_length=40)] = Field(
+        default_factory=dict
+    )
+    """Tags on every resource that can carry them."""
+
+    network: Annotated[Network, IN_PLACE]
+    """Where the cluster lives."""
+
+    storage: Annotated[Storage, IN_PLACE] = Field(default_factory=Storage.model_construct)
+    """What its nodes share."""
+
+    cluster: Annotated[Cluster, IN_PLACE]
+    """Its instance groups."""
+
+    slurm: Annotated[Slurm, IN_PLACE] = Field(default_factory=Slurm.model_construct)
+    """Its scheduler."""
+
+    lifecycle: Annotated[Lifecycle, IN_PLACE] = Field(default_factory=Lifecycle.model_construct)
+    """How its nodes are set up."""
+
+    access: Annotated[Access, IN_PLACE] = Field(default_factory=Access.model_construct)
+    """Who may use it."""
+
+    identity: Annotated[Identity, IN_PLACE] = Field(default_factory=Identity.model_construct)
+    """What its nodes may do."""
+
+    monitoring: Annotated[
+        Monitoring | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(
+                Kind.IN_PLACE,
+                "people are told as before until you delete the stacks monitoring and "
+                "cluster-watch",
+            ),
+        ),
+    ] = None
+    """What is watched, and who is told; default: nothing."""
+
+    budget: Annotated[
+        Budget | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(
+                Kind.IN_PLACE,
+                "where nothing else is watched, the stack monitoring stays, and tells",
+            ),
+        ),
+    ] = None
+    """What it may cost; default: no limit is watched."""
+
+    suppress: Annotated[tuple[Suppression, ...], NOTHING] = ()
+    """Warnings that are known and accepted."""

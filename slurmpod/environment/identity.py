@@ -1,0 +1,132 @@
+"""The `identity` section: the roles of the nodes, and what they may use beside the environment."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.environment.base import Section
+from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
+from slurmpod.environment.names import BucketName, KmsKeyArn
+
+MANAGED_POLICIES_OF_A_ROLE = 10
+"""What a role takes by default; an account can have twice as many (IAM user guide, quotas)."""
+
+RoleArn = Annotated[
+    str,
+    Field(
+        pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,512}$",
+        examples=["arn:aws:iam::123456789012:role/hyperpod-nodes"],
+    ),
+]
+PolicyArn = Annotated[
+    str,
+    Field(
+        pattern=r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9+=,.@_/-]{1,512}$",
+        examples=["arn:aws:iam::123456789012:policy/boundary"],
+    ),
+]
+PolicyFile = Annotated[
+    str, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["policies/boundary.json"])
+]
+
+ROLES_IN_PLACE = Effect(
+    Kind.IN_PLACE, "roles are changed in place; it holds for nodes that run, too"
+)
+
+
+class DataBucket(Section):
+    """A bucket that nodes and jobs use through the AWS API."""
+
+    bucket: Annotated[BucketName, ROLES_IN_PLACE]
+    """Name of the bucket."""
+
+    prefix: Annotated[
+        str | None,
+        ROLES_IN_PLACE,
+        Field(pattern=r"^[A-Za-z0-9!_.'()/-]+/$", max_length=900, examples=["datasets/"]),
+    ] = None
+    """Only what is below; ends with a slash. Default: the whole bucket."""
+
+    access: Annotated[Literal["read", "write"], ROLES_IN_PLACE] = "read"
+    """Whether nodes only read objects, or create and delete them, too."""
+
+    kms_key_arn: Annotated[KmsKeyArn | None, ROLES_IN_PLACE] = None
+    """Key of the bucket, where it has one of yours."""
+
+
+class PermissionsBoundary(Section):
+    """The most that roles of this environment can ever be allowed."""
+
+    policy_arn: Annotated[PolicyArn, ROLES_IN_PLACE]
+    """The managed policy that bounds them."""
+
+    policy_file: Annotated[PolicyFile | None, NOTHING] = None
+    """A copy of its document as JSON, relative to this file; when written, slurmpod checks that it
+    lets nodes do what they must."""
+
+
+class ExistingRoles(Section):
+    """Roles that somebody else made for the nodes, in place of slurmpod's own."""
+
+    controller: Annotated[RoleArn, IN_PLACE]
+    """Role of the controller, and of all groups that have none below."""
+
+    login: Annotated[RoleArn | None, IN_PLACE] = None
+    """Role of login groups; default: that of the controller."""
+
+    worker: Annotated[RoleArn | None, IN_PLACE] = None
+    """Role of worker groups; default: that of the controller."""
+
+    policy_files: Annotated[tuple[PolicyFile, ...], NOTHING] = ()
+    """Copies of the policies of these roles as JSON, relative to this file; when written, slurmpod
+    checks that they suffice."""
+
+
+class Identity(Section):
+    """Roles of nodes: what the environment needs, and what is added here."""
+
+    roles: Annotated[
+        Literal["one", "per_role"],
+        Effect(
+            Kind.IN_PLACE,
+            "groups get new roles; until the cluster has taken them over, minutes after the old "
+            "ones are gone, nodes that run cannot call AWS",
+        ),
+    ] = "one"
+    """One role for all instance groups, or one each for controller, login and worker groups, with
+    what these need."""
+
+    existing: Annotated[
+        ExistingRoles | None,
+        Effect(
+            Kind.IN_PLACE,
+            "groups get these roles; those that slurmpod made stay until their stack is deleted",
+        ),
+    ] = None
+    """Roles of your own, in place of new ones."""
+
+    permissions_boundary: Annotated[PermissionsBoundary | None, ROLES_IN_PLACE] = None
+    """The most that any role of this environment can be allowed."""
+
+    data_buckets: Annotated[tuple[DataBucket, ...], ROLES_IN_PLACE, Field(max_length=30)] = ()
+    """Buckets that nodes and jobs use, beside those that the environment mounts."""
+
+    image_repositories: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Field(
+                    pattern=r"^[a-z0-9]+([._/-][a-z0-9]+)*$",
+                    max_length=256,
+                    examples=["training/pytorch"],
+                ),
+            ],
+            ...,
+        ],
+        ROLES_IN_PLACE,
+        Field(max_length=50),
+    ] = ()
+    """Repositories of this account's ECR from which nodes pull container images."""
+
+    policy_arns: Annotated[tuple[PolicyArn, ...], ROLES_IN_PLACE, Field(max_length=20)] = ()
+    """Further managed policies for the roles of the nodes."""

@@ -1,0 +1,126 @@
+"""The `lifecycle` section: how nodes are set up when they start."""
+
+from dataclasses import replace
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from slurmpod.environment.base import Section
+from slurmpod.environment.effect import BY_SCRIPTS, CLUSTER_AGAIN, GUARD, NEW_NODES, STAYS
+
+READ_BY_SCRIPTS = (
+    "step_timeout_seconds",
+    "hooks",
+    "health_checks",
+    "containers",
+    "rotate_logs",
+    "motd",
+    "artefacts",
+)
+"""Keys of the `lifecycle` section that are there for slurmpod's own scripts."""
+
+USUAL_ARCHITECTURE: Final = "x86_64"
+"""Processors that an artefact is for where nothing else is said."""
+
+HookPath = Annotated[
+    str, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["hooks/worker.sh"])
+]
+"""Path of a script of the user's."""
+
+
+class RoleHooks(Section):
+    """Scripts of your own for the nodes of one role, beside the steps of slurmpod."""
+
+    before: Annotated[HookPath | None, BY_SCRIPTS] = None
+    """Script that runs before the first step; relative to this file."""
+
+    after: Annotated[HookPath | None, BY_SCRIPTS] = None
+    """Script that runs after the last step; relative to this file."""
+
+
+class Hooks(Section):
+    """Scripts of your own, by what the nodes are for."""
+
+    controller: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
+    """On controllers."""
+
+    login: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
+    """On login nodes."""
+
+    worker: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
+    """On workers."""
+
+
+class Artefact(Section):
+    """A file that nodes need and their image may lack, pinned by its checksum."""
+
+    name: Annotated[Literal["enroot", "enroot_caps", "pyxis", "mount_s3"], BY_SCRIPTS]
+    """What it is: the packages of enroot, pyxis or Mountpoint for Amazon S3."""
+
+    architecture: Annotated[Literal["x86_64", "arm64"], BY_SCRIPTS] = USUAL_ARCHITECTURE
+    """Processors that it is for."""
+
+    url: Annotated[
+        str,
+        BY_SCRIPTS,
+        Field(
+            pattern=r"^https://[A-Za-z0-9.-]+(:[0-9]+)?/[A-Za-z0-9._~/%+-]+\.deb$",
+            max_length=1024,
+            examples=["https://downloads.example.com/enroot_4.0.1-1_amd64.deb"],
+        ),
+    ]
+    """Where it is published: a Debian package."""
+
+    sha256: Annotated[str, BY_SCRIPTS, Field(pattern=r"^[0-9a-f]{64}$", examples=["ab" * 32])]
+    """SHA-256 of the file, in hexadecimal digits."""
+
+
+class Lifecycle(Section):
+    """The scripts that HyperPod runs on every new node, and who configures Slurm."""
+
+    mode: Annotated[Literal["customer", "extended", "managed"], CLUSTER_AGAIN] = "customer"
+    """Who sets up Slurm: our scripts (customer), HyperPod and then our scripts (extended), or
+    HyperPod alone, without scripts (managed)."""
+
+    scripts: Annotated[
+        str | None, NEW_NODES, Field(pattern=r"^[^\x00]+$", examples=["./lifecycle-scripts"])
+    ] = None
+    """Folder with lifecycle scripts of your own, in place of ours; relative to this file. All of it
+    is deployed as it is, but for .git and __pycache__."""
+
+    entry_script: Annotated[
+        str | None,
+        NEW_NODES,
+        Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=128, examples=["on_create.sh"]),
+    ] = None
+    """The script in that folder that HyperPod starts; default: on_create.sh, or
+    on_init_complete.sh in extended mode."""
+
+    step_timeout_seconds: Annotated[int, BY_SCRIPTS, Field(ge=10, le=3600)] = 600
+    """Longest time that one step may take, retries included, before the node fails."""
+
+    hooks: Annotated[Hooks, BY_SCRIPTS] = Field(default_factory=Hooks.model_construct)
+    """Scripts of your own that run on nodes before and after the steps."""
+
+    health_checks: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
+    """Check workers before and after every job: accelerators, EFA devices, scratch, shared storage
+    and clock. A worker that fails drains itself, with the reason."""
+
+    containers: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
+    """Docker on all nodes, and enroot with pyxis for `srun --container-image`; what the image has
+    stays as it is."""
+
+    rotate_logs: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = True
+    """Rotate the logs of Slurm and of these scripts before they fill the root volume."""
+
+    motd: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False
+    """Greet people who log in with the cluster's name, its partitions and its folders."""
+
+    artefacts: Annotated[
+        tuple[Artefact, ...], replace(BY_SCRIPTS, removed=STAYS), Field(max_length=16)
+    ] = ()
+    """Packages for nodes whose image lacks them. `slurmpod artefacts mirror` copies them into the
+    environment's bucket, for networks without a way out."""
+
+    bucket_on_delete: Annotated[Literal["retain", "delete"], GUARD] = "retain"
+    """What becomes of the bucket with the scripts when its stack is deleted."""

@@ -1,0 +1,191 @@
+"""The `monitoring` and `budget` sections: what is watched, and who is told."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.environment.base import Section
+from slurmpod.environment.effect import IN_PLACE, NEW_NODES, Effect, Kind
+from slurmpod.environment.names import KmsKeyArn
+from slurmpod.environment.network import RetentionDays
+
+EmailAddress = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](-*[A-Za-z0-9])*"
+        r"(\.[A-Za-z0-9](-*[A-Za-z0-9])*)+$",
+        max_length=254,
+        examples=["oncall@example.com"],
+    ),
+]
+
+OTHER_BUDGET = Effect(
+    Kind.REPLACES, "a new budget takes the place of the old one, whose history goes with it"
+)
+NEW_ADDRESSES_CONFIRM = Effect(
+    Kind.IN_PLACE, "changed in place; new e-mail addresses have to confirm first"
+)
+
+
+class Subscribers(Section):
+    """Who gets the messages of one severity."""
+
+    emails: Annotated[tuple[EmailAddress, ...], NEW_ADDRESSES_CONFIRM, Field(max_length=20)] = ()
+    """E-mail addresses; each gets a link to confirm first."""
+
+    https: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Field(
+                    pattern=r"^https://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[^\s\x00-\x1f\x7f\"'<>\\]*)?$",
+                    max_length=1024,
+                    examples=["https://alerts.example.com/hyperpod"],
+                ),
+            ],
+            ...,
+        ],
+        IN_PLACE,
+        Field(max_length=20),
+    ] = ()
+    """Web addresses that take the messages of SNS."""
+
+
+class Notify(Section):
+    """Who is told, by severity. A topic is made for each, also for others to subscribe to."""
+
+    critical: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
+        default_factory=Subscribers.model_construct
+    )
+    """What somebody has to look at now: the cluster failed, nodes fail, storage is full."""
+
+    warning: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
+        default_factory=Subscribers.model_construct
+    )
+    """What can wait until tomorrow: a node was replaced, storage fills up."""
+
+    info: Annotated[Subscribers, NEW_ADDRESSES_CONFIRM] = Field(
+        default_factory=Subscribers.model_construct
+    )
+    """What is good to know: the cluster was updated, nodes were added."""
+
+
+class Alarms(Section):
+    """Limits beyond which somebody is told."""
+
+    file_system_used_percent: Annotated[int, IN_PLACE, Field(ge=1, le=99)] = 85
+    """Used part of each file system's capacity."""
+
+    file_system_throughput_percent: Annotated[int | None, IN_PLACE, Field(ge=1, le=100)] = None
+    """Used part of each file system's throughput, for half an hour; default: no alarm."""
+
+    nat_gib_per_hour: Annotated[int | None, IN_PLACE, Field(ge=1, le=100_000)] = None
+    """Data through each NAT gateway, which costs by the GiB; default: no alarm."""
+
+    missing_nodes_minutes: Annotated[int, IN_PLACE, Field(ge=5, le=1440)] = 60
+    """Minutes for which fewer nodes than wanted may be in service."""
+
+
+class Prometheus(Section):
+    """A workspace of Amazon Managed Service for Prometheus, to which the nodes send metrics."""
+
+    scrape_seconds: Annotated[int, NEW_NODES, Field(ge=10, le=120)] = 60
+    """Seconds between two samples of each metric; queries forget a value after five minutes."""
+
+    retention_days: Annotated[
+        int,
+        replace(IN_PLACE, less=Effect(Kind.LOSES, "metrics that are older are deleted")),
+        Field(ge=1, le=1095),
+    ] = 150
+    """Days for which metrics are kept."""
+
+    kms_key_arn: Annotated[
+        KmsKeyArn | None,
+        Effect(Kind.REPLACES, "a new, empty workspace is made, the old one is kept, and costs"),
+    ] = None
+    """Key for the workspace; default: AWS's own."""
+
+
+class Grafana(Section):
+    """A workspace of Amazon Managed Grafana with dashboards for the cluster."""
+
+    sign_in: Annotated[Literal["sso", "saml"], IN_PLACE] = "sso"
+    """How people sign in: IAM Identity Center, or SAML."""
+
+    version: Annotated[
+        Literal["9.4", "10.4", "12.4"],
+        replace(
+            IN_PLACE, less=Effect(Kind.REFUSED, "Grafana does not go back to an older version")
+        ),
+    ] = "10.4"
+    """Version of Grafana."""
+
+
+class Monitoring(Section):
+    """What is watched beside Slurm itself."""
+
+    notify: Annotated[Notify, IN_PLACE] = Field(default_factory=Notify.model_construct)
+    """Who is told, by severity."""
+
+    alarms: Annotated[Alarms, IN_PLACE] = Field(default_factory=Alarms.model_construct)
+    """Limits beyond which somebody is told."""
+
+    log_retention_days: Annotated[
+        RetentionDays,
+        replace(IN_PLACE, less=Effect(Kind.LOSES, "logs that are older are deleted")),
+        Field(examples=[90]),
+    ] = 90
+    """Days after which the logs of the nodes are deleted."""
+
+    kms_key_arn: Annotated[
+        KmsKeyArn | None,
+        Effect(
+            Kind.IN_PLACE, "encrypts what comes from now on; what is there still needs the old key"
+        ),
+    ] = None
+    """Key for topics and logs, whose policy lets the services use it; default: slurmpod makes
+    one."""
+
+    dashboard: Annotated[bool, IN_PLACE] = True
+    """A dashboard in CloudWatch."""
+
+    prometheus: Annotated[
+        Prometheus | None,
+        replace(
+            NEW_NODES,
+            removed=Effect(Kind.LOSES, "no new metrics; the workspace is kept, and costs"),
+        ),
+    ] = None
+    """Metrics of nodes, accelerators, file systems and Slurm; default: none are collected."""
+
+    grafana: Annotated[
+        Grafana | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(Kind.LOSES, "slurmpod forgets it; the workspace is kept, and costs"),
+        ),
+    ] = None
+    """Dashboards for these metrics; needs `prometheus`."""
+
+
+class Budget(Section):
+    """What the environment may cost, and who is told before it costs more."""
+
+    monthly_usd: Annotated[int, IN_PLACE, Field(ge=1, le=1_000_000_000)]
+    """US dollars for a calendar month."""
+
+    actual_percent: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=1000)], ...], OTHER_BUDGET, Field(max_length=4)
+    ] = (
+        50,
+        80,
+        100,
+    )
+    """Spent parts of it at which people are told."""
+
+    forecast_percent: Annotated[int | None, OTHER_BUDGET, Field(ge=1, le=1000)] = 100
+    """The part of it that the month's forecast may reach; null tells nobody."""
+
+    emails: Annotated[tuple[EmailAddress, ...], OTHER_BUDGET, Field(min_length=1, max_length=10)]
+    """Who is told."""

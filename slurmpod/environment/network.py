@@ -1,0 +1,209 @@
+"""The `network` section: where the cluster lives."""
+
+from dataclasses import replace
+from ipaddress import IPv4Network
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from slurmpod.environment.base import Section
+from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
+from slurmpod.environment.names import BucketName, KmsKeyArn, Zone
+
+LARGEST_VPC_PREFIX = 16
+"""AWS refuses larger VPCs (VPC user guide, VPC CIDR blocks)."""
+
+SMALLEST_VPC_PREFIX = 24
+"""Ours: half of a VPC is the nodes' subnet, and a smaller one has no room for a cluster."""
+
+RESOURCE_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
+"""What follows the kind in the ids of EC2: long ones, and short ones of before 2018."""
+
+RetentionDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827]
+"""What CloudWatch Logs accepts up to five years (API reference, PutRetentionPolicy)."""
+
+
+def _sized_for_a_vpc(cidr: IPv4Network) -> IPv4Network:
+    """Refuse here what `resolve` could not divide into subnets."""
+    if LARGEST_VPC_PREFIX <= cidr.prefixlen <= SMALLEST_VPC_PREFIX:
+        return cidr
+    raise PydanticCustomError("vpc_size", "the VPC has a size that cannot be used")
+
+
+VpcCidr = Annotated[IPv4Network, AfterValidator(_sized_for_a_vpc), Field(examples=["10.0.0.0/16"])]
+SubnetCidr = Annotated[IPv4Network, Field(examples=["10.0.128.0/17"])]
+
+NETWORK_AGAIN = Effect(
+    Kind.REFUSED,
+    "subnets in use cannot be replaced: destroy the stack of the cluster with cdk destroy and "
+    "make new file systems first",
+)
+
+
+class OtherZone(Section):
+    """One more zone with a private subnet, for the groups that are placed there."""
+
+    zone: Annotated[Zone, NETWORK_AGAIN]
+    """The Availability Zone, by id or name."""
+
+    private_subnet_cidr: Annotated[SubnetCidr | None, NETWORK_AGAIN] = None
+    """Addresses of this zone's private subnet; default: an equal share."""
+
+
+class FlowLogs(Section):
+    """The record of who talked to whom in the VPC, in CloudWatch Logs."""
+
+    traffic: Annotated[Literal["ALL", "REJECT", "NONE"], IN_PLACE] = "ALL"
+    """What is recorded; NONE switches flow logs off."""
+
+    retention_days: Annotated[
+        RetentionDays,
+        Effect(Kind.IN_PLACE, "changed in place; with fewer days, older entries are deleted"),
+        Field(examples=[90]),
+    ] = 90
+    """Days after which entries are deleted."""
+
+    kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
+    """Key for the log group, whose policy lets CloudWatch Logs use it; default: AWS's own."""
+
+
+class ExistingSubnet(Section):
+    """One of your private subnets."""
+
+    id: Annotated[
+        str,
+        NETWORK_AGAIN,
+        Field(pattern=rf"^subnet-{RESOURCE_ID}$", examples=["subnet-0a1b2c3d4e5f60718"]),
+    ]
+    """Id of the subnet."""
+
+    zone: Annotated[Zone, NETWORK_AGAIN]
+    """The Availability Zone in which it lies, by id or name."""
+
+    cidr: Annotated[SubnetCidr | None, NOTHING] = None
+    """Its addresses; when written, slurmpod checks that the nodes have room in it."""
+
+
+class ExistingNetwork(Section):
+    """A VPC that is there already; slurmpod changes nothing in it that it did not make."""
+
+    vpc_id: Annotated[
+        str,
+        NETWORK_AGAIN,
+        Field(pattern=rf"^vpc-{RESOURCE_ID}$", examples=["vpc-0a1b2c3d4e5f60718"]),
+    ]
+    """Id of the VPC."""
+
+    subnets: Annotated[
+        tuple[ExistingSubnet, ...],
+        replace(
+            IN_PLACE, removed=Effect(Kind.IN_PLACE, "used no more; groups in it must go first")
+        ),
+        Field(min_length=1, max_length=16),
+    ]
+    """Private subnets for nodes and file systems, at most one per zone."""
+
+    security_group_ids: Annotated[
+        tuple[Annotated[str, Field(pattern=rf"^sg-{RESOURCE_ID}$", examples=["sg-0a1b2c3d"])], ...],
+        Effect(
+            Kind.REFUSED,
+            "a cluster cannot change them, and file systems that slurmpod made would be replaced "
+            "by empty ones: change the rules of the groups instead",
+        ),
+        Field(max_length=5),
+    ] = ()
+    """Security groups of nodes and file systems; default: slurmpod makes one in the VPC."""
+
+    route_table_ids: Annotated[
+        tuple[
+            Annotated[str, Field(pattern=rf"^rtb-{RESOURCE_ID}$", examples=["rtb-0a1b2c3d"])], ...
+        ],
+        IN_PLACE,
+    ] = ()
+    """Route tables of the subnets, when slurmpod shall make an S3 gateway endpoint for them."""
+
+    has_endpoints: Annotated[bool, NOTHING] = False
+    """Whether the VPC has the endpoints of a closed network already: slurmpod makes none then."""
+
+
+class Network(Section):
+    """A VPC with a private subnet in each zone and, unless closed, a way out.
+
+    One zone by default, because EFA traffic does not cross zones and file systems should be in
+    the nodes'.
+    """
+
+    zone: Annotated[Zone, NETWORK_AGAIN]
+    """Availability Zone of all nodes and file systems unless said otherwise, by id or name: the
+    one that has your capacity."""
+
+    existing: Annotated[ExistingNetwork | None, NETWORK_AGAIN] = None
+    """Your own VPC, in place of a new one."""
+
+    vpc_cidr: Annotated[VpcCidr | None, NETWORK_AGAIN] = None
+    """Addresses of the new VPC, /16 to /24; default: 10.0.0.0/16."""
+
+    secondary_cidrs: Annotated[
+        tuple[VpcCidr, ...],
+        Effect(
+            Kind.IN_PLACE,
+            "the VPC gets the block; subnets whose ranges are written stay",
+            less=Effect(
+                Kind.IN_PLACE,
+                "the block leaves the VPC; AWS refuses that while something of yours lies in it",
+            ),
+        ),
+        Field(max_length=4),
+    ] = ()
+    """More blocks for the VPC; private subnets lie in these by default, dealt out in turn."""
+
+    private_subnet_cidr: Annotated[SubnetCidr | None, NETWORK_AGAIN] = None
+    """Addresses of the nodes' subnet in `zone`; default: the upper half of `vpc_cidr` or a
+    secondary block, or with several zones an equal share of it."""
+
+    other_zones: Annotated[
+        tuple[OtherZone, ...],
+        replace(
+            IN_PLACE,
+            removed=Effect(Kind.IN_PLACE, "its subnet is deleted; groups in it must go first"),
+        ),
+        Field(max_length=5),
+    ] = ()
+    """More zones, for groups that are placed there with their own `zone`. A further zone makes the
+    default ranges of all others smaller, and those of a running cluster cannot change: write
+    `private_subnet_cidr` for them first."""
+
+    nat: Annotated[
+        Literal["one", "per_zone", "none"] | None,
+        Effect(Kind.IN_PLACE, "connections through a NAT gateway that goes are cut"),
+    ] = None
+    """NAT gateways of the new VPC: `one`, one `per_zone`, or `none`; default: one, and none when
+    closed."""
+
+    closed: Annotated[
+        bool,
+        Effect(
+            Kind.IN_PLACE,
+            "interface endpoints are made, then NAT gateways go and with them every way to the "
+            "internet: connections are cut; subnets and what is in them stay",
+            less=Effect(
+                Kind.IN_PLACE,
+                "NAT gateways are made, then interface endpoints go; subnets and what is in them "
+                "stay",
+            ),
+        ),
+    ] = False
+    """No way to the internet at all: interface endpoints for the AWS services that nodes need."""
+
+    interface_endpoints: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", examples=["ecr.api"])], ...],
+        IN_PLACE,
+    ] = ()
+    """AWS services reached by an interface endpoint, beside those that a closed network has."""
+
+    s3_buckets: Annotated[tuple[BucketName, ...], IN_PLACE, Field(max_length=50)] = ()
+    """Buckets that nodes of a closed network reach, beside those that the environment uses."""
+
+    flow_logs: Annotated[FlowLogs, IN_PLACE] = Field(default_factory=FlowLogs.model_construct)
+    """The record of the VPC's traffic."""

@@ -1,0 +1,105 @@
+"""The parameters of slurm.conf: which ones users own, in which form, and who owns the others.
+
+`data/slurm_parameters.csv` has every parameter that Slurm 24.11 or 25.11 reads, the versions on
+HyperPod's image. Names, forms and ranges are those of slurm.conf(5); who owns a parameter follows
+the HyperPod guide (what its agents write) and our own lifecycle scripts.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, cast
+
+Owner = Literal["user", "hyperpod", "slurmpod", "gone"]
+Kind = Literal["", "number", "yes_no", "time", "choice", "list", "program", "path", "text"]
+
+YES_OR_NO = frozenset({"yes", "no", "up", "down", "true", "false", "1", "0"})
+"""What Slurm takes for a boolean, in any case."""
+
+TIME = re.compile(
+    r"UNLIMITED|INFINITE|\d+|\d+:\d\d(:\d\d)?|\d+-\d\d?(:\d\d(:\d\d)?)?", re.IGNORECASE
+)
+"""minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes[:seconds]."""
+
+PATH = re.compile(r"(/[A-Za-z0-9._%+-]+)+")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of slurm.conf.
+
+    `least` and `most` are for numbers, `words` for numbers that have a name too, choices and
+    lists. `since` is the version that brought it, where that is not in every image. `why` says for
+    parameters of others what to do instead.
+    """
+
+    name: str
+    owner: Owner
+    kind: Kind
+    least: int
+    most: int
+    words: tuple[str, ...]
+    since: str
+    why: str
+
+    @property
+    def source(self) -> str:
+        """The place of the manual that describes it."""
+        return f"https://slurm.schedmd.com/slurm.conf.html#OPT_{self.name}"
+
+    def expected(self, value: str) -> str:
+        """Return what the parameter takes where that is not `value`, else nothing."""
+        if self.kind == "number":
+            return "" if self._takes_number(value) else self._numbers()
+        if self.kind == "yes_no":
+            return "" if value.lower() in YES_OR_NO else "YES or NO"
+        if self.kind == "time":
+            return "" if TIME.fullmatch(value) else "a time such as 30, 12:00:00 or 7-00:00:00"
+        if self.kind in {"program", "path"}:
+            return "" if PATH.fullmatch(value) else "an absolute path"
+        if self.kind == "choice":
+            return "" if self._knows(value) else f"one of {', '.join(self.words)}"
+        if self.kind == "list":
+            unknown = [word for word in value.split(",") if not self._knows(word)]
+            return f"a list of {', '.join(self.words)}, with commas" if unknown else ""
+        return ""
+
+    def _takes_number(self, value: str) -> bool:
+        if re.fullmatch(r"[0-9]{1,20}", value, re.ASCII):
+            return self.least <= int(value) <= self.most
+        return self._knows(value)
+
+    def _numbers(self) -> str:
+        named = "".join(f", or {word}" for word in self.words)
+        return f"a whole number from {self.least} to {self.most}{named}"
+
+    def _knows(self, word: str) -> bool:
+        return word.lower() in {known.lower() for known in self.words}
+
+
+@cache
+def slurm_parameters() -> Mapping[str, Parameter]:
+    """Return every parameter by its name in lower case: slurm.conf does not care about case."""
+    file = Path(__file__).parents[1] / "data" / "slurm_parameters.csv"
+    with file.open(encoding="utf-8") as rows:
+        parameters = [_parameter(row) for row in csv.DictReader(rows)]
+    return MappingProxyType({parameter.name.lower(): parameter for parameter in parameters})
+
+
+def _parameter(row: dict[str, str]) -> Parameter:
+    return Parameter(
+        name=row["name"],
+        owner=cast("Owner", row["owner"]),
+        kind=cast("Kind", row["kind"]),
+        least=int(row["least"] or 0),
+        most=int(row["most"] or 0),
+        words=tuple(row["words"].split()),
+        since=row["since"],
+        why=row["why"],
+    )

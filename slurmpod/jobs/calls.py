@@ -1,0 +1,246 @@
+"""Which programs a script runs, and with which options: behind `env`, `timeout`, in variables.
+
+Source of the names of options: sbatch(1), srun(1), and NVIDIA's pyxis for --container-*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from slurmpod.jobs.shell import Command, Place, Word, commands_in, commands_of, words_in
+
+Values = Mapping[str, Sequence[str]]
+"""All that the script sets a variable to, each once; of a list, what is in its parentheses."""
+
+VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?(?::?[-+][^}]*)?\}?")
+LOOKUP = re.compile(r"(?:\$\(|`)\s*(?:which|command\s+-v|type\s+-p)\s")
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
+SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
+
+SHORT_NAMES = """
+    A=account B=extra-node-info C=constraint D=chdir G=gpus H=hold I=immediate J=job-name
+    K=kill-on-bad-exit L=licenses M=clusters N=nodes O=overcommit Q=quiet S=core-spec
+    T=threads V=version W=wait X=disable-status Z=no-allocate a=array b=begin
+    c=cpus-per-task d=dependency e=error h=help i=input k=no-kill l=label m=distribution
+    n=ntasks o=output p=partition q=qos r=relative s=oversubscribe t=time u=unbuffered
+    v=verbose w=nodelist x=exclude
+"""
+SHORT = dict(pair.split("=") for pair in SHORT_NAMES.split())
+FLAGS = frozenset(
+    {
+        *(
+            "bcast",
+            "contiguous",
+            "disable-status",
+            "exact",
+            "exclusive",
+            "external",
+            "get-user-env",
+        ),
+        *("help", "hold", "ignore-pbs", "immediate", "kill-on-bad-exit", "label", "multi-prog"),
+        *("nice", "no-allocate", "no-kill", "no-requeue", "overcommit", "overlap", "oversubscribe"),
+        *("parsable", "propagate", "pty", "quiet", "reboot", "requeue", "send-libs", "spread-job"),
+        *("stepmgr", "test-only", "unbuffered", "usage", "use-min-nodes", "verbose", "version"),
+        *("container-mount-home", "no-container-mount-home", "container-remap-root"),
+        *("no-container-remap-root", "container-writable", "container-readonly"),
+        *("container-entrypoint", "no-container-entrypoint"),
+    }
+)
+"""Options that take no value, or one behind `=` only."""
+
+SBATCH_FLAGS = FLAGS | {"wait"}
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """What stands before a command and is none of it: its options with a value, and operands."""
+
+    valued: frozenset[str] = frozenset()
+    operands: int = 0
+
+
+def _wrapper(valued: str = "", operands: int = 0) -> Wrapper:
+    return Wrapper(frozenset(valued.split()), operands)
+
+
+PLAIN = "eval nohup setsid unbuffer"
+WRAPPERS = {
+    **dict.fromkeys(PLAIN.split(), _wrapper()),
+    **dict.fromkeys(SHELLS, _wrapper("-o -O --rcfile --init-file")),
+    "env": _wrapper("-u --unset -C --chdir"),
+    "exec": _wrapper("-a"),
+    "flock": _wrapper("-w --timeout -E --conflict-exit-code", 1),
+    "ionice": _wrapper("-c --class -n --classdata"),
+    "nice": _wrapper("-n --adjustment"),
+    "numactl": _wrapper(
+        "-N --cpunodebind -m --membind -i --interleave -C --physcpubind -p --preferred"
+    ),
+    "stdbuf": _wrapper("-i --input -o --output -e --error"),
+    "sudo": _wrapper("-u --user -g --group"),
+    "taskset": _wrapper(operands=1),
+    "time": _wrapper("-f --format -o --output"),
+    "timeout": _wrapper("-k --kill-after -s --signal", 1),
+    "xargs": _wrapper("-I -n --max-args -P --max-procs -d -L -s -a --arg-file"),
+}
+"""Programs that run the command behind them, such as a shell the one behind -c."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A program that is run. `is_certain` is False where a variable may hold another one."""
+
+    program: Word
+    arguments: tuple[Word, ...]
+    is_certain: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the program, without its folder."""
+        return _name(self.program)
+
+
+def split(command: Command) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    """Return what a command sets for its program, and the words of the program itself."""
+    settings: list[Word] = []
+    words = deque(command)
+    while words:
+        if ASSIGNMENT.match(words[0].raw):
+            settings.append(words.popleft())
+        elif _name(words[0]) in WRAPPERS:
+            _skip(words, WRAPPERS[_name(words.popleft())])
+        else:
+            break
+    return tuple(settings), tuple(words)
+
+
+def program_name(command: Command) -> str:
+    """Return the name of what a command runs, without its folder; "" where it runs nothing."""
+    _, words = split(command)
+    return _name(words[0]) if words else ""
+
+
+def calls(command: Command, values: Values) -> Iterator[Call]:
+    """Yield the programs that a command runs: several for a script behind `bash -c`.
+
+    A program that is a variable of the script is each of those that it ever holds.
+    """
+    _, words = split(command)
+    if not words:
+        return
+    held = values_of(words[0], values) or ()
+    texts = (words[0].text,) if is_unknown(held) else held
+    for text in texts:
+        *others, last = commands_in(text, words[0].place) or ((),)
+        for inner in (*others, (*last, *words[1:])):
+            _, called = split(inner)
+            if called:
+                yield Call(called[0], called[1:], is_certain=len(texts) == 1)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option under its long name; `value` is "" for one that was given none."""
+
+    name: str
+    value: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Options, and the words behind them.
+
+    `is_certain` is False where something may be options, and nobody knows which.
+    """
+
+    options: tuple[Option, ...]
+    rest: tuple[Word, ...]
+    is_certain: bool
+
+
+def parse_options(words: Sequence[Word], flags: frozenset[str], values: Values) -> Parsed:
+    """Read options up to the first word that is none.
+
+    `values` has what the script assigns to variables: one that holds options is replaced by them,
+    by all that it holds at any time.
+    """
+    waiting = deque((word, False) for word in words)
+    options: list[Option] = []
+    while waiting:
+        word, is_replaced = waiting.popleft()
+        if word.text.startswith("-") and word.text not in ("-", "--"):
+            options += _options_of(word, waiting, flags)
+            continue
+        held = None if is_replaced else values_of(word, values)
+        if held is not None and holds_options(held):
+            waiting.extendleft((each, True) for each in reversed(_all_words(held, word.place)))
+            continue
+        rest = () if is_replaced else (word, *(each for each, _ in waiting))
+        unknown = is_unknown((word.text,) if held is None else held)
+        return Parsed(tuple(options), rest, is_certain=not unknown)
+    return Parsed(tuple(options), (), is_certain=True)
+
+
+def values_of(word: Word, values: Values) -> Sequence[str] | None:
+    """Return what a word that is one variable holds at any time; None for any other word."""
+    variable = VARIABLE.fullmatch(word.text)
+    return values.get(variable[1], ()) if variable else None
+
+
+def holds_options(held: Sequence[str]) -> bool:
+    """Tell whether a variable that is set to these values is options, or nothing."""
+    firsts = [command[0] for value in held for command in commands_of(value)[:1]]
+    return bool(held) and all(word.text.startswith("-") for word in firsts)
+
+
+def is_unknown(held: Sequence[str]) -> bool:
+    """Tell whether nobody knows what is held: the script sets nothing, or what a command prints.
+
+    The path of a program, which a command looks up, is known well enough.
+    """
+    firsts = [command[0] for value in held for command in commands_of(value)[:1]]
+    return not held or any(each.is_substitution and not LOOKUP.match(each.raw) for each in firsts)
+
+
+def _skip(words: deque[Word], wrapper: Wrapper) -> None:
+    """Drop what belongs to a wrapper from the words behind it."""
+    while words and words[0].text.startswith("-"):
+        option = words.popleft().text
+        if option == "--":
+            break
+        last = option if option.startswith("--") else f"-{option[-1]}"
+        if last in wrapper.valued and words:
+            words.popleft()
+    for _ in range(min(wrapper.operands, len(words))):
+        words.popleft()
+
+
+def _name(word: Word) -> str:
+    return word.text.rpartition("/")[2]
+
+
+def _options_of(
+    word: Word, waiting: deque[tuple[Word, bool]], flags: frozenset[str]
+) -> Iterable[Option]:
+    """Return the options of one word; the value of the last may be the next word."""
+    text = word.text
+    if text.startswith("--"):
+        name, equals, value = text[2:].partition("=")
+        if not equals and name not in flags and waiting:
+            value = waiting.popleft()[0].text
+        return [Option(name, value, word.place)]
+    options: list[Option] = []
+    for index, letter in enumerate(text[1:], start=2):
+        name = SHORT.get(letter, letter)
+        if name not in flags:
+            value = text[index:] or (waiting.popleft()[0].text if waiting else "")
+            return [*options, Option(name, value.removeprefix("="), word.place)]
+        options.append(Option(name, "", word.place))
+    return options
+
+
+def _all_words(held: Iterable[str], place: Place) -> list[Word]:
+    return [word for value in held for word in words_in(value, place)]

@@ -1,0 +1,425 @@
+"""A shell script as commands, which are words with their places, read with tree-sitter.
+
+Nothing is run. What bash would refuse, and what the grammar of tree-sitter-bash does not know, is
+read as far as it goes: the words around it are found all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+LONGEST_AT_ONCE = 8_000
+"""Characters that are parsed at once. The grammar's scanner looks for the end of a list or of a
+string up to the end of the text, again and again: the time grows with the square of the length."""
+
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+ESCAPED_IN_STRINGS = re.compile(r'\\(["\\$`\n])')
+NOT_ASCII = re.compile(r"[^\t\n\r\x20-\x7e]")
+NOT_NEWLINE = re.compile(r"[^\n]")
+CONTINUED = re.compile(r"(?:\\[\n\t ])+")
+NEWLINE = re.compile(r"(?<!\\)\n")
+HERE_DOCUMENT = re.compile(
+    r"""(?<!<)<<(?!<)-?[ \t]*+(?P<end>"[^"\n]*+"|'[^'\n]*+'|(?:\\.|[\w.-])++)""", re.ASCII
+)
+
+TYPES_OF_WORDS = """
+    ansi_c_string arithmetic_expansion array brace_expression command_substitution concatenation
+    expansion extglob_pattern number process_substitution raw_string regex simple_expansion
+    special_variable_name string string_content test_operator translated_string
+    variable_assignment variable_name word
+"""
+WORDS = frozenset(TYPES_OF_WORDS.split())
+"""What is one word of a command, with all that is in it."""
+
+KEYWORDS = frozenset(
+    {"export", "declare", "typeset", "readonly", "local", "unset", "for", "select", "case", "in"}
+)
+"""What the grammar has as a keyword, and what is the first word of a command, or one behind it."""
+
+COMMANDS = frozenset(["command", "declaration_command", "unset_command", "test_command"])
+ARITHMETIC = frozenset({"((", "$(("})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Line and column of something, from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word: as it stands there (`raw`), and as the command gets it, but for substitutions.
+
+    `expanded` is what the shell that runs the script expands: not what is in '...' or behind a
+    backslash. What is in $(...) is run by then, whatever quotes are in it. The rest is blanked, so
+    that every character keeps its index in `raw`.
+    """
+
+    raw: str
+    text: str
+    expanded: str = field(repr=False)
+    place: Place
+    is_substitution: bool = False
+    """Whether all of the word is what a command prints."""
+
+    def place_of(self, index: int) -> Place:
+        """Return the place of one character of `raw`."""
+        before = self.raw[:index]
+        if "\n" not in before:
+            return Place(self.place.line, self.place.column + index)
+        return Place(self.place.line + before.count("\n"), index - before.rindex("\n"))
+
+
+Command = tuple[Word, ...]
+"""The words of one simple command; never empty."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A here document: the command that reads it, and its text as a script of its own.
+
+    The shell expands what is in it before the command sees it, in '...', too, unless the word
+    that ends it is quoted.
+    """
+
+    reader: Command
+    text: str
+    line: int
+    is_literal: bool
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands of the text, where it is a shell script; words of it, where it is none."""
+        never_expanded = NOT_NEWLINE if self.is_literal else ESCAPED
+        return tuple(
+            tuple(replace(each, expanded=_blank(never_expanded, each.raw)) for each in command)
+            for command in read(self.text, self.line).commands
+        )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What stands in a script. What is in a here document is data, and none of its commands."""
+
+    commands: tuple[Command, ...]
+    documents: tuple[Document, ...]
+    comments: tuple[Place, ...]
+
+
+def read(text: str, line: int = 1) -> Reading:
+    """Read a script that begins at a line: its commands, those in parentheses and branches, too."""
+    documents = tuple(_here_documents(text))
+    reader = _Reader(text, _places(text, line), documents)
+    for start, piece in pieces(_without(documents, NOT_ASCII.sub(".", text))):
+        reader.read(piece, start)
+    return reader.reading()
+
+
+@lru_cache(maxsize=1024)
+def commands_of(text: str) -> tuple[Command, ...]:
+    """Return the commands of a text that is read again and again, such as a variable's value."""
+    return read(text).commands
+
+
+def commands_in(text: str, place: Place) -> tuple[Command, ...]:
+    """Return the commands of a text that stands at `place`, such as the value of a variable."""
+    return tuple(
+        tuple(replace(word, place=place) for word in command) for command in commands_of(text)
+    )
+
+
+def words_in(text: str, place: Place) -> list[Word]:
+    """Return the words of a text that stands at `place`, such as a value with several options."""
+    return [word for command in commands_in(text, place) for word in command]
+
+
+def pieces(text: str) -> Iterator[tuple[int, Node]]:
+    """Yield what the parser makes of a text of ASCII characters, and where that begins.
+
+    A long text is read in pieces that begin where a statement does, if it is not longer than all
+    that is read at once. Each character is a byte, so that offsets are the same.
+    """
+    start = 0
+    while start < len(text):
+        stop = start + LONGEST_AT_ONCE
+        if stop < len(text):
+            stop = text.rfind("\n", start, stop) + 1 or stop
+            stop = start + (_last_statement(_parse(text[start:stop])) or stop - start)
+        yield start, _parse(text[start:stop])
+        start = stop
+
+
+def _last_statement(root: Node) -> int:
+    """Return where the last statement of a piece begins, which may go on behind the piece."""
+    return root.children[-1].start_byte if root.children and not root.is_error else 0
+
+
+def _parse(text: str) -> Node:
+    return _parser().parse(text.encode("ascii")).root_node
+
+
+@cache
+def _parser() -> Parser:
+    """Return the parser; it is imported here because few commands read scripts."""
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+@dataclass(frozen=True)
+class _HereDocument:
+    """Where `<<END` stands in a text, and where the document and the line that ends it do."""
+
+    operator: int
+    behind_operator: int
+    start: int
+    stop: int
+    behind: int
+    is_literal: bool
+
+
+def _here_documents(text: str) -> Iterator[_HereDocument]:
+    """Yield the here documents of a text; one that is never closed is empty.
+
+    The grammar knows one for each command, and takes `1 << 4` for one. A number ends none here.
+    """
+    closing = _closing_lines(text)
+    behind = 0
+    for line in re.finditer(r"^.*$\n?", text, re.MULTILINE) if "<<" in text else ():
+        if line.start() < behind:
+            continue
+        behind = line.end()
+        for match in HERE_DOCUMENT.finditer(line.group()):
+            end = re.sub(r"[\"'\\]", "", match["end"])
+            lines = [] if end.isdigit() or line.group().lstrip().startswith("#") else closing[end]
+            index = bisect_left(lines, (behind, 0))
+            stop, after = lines[index] if index < len(lines) else (behind, behind)
+            operator = (line.start() + match.start(), line.start() + match.end())
+            yield _HereDocument(*operator, behind, stop, after, is_literal=end != match["end"])
+            behind = after
+
+
+def _closing_lines(text: str) -> defaultdict[str, list[tuple[int, int]]]:
+    """Return where lines begin and where the next one does, by their text behind tabs."""
+    found = defaultdict(list)
+    for line in re.finditer(r"^\t*+(.*)$", text if "<<" in text else "", re.MULTILINE):
+        found[line[1]].append((line.start(), min(line.end() + 1, len(text))))
+    return found
+
+
+def _without(documents: tuple[_HereDocument, ...], text: str) -> str:
+    """Return a text with blanks in place of here documents."""
+    spans = [(each.operator, each.behind_operator) for each in documents]
+    parts, done = [], 0
+    for start, stop in sorted(spans + [(each.start, each.behind) for each in documents]):
+        parts += [text[done:start], _blank(NOT_NEWLINE, text[start:stop])]
+        done = stop
+    return "".join((*parts, text[done:]))
+
+
+class _Reader:
+    """Collects the words of commands from the trees of a text's pieces."""
+
+    def __init__(
+        self, text: str, at: Callable[[int], Place], documents: tuple[_HereDocument, ...]
+    ) -> None:
+        self._text = text
+        self._at = at
+        self._documents = documents
+        self._literal = [each for each in documents if each.is_literal]
+        self._starts: list[int] = []
+        self._commands: list[list[Word]] = []
+        self._spans: list[tuple[int, int]] = []
+        self._comments: list[Place] = []
+
+    def read(self, root: Node, offset: int) -> None:
+        """Read a tree whose text begins at an offset."""
+        self._begin(offset)
+        behind = offset
+        waiting = [(root, False)]
+        while waiting:
+            node, is_in_test = waiting.pop()
+            start, stop = offset + node.start_byte, offset + node.end_byte
+            is_word = node.type in WORDS
+            if is_word or not node.children:
+                if NEWLINE.search(self._text, behind, start) and not is_in_test:
+                    self._begin(start)
+                behind = stop
+            if node.type in COMMANDS:
+                self._begin(start)
+            if is_word:
+                self._add(node, offset)
+            elif not node.children:
+                self._leaf(node, offset, is_in_test)
+            else:
+                is_in_test |= node.type == "test_command"
+                waiting += [(child, is_in_test) for child in reversed(_parts(node))]
+
+    def reading(self) -> Reading:
+        """Return what was read; here documents inside of words are no documents of the script."""
+        return Reading(
+            tuple(tuple(command) for command in self._commands if command),
+            tuple(
+                Document(
+                    self._reader_of(each),
+                    self._text[each.start : each.stop],
+                    self._at(each.start).line,
+                    each.is_literal,
+                )
+                for each in self._documents
+                if not self._is_in_word(each)
+            ),
+            tuple(self._comments),
+        )
+
+    def _leaf(self, node: Node, offset: int, is_in_test: bool) -> None:
+        """Take a comment, a keyword that is a word, or what ends a command."""
+        if node.type == "comment":
+            self._comments.append(self._at(offset + node.start_byte))
+        elif is_in_test or node.type in KEYWORDS or node.is_error:
+            self._add(node, offset)
+        elif not node.is_named:
+            self._begin(offset + node.end_byte)
+
+    def _begin(self, start: int) -> None:
+        self._starts.append(start)
+        self._commands.append([])
+
+    def _add(self, node: Node, offset: int) -> None:
+        start, stop = offset + node.start_byte, offset + node.end_byte
+        if start == stop:
+            return
+        word = Word(
+            raw=self._text[start:stop],
+            text=_unquoted(node, self._text, offset),
+            expanded=self._expanded(node, offset),
+            place=self._at(start),
+            is_substitution=node.type == "command_substitution",
+        )
+        words = self._commands[-1]
+        behind = self._spans[-1][1] if words else start
+        if behind < start and CONTINUED.fullmatch(self._text, behind, start):
+            word = _joint(words.pop(), self._text[behind:start], word)
+        words.append(word)
+        self._spans.append((start, stop))
+
+    def _expanded(self, node: Node, offset: int) -> str:
+        start, stop = offset + node.start_byte, offset + node.end_byte
+        blanks = [(offset + each.start_byte, offset + each.end_byte) for each in _raw_strings(node)]
+        index = bisect_left(self._literal, start, key=lambda each: each.start)
+        for each in self._literal[index:]:
+            if each.start >= stop:
+                break
+            blanks.append((each.start, each.stop))
+        parts, done = [], start
+        for first, behind in sorted(blanks):
+            parts += [
+                _blank(ESCAPED, self._text[done:first]),
+                _blank(NOT_NEWLINE, self._text[max(first, done) : behind]),
+            ]
+            done = max(behind, done)
+        return "".join((*parts, _blank(ESCAPED, self._text[done:stop])))
+
+    def _is_in_word(self, document: _HereDocument) -> bool:
+        index = bisect_right(self._spans, (document.operator, len(self._text)))
+        return index > 0 and document.operator < self._spans[index - 1][1]
+
+    def _reader_of(self, document: _HereDocument) -> Command:
+        index = bisect_right(self._starts, document.operator)
+        return tuple(self._commands[index - 1]) if index else ()
+
+
+def _parts(node: Node) -> list[Node]:
+    """Return in which children of a node there are words: none of arithmetic, patterns, targets."""
+    children = node.children
+    if children[0].type in ARITHMETIC:
+        return []
+    if node.type == "herestring_redirect":
+        return []
+    if node.type == "file_redirect":
+        return node.children_by_field_name("destination")[1:]
+    if node.type == "function_definition":
+        return [child for child in children if child.type != "word"]
+    if node.type == "case_item":
+        return children[next((i for i, each in enumerate(children) if each.type == ")"), 0) :]
+    return children
+
+
+def _joint(first: Word, between: str, second: Word) -> Word:
+    """Return the one word that the grammar parts at a continued line, and at an escaped blank."""
+    return Word(
+        first.raw + between + second.raw,
+        first.text + _unescaped(ESCAPED, between) + second.text,
+        first.expanded + _blank(NOT_NEWLINE, between) + second.expanded,
+        first.place,
+    )
+
+
+def _raw_strings(node: Node) -> Iterator[Node]:
+    """Yield the '...' in a word, but for those in substitutions, which are commands."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if each.type in ("raw_string", "ansi_c_string"):
+            yield each
+        elif each.type != "command_substitution":
+            waiting += each.children
+
+
+def _unquoted(node: Node, text: str, offset: int) -> str:
+    """Return what a command gets for a word: without quotes, and without continued lines."""
+    start, stop = offset + node.start_byte, offset + node.end_byte
+    match node.type:
+        case "raw_string":
+            return text[start + 1 : stop - 1]
+        case "ansi_c_string":
+            return text[start + 2 : stop - 1]
+        case "string":
+            return _joined(node, text, offset, (start + 1, stop - 1), ESCAPED_IN_STRINGS)
+        case "word" | "concatenation" | "variable_assignment":
+            return _joined(node, text, offset, (start, stop), ESCAPED)
+    return text[start:stop]
+
+
+def _joined(
+    node: Node, text: str, offset: int, span: tuple[int, int], escaped: re.Pattern[str]
+) -> str:
+    """Return the text of a node's parts, and of what stands between them without backslashes."""
+    parts, (done, stop) = [], span
+    for child in node.named_children:
+        if child.type != "string_content":
+            parts.append(_unescaped(escaped, text[done : offset + child.start_byte]))
+            parts.append(_unquoted(child, text, offset))
+            done = offset + child.end_byte
+    return "".join((*parts, _unescaped(escaped, text[done:stop])))
+
+
+def _unescaped(escaped: re.Pattern[str], text: str) -> str:
+    return escaped.sub(lambda match: match[1].replace("\n", ""), text)
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: NOT_NEWLINE.sub(" ", match.group()), text)
+
+
+def _places(text: str, line: int) -> Callable[[int], Place]:
+    """Return what gives the place of a character in a text that begins at a line."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def at(index: int) -> Place:
+        number = bisect_right(starts, index)
+        return Place(line + number - 1, index - starts[number - 1] + 1)
+
+    return at

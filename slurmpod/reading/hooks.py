@@ -1,0 +1,86 @@
+"""Scripts that an environment names as hooks -> their texts by paths in the bundle, or problems.
+
+They are taken as they are. What would keep a node from starting one is told here, because on a node
+it would take minutes to show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Problem, Severity, Where, YamlPath
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.reading.yaml_source import YamlSource
+
+RULE = "HOK-001"
+ROLES = ("controller", "login", "worker")
+TIMES = ("before", "after")
+
+NAME_IT = "name a script, relative to the file that says so"
+DOS2UNIX = "save it with LF line ends, e.g. with dos2unix"
+SHEBANG = "begin the script with #!/bin/bash, or with what else runs it"
+
+
+@dataclass(frozen=True)
+class HooksReading:
+    """The texts by their paths in the bundle, and what is wrong with those that are not there."""
+
+    scripts: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+
+def hook_path(role: str, when: str) -> str:
+    """Return where a hook lies in the bundle, whatever the user's file is called."""
+    return f"hooks/{role}-{when}.sh"
+
+
+def read_hooks(environment: Environment, source: YamlSource) -> HooksReading:
+    """Read the files that the environment names, relative to the file that says so."""
+    scripts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for role, when, written in named_hooks(environment):
+        where = source.where(hook_place(role, when))
+        file = Path(where.file).parent / written
+        try:
+            text = read_text(file)
+        except Unreadable as reason:
+            problems.append(_problem(where, f"{file}: {reason.message}", NAME_IT))
+            continue
+        found = list(_problems(str(file), text))
+        problems += found
+        if not found:
+            scripts[hook_path(role, when)] = text
+    return HooksReading(scripts, tuple(problems))
+
+
+def named_hooks(environment: Environment) -> Iterator[tuple[str, str, str]]:
+    """Yield role, time and file of every hook, as the environment says them."""
+    for role in ROLES:
+        for when in TIMES:
+            written = getattr(getattr(environment.lifecycle.hooks, role), when)
+            if written is not None:
+                yield role, when, written
+
+
+def hook_place(role: str, when: str) -> YamlPath:
+    """Return where the environment names a hook."""
+    return ("lifecycle", "hooks", role, when)
+
+
+def _problems(file: str, text: str) -> Iterator[Problem]:
+    lines = text.split("\n")
+    if not re.match(r"#!\s*\S", lines[0]):
+        message = "the script does not say what runs it: its first line has no #!"
+        yield _problem(Where(file, 1), message, SHEBANG)
+    for number, line in enumerate(lines, start=1):
+        if line.endswith("\r"):
+            yield _problem(Where(file, number), "the script has Windows line ends", DOS2UNIX)
+            break
+
+
+def _problem(where: Where, message: str, fix: str) -> Problem:
+    return Problem(RULE, Severity.ERROR, where, message, fix)

@@ -1,0 +1,199 @@
+"""An environment file on top of its base: two files become one, and every value keeps its place.
+
+The rules, which docs/extends.md shows with examples:
+
+- Mappings are merged key by key. What only one of the two files has stays as it is.
+- Every other value of the file replaces the base's as a whole: text, numbers, lists.
+- `null`, written out, takes a key of the base away, so that its default holds again. Where `null`
+  has a meaning of its own, which is not the default, it means that instead: `storage.lustre: null`
+  is no file system. A value that was left out (`tags:`) takes nothing away; it is the mistake that
+  it is in every file.
+- Lists of mappings with a `name` are merged by name: an entry with the name of an entry of the base
+  is merged into it, others are appended. `[]` replaces such a list like any other value. Where
+  entries are for different processors, as packages are, they have the `architecture` in common too.
+  What is accepted has no name (`suppress`): it goes by its `rule`.
+- `remove: true` in such an entry, beside its name and nothing else, takes the base's entry away.
+
+What comes from the base keeps its order; what is new follows in the order of the file. No entry is
+lost silently: where a name stands twice in one file, so it does in the result, for rules to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, get_args
+
+from slurmpod.environment.lifecycle import USUAL_ARCHITECTURE
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.problems import YamlPath
+from slurmpod.reading.yaml_source import YamlSource
+
+NAMES = ("name", "rule")
+"""What an entry of a list is known by: the accepted warnings, which have no name, by their rule."""
+
+REMOVE = "remove"
+ARCHITECTURE = "architecture"
+
+
+def merged(base: YamlSource, source: YamlSource) -> YamlSource:
+    """Return what `source` makes of its base, under the name of `source`; both stay as they are.
+
+    Problems of both are kept; an entry that removes nothing is one more.
+    """
+    result = YamlSource(source.file, problems=[*base.problems, *source.problems])
+    top = _Part(source, (), source.data)
+    result.data = _Merge(result).value((), top, _Part(base, (), base.data))
+    return result
+
+
+def without_base(source: YamlSource) -> YamlSource:
+    """Return `source` as it is, but for entries with `remove`: there is nothing to remove."""
+    if any(_is_removal(path) for path in source.keys):
+        return merged(YamlSource(source.file, {}), source)
+    return source
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A value in one of the two files."""
+
+    source: YamlSource
+    path: YamlPath
+    data: Any
+
+    def inside(self) -> dict[Any, _Part]:
+        """Return what a mapping or a list holds, by key or index."""
+        items = self.data.items() if isinstance(self.data, dict) else enumerate(self.data)
+        return {key: _Part(self.source, (*self.path, key), value) for key, value in items}
+
+    def is_null(self) -> bool:
+        return self.data is None and self.path not in self.source.blanks
+
+    def name(self) -> str:
+        """Return the name of an entry of a list; empty where it has none to be found by."""
+        name = self.data.get(_name_key(self.data)) if isinstance(self.data, dict) else None
+        return name if isinstance(name, str) else ""
+
+    def architecture(self) -> Any:
+        """Return what else tells entries of one name apart: the processors that they are for."""
+        return self.data.get(ARCHITECTURE, USUAL_ARCHITECTURE)
+
+
+class _Merge:
+    """Puts values together; `result` learns where each stands and what cannot be removed."""
+
+    def __init__(self, result: YamlSource) -> None:
+        self._result = result
+
+    def value(self, path: YamlPath, part: _Part, base: _Part | None = None) -> Any:
+        """Return what `part` makes of `base`, to stand at `path` of the result."""
+        self._note(path, part)
+        if isinstance(part.data, dict):
+            return self._mapping(path, part, base if base and isinstance(base.data, dict) else None)
+        if isinstance(part.data, list):
+            pairs = self._pairs(part, base if base and _go_by_name(base.data, part.data) else None)
+            return [self.value((*path, index), *pair) for index, pair in enumerate(pairs)]
+        return part.data
+
+    def _note(self, path: YamlPath, part: _Part) -> None:
+        self._result.values[path] = part.source.values[part.path]
+        if part.path in part.source.keys:
+            self._result.keys[path] = part.source.keys[part.path]
+        if part.path in part.source.doubtful:
+            self._result.doubtful.add(path)
+
+    def _mapping(self, path: YamlPath, part: _Part, base: _Part | None) -> dict[str, Any]:
+        own, inherited = part.inside(), base.inside() if base else {}
+        result = {}
+        for key in dict.fromkeys((*inherited, *own)):
+            place = (*path, key)
+            if key not in own:
+                result[key] = self.value(place, inherited[key])
+            elif key in inherited and own[key].is_null() and not _has_null(place):
+                self._note(place, own[key])  # where a required key, if it is one, went missing
+            else:
+                result[key] = self.value(place, own[key], inherited.get(key))
+        return result
+
+    def _pairs(self, part: _Part, base: _Part | None) -> Iterable[tuple[_Part, _Part | None]]:
+        """Return the entries of a list, each with the base's entry that it is merged into."""
+        inherited = list(base.inside().values()) if base else []
+        kept: dict[int, tuple[_Part, _Part | None]] = {
+            index: (entry, None) for index, entry in enumerate(inherited)
+        }
+        added: list[tuple[_Part, None]] = []
+        untouched = _indexes_by_name(inherited)
+        for entry in part.inside().values():
+            if isinstance(entry.data, dict) and REMOVE in entry.data:
+                for index in self._removed(entry, untouched):
+                    del kept[index]
+                continue
+            indexes = untouched.get(entry.name(), [])
+            same = [i for i in indexes if inherited[i].architecture() == entry.architecture()]
+            if same:
+                indexes.remove(same[0])
+                kept[same[0]] = entry, inherited[same[0]]
+            else:
+                added.append((entry, None))
+        return (*kept.values(), *added)
+
+    def _removed(self, entry: _Part, untouched: dict[str, list[int]]) -> list[int]:
+        """Return what `entry` removes, all of that name; nothing, and a problem, if it cannot."""
+        mistake = _mistake_in_removal(entry, untouched)
+        if not mistake:
+            return untouched.pop(entry.name())
+        where = entry.source.where((*entry.path, REMOVE), key=True)
+        self._result.refuse(where, *mistake, rule="ENV-007")
+        return []
+
+
+def _has_null(path: YamlPath) -> bool:
+    """Tell whether the field at `path` can be null and is not so by default."""
+    from slurmpod.environment.descriptions import field_at  # only needed here: start-up takes time
+
+    field = field_at(path)
+    if field is None or NoneType not in get_args(field.annotation):
+        return False
+    return field.get_default(call_default_factory=True) is not None
+
+
+def _go_by_name(base: Any, own: list[Any]) -> bool:
+    """Tell whether lists are merged by name; the base decides, but `[]` says: none of them."""
+    if not (isinstance(base, list) and own):
+        return False
+    return all(isinstance(entry, dict) for entry in (*base, *own)) and any(
+        not entry.keys().isdisjoint(NAMES) for entry in base
+    )
+
+
+def _name_key(entry: dict[str, Any]) -> str:
+    return next((name for name in NAMES if name in entry), NAMES[0])
+
+
+def _indexes_by_name(entries: list[_Part]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for index, entry in enumerate(entries):
+        if entry.name():
+            found.setdefault(entry.name(), []).append(index)
+    return found
+
+
+def _is_removal(key: YamlPath) -> bool:
+    """Tell whether a key is the `remove` of a list's entry."""
+    return len(key) > 1 and key[-1] == REMOVE and isinstance(key[-2], int)
+
+
+def _mistake_in_removal(entry: _Part, untouched: dict[str, list[int]]) -> tuple[str, str] | None:
+    """Return why `entry` removes nothing and what to do; None where it does."""
+    key = _name_key(entry.data)
+    fix = f"write only `{key}` and `remove: true`, with a {key} of the base's list"
+    if entry.data[REMOVE] is not True:
+        return "'remove' can only be true", fix
+    if not entry.name() or len(entry.data) > len((key, REMOVE)):
+        return f"an entry that removes one of the base has its {key} and no other keys", fix
+    if untouched.get(entry.name()):
+        return None
+    near = did_you_mean(entry.name(), (name for name, indexes in untouched.items() if indexes))
+    return f"the base has no '{entry.name()}' to remove here", near or fix

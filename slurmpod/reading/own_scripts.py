@@ -1,0 +1,143 @@
+"""Lifecycle scripts that a user brings: a folder -> its files in memory, or all that is wrong.
+
+Everything in the folder is taken as it is, but for what tools leave behind (`LEFT_OUT`). Whether it
+suits the environment is a matter of rules.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Problem, Severity
+from slurmpod.reading.yaml_source import YamlSource
+
+RULE = "OWN-001"
+WRITTEN_AT = ("lifecycle", "scripts")
+
+LEFT_OUT = frozenset({".git", "__pycache__", ".DS_Store"})
+"""What tools make beside scripts; it would make every commit a new bundle."""
+
+FILES_LIMIT = 1000
+BYTES_LIMIT = 50_000_000
+"""The function that copies the files to S3 has 512 MB for them, packed and unpacked, and every node
+fetches all of them before it starts (Lambda developer guide, quotas: /tmp)."""
+
+PATH_LIMIT = 900
+"""Bytes of a path; S3 has 1024 for it and the folder of the bundle (S3 user guide, object keys)."""
+
+SHOWN = 10
+"""Problems of one folder that are told; the rest are most likely the same."""
+
+
+@dataclass(frozen=True)
+class OwnScripts:
+    """The user's scripts: every file under `folder` by its path in it, sorted."""
+
+    folder: str
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class ScriptsReading:
+    """What a folder held, or None and the problems."""
+
+    scripts: OwnScripts | None
+    problems: tuple[Problem, ...]
+
+
+class _Refused(Exception):
+    """Raised for a file or folder that cannot be taken; says why not, and what to do."""
+
+    def __init__(self, message: str, fix: str) -> None:
+        self.message = message
+        self.fix = fix
+        super().__init__(message)
+
+
+def read_own_scripts(environment: Environment, source: YamlSource) -> ScriptsReading:
+    """Read the folder that the environment names, relative to the file that says so."""
+    written = environment.lifecycle.scripts
+    if written is None:
+        return ScriptsReading(None, ())
+    where = source.where(WRITTEN_AT)
+    files: dict[str, bytes] = {}
+    refused: list[_Refused] = []
+    try:
+        root = Path(where.file).parent / written
+        for path in _paths(root, refused):
+            files[path.relative_to(root).as_posix()] = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        refused.append(_Refused(f"cannot read {written}: {reason}", "name a readable folder"))
+    except _Refused as reason:
+        refused.append(reason)
+    problems = (Problem(RULE, Severity.ERROR, where, each.message, each.fix) for each in refused)
+    scripts = None if refused else OwnScripts(written, dict(sorted(files.items())))
+    return ScriptsReading(scripts, tuple(problems)[:SHOWN])
+
+
+def _paths(root: Path, refused: list[_Refused]) -> list[Path]:
+    """Return the files to read; notes those that cannot be taken.
+
+    Raises:
+        _Refused: The folder as a whole cannot be taken.
+        OSError: It cannot be looked into.
+    """
+    if not root.is_dir():
+        what = "is a file" if root.is_file() else "does not exist"
+        raise _Refused(f"{root} {what}", "name a folder, relative to the file that says so")
+    paths: list[Path] = []
+    size = 0
+    for path in _walk(root):
+        try:
+            size += _size(path, root)
+            paths.append(path)
+        except _Refused as reason:
+            refused.append(reason)
+        if len(paths) + len(refused) > FILES_LIMIT or size > BYTES_LIMIT:
+            raise _Refused(
+                f"{root} has more than {FILES_LIMIT} files or {BYTES_LIMIT // 1_000_000} MB",
+                "leave in it only what nodes need; data belongs into a bucket or an image",
+            )
+    if not paths and not refused:
+        raise _Refused(f"{root} has no files", "put your scripts into it")
+    return paths
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """Yield everything but folders below a folder, always in the same order; links stay links."""
+    folders = [root]
+    while folders:
+        for path in sorted(folders.pop().iterdir()):
+            if path.name in LEFT_OUT:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                folders.append(path)
+            else:
+                yield path
+
+
+def _size(path: Path, root: Path) -> int:
+    """Return a file's size in bytes, whatever links lead to it; raises _Refused."""
+    name = path.relative_to(root).as_posix()
+    if not name.isprintable() or "\\" in name or len(name.encode(errors="replace")) > PATH_LIMIT:
+        raise _Refused(f"{name!r} cannot be the name of an object in S3", "rename the file")
+    try:
+        status = path.stat()
+        leads_out = not path.resolve().is_relative_to(root.resolve())
+        if stat.S_ISREG(status.st_mode):
+            path.open("rb").close()
+    except OSError as error:
+        fix = "make the file readable, or remove it"
+        raise _Refused(f"cannot read {name}: {error.strerror}", fix) from error
+    if leads_out:
+        raise _Refused(f"{name} leads out of the folder", "put a copy of the file in its place")
+    if not stat.S_ISREG(status.st_mode):
+        raise _Refused(
+            f"{name} is not a file", "leave only files in the folder, no links to others"
+        )
+    return status.st_size

@@ -1,0 +1,172 @@
+"""Pydantic's findings in words of this project: what is wrong, what is allowed, what to do.
+
+The texts of pydantic speak of Python; a user wrote YAML. What is wrong depends on the kind of
+finding and has one phrase here; what to write depends on the field and comes from `expectations`.
+A test holds that every kind that our models can cause has a phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Interface
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.environment.descriptions import KEY, description_of, field_at, section_at, type_of
+from slurmpod.environment.expectations import choices_of, example_of, expectation, limit
+from slurmpod.environment.network import LARGEST_VPC_PREFIX, SMALLEST_VPC_PREFIX
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.problems import Problem, Severity, YamlPath
+from slurmpod.reading.extends import EXTENDS
+from slurmpod.reading.private_keys import FOUND, HIDDEN, REMOVE, holds_private_key
+from slurmpod.reading.secret_values import HIDDEN_VALUE, may_be_secret
+from slurmpod.reading.yaml_source import LONGEST_NUMBER, YamlSource
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+WRONG = {
+    "bool_type": "is neither true nor false",
+    "dict_type": "is not a mapping (key: value)",
+    "enum": "is not one of the choices",
+    "greater_than_equal": "is too small",
+    "int_parsing_size": "is too large",
+    "int_type": "is not a whole number",
+    "less_than_equal": "is too large",
+    "literal_error": "is not one of the choices",
+    "model_type": "is not a mapping (key: value)",
+    "string_pattern_mismatch": "does not have the right form",
+    "string_too_long": "is too long",
+    "string_too_short": "is too short",
+    "string_type": "is not text",
+    "too_long": "has too many entries",
+    "too_short": "has too few entries",
+    "tuple_type": "is not a list",
+    "value_error": "is not an IPv4 range",
+    "vpc_size": f"is not of a size from /{LARGEST_VPC_PREFIX} to /{SMALLEST_VPC_PREFIX}",
+}
+"""What is wrong with a value, by pydantic's kind of finding (only IPv4 causes value errors)."""
+
+
+def phrase(detail: ErrorDetails, source: YamlSource) -> Problem:
+    """Return the problem for one finding of pydantic in `source`."""
+    path = detail["loc"]
+    if detail["type"] == "missing":
+        return _missing(path, source)
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(path, source)
+    return _wrong_value(path, detail, source)
+
+
+def show(value: Any) -> str:
+    """Return a value as messages show it: on one line, short, and never a private key."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if not isinstance(value, str):
+        return _bare(value)
+    if holds_private_key(value):
+        return HIDDEN
+    text = value if value.isprintable() else ascii(value)[1:-1]
+    return f"'{text[:60]}...'" if len(text) > 63 else f"'{text}'"
+
+
+def _missing(path: YamlPath, source: YamlSource) -> Problem:
+    key = path[-1]
+    field = field_at(path)
+    fix = _what_to_add(key, field) + _about(path)
+    return Problem("ENV-002", Severity.ERROR, source.where(path), f"'{key}' is missing here", fix)
+
+
+def _what_to_add(key: str | int, field: FieldInfo | None) -> str:
+    """Say what to add; of several choices none is likelier to be meant than another."""
+    if field and choices_of(field):
+        return f"add '{key}', {expectation(field)}"
+    example = example_of(field) if field else ""
+    return f"add '{key}: {example}'" if example else f"add '{key}:' and what belongs below it"
+
+
+def _unknown_key(path: YamlPath, source: YamlSource) -> Problem:
+    key = str(path[-1])
+    section = section_at(path[:-1])
+    allowed = list(section.model_fields) if section else []
+    if len(path) == 1:
+        allowed.append(EXTENDS)
+    fix = did_you_mean(key, allowed) or f"allowed here: {', '.join(allowed)}"
+    where = source.where(path, key=True)
+    return Problem("ENV-003", Severity.ERROR, where, f"unknown key {show(key)}", fix)
+
+
+def _wrong_value(path: YamlPath, detail: ErrorDetails, source: YamlSource) -> Problem:
+    is_key = path[-1:] == (KEY,)
+    field = field_at((*path[:-2], KEY) if is_key else path)
+    place = path[:-1] if is_key else path
+    value = detail["input"]
+    where = source.where(place, key=is_key)
+    if isinstance(value, str) and holds_private_key(value):
+        return Problem("ENV-004", Severity.ERROR, where, FOUND, REMOVE)
+    wrong = WRONG.get(detail["type"], "is not valid here")
+    hidden = may_be_secret(place, value, takes_arn=_takes_arn(field))
+    shown = HIDDEN_VALUE if hidden else show(value)
+    message = "the value is missing" if value is None else f"{shown} {wrong}"
+    fix = (_what_to_write(detail["type"], value, field) if field else "change it") + _about(place)
+    return Problem("ENV-004", Severity.ERROR, where, message, fix)
+
+
+def _takes_arn(field: FieldInfo | None) -> bool:
+    return field is not None and str(limit(field, "pattern") or "").startswith("^arn:")
+
+
+def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
+    if value is None and not field.is_required():
+        return f"write {expectation(field)}, or remove the key"
+    if kind == "string_type" and _fits_in_quotes(value, field):
+        return f'write it in quotes: "{_bare(value)}"'
+    if kind in ("int_type", "literal_error") and _fits_without_quotes(value, field):
+        return f"write it without quotes: {value}"
+    if kind == "value_error" and (range_around := _range_around(value)):
+        return f"write the range from its first address: {range_around}"
+    if kind == "string_pattern_mismatch" and _fits_without_slash(value, field):
+        return "write it without the slash at the end"
+    if kind == "vpc_size":
+        return f"write a range of that size, such as {example_of(field)}"
+    guess = did_you_mean(str(value), map(str, choices_of(field)))
+    return " ".join(filter(None, (guess, f"write {expectation(field)}")))
+
+
+def _fits_in_quotes(value: Any, field: FieldInfo) -> bool:
+    if not isinstance(value, bool | int) or type_of(field) is not str:
+        return False
+    return bool(re.search(limit(field, "pattern") or "", _bare(value)))
+
+
+def _fits_without_quotes(value: Any, field: FieldInfo) -> bool:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+        return False
+    choices = choices_of(field)
+    least, most = limit(field, "ge") or 0, limit(field, "le") or 10**LONGEST_NUMBER
+    return int(value) in choices if choices else least <= int(value) <= most
+
+
+def _fits_without_slash(value: str, field: FieldInfo) -> bool:
+    """Tell what is wrong only for its last slash: one folder is written in one way."""
+    bare = value.removesuffix("/")
+    return bare != value and bool(re.search(limit(field, "pattern") or "", bare))
+
+
+def _range_around(value: Any) -> str:
+    """Return the range that 10.0.0.1/16 lies in; empty for what is no address at all."""
+    try:
+        return str(IPv4Interface(value).network)
+    except ValueError:
+        return ""
+
+
+def _about(path: YamlPath) -> str:
+    about = description_of(path)
+    return f" ({about.rstrip('.')})" if about else ""
+
+
+def _bare(value: bool | int) -> str:
+    return str(value).lower()

@@ -1,0 +1,118 @@
+"""An environment file and all files that it names -> Reading: the only place that reads them.
+
+First the file is merged into what it extends, of which the models know nothing. Then pydantic finds
+the mistakes, and `phrases` says them in words of this project, with what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Problem, Where, in_file_order
+from slurmpod.reading.extends import with_bases
+from slurmpod.reading.hooks import read_hooks
+from slurmpod.reading.own_scripts import OwnScripts, read_own_scripts
+from slurmpod.reading.policy_files import PolicyDocument, read_policy_files
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.reading.users_file import ListedUser, read_users_file
+from slurmpod.reading.yaml_source import YamlSource, read_yaml
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the files of a user say about one environment.
+
+    `environment` is None where the file has mistakes of form; what `remains` without the sections
+    that have them can be judged all the same. `policies` go by the paths that the environment
+    writes, `hooks` by those in the bundle. Files that could not be read are missing; `problems`
+    says why.
+    """
+
+    environment: Environment | None
+    source: YamlSource = field(default_factory=lambda: YamlSource(""))
+    problems: tuple[Problem, ...] = ()
+    users: tuple[ListedUser, ...] = ()
+    own_scripts: OwnScripts | None = None
+    policies: Mapping[str, PolicyDocument] = field(default_factory=dict)
+    hooks: Mapping[str, str] = field(default_factory=dict)
+    remains: Remains | None = None
+
+
+@dataclass(frozen=True)
+class Remains:
+    """A file without its `broken` sections; something else stands in for those that it needs."""
+
+    reading: Reading
+    broken: frozenset[str]
+
+
+def read(path: Path) -> Reading:
+    """Read an environment and the files that it names; never raises for what files can hold."""
+    try:
+        text = read_text(path)
+    except Unreadable as reason:
+        source = YamlSource(str(path))
+        source.refuse(Where(str(path)), reason.message, reason.fix)
+        return Reading(None, source, tuple(source.problems))
+    return read_as(str(path), text)
+
+
+def read_as(file: str, text: str) -> Reading:
+    """Read `text` as if it were in `file`: what it names is looked for beside that."""
+    source = with_bases(read_yaml(file, text))
+    if source.data is None:
+        return Reading(None, source, in_file_order(source.problems))
+    try:
+        environment = Environment.model_validate_json(to_json(source.data))
+    except ValidationError as error:
+        return _with_mistakes(source, error)
+    return _with_mistakes(source) if source.problems else _with_files(environment, source)
+
+
+def _with_files(environment: Environment, source: YamlSource) -> Reading:
+    """Read all files that the environment names, relative to the file that says so."""
+    scripts = read_own_scripts(environment, source)
+    users = read_users_file(environment, source)
+    policies = read_policy_files(environment, source)
+    hooks = read_hooks(environment, source)
+    return Reading(
+        environment,
+        source,
+        (*scripts.problems, *users.problems, *policies.problems, *hooks.problems),
+        users.users,
+        scripts.scripts,
+        policies.documents,
+        hooks.scripts,
+    )
+
+
+def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> Reading:
+    from slurmpod.reading.salvage import salvage  # only needed on mistakes
+
+    problems = [*source.problems, *(_in_words(error, source) if error else ())]
+    remains = None
+    if salvaged := salvage(source, error):
+        environment, broken = salvaged
+        remains = Remains(_with_files(environment, source), broken)
+    return Reading(None, source, in_file_order(problems), remains=remains)
+
+
+def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
+    """Say the findings of pydantic, but for what follows from other problems."""
+    from slurmpod.reading.phrases import phrase  # only needed on mistakes: a tenth of the start-up
+    from slurmpod.reading.salvage import is_mere_consequence
+
+    said = {_line(problem) for problem in source.problems}
+    details = error.errors(include_url=False)
+    found = [phrase(detail, source) for detail in details if not is_mere_consequence(detail)]
+    return [problem for problem in found if _line(problem) not in said]
+
+
+def _line(problem: Problem) -> tuple[str, int]:
+    return problem.where.file, problem.where.line

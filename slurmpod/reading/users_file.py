@@ -1,0 +1,214 @@
+"""The CSV file with users that an environment names -> users, or all that is wrong with it.
+
+Its columns are the fields of `User`, whose limits hold here, too, and are told in the same words.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_origin
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from slurmpod.environment.access import User
+from slurmpod.environment.descriptions import type_of
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import Problem, Severity, Where
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.reading.yaml_source import YamlSource
+
+RULE = "USR-001"
+WRITTEN_AT = ("access", "users_file")
+
+SHOWN = 20
+"""Problems of one file that are told one by one; the rest are counted."""
+
+NAMES = f"begin the file with the names of its columns: {', '.join(User.model_fields)}"
+
+BOOLEANS = {"true": True, "false": False}
+
+_ENTRY = ("access", "users", 0)
+"""A place in an environment that has the fields of a user, for messages about them."""
+
+
+@dataclass(frozen=True)
+class ListedUser:
+    """One user of the file, and the line that has it."""
+
+    user: User
+    where: Where
+
+
+@dataclass(frozen=True)
+class UsersReading:
+    """The users of the file and the problems of its form."""
+
+    users: tuple[ListedUser, ...]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of the file, or several where a cell has line breaks: from which line on."""
+
+    where: Where
+    cells: Sequence[str]
+
+
+class _NoCsv(Exception):
+    """Raised where the rest of the file cannot be understood."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.message)
+
+
+def read_users_file(environment: Environment, source: YamlSource) -> UsersReading:
+    """Read the file that the environment names, relative to the file that says so."""
+    written = environment.access.users_file
+    if written is None:
+        return UsersReading((), ())
+    where = source.where(WRITTEN_AT)
+    path = Path(where.file).parent / written
+    try:
+        text = read_text(path)
+    except Unreadable as reason:
+        fix = "name a CSV file with users: UTF-8, at most 1 MB, relative to the file that says so"
+        problem = Problem(RULE, Severity.ERROR, where, f"{path}: {reason.message}", fix)
+        return UsersReading((), (problem,))
+    return read_users(str(path), text)
+
+
+def read_users(file: str, text: str) -> UsersReading:
+    """Read the text of a file of users; `file` is the name that problems show."""
+    users: list[ListedUser] = []
+    problems: list[Problem] = []
+    try:
+        rows = _rows(file, text)
+        columns, wrong = _columns(next(rows, None), Where(file))
+        problems += wrong
+        for row in rows if not wrong else ():
+            found = list(_misfits(row, columns))
+            problems += found
+            if not found:
+                _take(row, columns, users, problems)
+    except _NoCsv as error:
+        problems.append(error.problem)
+    return UsersReading(tuple(users), _capped(problems))
+
+
+def _rows(file: str, text: str) -> Iterator[_Row]:
+    """Yield the lines that say something; raises _NoCsv."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begin = 1
+    try:
+        for cells in reader:
+            stripped = [cell.strip() for cell in cells]
+            if any(stripped):
+                yield _Row(Where(file, begin), stripped)
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        fix = 'separate cells by commas; write "..." around those with a comma or a quote'
+        raise _NoCsv(_problem(Where(file, begin), f"this is not CSV: {error}", fix)) from None
+
+
+def _columns(header: _Row | None, where: Where) -> tuple[Sequence[str], list[Problem]]:
+    """Return the names in the first line, and what is wrong with them."""
+    if header is None:
+        return (), [_problem(where, "the file is empty", NAMES)]
+    names = header.cells
+    if len(names) == 1 and (separators := {";", "\t"} & set(names[0])):
+        message = f"cells are separated by {min(separators)!a}"
+        return names, [_problem(header.where, message, "separate them by commas")]
+    problems = list(_wrong_columns(header))
+    for name, field in User.model_fields.items():
+        if field.is_required() and name not in names and not problems:
+            message = f"the column '{name}' is missing"
+            problems.append(_problem(header.where, message, "add it; every user needs it"))
+    return names, problems
+
+
+def _wrong_columns(header: _Row) -> Iterator[Problem]:
+    from slurmpod.environment.suggestion import did_you_mean
+    from slurmpod.reading.phrases import show  # only needed where there is such a file
+
+    for number, name in enumerate(header.cells):
+        if name not in User.model_fields:
+            guess = did_you_mean(name, User.model_fields)
+            yield _problem(header.where, f"unknown column {show(name)}", guess or NAMES)
+        elif name in header.cells[:number]:
+            message = f"the column '{name}' stands twice"
+            yield _problem(header.where, message, "keep one of the two")
+
+
+def _misfits(row: _Row, columns: Sequence[str]) -> Iterator[Problem]:
+    """Yield why a line cannot be looked at cell by cell; never says what is in them."""
+    from slurmpod.reading.private_keys import FOUND, REMOVE, holds_private_key
+
+    if len(row.cells) != len(columns):
+        message = f"the line has {len(row.cells)} cells, and the first one names {len(columns)}"
+        fix = 'leave no cell out; write "..." around a cell with a comma'
+        yield _problem(row.where, message, fix)
+    elif any(map(holds_private_key, row.cells)):
+        yield _problem(row.where, FOUND, REMOVE)
+
+
+def _take(
+    row: _Row, columns: Sequence[str], users: list[ListedUser], problems: list[Problem]
+) -> None:
+    written = dict(zip(columns, row.cells, strict=True))
+    data = {name: _value(name, text) for name, text in written.items() if text}
+    try:
+        user = User.model_validate_json(to_json(data))
+    except ValidationError as error:
+        problems += _in_words(error, row.where)
+    else:
+        users.append(ListedUser(user, row.where))
+
+
+def _value(name: str, text: str) -> Any:
+    """Read a cell as what its field wants; what it cannot be stays text, for pydantic to refuse."""
+    kind = type_of(User.model_fields[name])
+    if kind is int:
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
+    if kind is bool:
+        return BOOLEANS.get(text.lower(), text)
+    if get_origin(kind) is tuple:
+        parts = text.split("|") if name == "ssh_keys" else text.split()
+        return [part.strip() for part in parts]
+    return text
+
+
+def _in_words(error: ValidationError, where: Where) -> Iterator[Problem]:
+    """Say the findings of pydantic in the words for YAML, with the place in this file."""
+    from slurmpod.reading.phrases import phrase  # only needed on mistakes
+    from slurmpod.reading.yaml_source import YamlSource
+
+    for detail in error.errors(include_url=False):
+        name = str(detail["loc"][0])
+        at = replace(where, path=name)
+        if detail["type"] == "missing":
+            yield _problem(at, "the value is missing", "write it; every user needs it")
+            continue
+        detail["loc"] = (*_ENTRY, *detail["loc"])
+        said = phrase(detail, YamlSource(where.file))
+        yield _problem(at, said.message, said.fix)
+
+
+def _capped(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return the first problems, and how many there are beside them."""
+    shown = tuple(problems[:SHOWN])
+    more = problems[SHOWN:]
+    if not more:
+        return shown
+    message = f"{len(more)} more problems in this file from here on"
+    return (*shown, _problem(more[0].where, message, "correct those above first"))
+
+
+def _problem(where: Where, message: str, fix: str) -> Problem:
+    return Problem(RULE, Severity.ERROR, where, message, fix)

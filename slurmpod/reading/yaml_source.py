@@ -1,0 +1,263 @@
+"""YAML text -> plain data, with the line and column of every key and value.
+
+A stricter YAML than the library's default: duplicate keys, tags and deep nesting are refused, and
+only what a setting can be is converted (null, true, false, whole numbers). Everything else stays
+the text that the user wrote: `no`, `on`, `2024-01-01` and `1.10` mean themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from slurmpod.problems import Problem, Severity, Where, YamlPath
+from slurmpod.reading.private_keys import shown_path
+
+ALIASED_LIMIT = 20_000
+"""Values that the aliases of one file stand for: ends a document that would unfold without end."""
+
+DEPTH_LIMIT = 50
+"""Levels of nesting; an environment has five. PyYAML's C composer crashes at some ten thousand."""
+
+_CONSTANTS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+LONGEST_NUMBER = 18
+"""Digits of a whole number; longer ones stay text, which no numeric setting accepts."""
+
+_CORE_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
+)
+
+
+Position = tuple[str, int, int]
+"""File, line and column."""
+
+
+@dataclass
+class YamlSource:
+    """One YAML file: its plain data, and where each part of the data stands.
+
+    A file that extends another has parts of both (see `merge`), so each position names its file.
+    `blanks` are the values that are left out, as in `tags:`; a written null is none. `doubtful` are
+    the values that may not be what was meant: those of keys that stand twice, or with a tag.
+    """
+
+    file: str
+    data: Any = None
+    problems: list[Problem] = field(default_factory=list)
+    values: dict[YamlPath, Position] = field(default_factory=dict)
+    keys: dict[YamlPath, Position] = field(default_factory=dict)
+    blanks: set[YamlPath] = field(default_factory=set)
+    doubtful: set[YamlPath] = field(default_factory=set)
+
+    def where(self, path: YamlPath, *, key: bool = False) -> Where:
+        """Return the place of a value (or of its key), or of the nearest thing around it.
+
+        A missing key is reported at the mapping that lacks it.
+        """
+        positions = self.keys if key else self.values
+        for length in range(len(path), -1, -1):
+            position = positions.get(path[:length]) or self.values.get(path[:length])
+            if position:
+                return Where(*position, shown_path(path))
+        return Where(self.file, path=shown_path(path))
+
+    def refuse(self, where: Where, message: str, fix: str, *, rule: str = "ENV-001") -> None:
+        """Note an error, by default one of the file as YAML."""
+        self.problems.append(Problem(rule, Severity.ERROR, where, message, fix))
+
+
+def read_yaml(file: str, text: str) -> YamlSource:
+    """Parse `text`, the content of `file`; what is wrong with it as YAML is in `.problems`."""
+    source = YamlSource(file)
+    try:
+        if not _is_flat_and_untagged(source, text):
+            return source
+        top = yaml.compose(text, Loader=_loader())
+        source.data = _Reader(source).value(top, ()) if top else None
+    except yaml.MarkedYAMLError as error:
+        _refuse_syntax(source, text, error)
+    except (yaml.reader.ReaderError, UnicodeEncodeError):
+        _refuse_character(source, text)
+    except _Unfolds as unfolds:
+        source.refuse(
+            Where(file, *_position(unfolds.node)),
+            f"the aliases (*name) of this file {unfolds.how_far}",
+            "write the values out",
+        )
+    if source.data is None and not source.problems:
+        source.refuse(Where(file), "the file is empty", "copy environments/dev.yaml and change it")
+    return source
+
+
+class _Unfolds(Exception):
+    """Raised where aliases lead back to themselves, too deep, or to too many values."""
+
+    def __init__(self, node: yaml.Node, how_far: str) -> None:
+        self.node = node
+        self.how_far = how_far
+        super().__init__()
+
+
+class _Reader:
+    """Turns composed YAML nodes into plain data and notes where each stands."""
+
+    def __init__(self, source: YamlSource) -> None:
+        self._source = source
+        self._seen: set[int] = set()
+        self._aliased = 0
+        self._tagged = {(found.where.line, found.where.column) for found in source.problems}
+
+    def value(self, node: yaml.Node, path: YamlPath) -> Any:
+        self._count(node, path)
+        self._source.values[path] = self._source.file, *_position(node)
+        if _position(node) in self._tagged:
+            self._source.doubtful.add(path)
+        if isinstance(node, yaml.MappingNode):
+            return dict(self._entries(node, path))
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(child, (*path, index)) for index, child in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)  # noqa: S101  # YAML has no fourth kind
+        is_text = node.style or node.tag.endswith(":str")
+        if not is_text and not node.value:
+            self._source.blanks.add(path)
+        return node.value if is_text else _plain_scalar(node.value)
+
+    def _count(self, node: yaml.Node, path: YamlPath) -> None:
+        """Stop aliases that unfold without end; an alias leads to a node that was there before."""
+        if len(path) > DEPTH_LIMIT:
+            raise _Unfolds(node, "unfold without end")
+        self._aliased += id(node) in self._seen
+        if self._aliased > ALIASED_LIMIT:
+            raise _Unfolds(node, f"stand for more than {ALIASED_LIMIT} values")
+        self._seen.add(id(node))
+
+    def _entries(self, node: yaml.MappingNode, path: YamlPath) -> Iterator[tuple[str, Any]]:
+        seen: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            position = self._source.file, *_position(key_node)
+            if not isinstance(key_node, yaml.ScalarNode):
+                where = Where(*position, shown_path(path))
+                self._source.refuse(where, "a key must be plain text", "write it as one word")
+                self._source.doubtful.add(path)
+                continue
+            key = key_node.value
+            if key in seen:
+                where = Where(*position, shown_path((*path, key)))
+                message = f"the key '{shown_path((key,))}' stands twice, first in line {seen[key]}"
+                self._source.refuse(where, message, "keep one of the two")
+                self._source.doubtful.add((*path, key))
+                continue
+            seen[key] = position[1]
+            self._source.keys[(*path, key)] = position
+            yield key, self.value(value_node, (*path, key))
+
+
+def _is_flat_and_untagged(source: YamlSource, text: str) -> bool:
+    """Look through the file without recursion; note tags, and tell whether it may be composed."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_loader()):
+        if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
+            _refuse_unknown_tag(source, event)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEPTH_LIMIT:
+            source.refuse(
+                Where(source.file, *_position(event)),
+                f"more than {DEPTH_LIMIT} levels lie inside each other",
+                "look for brackets or indentation that were not meant",
+            )
+            return False
+    return True
+
+
+def _refuse_unknown_tag(
+    source: YamlSource, event: yaml.ScalarEvent | yaml.CollectionStartEvent
+) -> None:
+    if event.tag not in _CORE_TAGS:
+        tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")
+        source.refuse(
+            Where(source.file, *_position(event)),
+            f"the YAML tag {tag} means nothing here",
+            "remove the tag; write plain text, numbers, lists and mappings",
+        )
+
+
+def _loader() -> type[yaml.SafeLoader]:
+    """Return the C parser where PyYAML has it: ten times faster, the same positions."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _plain_scalar(text: str) -> Any:
+    """Convert what stands without quotes, after YAML 1.2's core schema, but for fractions."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    digits = text[1:] if text[0] in "+-" else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > LONGEST_NUMBER:
+        return text
+    return text if digits[0] == "0" and digits != "0" else int(text)
+
+
+def _position(node: yaml.Node | yaml.Event) -> tuple[int, int]:
+    mark = node.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _refuse_syntax(source: YamlSource, text: str, error: yaml.MarkedYAMLError) -> None:
+    """Say where and why `text` is not valid YAML."""
+    mark = error.problem_mark or error.context_mark
+    where = Where(source.file, mark.line + 1, mark.column + 1) if mark else Where(source.file)
+    if _character_at(text, where) == "\t":
+        source.refuse(where, "a tab stands where YAML wants spaces", "indent with spaces")
+    elif error.problem and "another document" in error.problem:
+        source.refuse(
+            where,
+            "a second document begins here",
+            "keep one environment in a file; remove the line with ---",
+        )
+    else:
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        source.refuse(
+            where,
+            f"this is not valid YAML: {what}",
+            "check the indentation, quotes, brackets and colons at this place",
+        )
+
+
+def _refuse_character(source: YamlSource, text: str) -> None:
+    """Point at the first character that YAML does not allow."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        column = next((i for i, character in enumerate(line, start=1) if _is_refused(character)), 0)
+        if column:
+            source.refuse(
+                Where(source.file, number, column),
+                f"the character U+{ord(line[column - 1]):04X} is not allowed in YAML",
+                "remove it",
+            )
+            return
+    source.refuse(Where(source.file), "the file holds a character that YAML refuses", "remove it")
+
+
+def _character_at(text: str, where: Where) -> str:
+    lines = text.splitlines()
+    line = lines[where.line - 1] if where.line <= len(lines) else ""
+    return line[where.column - 1 : where.column]
+
+
+def _is_refused(character: str) -> bool:
+    """Tell what lies outside the printable characters of YAML 1.1 (section 4.1.1)."""
+    code = ord(character)
+    return (
+        (code < 0x20 and character not in "\t\n\r")
+        or (0x7F <= code < 0xA0 and code != 0x85)
+        or 0xD800 <= code < 0xE000
+        or code in (0xFFFE, 0xFFFF)
+    )

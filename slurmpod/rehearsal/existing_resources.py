@@ -1,0 +1,118 @@
+"""What an environment names and does not make: put into the embedded AWS before it is deployed.
+
+In an account these things are there: a VPC with its subnets, security groups and route tables, the
+buckets with the data, keys, secrets. They get the very ids that the environment names. Several
+environments may name the same ones: what is there already stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+from typing import Any
+from urllib.parse import urlsplit
+
+from embedded_aws.clients import Clients
+from embedded_aws.existing import Existing
+from slurmpod.environment.network import ExistingNetwork
+from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
+from slurmpod.rehearsal.own_identity import make_identity
+from slurmpod.resolve import Resolved
+
+UNSTATED_RANGE = IPv4Network("10.0.0.0/16")
+"""Where subnets lie whose size the environment does not state."""
+
+UNSTATED_PREFIX = 20
+
+KEY_ARN = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[a-z0-9-]+")
+PUBLISHERS = ["budgets.amazonaws.com", "cloudwatch.amazonaws.com", "events.amazonaws.com"]
+DATABASE_USER = "admin"
+
+
+def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
+    """Make the user's own network, keys, buckets, file systems and secret."""
+    own = Existing(aws)
+    if resolved.network.existing:
+        _make_network(own, resolved.network.existing)
+    for key in sorted(set(KEY_ARN.findall(resolved.environment.model_dump_json()))):
+        own.key(key, _key_policy(aws))
+    for bucket in _buckets(resolved):
+        own.bucket(bucket)
+    make_identity(aws, resolved)
+    for lustre in resolved.lustre:
+        if existing := lustre.settings.existing:
+            own.lustre(existing.id, existing.mount_name, _place(aws, own, resolved))
+    if resolved.openzfs and resolved.openzfs.settings.existing:
+        own.openzfs(resolved.openzfs.settings.existing.id, _place(aws, own, resolved))
+    if database := own_database(resolved):
+        password = secrets.token_urlsafe()  # nobody has to know it
+        own.secret(database.secret_arn, {"username": database.user, "password": password})
+
+
+def own_database(resolved: Resolved) -> SharedDatabase | None:
+    """Return the user's own server for job records, if the environment names one."""
+    database, multi_head = resolved.slurm.accounting_database, resolved.slurm.multi_head
+    if database is None:
+        return None
+    user = multi_head.database_user if multi_head else DATABASE_USER
+    return SharedDatabase(database.endpoint, database.secret_arn, user, database.port)
+
+
+def _make_network(own: Existing, network: ExistingNetwork) -> None:
+    ranges = _ranges(network)
+    own.vpc(network.vpc_id, [str(block) for block in _blocks(ranges)])
+    for subnet, cidr in zip(network.subnets, ranges, strict=True):
+        own.subnet(subnet.id, network.vpc_id, cidr=str(cidr), zone=subnet.zone)
+    for group_id in network.security_group_ids:
+        own.security_group(group_id, network.vpc_id)
+    for table_id in network.route_table_ids:
+        own.route_table(table_id, network.vpc_id)
+
+
+def _key_policy(aws: Clients) -> Mapping[str, Any]:
+    """Return the policy of a key that the account and the services may use that log and tell."""
+    logs = f"logs.{aws.region}.{aws.dns_suffix}"
+    root = f"arn:{aws.partition}:iam::{aws.account}:root"
+    statements = [
+        {"Effect": "Allow", "Principal": principal, "Action": "kms:*", "Resource": "*"}
+        for principal in ({"AWS": root}, {"Service": logs}, {"Service": PUBLISHERS})
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _place(aws: Clients, own: Existing, resolved: Resolved) -> Mapping[str, Any]:
+    """Return subnet and security groups of the user's own network, or the account's default one."""
+    existing = resolved.network.existing
+    if existing and existing.security_group_ids:
+        groups = list(existing.security_group_ids)
+        return {"SubnetIds": [existing.subnets[0].id], "SecurityGroupIds": groups}
+    wanted = [existing.subnets[0].id] if existing else []
+    subnet = aws.ec2.describe_subnets(SubnetIds=wanted)["Subnets"][0]
+    group_id = f"sg-{secrets.token_hex(4)}"
+    own.security_group(group_id, subnet["VpcId"])
+    return {"SubnetIds": [subnet["SubnetId"]], "SecurityGroupIds": [group_id]}
+
+
+def _ranges(existing: ExistingNetwork) -> Sequence[IPv4Network]:
+    unstated = UNSTATED_RANGE.subnets(new_prefix=UNSTATED_PREFIX)
+    stated = [subnet.cidr for subnet in existing.subnets if subnet.cidr]
+    free = (cidr for cidr in unstated if not any(cidr.overlaps(other) for other in stated))
+    return [subnet.cidr or next(free) for subnet in existing.subnets]
+
+
+def _blocks(ranges: Sequence[IPv4Network]) -> Sequence[IPv4Network]:
+    """Return the blocks of a VPC that has room for the ranges; AWS has none larger than /16."""
+    return sorted({cidr.supernet(new_prefix=16) for cidr in ranges})
+
+
+def _buckets(resolved: Resolved) -> Sequence[str]:
+    mounted = [mount.bucket for mount in resolved.s3_mounts]
+    used = [data.bucket for data in resolved.identity.data_buckets]
+    linked = [
+        urlsplit(repository.s3_uri).netloc
+        for lustre in resolved.lustre
+        for repository in lustre.settings.data_repositories
+    ]
+    return sorted({*mounted, *used, *linked, *resolved.network.s3_buckets})

@@ -1,0 +1,178 @@
+"""A rehearsed cluster as faults need it: its nodes, what Slurm says of them, and their logs.
+
+Everything is reached as by people: through sessions on nodes. Only power and wires are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from embedded_aws.clients import Clients
+from slurmpod.rehearsal.faults.instance_records import SUCCEEDED, is_in_events, printed_by
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+
+SLURMD_LOG = "/var/log/slurm/slurmd.log"
+PROVISIONING_LOG = "/var/log/provision/provisioning.log"
+
+
+@dataclass(frozen=True)
+class NodeLog:
+    """What a log of one node says since a moment, which was when it had `before` bytes."""
+
+    root: Shell
+    path: str
+    before: int
+
+    def says(self, text: str) -> bool:
+        """Tell whether a text has been written since."""
+        return text in self.new()
+
+    def new(self) -> str:
+        """Return everything that was written since."""
+        return self.root.run(["tail", "-c", f"+{self.before + 1}", self.path])
+
+
+@dataclass(frozen=True)
+class FaultCluster:
+    """A cluster that runs in the rehearsal in `folder`; nodes are given by their host names.
+
+    `aws` reaches the account that it is in. `shared` is the folder of a file system that all nodes
+    have, where users keep their files; `partition` has all `workers`.
+    """
+
+    folder: Path
+    aws: Clients
+    name: str
+    controller: str
+    login: str
+    workers: tuple[str, ...]
+    partition: str
+    shared: Path
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes, the controller first."""
+        return tuple(dict.fromkeys((self.controller, self.login, *self.workers)))
+
+    @property
+    def user(self) -> Shell:
+        """A user's session where users enter."""
+        return Shell(self.folder, self.login)
+
+    @property
+    def home(self) -> Path:
+        """The folder of that user on the shared file system."""
+        return self.shared / self.user.user
+
+    def root(self, node: str) -> Shell:
+        """Return an administrator's session on a node."""
+        return Shell(self.folder, node, "root")
+
+    def log(self, node: str, path: str) -> NodeLog:
+        """Follow a log from now on."""
+        root = self.root(node)
+        return NodeLog(root, path, int(root.run(["stat", "--format=%s", path])))
+
+    def state(self, worker: str) -> str:
+        """Return a node's state as sinfo shows it: `idle`, `down*`, `drained`..."""
+        return self._sinfo(worker, "%T")
+
+    def reason(self, worker: str) -> str:
+        """Return why a node is out of service; `none` when it is not."""
+        return self._sinfo(worker, "%E")
+
+    def slurmd_timeout(self) -> int:
+        """Return after how many seconds Slurm gives a silent node up."""
+        shown = self.user.run(["scontrol", "show", "config"])
+        found = re.search(r"^SlurmdTimeout\s*= (\d+)", shown, re.MULTILINE)
+        return int(found.group(1)) if found else 0
+
+    def scripts_said(self, node: str, text: str) -> bool:
+        """Tell whether CloudWatch Logs have a text that the scripts of this instance printed."""
+        return text in self.printed_by(self.instances()[node])
+
+    def is_set_up(self, node: str) -> bool:
+        """Tell whether HyperPod has logged that the scripts of this instance ended well."""
+        return self.scripts_said(node, SUCCEEDED)
+
+    def printed_by(self, instance: str) -> str:
+        """Return what CloudWatch Logs have of an instance's scripts, also of one that is gone."""
+        return printed_by(self.aws, self.name, instance)
+
+    def has_event(self, instance: str, text: str) -> bool:
+        """Tell whether the cluster's events, if it can have any, say a text of an instance."""
+        return is_in_events(self.aws, self.name, instance, text)
+
+    def instances(self) -> Mapping[str, str]:
+        """Return the instance ids of all nodes by their names.
+
+        Raises CommandFailed when a node becomes another instance meanwhile.
+        """
+        ask, found = self.aws.sagemaker, {}
+        for listed in ask.list_cluster_nodes(ClusterName=self.name)["ClusterNodeSummaries"]:
+            try:
+                described = ask.describe_cluster_node(
+                    ClusterName=self.name, NodeId=listed["InstanceId"]
+                )
+            except ClientError as gone:
+                raise CommandFailed(str(gone)) from gone
+            address = described["NodeDetails"]["PrivatePrimaryIp"]
+            found[f"ip-{address.replace('.', '-')}"] = listed["InstanceId"]
+        return found
+
+    def has_successor(self, node: str, *former: str) -> bool:
+        """Tell whether a node is another instance than its former ones."""
+        return self.instances()[node] not in former
+
+    def group_of(self, node: str) -> Mapping[str, Any]:
+        """Describe the instance group of a node, as DescribeCluster does."""
+        described = self.aws.sagemaker.describe_cluster_node(
+            ClusterName=self.name, NodeId=self.instances()[node]
+        )["NodeDetails"]
+        groups = self.aws.sagemaker.describe_cluster(ClusterName=self.name)["InstanceGroups"]
+        name = described["InstanceGroupName"]
+        return next(dict(each) for each in groups if each["InstanceGroupName"] == name)
+
+    def replace(self, *nodes: str) -> None:
+        """Ask HyperPod to put new instances in the place of nodes; returns at once."""
+        known = self.instances()
+        self.aws.sagemaker.batch_replace_cluster_nodes(
+            ClusterName=self.name, NodeIds=[known[node] for node in nodes]
+        )
+
+    def resume(self, worker: str) -> None:
+        """Give a node back to Slurm, as an administrator does."""
+        command = ["scontrol", "update", f"nodename={worker}", "state=resume"]
+        self.root(self.controller).run(command)
+
+    def require_whole(self, watch: Watch) -> None:
+        """Wait until every node is idle, no job is left and no unit has failed."""
+        watch.until("all nodes are idle", self._states, {"idle"})
+        watch.until("the queue is empty", lambda: self.user.run(["squeue", "--noheader"]), "")
+        for node in self.nodes:
+            watch.until(f"no unit of {node} failed", partial(self._failed, node), "")
+            mounted = f"{self.shared} is mounted on {node}"
+            watch.until(mounted, partial(self._mount_point, node), str(self.shared))
+
+    def _states(self) -> set[str]:
+        return set(self.user.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())
+
+    def _failed(self, node: str) -> str:
+        return self.root(node).run(["systemctl", "--failed", "--no-legend", "--plain"])
+
+    def _mount_point(self, node: str) -> str:
+        """Return what the shared folder of a node is on; it may be mounted on its first use."""
+        ask = ["findmnt", "--noheadings", "--output=TARGET", "--target", str(self.shared)]
+        return self.root(node).run(ask).split()[-1]
+
+    def _sinfo(self, worker: str, form: str) -> str:
+        command = ["sinfo", "--noheader", f"--nodes={worker}", f"--partition={self.partition}"]
+        return self.user.run([*command, f"--format={form}"])

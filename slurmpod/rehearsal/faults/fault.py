@@ -1,0 +1,94 @@
+"""Faults, and the running of one on a whole cluster that has to be whole again afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Stage, Watch
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.shell import CommandFailed
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong: how people call it, what becomes of it, and how it is done.
+
+    `sees` is what a user of the cluster notices, `logged` where the cause is written, `recovers`
+    what mends itself and what a person has to do. `act` lets it loose, waits for every state that
+    these texts promise, and mends what a person has to mend. `customer_mode_only` is for faults
+    that our scripts have to meet first: in extended mode HyperPod has started Slurm and mounted the
+    file system before them, or has failed.
+    """
+
+    name: str
+    title: str
+    sees: str
+    logged: str
+    recovers: str
+    act: Callable[[FaultCluster, Watch], None]
+    customer_mode_only: bool = False
+
+
+@dataclass(frozen=True)
+class FaultReport:
+    """What a fault did to a cluster; `lost` names every job, record or file that it cost.
+
+    `noticed_seconds` counts from the fault. `recovered_seconds` counts from when its cause was
+    gone: that is the fault itself where nobody had to mend anything.
+    """
+
+    name: str
+    title: str
+    moments: tuple[Moment, ...]
+    lost: tuple[str, ...]
+    total_seconds: float
+
+    @property
+    def noticed_seconds(self) -> float | None:
+        """How long it took until a user could see it; None for what nobody notices."""
+        return self._first(Stage.NOTICED)
+
+    @property
+    def recovered_seconds(self) -> float:
+        """How long it took, without its cause, until everything was as before."""
+        end = max(moment.seconds for moment in self.moments)
+        mended = [each.seconds for each in self.moments if each.stage is Stage.MENDED]
+        return round(end - max(mended, default=0.0), 2)
+
+    def _first(self, stage: Stage) -> float | None:
+        return next((each.seconds for each in self.moments if each.stage is stage), None)
+
+
+PATIENCE_SECONDS = 60.0
+"""How long a state may take to come, beside what Slurm itself waits for a silent node."""
+
+
+def run_fault(fault: Fault, cluster: FaultCluster) -> FaultReport:
+    """Run one fault to its end; raises FaultFailed when the cluster does not behave as it should.
+
+    Whatever a job lost is in the report.
+    """
+    started = time.monotonic()
+    watch = Watch(PATIENCE_SECONDS + 2 * cluster.slurmd_timeout())
+    try:
+        cluster.require_whole(watch)
+        fault.act(cluster, watch)
+        cluster.require_whole(watch)
+        lost = tuple(loss for job in watch.jobs for loss in job.losses())
+    except (CommandFailed, FaultFailed, MachineFailed) as failure:
+        raise FaultFailed(f"{fault.name}: {failure}") from failure
+    finally:
+        _cancel(watch)
+    seconds = round(time.monotonic() - started, 2)
+    return FaultReport(fault.name, fault.title, watch.moments, lost, seconds)
+
+
+def _cancel(watch: Watch) -> None:
+    """Take what jobs of a fault are left, if it went wrong, out of the next one's way."""
+    for job in watch.jobs:
+        with contextlib.suppress(CommandFailed):  # what went wrong may be this, too
+            job.cancel()

@@ -1,0 +1,101 @@
+"""All faults, which of them a user asks for, and what an environment lacks to suffer them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from embedded_aws.clients import Clients
+from slurmpod.aws.deployment import ClusterNode
+from slurmpod.environment.cluster import Role
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.first_job import shared_folder, workers_of
+from slurmpod.resolve import Resolved
+
+_IN_ORDER = (
+    "worker_power_cut",
+    "worker_dies_at_once",
+    "controller_killed",
+    "database_down",
+    "network_cut",
+    "network_lost",
+    "file_system_late",
+    "file_system_full",
+    "root_disk_full",
+    "s3_away",
+    "apt_locked",
+    "names_gone",
+    "clock_skew",
+    "scripts_twice",
+    "two_replaced",
+    "replacement_fails",
+    "wrong_munge_key",
+    "many_joining",
+)
+"""The modules of this package that hold a fault each, in the order of running and describing."""
+
+
+def _fault(module: str) -> Fault:
+    fault: Fault = import_module(f"slurmpod.rehearsal.faults.{module}").FAULT
+    return fault
+
+
+FAULTS = tuple(map(_fault, _IN_ORDER))
+
+
+ALL = "all"
+NAMES = (ALL, *(fault.name for fault in FAULTS))
+WORKERS = 2
+"""One to suffer, one whose jobs go on."""
+
+
+def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
+    """Return the faults of these names, each once and in the order in which all would run."""
+    return tuple(fault for fault in FAULTS if ALL in names or fault.name in names)
+
+
+def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
+    """Say what an environment lacks for faults to be tried on its cluster; empty if nothing."""
+    lifecycle, workers = resolved.lifecycle, workers_of(resolved)
+    customer_only = ", ".join(fault.name for fault in faults if fault.customer_mode_only)
+    wanted = {
+        "our own scripts have to run (lifecycle.mode: customer or extended)": lifecycle.mode
+        != "managed"
+        and lifecycle.own_scripts is None,
+        "our own scripts have to start Slurm and mount file systems (lifecycle.mode: customer)"
+        f" for {customer_only}": lifecycle.mode != "extended" or not customer_only,
+        f"a worker group needs a count of {WORKERS} or more": workers.count >= WORKERS,
+        "users need a file system that they share (storage.lustre, a new one)": bool(
+            resolved.lustre
+        )
+        and shared_folder(resolved) is not None,
+        "jobs need records (slurm.accounting: true, with a database on the controller)": (
+            resolved.slurm.accounting and resolved.database is None
+        ),
+        "HyperPod has to replace faulty nodes (cluster.node_recovery: Automatic)": (
+            resolved.environment.cluster.node_recovery == "Automatic"
+        ),
+    }
+    return tuple(text for text, is_so in wanted.items() if not is_so)
+
+
+def fault_cluster(
+    folder: Path, aws: Clients, resolved: Resolved, nodes: Sequence[ClusterNode], entrance: str
+) -> FaultCluster:
+    """Return the cluster of an environment that lacks nothing, as faults need it."""
+    workers, shared = workers_of(resolved), shared_folder(resolved)
+    assert shared is not None  # noqa: S101  # `unmet_needs` has looked
+    assert workers.partition is not None  # noqa: S101  # every worker group has one
+    controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
+    return FaultCluster(
+        folder=folder,
+        aws=aws,
+        name=resolved.name,
+        controller=next(node.hostname for node in nodes if node.group in controllers),
+        login=entrance,
+        workers=tuple(node.hostname for node in nodes if node.group == workers.name),
+        partition=workers.partition,
+        shared=Path(shared),
+    )

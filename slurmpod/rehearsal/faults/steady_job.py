@@ -1,0 +1,132 @@
+"""A job whose losses show: it writes numbered lines until it is told to end.
+
+It never ends by the clock, so a slow computer changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Self
+
+from slurmpod.rehearsal import slurmctld_messages
+from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.shell import CommandFailed
+
+_SCRIPT = """#!/bin/bash
+number=0
+until [ -e {flag} ]; do
+    number=$((number + 1))
+    echo "${{SLURM_RESTART_COUNT:-0}} $number"
+    sleep 0.2
+done
+echo end
+"""
+
+
+@dataclass(frozen=True)
+class SteadyJob:
+    """One job of a user; `folder` has its output, and the flag that lets it end."""
+
+    cluster: FaultCluster
+    watch: Watch
+    id: str
+    folder: Path
+
+    @classmethod
+    def submit(cls, cluster: FaultCluster, watch: Watch, *options: str) -> Self:
+        """Submit the job with more options of sbatch; it is watched from then on."""
+        folder = cluster.home / f"fault-{secrets.token_hex(3)}"
+        cluster.user.run(["mkdir", str(folder)])
+        common = [f"--partition={cluster.partition}", f"--output={folder}/out"]
+        job = cluster.user.run(
+            ["sbatch", "--parsable", "--open-mode=append", *common, *options],
+            stdin=_SCRIPT.format(flag=folder / "end"),
+        )
+        submitted = cls(cluster, watch, job, folder)
+        watch.jobs.append(submitted)
+        return submitted
+
+    @classmethod
+    def start(cls, cluster: FaultCluster, watch: Watch, *options: str) -> Self:
+        """Submit the job and wait until it has written something."""
+        job = cls.submit(cluster, watch, *options)
+        job.wait_until_it_writes()
+        return job
+
+    @property
+    def state(self) -> str:
+        """What slurmctld says: RUNNING, PENDING, COMPLETED..."""
+        return self._shows("JobState")
+
+    @property
+    def reason(self) -> str:
+        """Why it waits, or ended, as Slurm has it."""
+        return self._shows("Reason")
+
+    @property
+    def restarts(self) -> int:
+        """How often Slurm began it anew."""
+        return int(self._shows("Restarts"))
+
+    def requeued_from(self, node: str) -> str:
+        """Return what slurmctld.log says when Slurm begins it anew because it lost a node."""
+        return f"requeue job JobId={self.id} due to failure of node {node}"
+
+    def wait_until_it_writes(self) -> None:
+        """Wait for a line more than now."""
+        before = len(self._lines())
+        grown = f"job {self.id} writes"
+        self.watch.until(grown, lambda: len(self._lines()) > before, wanted=True)
+
+    def wait_until_it_runs(self) -> None:
+        """Wait until it runs, without the two minutes that Slurm lets a requeued job wait."""
+        self.watch.until(f"job {self.id} runs", self._hurried_state, "RUNNING")
+        self.wait_until_it_writes()
+
+    def _hurried_state(self) -> str:
+        if self.state == "PENDING" and not self._may_be_ended():
+            with contextlib.suppress(CommandFailed):  # it has just begun
+                self.cluster.user.run(["scontrol", "update", f"jobid={self.id}", "starttime=now"])
+        return self.state
+
+    def _may_be_ended(self) -> bool:
+        """Whether a message that was meant for its last run can still reach the next one."""
+        printed = self.cluster.user.run([slurmctld_messages.COMMAND])
+        return slurmctld_messages.are_under_way(printed)
+
+    def finish(self) -> None:
+        """Let it end, and wait until Slurm says that it ended well."""
+        self.cluster.user.run(["touch", str(self.folder / "end")])
+        self.watch.until(f"job {self.id} ends well", lambda: self.state, "COMPLETED")
+
+    def cancel(self) -> None:
+        """Take it out of the way."""
+        self.cluster.user.run(["scancel", self.id])
+
+    def losses(self) -> Iterator[str]:
+        """Yield what is missing of its output or its record."""
+        lines = self._lines()
+        if lines[-1:] != ["end"]:
+            yield f"job {self.id}: the end of its output"
+        for restart in range(self.restarts + 1):
+            numbers = [int(line.split()[1]) for line in lines if line.startswith(f"{restart} ")]
+            if any(after != before + 1 for before, after in pairwise([0, *numbers])):
+                yield f"job {self.id}: lines of its output"
+        record = ["sacct", "--noheader", "--allocations", f"--jobs={self.id}", "--format=State%20"]
+        states = self.cluster.user.run(record).split()
+        if states != ["COMPLETED"]:
+            yield f"job {self.id}: its record, which says {' '.join(states) or 'nothing'}"
+
+    def _lines(self) -> list[str]:
+        return self.cluster.user.run(["sh", "-c", f"cat {self.folder}/out || true"]).splitlines()
+
+    def _shows(self, field: str) -> str:
+        shown = self.cluster.user.run(["scontrol", "--oneliner", "show", "job", self.id])
+        words = (word.partition("=") for word in shown.split())
+        return next(value for name, _, value in words if name == field)

@@ -1,0 +1,124 @@
+"""The first thing a user does on a new cluster: look at its nodes, run a job, read the records."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass
+
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+from slurmpod.resolve import Resolved, ResolvedGroup
+
+IDLE_TIMEOUT_SECONDS = 120
+JOB_TIMEOUT_SECONDS = 120
+POLL_SECONDS = 0.2
+NAME = "first-job"
+UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
+SACCT_FIELDS = "JobID%8,JobName%10,Partition%9,NNodes%6,NodeList%33,State%9,ExitCode%8"
+
+_TASK = (
+    'echo "task $SLURM_PROCID of $SLURM_NTASKS runs on $(hostname)'
+    ' and sees $(df --output=target {folder} | tail -1)"'
+)
+_JOB = f"""#!/bin/bash
+#SBATCH --job-name={NAME}
+srun bash -c '{_TASK}'
+"""
+
+
+@dataclass(frozen=True)
+class FirstJob:
+    """What the cluster showed; `sacct` is empty without accounting."""
+
+    sinfo: str
+    output: str
+    sacct: str
+
+
+def wait_until_idle(shell: Shell) -> str:
+    """Wait until `sinfo` shows every node idle and return what it prints then."""
+    deadline = time.monotonic() + IDLE_TIMEOUT_SECONDS
+    while True:
+        states = set(shell.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())
+        if states == {"idle"}:
+            return shell.run(["sinfo"])
+        if time.monotonic() > deadline:
+            raise CommandFailed(f"not all nodes became idle:\n{shell.run(['sinfo', '--Node'])}")
+        time.sleep(POLL_SECONDS)
+
+
+def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
+    """Submit a job of two nodes from `shell`, wait for it and collect what a user would look at.
+
+    Returns None for a cluster that has no workers yet.
+    """
+    group = workers_of(resolved)
+    if group.count == 0:
+        return None
+    sinfo = wait_until_idle(shell)
+    options = [
+        f"--nodes={min(2, group.count)}",
+        "--ntasks-per-node=1",
+        f"--partition={group.partition}",
+    ]
+    folder = shared_folder(resolved)
+    output = _submit(shell, options, folder) if folder else _run_directly(shell, options)
+    return FirstJob(sinfo, output, _record(shell, resolved))
+
+
+def _submit(shell: Shell, options: list[str], folder: str) -> str:
+    """Submit the job as users do, and return its output, which lies in the shared folder."""
+    home = f"{folder}/{shell.user}"
+    job = shell.run(
+        ["sbatch", "--parsable", *options, f"--output={home}/%x-%j.out"],
+        stdin=_JOB.format(folder=shlex.quote(folder)),
+    )
+    _wait_until_ended(shell, job)
+    return shell.run(["cat", f"{home}/{NAME}-{job}.out"])
+
+
+def _run_directly(shell: Shell, options: list[str]) -> str:
+    """Run the job where users share no folder: its output comes back through srun."""
+    task = _TASK.format(folder="/")
+    return shell.run(["srun", f"--job-name={NAME}", *options, "bash", "-c", task])
+
+
+def _record(shell: Shell, resolved: Resolved) -> str:
+    """Return the record of the job; scripts of the user's own may keep none."""
+    if not resolved.slurm.accounting:
+        return ""
+    try:
+        return shell.run(["sacct", f"--name={NAME}", f"--format={SACCT_FIELDS}"])
+    except CommandFailed:
+        if resolved.lifecycle.own_scripts:
+            return ""
+        raise
+
+
+def shared_folder(resolved: Resolved) -> str | None:
+    """Return where users work: on the first file system that is new, where they have a folder."""
+    settings: list[Lustre | OpenZfs] = [each.settings for each in resolved.lustre]
+    if resolved.openzfs:
+        settings.append(resolved.openzfs.settings)
+    return next((each.mount_path for each in settings if not each.existing), None)
+
+
+def _wait_until_ended(shell: Shell, job: str) -> None:
+    """Wait until a job has ended well; `sbatch --wait` would ask only every ten seconds."""
+    deadline = time.monotonic() + JOB_TIMEOUT_SECONDS
+    while True:
+        description = shell.run(["scontrol", "--oneliner", "show", "job", job])
+        if "JobState=COMPLETED" in description:
+            return
+        is_over = not any(f"JobState={state}" in description for state in UNFINISHED)
+        if is_over or time.monotonic() > deadline:
+            raise CommandFailed(f"the first job did not complete:\n{description}")
+        time.sleep(POLL_SECONDS)
+
+
+def workers_of(resolved: Resolved) -> ResolvedGroup:
+    """Return the worker group that the job runs on: the largest."""
+    return max(resolved.groups_with(Role.WORKER), key=lambda group: group.count)

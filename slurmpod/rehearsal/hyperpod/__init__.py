@@ -1,0 +1,1 @@
+"""HyperPod's own work with a cluster's machines, after its documentation and field notes."""

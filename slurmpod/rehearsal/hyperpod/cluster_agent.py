@@ -1,0 +1,132 @@
+"""HyperPod's agent on the controller: owns slurm.conf and writes it late, while scripts run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from embedded_aws.cluster import Cluster, ClusterFailed, ClusterNode
+from slurmpod.environment.catalog import instance_types
+from slurmpod.rehearsal.hyperpod.node_commands import put_file, read_file, run_script
+from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
+from slurmpod.rehearsal.hyperpod.slurm_conf import (
+    GRES_CONF,
+    MANAGED,
+    SLURM_CONF,
+    Controller,
+    SlurmLayout,
+    SlurmNode,
+    partition_drift,
+    partition_members,
+    rewritten,
+    slurm_files,
+)
+from slurmpod.rehearsal.nodes.machines import Machines
+
+_CHANGING = (GRES_CONF, SLURM_CONF)
+"""The files that name nodes."""
+
+_RECONFIGURE = """\
+for attempt in 1 2; do
+    scontrol reconfigure 2>/dev/null && exit
+    sleep 2
+done
+scontrol reconfigure
+"""
+"""A controller that has just started, or takes over, may not answer in time."""
+
+
+def write_slurm_configuration(
+    machines: Machines, cluster: Cluster, provisioning: Provisioning
+) -> None:
+    """Write slurm.conf on every controller, after the files that it needs."""
+    files = slurm_files(slurm_layout(cluster, provisioning))
+    for controller in controllers_of(cluster, provisioning):
+        for path, content in files.items():
+            put_file(machines, hostname(controller), path, content)
+
+
+def rewrite_slurm_configuration(
+    machines: Machines,
+    cluster: Cluster,
+    provisioning: Provisioning,
+    *,
+    unlisted: Collection[ClusterNode] = (),
+) -> None:
+    """Write slurm.conf again by the cluster's strategy, and let Slurm read it.
+
+    A controller that is off is left out: its successor gets the files of its own time.
+    `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
+    """
+    files = slurm_files(slurm_layout(cluster, provisioning, unlisted))
+    controllers = [hostname(each) for each in controllers_of(cluster, provisioning)]
+    running = [name for name in controllers if not machines.is_off(name)]
+    for name in running:
+        for path in _CHANGING:
+            current = read_file(machines, name, path).decode()
+            text = rewritten(current, files[path].decode(), cluster.settings.strategy)
+            put_file(machines, name, path, text.encode())
+    for name in running[:1]:
+        run_script(machines, name, _RECONFIGURE)
+
+
+def check_drift(machines: Machines, cluster: Cluster, provisioning: Provisioning) -> None:
+    """Raise ClusterFailed when slurm.conf was changed by others and the strategy is Managed."""
+    if cluster.settings.strategy != MANAGED:
+        return
+    (controller, *_) = controllers_of(cluster, provisioning)
+    current = read_file(machines, hostname(controller), SLURM_CONF).decode()
+    drift = partition_drift(current, partition_members(slurm_layout(cluster, provisioning)))
+    if drift:
+        raise ClusterFailed(f"Partition configuration drift detected. In slurm.conf {drift}.")
+
+
+def controllers_of(cluster: Cluster, provisioning: Provisioning) -> list[ClusterNode]:
+    """Return the nodes of the controller group, the primary one first."""
+    return cluster.members(provisioning.controller_group)
+
+
+def hostname(node: ClusterNode) -> str:
+    """Return the node's name, which is also its name in Slurm: `ip-a-b-c-d`."""
+    return f"ip-{node.private_ip.replace('.', '-')}"
+
+
+def accelerator_devices(instance_type: str) -> tuple[str, int]:
+    """Return how an instance type's accelerator devices are called, and how many there are."""
+    facts = instance_types()[instance_type]
+    return "neuron" if facts.accelerator_kind == "neuron" else "nvidia", facts.accelerator_count
+
+
+def gpu_count(instance_type: str) -> int:
+    """Return how many GPUs an instance type has: Slurm counts those as GRES, nothing else."""
+    facts = instance_types()[instance_type]
+    return facts.accelerator_count if facts.accelerator_kind == "gpu" else 0
+
+
+def slurm_layout(
+    cluster: Cluster, provisioning: Provisioning, unlisted: Collection[ClusterNode] = ()
+) -> SlurmLayout:
+    """Return what slurm.conf says when it names all nodes but those `unlisted`."""
+    controllers = controllers_of(cluster, provisioning)
+    return SlurmLayout(
+        cluster_name=cluster.name,
+        controllers=tuple(Controller(hostname(node), node.private_ip) for node in controllers),
+        nodes=tuple(
+            _slurm_node(cluster, node, provisioning)
+            for node in list(cluster.nodes)
+            if node not in controllers and node not in unlisted
+        ),
+        partitions=tuple(dict.fromkeys(provisioning.partitions.values())),
+        includes_accounting=cluster.group(provisioning.controller_group).configures_itself,
+    )
+
+
+def _slurm_node(cluster: Cluster, node: ClusterNode, provisioning: Provisioning) -> SlurmNode:
+    group = cluster.group(node.group)
+    facts = instance_types()[node.instance_type]
+    return SlurmNode(
+        name=hostname(node),
+        address=node.private_ip,
+        cpus=facts.cores * (group.threads_per_core or facts.default_threads_per_core),
+        gpus=gpu_count(node.instance_type),
+        partition=provisioning.partitions.get(node.group),
+    )

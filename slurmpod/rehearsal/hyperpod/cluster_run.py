@@ -1,0 +1,370 @@
+"""One cluster while it exists: what HyperPod knows of it, and what it does to one of its nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from ipaddress import IPv4Interface
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from embedded_aws.cluster import (
+    DEEP_HEALTH_CHECK,
+    RUNNING,
+    Cluster,
+    ClusterEvent,
+    ClusterFailed,
+    ClusterNode,
+    new_instance_id,
+)
+from embedded_aws.sagemaker.events import (
+    reboot_begins,
+    reboot_ends,
+    record,
+    replacement_begins,
+    replacement_ends,
+    root_volume_begins,
+    root_volume_ends,
+    termination_begins,
+)
+from slurmpod.rehearsal.hyperpod.accounting import start_accounting, storage_of
+from slurmpod.rehearsal.hyperpod.bundles import SCRIPTS_FAILED, DownloadedBundle, download_bundles
+from slurmpod.rehearsal.hyperpod.cluster_agent import (
+    accelerator_devices,
+    controllers_of,
+    hostname,
+    rewrite_slurm_configuration,
+    slurm_layout,
+)
+from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
+from slurmpod.rehearsal.hyperpod.image_configuration import (
+    mount_file_systems,
+    start_slurmctld,
+    start_slurmd,
+)
+from slurmpod.rehearsal.hyperpod.node_commands import put_file
+from slurmpod.rehearsal.hyperpod.node_files import (
+    AWS_ENVIRONMENT,
+    PROVISIONING_PARAMETERS,
+    RESOURCE_CONFIG,
+    aws_environment,
+    resource_config,
+)
+from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole, NodeRole
+from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
+from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
+from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
+from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+
+
+@dataclass
+class ClusterRun:
+    """A cluster with all that its nodes are made from; `output_folder` keeps what scripts print.
+
+    `assume_role` gives nodes and their agents what their groups' roles may do.
+    `given_up` is set when the cluster fails or goes: from then on nothing new is begun.
+    """
+
+    cluster: Cluster
+    provisioning: Provisioning
+    bundles: Mapping[str, DownloadedBundle]
+    machines: Machines
+    assume_role: AssumeRole
+    journal: Journal
+    output_folder: Path
+    given_up: threading.Event = field(default_factory=threading.Event)
+    at_work: NodesAtWork = field(default_factory=NodesAtWork)
+    munge_key: bytes = field(default_factory=lambda: secrets.token_bytes(128))
+    _one_writer: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def controllers(self) -> list[ClusterNode]:
+        """The controller nodes, the primary one first."""
+        return controllers_of(self.cluster, self.provisioning)
+
+    def configures_itself(self, node: ClusterNode) -> bool:
+        """Tell whether HyperPod sets a node up, Slurm included, before any script."""
+        return self.cluster.group(node.group).configures_itself
+
+    def is_wanted(self, node: ClusterNode) -> bool:
+        """Tell whether a node is still to come up, or to stay."""
+        return not (self.given_up.is_set() or self.machines.is_closed or node.is_leaving)
+
+    def boot(self, node: ClusterNode) -> None:
+        """Boot a node's machine with the files that HyperPod puts there.
+
+        Raises MachineFailed when it does not boot, or nobody wants the node any more.
+        """
+        self.machines.boot(machine_spec(self, node))
+        self._check_wanted(node)
+        self.journal.note(hostname(node), "booted")
+
+    def configure(self, node: ClusterNode) -> None:
+        """Do what the image does by itself, if it does; slurm.conf has to be there.
+
+        Raises ClusterFailed with the node and what failed.
+        """
+        if not self.configures_itself(node):
+            return
+        try:
+            set_up(self, node)
+        except ClusterFailed as failure:
+            raise self.failed(node, f"The image's own configuration failed: {failure}") from None
+        self.journal.note(hostname(node), "configured by HyperPod")
+
+    def run_scripts(self, node: ClusterNode) -> None:
+        """Run the lifecycle script of a node's group, if it has one.
+
+        Then the node is running, or to be checked by who watches over the cluster's health.
+
+        Raises ClusterFailed with the node and the last line that the script printed.
+        """
+        if node.group in self.bundles:
+            self._run_lifecycle(node)
+        if self.is_wanted(node):
+            checks = self.cluster.group(node.group).deep_health_checks
+            node.status, node.message = (DEEP_HEALTH_CHECK if checks else RUNNING), ""
+
+    def bring_up(self, node: ClusterNode) -> None:
+        """Do everything for a node of a cluster whose Slurm already runs."""
+        self.boot(node)
+        if node in self.controllers:
+            write_slurm_files(self, node)
+        self.configure(node)
+        self.run_scripts(node)
+
+    def replace(self, node: ClusterNode) -> None:
+        """Put a new instance in a node's place: its name and address, nothing of its disk.
+
+        Returns when its scripts have run. Raises ClusterFailed when it did not come up, and is in
+        status Failure then, or when something else is being done to the node.
+        """
+        with operation(self, node, "Pending"):
+            self.power_off(node)
+            node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
+            self.journal.note(hostname(node), f"{node.instance_id} takes its place")
+            with recorded(self, node, REPLACEMENT):
+                self._fetch_scripts(node)
+                self.tell_controllers()
+                self.bring_up(node)
+
+    def reboot(self, node: ClusterNode) -> None:
+        """Shut a node down and let it boot from its disk: what is enabled starts, no script runs.
+
+        Raises ClusterFailed as `replace` does.
+        """
+        with operation(self, node, "Pending"), recorded(self, node, REBOOT):
+            self.machines.reboot(hostname(node))
+            self._check_wanted(node)
+            if node in self.controllers:
+                self.tell_controllers()  # a list may have been written while it was off
+            node.status = RUNNING
+
+    def renew(self, node: ClusterNode) -> None:
+        """Write a node's root volume anew, as other software comes; then its scripts run.
+
+        Raises ClusterFailed as `replace` does.
+        """
+        with operation(self, node, "SystemUpdating"), recorded(self, node, SOFTWARE_UPDATE):
+            self.power_off(node)
+            self._fetch_scripts(node)
+            self.bring_up(node)
+            node.updated_at = datetime.now(UTC)
+
+    def tell_controllers(self) -> None:
+        """Write the list of instances on the controllers that run; other nodes' copies go stale."""
+        with self._one_writer:  # the list, too: an older one must not be written last
+            instances = resource_config(self.cluster, self.controllers)
+            for name in map(hostname, self.controllers):
+                if not self.machines.is_off(name):
+                    put_file(self.machines, name, RESOURCE_CONFIG, instances)
+
+    def tell_slurm(self, unlisted: Collection[ClusterNode] = ()) -> None:
+        """Write the list of instances and slurm.conf anew on the controllers; Slurm reads it.
+
+        `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
+        """
+        self.tell_controllers()
+        with self._one_writer:
+            rewrite_slurm_configuration(
+                self.machines, self.cluster, self.provisioning, unlisted=unlisted
+            )
+
+    def power_off(self, node: ClusterNode) -> None:
+        """End a node's machine, whether it runs, boots, or never came to be; its disk is lost."""
+        with contextlib.suppress(MachineFailed):
+            self.machines.power_cut(hostname(node))
+
+    def remove(self, node: ClusterNode) -> None:
+        """Take a node away for good: machine, address, entry; what is being done to it fails."""
+        if node not in self.cluster.nodes:
+            return
+        node.is_leaving, node.status = True, "ShuttingDown"
+        self.record(termination_begins(self.cluster, node))
+        with self.at_work.after_all(node, lambda: self.power_off(node)):
+            if node not in self.cluster.nodes:  # somebody else has removed it meanwhile
+                return
+            self.power_off(node)
+            self.cluster.nodes.remove(node)
+            if node.interface:
+                self.cluster.network.delete_interface(node.interface.interface_id)
+                node.interface = None
+
+    def role(self, node: ClusterNode) -> NodeRole:
+        """Return a session of the node's execution role."""
+        return self.assume_role(self.cluster.group(node.group).execution_role_arn)
+
+    def record(self, event: ClusterEvent) -> None:
+        """Put an event among the cluster's, where it keeps any, and note it."""
+        record(self.cluster, event)
+        self.journal.note(self.cluster.name, event.description)
+
+    def failed(self, node: ClusterNode, message: str) -> ClusterFailed:
+        """Make a node one that failed, and return what to raise."""
+        if self.is_wanted(node):
+            node.status, node.message = "Failure", message
+        return ClusterFailed(
+            f"Instance {node.instance_id} of group {node.group} ({hostname(node)}): {message}"
+        )
+
+    def _fetch_scripts(self, node: ClusterNode) -> None:
+        """Fetch a group's scripts as they are in S3 now; raises ClusterFailed."""
+        fetched = download_bundles(self.assume_role, [self.cluster.group(node.group)])
+        with self._one_writer:
+            self.bundles = {**self.bundles, **fetched}
+
+    def _check_wanted(self, node: ClusterNode) -> None:
+        if not self.is_wanted(node):
+            self.power_off(node)
+            raise MachineFailed(f"{hostname(node)} is no longer wanted")
+
+    def _run_lifecycle(self, node: ClusterNode) -> None:
+        agent = HostAgent(
+            machines=self.machines,
+            gateway=self.role(node).gateway,
+            hostname=hostname(node),
+            log_stream=LogStream(
+                log_group(self.cluster), f"LifecycleConfig/{node.group}/{node.instance_id}"
+            ),
+            output=self.output_folder / f"{hostname(node)}-{node.instance_id}.log",
+            journal=self.journal,
+        )
+        self.journal.note(hostname(node), "lifecycle scripts start")
+        result = agent.run_lifecycle(self.bundles[node.group])
+        if result.exit_status and self.is_wanted(node):
+            self.journal.note(hostname(node), "lifecycle scripts failed")
+            raise self.failed(node, f"{SCRIPTS_FAILED} Last line: {result.last_line}")
+        if not result.exit_status:
+            self.journal.note(hostname(node), "lifecycle scripts succeeded")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A kind of operation: the events at its two ends."""
+
+    begins: Callable[[Cluster, ClusterNode], ClusterEvent]
+    ends: Callable[[Cluster, ClusterNode, str | None], ClusterEvent]
+
+
+REPLACEMENT = Operation(replacement_begins, replacement_ends)
+REBOOT = Operation(reboot_begins, reboot_ends)
+SOFTWARE_UPDATE = Operation(root_volume_begins, root_volume_ends)
+
+
+@contextlib.contextmanager
+def operation(run: ClusterRun, node: ClusterNode, status: str) -> Iterator[None]:
+    """Do something to a node while it is in `status`, and nothing else with it.
+
+    What ends it too early becomes the node's status Failure, and ClusterFailed.
+    """
+    with run.at_work.alone(node):
+        if not run.is_wanted(node):
+            raise ClusterFailed(f"{hostname(node)} is no longer wanted.")
+        node.status, node.message = status, ""
+        try:
+            yield
+        except Exception as failure:
+            raise run.failed(node, node.message or str(failure)) from failure
+
+
+@contextlib.contextmanager
+def recorded(run: ClusterRun, node: ClusterNode, kind: Operation) -> Iterator[None]:
+    """Put the beginning and the end of an operation among the cluster's events."""
+    run.record(kind.begins(run.cluster, node))
+    try:
+        yield
+    except Exception as failure:
+        if run.is_wanted(node):
+            run.record(kind.ends(run.cluster, node, node.message or str(failure)))
+        raise
+    run.record(kind.ends(run.cluster, node, None))
+
+
+def set_up(run: ClusterRun, node: ClusterNode) -> None:
+    """Mount file systems and start Slurm, as the image does by itself; raises ClusterFailed."""
+    name, primary = hostname(node), run.controllers[0]
+    mount_file_systems(run.machines, name, run.cluster.group(node.group).mounts)
+    if node in run.controllers:
+        storage = storage_of(run.role(node).gateway, run.cluster.settings.accounting_database)
+        start_accounting(run.machines, name, node.private_ip, storage)
+        start_slurmctld(run.machines, name)
+    else:
+        start_slurmd(run.machines, name, primary.private_ip)
+
+
+def write_slurm_files(run: ClusterRun, controller: ClusterNode) -> None:
+    """Write all of Slurm's configuration on a controller whose root volume is new."""
+    for path, content in slurm_files(slurm_layout(run.cluster, run.provisioning)).items():
+        put_file(run.machines, hostname(controller), path, content)
+
+
+def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
+    """Return what a node's machine is when it boots for the first time."""
+    kind, count = accelerator_devices(node.instance_type)
+    files = {
+        RESOURCE_CONFIG: File(resource_config(run.cluster, run.controllers)),
+        AWS_ENVIRONMENT: File(aws_environment(run.role(node).variables), mode=0o644),
+        "/etc/munge/munge.key": File(run.munge_key, mode=0o400, owner="munge"),
+    }
+    if run.provisioning.file is not None:
+        files[PROVISIONING_PARAMETERS] = File(run.provisioning.file)
+    return MachineSpec(
+        hostname=hostname(node),
+        address=_address(node),
+        files=files,
+        accelerator_kind=kind,
+        accelerators=count,
+    )
+
+
+def _address(node: ClusterNode) -> IPv4Interface:
+    """Return the node's address with its subnet's prefix length, from its network interface."""
+    assert node.interface is not None  # noqa: S101  # gone only when the node is
+    prefix_length = node.interface.subnet_cidr.partition("/")[2]
+    return IPv4Interface(f"{node.private_ip}/{prefix_length}")
+
+
+def log_group(cluster: Cluster) -> str:
+    """Return the name of the group in CloudWatch Logs that HyperPod makes for a cluster."""
+    return f"/aws/sagemaker/Clusters/{cluster.name}/{cluster.id}"
+
+
+def write_cluster_log(run: ClusterRun, node: ClusterNode, stream: str, line: str) -> None:
+    """Append a line with the rights of the node's role, which need not be allowed to write logs.
+
+    What is done for the node does not fail with it.
+    """
+    group, gateway = log_group(run.cluster), run.role(node).gateway
+    try:
+        gateway.create_log_stream(group, stream)
+        gateway.write_log(group, stream, (line,))
+    except (BotoCoreError, ClientError) as error:
+        run.journal.note(hostname(node), f"not in CloudWatch Logs: {error}")

@@ -1,0 +1,252 @@
+"""The health monitoring agent of one cluster, and HyperPod's automatic node recovery.
+
+It finds machines that died, nodes that slurmctld gave up, and administrators' requests: a node in
+the state fail (when its jobs have ended) or down (at once) whose reason is exactly `Action:Replace`
+or `Action:Reboot`. The state down may not last until the next look: slurmctld's log tells of it.
+Faults are only labelled where NodeRecovery is None; requests are always met. Source: developer
+guide, "Automatic node recovery and auto-resume", "Manually replace or reboot a node using Slurm".
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from math import inf
+
+from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
+from embedded_aws.sagemaker.events import node_health
+from slurmpod.rehearsal.hyperpod.cluster_agent import gpu_count, hostname
+from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_log
+from slurmpod.rehearsal.hyperpod.deep_health_checks import DeepHealthCheck
+from slurmpod.rehearsal.hyperpod.recovery import Recovery, Repair
+from slurmpod.rehearsal.hyperpod.resumable_steps import ResumableSteps, ResumeAction
+from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl, SlurmNodeState
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.slurmctld_log import LogsOfControllers
+
+POLL_SECONDS = 1.0
+"""How often it looks; on HyperPod a fault is found within 5 to 30 seconds."""
+
+AUTOMATIC = "Automatic"
+"""How NodeRecovery is unless the request says otherwise (developer guide)."""
+
+INSTANCE_FAILED = "InstanceFailed"
+NOT_RESPONDING = "Not responding"
+"""Slurm's own reason for a node that it has set down (SlurmdTimeout)."""
+
+MISTAKE = "the health agent goes on after an unexpected error"
+"""Such as a full disk for a moment: whatever it is, nodes that die are watched for."""
+
+_log = logging.getLogger(__name__)
+
+REQUESTS = {f"Action:{repair}": repair for repair in Repair}
+
+
+class HealthAgent:
+    """Watches the nodes of one run's cluster, except controllers, from `start` to the run's end."""
+
+    def __init__(self, run: ClusterRun) -> None:
+        self._run = run
+        self.steps = ResumableSteps()
+        self._logs = LogsOfControllers()
+        self._asked: dict[str, Repair] = {}
+        self._lock = threading.Lock()
+        self._in_hand: set[str] = set()
+        self._labelled: set[str] = set()
+        self._faults: dict[str, float] = {}
+        self._unfinished: dict[str, str] = {}
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to watch, in a thread that ends when the run is given up."""
+        self._begin(threading.Thread(target=self._watch, name="health-agent", daemon=True))
+
+    def end(self) -> None:
+        """Wait until nothing is under way any more; the run has to be given up."""
+        while self._threads:  # one that ends may have begun another
+            self._threads.pop().join()
+
+    def diagnose(self, job_id: str, since: float) -> ResumeAction:
+        """Tell what is to become of a step of `job_id` that failed, and that began at `since`.
+
+        Only a fault of one of its nodes lets it run again. A job on nodes with GPUs starts from its
+        beginning: Slurm cannot give it another node in place of one with GRES.
+        """
+        self._find_dead()
+        nodes = self._nodes_of(job_id)
+        faulty = [node for node in nodes if self._faults.get(hostname(node), -inf) >= since]
+        if not faulty or not self._is_automatic:
+            return ResumeAction.NONE
+        if any(gpu_count(node.instance_type) for node in nodes):
+            self._slurm.requeue(job_id)
+            return ResumeAction.REQUEUE
+        return ResumeAction.RETRYSTEP
+
+    def wait_until_back(self, job_id: str) -> bool:
+        """Return when nothing is done to the nodes of a job any more; tell if all of them run."""
+        nodes = self._nodes_of(job_id)
+        while self._names_in_hand() & {hostname(node) for node in nodes}:
+            if self._run.given_up.wait(POLL_SECONDS):
+                return False
+        return bool(nodes) and all(node.is_up for node in nodes)
+
+    @property
+    def _is_automatic(self) -> bool:
+        return bool(self._run.cluster.request.get("NodeRecovery", AUTOMATIC) == AUTOMATIC)
+
+    @property
+    def _slurm(self) -> SlurmControl:
+        """Slurm on a controller that runs, or on the first one."""
+        names = [hostname(node) for node in self._run.controllers]
+        alive = [name for name in names if not self._run.machines.is_off(name)]
+        return SlurmControl(self._run.machines, (alive or names)[0])
+
+    def _watch(self) -> None:
+        while not self._run.given_up.wait(POLL_SECONDS) and not self._run.machines.is_closed:
+            try:
+                self._find_dead()
+                self._check_new()
+                self._ask_slurm()
+            except (ClusterFailed, MachineFailed):
+                continue  # slurmctld does not run, or not yet
+            except Exception:  # noqa: BLE001 - nobody else watches
+                _log.exception(MISTAKE)
+
+    def _find_dead(self) -> None:
+        for node in self._watched():
+            name = hostname(node)
+            if not self._run.machines.is_off(name) or not self._is_ours(node):
+                continue
+            if self._run.machines.wants_reboot(name):  # EC2 boots it, whatever HyperPod holds of it
+                self._repair(node, Repair.REBOOT)
+            else:
+                self._report(node, INSTANCE_FAILED)
+
+    def _check_new(self) -> None:
+        for node in list(self._run.cluster.nodes):
+            if node.status == DEEP_HEALTH_CHECK and not self._run.at_work.is_busy(node):
+                self._take_in_hand(node, DeepHealthCheck(self._run, self._slurm, node).run)
+
+    def _ask_slurm(self) -> None:
+        slurm, in_hand = self._slurm, self._names_in_hand()
+        states = slurm.nodes()
+        for request in self._logs.new(slurm.controller, slurm.updates()):
+            if request.reason in REQUESTS:
+                self._asked[request.node] = REQUESTS[request.reason]
+        for node in self._watched():
+            name = hostname(node)
+            state = states.get(name)
+            if state is None or name in in_hand:  # its state may be of before the repair's end
+                continue
+            repair = self._asked.pop(name, None) or _asked_by(state)
+            if repair:
+                self._run.journal.note(name, f"Action:{repair} is asked for")
+                self._repair(node, repair)
+            elif state.is_down and state.reason == NOT_RESPONDING and self._is_ours(node):
+                self._report(node, NOT_RESPONDING)
+
+    def _report(self, node: ClusterNode, reason: str) -> None:
+        """Say that a node is faulty, and replace it if HyperPod is to do so by itself."""
+        name = hostname(node)
+        with self._lock:
+            if name in self._in_hand or node.instance_id in self._labelled:
+                return
+            self._labelled.add(node.instance_id)
+            self._faults[name] = time.monotonic()
+        repair = Repair.REPLACE if self._is_automatic else "None"
+        try:
+            self._run.journal.note(name, f"is faulty: {reason}; repair: {repair}")
+        except OSError:
+            self._labelled.discard(node.instance_id)  # nobody knows of it yet
+            raise
+        finding = {"reason": reason, "HealthMonitoringAgentDetectionEvent": "HealthEvent"}
+        stream = f"SagemakerHealthMonitoringAgent/{node.group}/{node.instance_id}"
+        write_cluster_log(self._run, node, stream, json.dumps(finding))
+        self._run.cluster.tell(
+            node_health(self._run.cluster, node, reason=reason, repair=str(repair))
+        )
+        if self._is_automatic:
+            self._repair(node, Repair.REPLACE)
+
+    def _repair(self, node: ClusterNode, repair: Repair) -> None:
+        self._take_in_hand(node, lambda: self._recover(node, repair))
+
+    def _recover(self, node: ClusterNode, repair: Repair) -> None:
+        if self._run.machines.is_off(hostname(node)):
+            self._take_from_slurm(node)
+        Recovery(self._run, self._slurm, node).run(repair)
+
+    def _take_in_hand(self, node: ClusterNode, work: Callable[[], object]) -> None:
+        """Begin work on a node, unless there is some already."""
+        name = hostname(node)
+        with self._lock:
+            if name in self._in_hand:
+                return
+            self._in_hand.add(name)
+        thread = threading.Thread(target=self._work, args=(name, work), daemon=True)
+        self._begin(thread)
+
+    def _work(self, name: str, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except (ClusterFailed, MachineFailed) as failure:
+            self._note_unfinished(name, str(failure))
+        except Exception:  # noqa: BLE001 - a thread's last resort
+            _log.exception(MISTAKE)
+        else:
+            self._unfinished.pop(name, None)
+        finally:
+            with self._lock:
+                self._in_hand.discard(name)
+
+    def _note_unfinished(self, name: str, reason: str) -> None:
+        """Note once why work on a node could not be finished, however often it is tried."""
+        if self._unfinished.get(name) != reason:
+            self._unfinished[name] = reason
+            self._run.journal.note(name, f"not finished: {reason}")
+
+    def _names_in_hand(self) -> set[str]:
+        with self._lock:
+            return set(self._in_hand)
+
+    def _take_from_slurm(self, node: ClusterNode) -> None:
+        """Let Slurm end or requeue the jobs of a dead node now, and start no other one there.
+
+        Not where a step waits for the replacement: a node that is set down takes the whole job.
+        """
+        name = hostname(node)
+        self.steps.forget_those_on(name)
+        try:
+            jobs = {job.job_id for job in self._slurm.jobs_on(name)}
+            if gpu_count(node.instance_type) or not self.steps.jobs & jobs:
+                self._slurm.set_node(name, "down", f"HyperPod: {INSTANCE_FAILED}")
+        except (ClusterFailed, MachineFailed) as failure:
+            self._run.journal.note(name, f"slurmctld was not told: {failure}")
+
+    def _nodes_of(self, job_id: str) -> list[ClusterNode]:
+        names: Collection[str] = self._slurm.nodes_of(job_id)
+        return [node for node in list(self._run.cluster.nodes) if hostname(node) in names]
+
+    def _watched(self) -> Iterator[ClusterNode]:
+        controllers = self._run.controllers
+        for node in list(self._run.cluster.nodes):
+            if node.status == RUNNING and node not in controllers:
+                yield node
+
+    def _is_ours(self, node: ClusterNode) -> bool:
+        """Tell whether nothing is being done to a node that would explain its state."""
+        return not self._run.at_work.is_busy(node) and self._run.is_wanted(node)
+
+    def _begin(self, thread: threading.Thread) -> None:
+        with self._lock:  # nobody may wait for a thread that has not started
+            thread.start()
+            self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
+
+
+def _asked_by(state: SlurmNodeState) -> Repair | None:
+    """Return what an administrator wants done to a node now, if anything."""
+    is_time = state.is_down or ("FAIL" in state.flags and not state.is_busy)
+    return REQUESTS.get(state.reason) if is_time else None

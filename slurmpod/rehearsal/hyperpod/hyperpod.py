@@ -1,0 +1,234 @@
+"""HyperPod: turns clusters' descriptions into running machines, and keeps them so.
+
+What one creation does, node by node, is in `creation`; what an update does, in `update`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded_aws.cluster import (
+    Cluster,
+    ClusterFailed,
+    ClusterNode,
+    InstanceGroup,
+    NetworkInterface,
+    SoftwareUpdate,
+    new_node,
+)
+from slurmpod.aws.gateway import Gateway
+from slurmpod.rehearsal.hyperpod.accounting import credentials
+from slurmpod.rehearsal.hyperpod.bundles import download_bundles
+from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
+from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
+from slurmpod.rehearsal.hyperpod.continuous import ContinuousProvisioning
+from slurmpod.rehearsal.hyperpod.creation import Creation
+from slurmpod.rehearsal.hyperpod.database_servers import (
+    DatabaseAccess,
+    DatabaseServers,
+    start_database,
+    stop_machine,
+)
+from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
+from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
+from slurmpod.rehearsal.hyperpod.provisioning import Provisioning, SharedDatabase, provisioning_of
+from slurmpod.rehearsal.hyperpod.software_update import SoftwareRollout
+from slurmpod.rehearsal.hyperpod.update import Update
+from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.machines import Machines
+
+
+@dataclass
+class _Running:
+    """A cluster's run, its nodes that are still to come, and its database if that is outside.
+
+    `health` watches the nodes that are there.
+    """
+
+    run: ClusterRun
+    continuous: ContinuousProvisioning
+    health: HealthAgent
+    database_interface: NetworkInterface | None = None
+
+
+class HyperPod:
+    """The platform of one rehearsal; machines, logs and file systems live in `folder`.
+
+    `assume_role` gives nodes what they are allowed; `gateway` is HyperPod's own. `database` is a
+    server of the user's own that is there whether or not the cluster names it: the lifecycle
+    scripts may.
+    """
+
+    def __init__(
+        self,
+        *,
+        machines: Machines,
+        gateway: Gateway,
+        journal: Journal,
+        folder: Path,
+        assume_role: AssumeRole,
+        database: SharedDatabase | None = None,
+    ) -> None:
+        self._machines = machines
+        self._gateway = gateway
+        self._journal = journal
+        self._folder = folder
+        self._assume_role = assume_role
+        self._database = database
+        self._running: dict[str, _Running] = {}
+        self._databases = DatabaseServers(machines, gateway, journal)
+
+    def create(self, cluster: Cluster) -> None:
+        """Bring the cluster into service; raises ClusterFailed if it does not come."""
+        bundles = download_bundles(self._assume_role, cluster.groups)
+        provisioning = provisioning_of(cluster.groups, bundles)
+        cluster.controller_group = provisioning.controller_group
+        _check_controllers(cluster, provisioning)
+        self._offer_file_systems()
+        self._follow_databases()
+        for group in cluster.groups:
+            cluster.nodes += [new_node(cluster, group) for _ in range(group.instance_count)]
+        self._journal.note(cluster.name, f"{len(cluster.nodes)} instances have addresses")
+        run = ClusterRun(
+            cluster=cluster,
+            provisioning=provisioning,
+            bundles=bundles,
+            machines=self._machines,
+            assume_role=self._assume_role,
+            journal=self._journal,
+            output_folder=self._folder / "lifecycle",
+        )
+        running = _Running(run, ContinuousProvisioning(run), HealthAgent(run))
+        self._running[cluster.arn] = running
+        self._start_database(running)
+        Creation(run, running.continuous).run()
+        running.health.start()
+
+    def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
+        """Change groups and nodes; raises ClusterFailed, with all as before, if one fails."""
+        running = self._running[cluster.arn]
+        bundles = download_bundles(self._assume_role, desired)
+        provisioning = provisioning_of(desired, bundles)
+        self._offer_file_systems()
+        self._follow_databases()
+        Update(running.run, desired, bundles, provisioning).run(running.continuous)
+
+    def delete(self, cluster: Cluster) -> None:
+        """Take every machine of the cluster away; its volumes go with it."""
+        running = self._running.pop(cluster.arn, None)
+        if running is not None:
+            self._end(running)
+        for node in list(cluster.nodes):
+            if node.interface:
+                cluster.network.delete_interface(node.interface.interface_id)
+        cluster.nodes.clear()
+        self._journal.note(cluster.name, "deleted")
+
+    def health_agent_of(self, name: str) -> HealthAgent | None:
+        """Return the agent that watches the node of this host name, if there is such a node."""
+        for running in list(self._running.values()):
+            if any(hostname(node) == name for node in list(running.run.cluster.nodes)):
+                return running.health
+        return None
+
+    def replace(self, cluster: Cluster, node: ClusterNode) -> None:
+        """Put a new instance in a node's place; raises ClusterFailed when it does not come up."""
+        self._offer_file_systems()
+        self._run_of(cluster).replace(node)
+
+    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
+        """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
+        self._run_of(cluster).reboot(node)
+
+    def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Take nodes away for good, and tell Slurm; raises ClusterFailed when Slurm refuses."""
+        run = self._run_of(cluster)
+        for node in nodes:
+            run.remove(node)
+        run.tell_slurm()
+
+    def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
+        """Put new software on nodes; raises ClusterFailed after going back to the old one."""
+        self._offer_file_systems()
+        SoftwareRollout(self._run_of(cluster), update).run()
+
+    def _run_of(self, cluster: Cluster) -> ClusterRun:
+        """Return a cluster's run; raises ClusterFailed once it is being deleted."""
+        running = self._running.get(cluster.arn)
+        if running is None:
+            raise ClusterFailed(f"Cluster {cluster.name} is being deleted.")
+        return running.run
+
+    def _end(self, running: _Running) -> None:
+        run = running.run
+        run.given_up.set()
+        for node in list(run.cluster.nodes):
+            run.power_off(node)
+        running.continuous.end()
+        running.health.end()
+        for node in list(run.cluster.nodes):
+            run.remove(node)
+        if running.database_interface is not None:
+            stop_machine(self._machines, _database_hostname(run.cluster))
+            run.cluster.network.delete_interface(running.database_interface.interface_id)
+
+    def _offer_file_systems(self) -> None:
+        for file_system in self._gateway.shared_file_systems():
+            content = self._folder / "file_systems" / file_system.file_system_id
+            content.mkdir(parents=True, exist_ok=True)
+            self._machines.add_file_system(file_system.source, content)
+
+    def _follow_databases(self) -> None:
+        try:
+            self._databases.follow()
+        except MachineFailed as error:
+            raise _no_database(error) from error
+
+    def _start_database(self, running: _Running) -> None:
+        """Boot what stands for a database of the user's own, if there is one."""
+        cluster = running.run.cluster
+        access = self._database_access(running.run)
+        if access is None or self._databases.serve(access.endpoint):
+            return
+        group = cluster.group(running.run.provisioning.controller_group)
+        interface = cluster.network.create_interface(group)
+        running.database_interface, name = interface, _database_hostname(cluster)
+        try:
+            address = f"{interface.private_ip}/{interface.subnet_cidr.partition('/')[2]}"
+            start_database(self._machines, name, address=address, access=access)
+        except MachineFailed as error:
+            raise _no_database(error) from error
+        self._journal.note(name, f"stands for {access.endpoint}")
+
+    def _database_access(self, run: ClusterRun) -> DatabaseAccess | None:
+        ours = run.cluster.settings.accounting_database
+        shared = run.provisioning.database or self._database
+        if ours is not None:
+            user, password = credentials(self._gateway, ours.secret_arn)
+            return DatabaseAccess(ours.endpoint, ours.port, user, password)
+        if shared is not None:
+            _, password = credentials(self._gateway, shared.secret_arn)
+            return DatabaseAccess(shared.endpoint, shared.port, shared.user, password)
+        return None
+
+
+def _check_controllers(cluster: Cluster, provisioning: Provisioning) -> None:
+    group = cluster.group(provisioning.controller_group)
+    if group.instance_count == 0:
+        raise ClusterFailed(f"The controller group {group.name} has no instance.")
+    if group.instance_count > 1 and group.configures_itself:
+        raise ClusterFailed(
+            f"Group {group.name} has {group.instance_count} controllers, which share files and a "
+            "database: only OnCreate scripts can set that up."
+        )
+
+
+def _no_database(error: MachineFailed) -> ClusterFailed:
+    return ClusterFailed(f"the rehearsal's database did not start: {error}")
+
+
+def _database_hostname(cluster: Cluster) -> str:
+    return f"database-{cluster.id}"

@@ -1,0 +1,126 @@
+"""One faulty node until it is in service again: replaced or rebooted, and given back to Slurm."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from enum import StrEnum
+
+from embedded_aws.cluster import DEEP_HEALTH_CHECK, ClusterFailed, ClusterNode
+from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
+from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
+from slurmpod.rehearsal.hyperpod.deep_health_checks import DeepHealthCheck
+from slurmpod.rehearsal.hyperpod.nodes_at_work import NodeBusy
+from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+
+ATTEMPTS = 3
+"""How often a node is replaced in vain before it stays in status Failure."""
+
+_REGISTRATION_SECONDS = 60.0
+_MESSAGES_SECONDS = 60.0
+_POLL_SECONDS = 0.2
+
+
+class Repair(StrEnum):
+    """What is done about a faulty node, in HyperPod's words."""
+
+    REPLACE = "Replace"
+    REBOOT = "Reboot"
+
+
+class Recovery:
+    """The repair of one node; when it has ended, jobs run there or the node has failed for good."""
+
+    def __init__(self, run: ClusterRun, slurm: SlurmControl, node: ClusterNode) -> None:
+        self._run = run
+        self._slurm = slurm
+        self._node = node
+        self._name = hostname(node)
+
+    def run(self, repair: Repair) -> None:
+        """Repair the node; a reboot that fails is followed by replacements.
+
+        Raises ClusterFailed or MachineFailed when it is repaired and Slurm cannot be told.
+        """
+        started_before = self._slurmd_started()
+        if self._is_repaired(repair):
+            self._give_back(started_before)
+
+    def _is_repaired(self, repair: Repair) -> bool:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._repair(repair if attempt == 1 else Repair.REPLACE)
+            except ClusterFailed as failure:
+                if not self._run.is_wanted(self._node):
+                    return False
+                self._note(f"attempt {attempt} to {repair.lower()} it failed: {failure}")
+            else:
+                return True
+        self._note(f"stays out of service: {ATTEMPTS} attempts failed")
+        return False
+
+    def _repair(self, repair: Repair) -> None:
+        """Repair the node, unless somebody who asked through the API does so at the same time.
+
+        Only what that leaves broken is repaired after it.
+        """
+        do = self._run.reboot if repair is Repair.REBOOT else self._run.replace
+        try:
+            do(self._node)
+        except NodeBusy:
+            self._run.at_work.wait_for(self._node)
+            if not self._node.is_up:
+                self._repair(repair)
+
+    def _give_back(self, started_before: str) -> None:
+        """Let jobs start on the node again, when it has passed the checks that its group wants."""
+        checks = DeepHealthCheck(self._run, self._slurm, self._node)
+        if self._node.status == DEEP_HEALTH_CHECK:
+            with contextlib.suppress(ClusterFailed, MachineFailed):  # the checks try again
+                checks.isolate()
+        if self._has_registered(started_before):
+            if self._node.status != DEEP_HEALTH_CHECK or checks.run():
+                self._start_requeued_jobs()
+                self._note("is in service again")
+        elif self._run.is_wanted(self._node):
+            self._note("did not register with slurmctld")
+
+    def _start_requeued_jobs(self) -> None:
+        """Start them when nothing that was meant for their first run can reach the second one."""
+        deadline = time.monotonic() + _MESSAGES_SECONDS
+        while self._slurm.is_telling_nodes():
+            if self._run.given_up.wait(_POLL_SECONDS) or time.monotonic() > deadline:
+                return  # they start by themselves later
+        self._slurm.start_requeued_jobs()
+
+    def _has_registered(self, started_before: str) -> bool:
+        """Wait until the node's new slurmd has registered, and clear the state it was given."""
+        deadline = time.monotonic() + _REGISTRATION_SECONDS
+        while self._run.is_wanted(self._node) and time.monotonic() < deadline:
+            # slurmctld does not answer, or the node has just changed its state
+            with contextlib.suppress(ClusterFailed, MachineFailed):
+                if self._is_in_service(started_before):
+                    return True
+            self._run.given_up.wait(_POLL_SECONDS)
+        return False
+
+    def _is_in_service(self, started_before: str) -> bool:
+        state = self._slurm.nodes().get(self._name)
+        if state is None:
+            return True  # nothing for Slurm: it does not name the node
+        if not state.answers or state.slurmd_started == started_before:
+            return False
+        if state.is_unusable:  # once: what comes after it is not of the time before the repair
+            self._slurm.set_node(self._name, "resume")
+        return True
+
+    def _slurmd_started(self) -> str:
+        try:
+            state = self._slurm.nodes().get(self._name)
+        except (ClusterFailed, MachineFailed):
+            return ""
+        return state.slurmd_started if state else ""
+
+    def _note(self, what: str) -> None:
+        self._run.journal.note(self._name, what)

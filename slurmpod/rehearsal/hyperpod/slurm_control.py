@@ -1,0 +1,194 @@
+"""Slurm as HyperPod's agents see and steer it: through its commands, on a controller.
+
+The commands' output is parsed here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from embedded_aws.cluster import ClusterFailed
+from slurmpod.rehearsal import slurmctld_log, slurmctld_messages
+from slurmpod.rehearsal.hyperpod.node_commands import run_script
+from slurmpod.rehearsal.nodes.machines import Machines
+
+_NODE = re.compile(r"^NodeName=(?P<name>\S+) .*? State=(?P<state>\S+)")
+_STARTED = re.compile(r" SlurmdStartTime=(?P<started>\S+)")
+_REASON = re.compile(r" Reason=(?P<reason>.*?) \[[^\[\]]+@[^\[\]]+\]")
+_COMMAND_SECONDS = 15
+"""A controller that is down makes Slurm's commands try again for long."""
+_MAINTENANCE = ("starttime=now", "duration=infinite", "users=root", "flags=maint,ignore_jobs")
+_NOT_YET = frozenset({"BeginTime", "None"})
+"""Why a requeued job waits; it is the latter until the scheduler has looked at the job again."""
+_BUSY = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
+_UNUSABLE = frozenset({"DOWN", "DRAIN", "FAIL"})
+
+
+@dataclass(frozen=True)
+class SlurmNodeState:
+    """What `scontrol show node` says of a node: its state with all flags, and why it has it."""
+
+    flags: frozenset[str]
+    reason: str = ""
+    slurmd_started: str = ""
+
+    @property
+    def is_down(self) -> bool:
+        """Whether no job can be on it any more."""
+        return "DOWN" in self.flags
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job runs on it or is being cleared away."""
+        return bool(self.flags & _BUSY)
+
+    @property
+    def is_unusable(self) -> bool:
+        """Whether somebody, or slurmctld, wants no job to start on it."""
+        return bool(self.flags & _UNUSABLE)
+
+    @property
+    def answers(self) -> bool:
+        """Whether its slurmd has registered, and answered slurmctld's last question."""
+        return "NOT_RESPONDING" not in self.flags
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """A reservation, a partition that only root sees, and a feature of the nodes there."""
+
+    reservation: str
+    partition: str
+    feature: str
+
+
+@dataclass(frozen=True)
+class SlurmJob:
+    """A job, and the node on which its script runs; empty for an allocation without one."""
+
+    job_id: str
+    batch_host: str
+
+
+class SlurmControl:
+    """Slurm as root sees it on one controller; everything raises ClusterFailed or MachineFailed."""
+
+    def __init__(self, machines: Machines, controller: str) -> None:
+        self._machines = machines
+        self.controller = controller
+
+    def nodes(self) -> Mapping[str, SlurmNodeState]:
+        """Return the state of every node that slurm.conf names."""
+        return dict(parse_nodes(self._run("scontrol", "--oneliner", "show", "node")))
+
+    def updates(self) -> str:
+        """Return what slurmctld's log says of changes that somebody made to nodes."""
+        log = slurmctld_log.SLURMCTLD_LOG
+        lines = f"grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {log} || true"
+        return self._run("sh", "-c", lines)
+
+    def jobs_on(self, node: str) -> list[SlurmJob]:
+        """Return the jobs that run on a node."""
+        columns = ("--noheader", "--format=%A %B")
+        printed = self._run("squeue", *columns, "--states=RUNNING", f"--nodelist={node}")
+        return [SlurmJob(*line.split()) for line in printed.splitlines()]
+
+    def nodes_of(self, job_id: str) -> list[str]:
+        """Return the names of the nodes of a job that runs; none when it does not."""
+        which = ("--noheader", "--format=%A %N", "--states=RUNNING")
+        for line in self._run("squeue", *which).splitlines():
+            running, names = line.split()
+            if running == job_id:
+                return self._run("scontrol", "show", "hostnames", names).split()
+        return []
+
+    def set_node(self, node: str, state: str, reason: str = "") -> None:
+        """Change a node's state, as an administrator would."""
+        why = [f"reason={reason}"] if reason else []
+        self._run("scontrol", "update", f"nodename={node}", f"state={state}", *why)
+
+    def requeue(self, job_id: str) -> None:
+        """Stop a job and put it back into the queue."""
+        self._run("scontrol", "requeue", job_id)
+
+    def isolate(self, node: str, place: Isolation) -> None:
+        """Keep jobs away from a node, but for those of root in that place."""
+        reserved = f"reservationname={place.reservation}"
+        self._run_first_that_works(
+            ["scontrol", "update", reserved, f"nodes+={node}"],
+            ["scontrol", "create", reserved, f"nodes={node}", *_MAINTENANCE],
+        )
+        named = f"partitionname={place.partition}"
+        self._run_first_that_works(
+            ["scontrol", "update", named, f"nodes+={node}"],
+            ["scontrol", "create", named, f"nodes={node}", "hidden=yes", "state=up"],
+        )
+        self._set_features(node, place.feature)
+
+    def release(self, node: str, place: Isolation) -> None:
+        """Undo what `isolate` did; the reservation goes with its last node."""
+        self._set_features(node, "")
+        self._run("scontrol", "update", f"partitionname={place.partition}", f"nodes-={node}")
+        self._run_first_that_works(
+            ["scontrol", "update", f"reservationname={place.reservation}", f"nodes-={node}"],
+            ["scontrol", "delete", f"reservationname={place.reservation}"],
+        )
+
+    def run_on(self, node: str, script: str, place: Isolation) -> str:
+        """Run a script on an isolated node, as a job of root, and return what it prints."""
+        where = (f"--reservation={place.reservation}", f"--partition={place.partition}")
+        return self._run("srun", "--chdir=/", *where, f"--nodelist={node}", "sh", "-c", script)
+
+    def is_telling_nodes(self) -> bool:
+        """Whether slurmctld has messages to nodes, dead ones too, that may still arrive."""
+        return slurmctld_messages.are_under_way(self._run(slurmctld_messages.COMMAND))
+
+    def start_requeued_jobs(self) -> None:
+        """Let jobs that Slurm took back start at once.
+
+        They would wait for two minutes, until nothing of them can run any more; on HyperPod these
+        pass while the node is replaced. Not while `is_telling_nodes`: it may be their end.
+        """
+        columns = ("--noheader", "--Format=JobID:|,Reason:|,RestartCnt:|")
+        for line in self._run("squeue", *columns, "--states=PENDING").splitlines():
+            job_id, reason, restarts, _ = (word.strip() for word in line.split("|"))
+            if reason in _NOT_YET and restarts != "0":
+                self._run("scontrol", "update", f"jobid={job_id}", "starttime=now")
+
+    def _set_features(self, node: str, features: str) -> None:
+        both = (f"availablefeatures={features}", f"activefeatures={features}")
+        self._run("scontrol", "update", f"nodename={node}", *both)
+
+    def _run_first_that_works(self, *commands: Sequence[str]) -> None:
+        """Run commands until one succeeds; the last one may fail like any other."""
+        *others, last = commands
+        for command in others:
+            try:
+                self._run(*command)
+            except ClusterFailed:
+                continue
+            return
+        self._run(*last)
+
+    def _run(self, *command: str) -> str:
+        limited = shlex.join(["timeout", str(_COMMAND_SECONDS), *command])
+        return run_script(self._machines, self.controller, limited).decode()
+
+
+def parse_nodes(printed: str) -> Iterator[tuple[str, SlurmNodeState]]:
+    """Yield name and state of each node from `scontrol --oneliner show node`."""
+    for line in printed.splitlines():
+        match = _NODE.match(line)
+        if match:
+            reason, started = _REASON.search(line), _STARTED.search(line)
+            yield (
+                match["name"],
+                SlurmNodeState(
+                    flags=frozenset(match["state"].replace("*", "+NOT_RESPONDING").split("+")),
+                    reason=reason["reason"] if reason else "",
+                    slurmd_started=started["started"] if started else "",
+                ),
+            )

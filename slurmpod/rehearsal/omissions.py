@@ -1,0 +1,45 @@
+"""Parts of an environment that no rehearsal can have: they are left out, and the user is told."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from slurmpod.rehearsal.progress import Progress
+from slurmpod.resolve import Resolved
+
+FILE_NAME = "_rehearsed.yaml"
+
+NO_DIRECTORY = "access.directory, which nodes of a rehearsal cannot reach"
+"""Nothing can stand for its server: nodes trust only whom its authority has signed."""
+
+NO_CONTAINERS = "lifecycle.containers, as nodes of a rehearsal have neither enroot nor pyxis"
+"""Debian has no packages of them; those that the environment names may be for another system."""
+
+
+def rehearsed_file(
+    environment_file: Path, resolved: Resolved, folder: Path, progress: Progress
+) -> Path:
+    """Return the file to deploy with nodes: the environment, or one in `folder` on top of it."""
+    left_out = _left_out(resolved)
+    if not left_out:
+        return environment_file
+    for what in left_out:
+        progress.note(f"left out: {what}")
+    base = os.path.relpath(environment_file.resolve(), folder.resolve())
+    changes = {section: values for each in left_out.values() for section, values in each.items()}
+    file = folder / FILE_NAME
+    file.write_text(f"{json.dumps({'extends': base, **changes}, indent=2)}\n", encoding="utf-8")
+    return file
+
+
+def _left_out(resolved: Resolved) -> Mapping[str, Mapping[str, object]]:
+    """Return by what is left out what to write for it; each in a section of its own."""
+    found: dict[str, Mapping[str, object]] = {}
+    if resolved.access.directory is not None:
+        found[NO_DIRECTORY] = {"access": {"directory": None}}
+    if resolved.environment.lifecycle.containers:
+        found[NO_CONTAINERS] = {"lifecycle": {"containers": False}}
+    return found

@@ -1,1 +1,0 @@
-"""What HyperPod itself does with a cluster's machines, after its documentation and field notes."""

@@ -1,1 +1,0 @@
-"""What is done with a rehearsed cluster once it is up."""

@@ -1,1 +1,0 @@
-"""What goes wrong on real clusters, done to a rehearsed one; each fault is one file."""

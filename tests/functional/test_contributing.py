@@ -1,0 +1,216 @@
+"""docs/contributing.md: one of each kind is added to a copy, in the files that the page names."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.golden_files import ROOT
+
+PAGE = ROOT / "docs/contributing.md"
+FILE = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
+
+
+class Copy:
+    """A copy of this repository in which somebody adds something."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.written: set[str] = set()
+
+    def write(self, file: str, text: str) -> None:
+        """Write a new file."""
+        path = self._folder / file
+        assert not path.exists()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        self.written.add(file)
+
+    def insert(self, file: str, before: str, text: str) -> None:
+        """Insert a text into a file, before one that stands there once."""
+        path = self._folder / file
+        content = path.read_text()
+        assert content.count(before) == 1, f"{file} has {content.count(before)} times: {before}"
+        path.write_text(content.replace(before, text + before))
+        self.written.add(file)
+
+    def read(self, file: str) -> str:
+        return (self._folder / file).read_text()
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Python on the copy's own modules."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self._folder,
+            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PYTHONPATH": "."},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the copy."""
+        return self.python("-c", "from slurmpod.cli.main import main; main()", *arguments)
+
+    def passes(self, *pytest_arguments: str) -> None:
+        """Refresh the golden files of some tests, and run them."""
+        for options in (["--update-golden"], []):
+            done = self.python(
+                "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *pytest_arguments
+            )
+            assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    folder = tmp_path / "copy"
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).exists():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    return Copy(folder)
+
+
+def files_on_the_page(heading: str) -> set[str]:
+    """Return the files that the page names below a heading."""
+    _, _, below = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    return set(FILE.findall(below.partition("\n## ")[0]))
+
+
+def test_a_field_of_an_environment(copy: Copy) -> None:
+    copy.insert(
+        "slurmpod/environment/lustre.py",
+        "    capacity_gib: Annotated[\n",
+        "    imported_file_chunk_size_mib: Annotated[\n"
+        '        int | None, Effect(Kind.REPLACES, "another file system"), Field(ge=1, le=512000)\n'
+        "    ] = None\n"
+        '    """MiB of the pieces in which imported files are striped."""\n\n',
+    )
+    copy.insert(
+        "stacks/parts/lustre_file_system.py",
+        "        efa_enabled=settings.efa or None,\n",
+        "        imported_file_chunk_size=settings.imported_file_chunk_size_mib,\n",
+    )
+    copy.insert(
+        "environments/examples/data-lake.yaml",
+        "    data_repositories:\n",
+        "    imported_file_chunk_size_mib: 1024\n",
+    )
+    assert copy.written == files_on_the_page("A field of an environment")
+    assert copy.slurmpod("schema", "--write").returncode == 0
+    copy.passes("tests/rules/test_environments.py", "tests/unit/changes", "tests/unit/environment")
+    copy.passes("tests/stacks/test_golden.py", "-k", "data-lake or dev")
+    assert "imported_file_chunk_size_mib" in copy.read("environments/schema.json")
+    templates = "tests/golden/templates"
+    assert '"ImportedFileChunkSize": 1024' in copy.read(f"{templates}/data-lake/storage.json")
+    for unchanged in ("dev/storage.json", "dev/cluster.json"):
+        assert copy.read(f"{templates}/{unchanged}") == (ROOT / templates / unchanged).read_text()
+
+
+def test_a_rule(copy: Copy) -> None:
+    copy.insert(
+        "slurmpod/rules/lustre.py",
+        "def _either(values: Iterable[object]) -> str:\n",
+        "@LUSTRE.rule(\n"
+        '    "LUS-900",\n'
+        '    "File systems are compressed",\n'
+        '    why="Most data take half of the space.",\n'
+        '    fix="write LZ4",\n'
+        "    source=METADATA,\n"
+        ")\n"
+        "def _compressed(resolved: Resolved) -> Iterator[Finding]:\n"
+        "    for each in new_lustre(resolved):\n"
+        '        if each.settings.mount_path == "/plain":\n'
+        '            yield at(each, "mount_path", "/plain is not compressed")\n\n\n',
+    )
+    example = copy.read("tests/rules/examples/LUS-010/good.yaml")
+    sound = re.sub(r"storage:\n(?: .*\n)+", "", example)
+    for name, mark in (("bad", " # <- LUS-900"), ("good", "")):
+        mount = "/plain" if mark else "/fsx"
+        text = f"{sound}storage:\n  lustre:\n    mount_path: {mount}{mark}\n"
+        copy.write(f"tests/rules/examples/LUS-900/{name}.yaml", text)
+    assert copy.written == files_on_the_page("A rule")
+    copy.passes("tests/rules/test_documentation.py", "tests/rules/test_registry.py")
+    copy.passes("tests/rules/test_examples.py", "-k", "LUS")
+    assert "### LUS-900: File systems are compressed" in copy.read("docs/rules.md")
+
+
+def test_a_step(copy: Copy) -> None:
+    copy.write(
+        "lifecycle_scripts/slurmpod_lifecycle/steps/greeting.py",
+        '"""A file that greets."""\n\n'
+        "from __future__ import annotations\n\n"
+        "from slurmpod_lifecycle.node import NodeStep\n"
+        "from slurmpod_lifecycle.settings import Role\n\n"
+        'FILE = "/etc/greeting"\n\n\n'
+        "class Greeting(NodeStep):\n"
+        '    """Every login node greets."""\n\n'
+        '    name = "greeting"\n'
+        "    roles = frozenset({Role.LOGIN})\n"
+        "    required = False\n\n"
+        "    def is_done(self) -> bool:\n"
+        '        """Tell whether the file is there."""\n'
+        '        return self.node.machine.succeeds("test", "-e", FILE)\n\n'
+        "    def apply(self) -> str:\n"
+        '        """Write it."""\n'
+        '        self.node.machine.run("touch", FILE)\n'
+        '        return "greets"\n',
+    )
+    copy.insert(
+        "lifecycle_scripts/slurmpod_lifecycle/steps/__init__.py", "    motd\n", "    greeting\n"
+    )
+    assert copy.written == files_on_the_page("A step of the lifecycle scripts")
+    copy.passes("tests/unit/lifecycle/test_documentation.py", "tests/golden/test_bundles.py")
+    assert "| `greeting` | login |" in copy.read("docs/lifecycle.md")
+
+
+def test_a_command(copy: Copy) -> None:
+    copy.write(
+        "slurmpod/cli/whoami.py",
+        '"""`slurmpod whoami`: say who asks."""\n\n'
+        "from __future__ import annotations\n\n"
+        "import argparse\n\n"
+        "from slurmpod.cli.output import say\n"
+        "from slurmpod.problems import ExitCode\n\n\n"
+        "def add_arguments(parser: argparse.ArgumentParser) -> None:\n"
+        '    """Declare what the command takes: nothing."""\n\n\n'
+        "def run(_: argparse.Namespace) -> ExitCode:\n"
+        '    """Say who asks."""\n'
+        '    say("you")\n'
+        "    return ExitCode.OK\n",
+    )
+    copy.insert(
+        "slurmpod/cli/commands.py",
+        '    "job": Command(',
+        '    "whoami": Command("slurmpod.cli.whoami", "Say who asks", True),\n',
+    )
+    assert copy.written == files_on_the_page("A command")
+    done = copy.slurmpod("whoami")
+    assert (done.returncode, done.stdout) == (0, "you\n")
+    assert "Say who asks" in copy.slurmpod("--help").stdout
+
+
+def test_a_resource_type_of_the_embedded_aws(copy: Copy) -> None:
+    copy.insert(
+        "embedded_aws/resources/logs.py",
+        "class MetricFilter(ApiResource):\n",
+        "class LogStream(ApiResource):\n"
+        '    """A stream of a log group that is there; Ref gives its name."""\n\n'
+        '    type = "AWS::Logs::LogStream"\n'
+        '    supported = frozenset({"LogGroupName", "LogStreamName"})\n'
+        "    renamed: ClassVar = {name: lower_camel(name) for name in supported}\n"
+        '    service = "logs"\n'
+        '    creation, deletion = "create_log_stream", "delete_log_stream"\n'
+        '    identity = "logStreamName"\n\n\n',
+    )
+    assert copy.written == files_on_the_page("A resource type of the embedded AWS")
+    copy.passes(
+        "tests/unit/embedded_aws/test_schemas.py", "tests/unit/embedded_aws/test_api_resource.py"
+    )
+    assert '"AWS::Logs::LogStream"' in copy.read("embedded_aws/data/resource_schemas.json")

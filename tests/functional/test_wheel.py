@@ -1,0 +1,67 @@
+"""The wheel in a new virtual environment: what `pip install slurmpod` gives to others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from slurmpod.problems import ExitCode
+from tests.golden_files import ROOT
+
+PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk"}
+FOLDERS = ("functions", "lifecycle_scripts", "templates")
+
+
+def tracked(*places: str) -> list[str]:
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *places]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in names.split("\0") if name and (ROOT / name).exists()]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    names = "\0".join(tracked(".")).encode()
+    copy = ["xargs", "-0", "cp", "-a", "--parents", "-t", str(folder)]
+    subprocess.run(copy, input=names, cwd=ROOT, check=True)
+    build = ["wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder / "dist"), str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", *build], check=True, timeout=300)
+    (made,) = (folder / "dist").glob("*.whl")
+    return made
+
+
+def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None:
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    packages = set(tracked("embedded_aws", "slurmpod"))
+    stacks = {name.replace("stacks/", "slurmpod_cdk/", 1) for name in tracked("stacks")}
+    folders = {f"slurmpod/data/{name}" for name in tracked(*FOLDERS, "app.py", "cdk.json")}
+    assert held == packages | stacks | folders
+    assert {name.partition("/")[0] for name in held} == PACKAGES
+
+
+def test_a_bare_installation_works_and_names_what_a_command_lacks(
+    wheel: Path, tmp_path: Path
+) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
+    pip = [str(tmp_path / "venv/bin/pip"), "install", "--quiet", "--no-cache-dir", str(wheel)]
+    subprocess.run(pip, check=True, timeout=400)
+
+    def slurmpod(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = str(tmp_path / "venv/bin/slurmpod")
+        return subprocess.run(
+            [program, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+
+    environment = str(ROOT / "environments/dev.yaml")
+    for command in ("validate", "expand", "render"):
+        result = slurmpod(command, environment)
+        assert result.returncode == ExitCode.OK, result.stderr
+    for command, extra in (("diff", "aws"), ("rehearse", "rehearsal")):
+        result = slurmpod(command, environment)
+        assert result.returncode == ExitCode.UNPREPARED
+        assert f"fix: pip install 'slurmpod[{extra}]'" in result.stderr
+        assert "Traceback" not in result.stderr

@@ -1,0 +1,203 @@
+"""However a rehearsal ends, the user is told why and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from slurmpod.rehearsal.nodes.folder import machines_cgroup
+from slurmpod.rehearsal.state import read_state
+from tests.rehearsal.conftest import (
+    PATIENCE_SECONDS,
+    PROJECT,
+    Workplace,
+    make_workplace,
+    wait_until,
+)
+
+DEV = "environments/dev.yaml"
+
+
+def journal(workplace: Workplace) -> str:
+    return "".join(path.read_text() for path in workplace.home.glob("rehearsals/*/journal.jsonl"))
+
+
+STAGES = {
+    "starting": lambda workplace: bool(workplace.rehearsals()),
+    "bootstrapping": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-bootstrap.log")),
+    "deploying": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-deploy.log")),
+    "running scripts": lambda workplace: "mount_fsx: done" in journal(workplace),
+    "running the job": lambda workplace: "in service" in journal(workplace),
+}
+
+
+def mentioning(folder: Path, workplace: Workplace) -> list[str]:
+    return [command for command in workplace.processes() if str(folder) in command]
+
+
+def assert_nothing_left(workplace: Workplace) -> None:
+    wait_until(lambda: workplace.rehearsals() == [], "end of the rehearsal's folder")
+    wait_until(lambda: workplace.processes() == [], f"end of {workplace.processes()}")
+
+
+class TestInterruption:
+    @pytest.mark.parametrize("stage", STAGES)
+    def test_ctrl_c_leaves_nothing(self, workplace: Workplace, stage: str) -> None:
+        with workplace.start("rehearse", DEV) as process:
+            wait_until(lambda: STAGES[stage](workplace), stage)
+            process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
+        assert process.returncode == 130
+        assert stderr.rstrip().endswith("interrupted")
+        assert "Traceback" not in stderr
+        assert_nothing_left(workplace)
+
+
+class TestDeath:
+    def test_the_next_rehearsal_clears_what_a_dead_one_left_and_only_that(
+        self, workplace: Workplace
+    ) -> None:
+        assert workplace.run("rehearse", DEV, "--cloud-only", "--keep").returncode == 0
+        (alive,) = workplace.rehearsals()
+        with workplace.start("rehearse", DEV) as process:
+            wait_until(lambda: STAGES["running scripts"](workplace), "machines")
+            (dead,) = set(workplace.rehearsals()) - {alive}
+            state = read_state(dead)
+            assert state
+            process.kill()
+            os.kill(state.pid, signal.SIGKILL)
+        wait_until(lambda: not mentioning(dead, workplace), "end of all processes of the dead")
+        cgroup = machines_cgroup(dead)
+        assert cgroup
+        assert cgroup.exists()
+
+        result = workplace.run("rehearse", DEV, "--cloud-only")
+        assert result.returncode == 0
+        assert f"cleared what the dead rehearsal {dead.name} had left" in result.stderr
+        assert workplace.rehearsals() == [alive]
+        assert not cgroup.exists()
+        assert alive.name in workplace.run("rehearsal", "list").stdout
+        assert workplace.run("rehearsal", "down").returncode == 0
+        assert_nothing_left(workplace)
+
+    @pytest.mark.parametrize(
+        ("number", "stage"),
+        [
+            (signal.SIGKILL, "running scripts"),
+            (signal.SIGTERM, "deploying"),
+            (signal.SIGHUP, "starting"),
+        ],
+    )
+    def test_nothing_is_left_when_only_the_command_is_killed(
+        self, workplace: Workplace, number: signal.Signals, stage: str
+    ) -> None:
+        with workplace.start("rehearse", DEV) as process:
+            wait_until(lambda: STAGES[stage](workplace), stage)
+            process.send_signal(number)
+        wait_until(lambda: workplace.processes() == [], "all processes of the rehearsal end")
+        wait_until(lambda: workplace.rehearsals() == [], "the folder goes")
+
+
+class TestFailure:
+    def test_a_failing_script_reaches_the_person_who_deploys(
+        self, image: Path, tmp_path: Path
+    ) -> None:
+        project = tmp_path / "project"
+        shutil.copytree(
+            PROJECT,
+            project,
+            ignore=shutil.ignore_patterns(".venv", "node_modules", ".git", "cdk.out", ".*_cache"),
+        )
+        for kept_outside in (".venv", "node_modules"):
+            (project / kept_outside).symlink_to(PROJECT / kept_outside)
+        (project / "lifecycle_scripts/on_create.sh").write_text(
+            "#!/bin/bash\necho preparing\n"
+            "echo 'FAILED: license: the license server refuses; fix: renew it' >&2\nexit 7\n"
+        )
+        workplace = make_workplace(tmp_path, project)
+        result = workplace.run("rehearse", DEV)
+        assert result.returncode == 1
+        assert "Lifecycle scripts did not run successfully" in result.stderr
+        assert "FAILED: license: the license server refuses; fix: renew it" in result.stderr
+        assert "Traceback" not in result.stderr
+        logs = workplace.home / "last-failure"
+        assert f"logs: {logs}" in result.stderr
+        assert "ROLLBACK" in (logs / "cdk-deploy.log").read_text()
+        assert any("preparing" in log.read_text() for log in logs.glob("lifecycle/*.log"))
+        assert_nothing_left(workplace)
+
+
+class TestSurroundings:
+    def test_what_the_user_has_set_up_for_other_things_does_no_harm(
+        self, workplace: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "a folder"
+        folder.mkdir()
+        (folder / "secrets.py").write_text("raise SystemExit('the wrong module')")
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("AWS_PROFILE", "there-is-none")
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER", "http://127.0.0.1:1")
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+        old_umask = os.umask(0o077)
+        try:
+            result = workplace.run("rehearse", str(PROJECT / DEV), cwd=folder)
+        finally:
+            os.umask(old_umask)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout.count("sees /fsx") == 2
+        assert_nothing_left(workplace)
+
+    def test_a_cluster_without_workers_runs_no_job(
+        self, workplace: Workplace, tmp_path: Path
+    ) -> None:
+        empty = tmp_path / "empty.yaml"
+        empty.write_text((PROJECT / DEV).read_text().replace("count: 2", "count: 0"))
+        result = workplace.run("rehearse", str(empty))
+        assert result.returncode == 0, result.stderr
+        assert "Output of the first job" not in result.stdout
+
+
+class TestRefusal:
+    @pytest.mark.parametrize("port", ["0", "99999", "-1", "http"])
+    def test_a_port_that_is_none_is_refused(self, workplace: Workplace, port: str) -> None:
+        result = workplace.run("rehearse", DEV, "--cloud-only", f"--port={port}")
+        assert result.returncode == 2
+        assert f"'{port}' is no port: a number from 1 to 65535" in result.stderr
+
+    def test_a_port_in_use_is_named(self, workplace: Workplace) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            result = workplace.run("rehearse", DEV, "--cloud-only", "--port", str(port))
+        assert result.returncode == 1
+        assert str(port) in result.stderr
+        assert "in use" in result.stderr
+        assert "Traceback" not in result.stderr
+        assert_nothing_left(workplace)
+
+    def test_missing_debian_packages_are_named_with_the_command(
+        self, workplace: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bare = tmp_path / "bin"
+        bare.mkdir()
+        (bare / "python3").symlink_to(sys.executable)
+        monkeypatch.setenv("PATH", str(bare))
+        result = workplace.run("rehearse", DEV)
+        assert result.returncode == 4
+        assert "apt-get install --yes mmdebstrap" in result.stderr
+        assert "--cloud-only" in result.stderr
+
+    def test_an_environment_with_errors_is_not_rehearsed(
+        self, workplace: Workplace, tmp_path: Path
+    ) -> None:
+        wrong = tmp_path / "wrong.yaml"
+        wrong.write_text((PROJECT / DEV).read_text().replace("us-west-2", "us-weast-2"))
+        result = workplace.run("rehearse", str(wrong))
+        assert result.returncode == 3
+        assert f"{wrong}:" in result.stderr
+        assert workplace.rehearsals() == []

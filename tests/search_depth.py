@@ -1,0 +1,19 @@
+"""How many cases the tests try that look for mistakes with random input."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+REPEATABLE, DEEP = "repeatable", "deep"
+
+settings.register_profile(REPEATABLE, deadline=None, derandomize=True)
+settings.register_profile(DEEP, deadline=None, max_examples=500, print_blob=True)
+
+
+def cases(*, usual: int, deep: int) -> int:
+    """Return how many cases to try.
+
+    `make test` tries the same cases for the same commit. `make test-deep` tries more, and others
+    each time; a failing one is printed with the line that repeats it.
+    """
+    return deep if settings.get_current_profile_name() == DEEP else usual

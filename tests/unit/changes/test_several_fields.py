@@ -1,0 +1,127 @@
+"""Changes whose effect depends on more than the field and its two values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slurmpod.environment.effect import Kind
+from tests.unit.changes.comparing import between, summary
+
+PINNED = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.128.0/17"}
+ONE, TWO, THREE = "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"
+BLOCKS = "network.secondary_cidrs"
+
+
+def blocks(*cidrs: str) -> dict[str, Any]:
+    return {"network": {**PINNED, "secondary_cidrs": list(cidrs)}}
+
+
+@pytest.mark.parametrize("old", [(), (ONE,)])
+def test_blocks_come_and_go_at_the_end_of_the_list(old: tuple[str, ...]) -> None:
+    few, many = blocks(*old), blocks(*old, TWO)
+    (coming,), (going,) = between(few, many), between(many, few)
+    assert summary([coming, going]) == [(BLOCKS, Kind.IN_PLACE)] * 2
+    assert "AWS refuses that while something of yours lies in it" in going.effect.meaning
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [((ONE, TWO), (TWO,)), ((ONE, TWO), (TWO, ONE)), ((ONE,), (THREE,))]
+)
+def test_blocks_cannot_take_each_others_places(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    (change,) = between(blocks(*old), blocks(*new))
+    assert (change.path, change.effect.kind) == (BLOCKS, Kind.REFUSED)
+    assert (change.old, change.new) == ([*old], [*new])
+
+
+def test_a_block_into_which_the_nodes_would_move_is_refused_for_their_subnet() -> None:
+    without, with_block = (
+        {"network": {"zone": "usw2-az1", **each}} for each in ({}, {"secondary_cidrs": [ONE]})
+    )
+    for old, new in ((without, with_block), (with_block, without)):
+        assert set(summary(between(old, new))) == {
+            (BLOCKS, Kind.IN_PLACE),
+            ("network.private_subnet_cidr", Kind.REFUSED),
+        }
+
+
+def in_partition(name: str, mode: str) -> dict[str, Any]:
+    workers = {"name": "workers", "role": "worker", "instance_type": "ml.m5.xlarge"}
+    return {
+        "cluster": {"groups": [{**workers, "partition": name}]},
+        "lifecycle": {"mode": mode},
+    }
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [("customer", Kind.NEW_NODES), ("extended", Kind.REFUSED), ("managed", Kind.REFUSED)],
+)
+def test_a_partition_is_renamed_where_only_the_bundle_names_it(mode: str, kind: Kind) -> None:
+    found = between(in_partition("cpu", mode), in_partition("gpu", mode))
+    assert summary(found) == [("cluster.groups.workers.partition", kind)]
+
+
+def test_a_partition_is_refused_together_with_another_mode() -> None:
+    found = between(in_partition("cpu", "extended"), in_partition("gpu", "customer"))
+    assert ("cluster.groups.workers.partition", Kind.REFUSED) in summary(found)
+
+
+def test_a_network_that_is_closed_or_opened_loses_its_ways_out_and_no_subnet() -> None:
+    opened, closed = ({"network": {"zone": "us-west-2b", "closed": each}} for each in (False, True))
+    (closing,), (opening,) = between(opened, closed), between(closed, opened)
+    assert summary([closing, opening]) == [("network.closed", Kind.IN_PLACE)] * 2
+    assert "connections are cut" in closing.effect.meaning
+    assert "interface endpoints go" in opening.effect.meaning
+
+
+ZONES = "network.other_zones"
+
+
+def zones(*names: str, **network: Any) -> dict[str, Any]:
+    """Return a network whose subnets have ranges of their own, as far as they are in `names`."""
+    cidrs = {"a": "10.0.192.0/20", "c": "10.0.208.0/20", "d": "10.0.224.0/20"}
+    others = [{"zone": f"us-west-2{name}", "private_subnet_cidr": cidrs[name]} for name in names]
+    pinned = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.128.0/18"}
+    return {"network": {**pinned, "other_zones": others, **network}}
+
+
+@pytest.mark.parametrize("old", [(), ("a",)])
+def test_zones_come_and_go_at_the_end_of_the_list(old: tuple[str, ...]) -> None:
+    few, many = zones(*old), zones(*old, "c")
+    (coming,), (going,) = between(few, many), between(many, few)
+    assert summary([coming, going]) == [(f"{ZONES}.us-west-2c", Kind.IN_PLACE)] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("ac", "ca"), ("ac", "c"), ("c", "ac"), ("a", "c"), ("acd", "ad")]
+)
+def test_zones_cannot_take_each_others_places(old: str, new: str) -> None:
+    found = {change.path: change for change in between(zones(*old), zones(*new))}
+    assert found[ZONES].effect.kind is Kind.REFUSED
+    assert "at the end of the list only" in found[ZONES].effect.meaning
+
+
+def test_a_small_vpc_has_no_room_for_further_public_subnets() -> None:
+    small = {"vpc_cidr": "10.0.0.0/22", "nat": "per_zone"}
+    ranges = [
+        {"zone": "us-west-2a", "private_subnet_cidr": "10.0.3.0/25"},
+        {"zone": "us-west-2c", "private_subnet_cidr": "10.0.3.128/25"},
+    ]
+    first = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.2.0/24"}
+    old, new = ({"network": {**first, **small, "other_zones": ranges[:count]}} for count in (1, 2))
+    found = {change.path: change for change in between(old, new)}
+    assert found[ZONES].effect.kind is Kind.REFUSED
+    assert "larger vpc_cidr" in found[ZONES].effect.meaning
+
+
+BUDGET = {"budget": {"monthly_usd": 100, "emails": ["a@example.com"]}}
+
+
+@pytest.mark.parametrize(("stays", "kind"), [({}, Kind.IN_PLACE), (BUDGET, Kind.LOSES)])
+def test_monitoring_that_goes_takes_all_along_if_a_budget_keeps_its_stack(
+    stays: dict[str, Any], kind: Kind
+) -> None:
+    watched = {"monitoring": {"notify": {"critical": {"emails": ["ops@example.com"]}}}}
+    assert ("monitoring", kind) in summary(between({**watched, **stays}, stays))

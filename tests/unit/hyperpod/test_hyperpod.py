@@ -1,0 +1,161 @@
+"""The platform where machines fail, without any machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from embedded_aws.cluster import (
+    AccountingDatabase,
+    ClusterFailed,
+    InstanceGroup,
+    NetworkInterface,
+)
+from slurmpod.rehearsal.hyperpod.creation import together
+from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
+from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
+from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.nodes.errors import MachineFailed
+from tests.unit.hyperpod.clusters import ON_CREATE, cluster, group, slurm
+
+
+class Network:
+    """Gives out interfaces and knows which there are."""
+
+    def __init__(self) -> None:
+        self.interfaces: list[str] = []
+
+    def create_interface(self, group: InstanceGroup) -> NetworkInterface:
+        number = len(self.interfaces)
+        self.interfaces.append(f"eni-{number}")
+        return NetworkInterface(
+            f"eni-{number}", f"10.0.0.{number + 4}", "", "subnet-1", "10.0.0.0/24", "a", "az1"
+        )
+
+    def delete_interface(self, interface_id: str) -> None:
+        self.interfaces.remove(interface_id)
+
+
+class NoMachines:
+    """No machine boots, so that there is none whose power could be cut."""
+
+    is_closed = False
+
+    def boot(self, spec: object) -> None:
+        raise MachineFailed("no memory")
+
+    def power_cut(self, hostname: str) -> None:
+        raise MachineFailed(f"there is no machine {hostname}")
+
+    def add_file_system(self, source: str, directory: Path) -> None:
+        raise NotImplementedError
+
+
+def hyperpod(folder: Path, **answers: Any) -> HyperPod:
+    gateway: Any = SimpleNamespace(shared_file_systems=tuple, database_servers=tuple, **answers)
+    machines: Any = NoMachines()
+    return HyperPod(
+        machines=machines,
+        gateway=gateway,
+        journal=Journal(folder),
+        folder=folder,
+        assume_role=lambda _: NodeRole(gateway, {}),
+    )
+
+
+def test_a_cluster_whose_database_does_not_start_fails_and_can_be_deleted(tmp_path: Path) -> None:
+    network: Any = Network()
+    demo = cluster(group("head", slurm=slurm("Controller")))
+    demo.network = network
+    database = AccountingDatabase("db.example", 3306, "records", "arn:secret")
+    demo.settings = replace(demo.settings, accounting_database=database)
+    secret = json.dumps({"username": "slurm", "password": "p"})
+    platform = hyperpod(tmp_path, secret=lambda _arn: secret)
+
+    with pytest.raises(ClusterFailed, match="database did not start: no memory"):
+        platform.create(demo)
+    platform.delete(demo)
+    assert (demo.nodes, network.interfaces) == ([], [])
+
+
+def test_a_cluster_whose_nodes_do_not_boot_fails_and_can_be_deleted(tmp_path: Path) -> None:
+    network: Any = Network()
+    demo = cluster(
+        group("head", slurm=slurm("Controller")), group("cpu", 2, slurm=slurm("Compute"))
+    )
+    demo.network = network
+    platform = hyperpod(tmp_path)
+
+    with pytest.raises(ClusterFailed, match="the rehearsal's platform failed: no memory"):
+        platform.create(demo)
+    platform.delete(demo)
+    assert (demo.nodes, network.interfaces) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("count", "lifecycle", "reason"),
+    [
+        (0, None, "The controller group head has no instance"),
+        (2, None, "only OnCreate scripts can set that up"),
+    ],
+)
+def test_controllers_that_cannot_be_fail_the_cluster(
+    tmp_path: Path, count: int, lifecycle: Any, reason: str
+) -> None:
+    demo = cluster(group("head", count, slurm=slurm("Controller"), lifecycle=lifecycle))
+    with pytest.raises(ClusterFailed, match=reason):
+        hyperpod(tmp_path).create(demo)
+
+
+def test_a_script_that_is_not_there_fails_the_cluster(tmp_path: Path) -> None:
+    demo = cluster(group("head", lifecycle=ON_CREATE))
+    platform = hyperpod(tmp_path, objects=lambda _bucket, _prefix: {})
+    with pytest.raises(ClusterFailed, match=r"There is no on_create\.sh under s3:"):
+        platform.create(demo)
+
+
+class TestTogether:
+    def test_a_nodes_failure_comes_before_what_it_broke(self) -> None:
+        given_up = []
+
+        def fail() -> None:
+            raise ClusterFailed("scripts")
+
+        with pytest.raises(ClusterFailed, match="scripts"):
+            together([fail], lambda: given_up.append(True))
+        assert given_up == [True]
+
+    def test_any_other_failure_is_the_platforms(self) -> None:
+        def fail() -> None:
+            raise ZeroDivisionError("oops")
+
+        with pytest.raises(ClusterFailed, match="the rehearsal's platform failed: oops"):
+            together([fail, lambda: None], lambda: None)
+
+    def test_who_waited_for_others_is_not_the_cause(self) -> None:
+        barrier, waiter_has_ended = threading.Barrier(2), threading.Event()
+
+        def wait() -> None:
+            try:
+                barrier.wait()
+            finally:
+                waiter_has_ended.set()
+
+        def fail_late() -> None:
+            barrier.abort()
+            waiter_has_ended.wait()
+            time.sleep(0.2)  # the waiter's failure is seen first
+            raise MachineFailed("no memory")
+
+        with pytest.raises(ClusterFailed, match="the rehearsal's platform failed: no memory"):
+            together([wait, fail_late], lambda: None)
+
+    def test_nothing_to_do(self) -> None:
+        together([], lambda: None)

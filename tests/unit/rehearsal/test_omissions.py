@@ -1,0 +1,49 @@
+"""What rehearsals leave out of an environment, and that it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmpod.reading.read import Reading, read
+from slurmpod.rehearsal.omissions import rehearsed_file
+from slurmpod.rehearsal.progress import Progress
+from slurmpod.resolve import resolve
+
+if TYPE_CHECKING:
+    import pytest
+
+ENVIRONMENTS = Path(__file__).parents[3] / "environments"
+
+
+def rehearsed(file: Path, folder: Path) -> Path:
+    environment = read(file).environment
+    assert environment is not None
+    return rehearsed_file(file, resolve(Reading(environment)), folder, Progress())
+
+
+def test_only_the_directory_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    original = read(ENVIRONMENTS / "examples/research-teams.yaml")
+    loaded = read(rehearsed(ENVIRONMENTS / "examples/research-teams.yaml", tmp_path))
+    assert original.environment is not None
+    assert loaded.environment is not None
+    without = original.environment.access.model_copy(update={"directory": None})
+    assert loaded.environment == original.environment.model_copy(update={"access": without})
+    assert (len(loaded.users), loaded.problems) == (2, ())
+    assert "access.directory" in "".join(capsys.readouterr())
+
+
+def test_containers_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    original = read(ENVIRONMENTS / "examples/closed-network.yaml")
+    loaded = read(rehearsed(ENVIRONMENTS / "examples/closed-network.yaml", tmp_path))
+    assert original.environment is not None
+    assert loaded.environment is not None
+    without = original.environment.lifecycle.model_copy(update={"containers": False})
+    assert loaded.environment == original.environment.model_copy(update={"lifecycle": without})
+    assert "neither enroot nor pyxis" in " ".join("".join(capsys.readouterr()).split())
+
+
+def test_an_environment_without_any_of_it_is_rehearsed_as_it_is(tmp_path: Path) -> None:
+    file = ENVIRONMENTS / "dev.yaml"
+    assert rehearsed(file, tmp_path) == file
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,1 @@
+"""Generators of pages and data of this repository; no user of slurmpod needs them."""

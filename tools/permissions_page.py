@@ -1,0 +1,92 @@
+"""The permissions of nodes as a page of Markdown: docs/permissions.md is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurmpod.deploy.permissions.permission import Permission
+from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
+from slurmpod.environment.cluster import Role
+
+INTRODUCTION = """\
+# Permissions of the nodes
+
+Every node carries the execution role of its instance group. These are all actions that slurmpod
+ever puts into such a role; an environment gets those that it needs, for its own resources. With
+`identity.roles: per_role` each role gets what its nodes need; where there are no login nodes, the
+controller does their part.
+
+`slurmpod permissions environments/dev.yaml` prints the policies of one environment, for whoever
+makes roles by hand; with `--check` it asks the account whether roles and boundary suffice.
+
+AWS's managed policy AmazonSageMakerClusterInstanceRolePolicy is not used: it lets every node read
+all buckets of the account whose names begin with `sagemaker-`, also those of other environments,
+and write into the logs of all clusters. What it allows beside that is listed here, for this
+environment's resources: see the policies Agents and LifecycleScripts.
+
+Interface endpoints let only these actions through, of the services that the environment's policies
+name, and only for identities of its account; through that of KMS what the policy of the session key
+lets nodes do, too. All actions pass of services that no policy names, and
+where roles, further policies (`identity.policy_arns`) or the VPC are your own: what they need is
+not known here.
+
+This page is made from `slurmpod/deploy/permissions` by `make golden`.
+"""
+
+POLICIES = {
+    "Network": "Interfaces in your network",
+    "Agents": "Agents of HyperPod and Systems Manager",
+    "VolumeKeys": "Keys of volumes",
+    "Updates": "Updates that turn back",
+    "LifecycleScripts": "Lifecycle scripts",
+    "FileSystem": "File systems",
+    "Accounting": "Job records",
+    "Takeovers": "Several controllers",
+    "Directory": "A directory of users",
+    "Metrics": "Metrics",
+    "Buckets": "Buckets as folders",
+    "DataBuckets": "Buckets with data",
+    "Images": "Container images",
+    "Sessions": "Recorded and encrypted sessions",
+}
+"""Titles of the policies, in the order of the page."""
+
+
+def permissions_page() -> str:
+    """Return the page of all permissions, policy by policy."""
+    return "\n".join((INTRODUCTION, *_sections(), *_exceptions()))
+
+
+def _sections() -> Iterator[str]:
+    for policy, title in POLICIES.items():
+        yield f"## {title} (policy {policy})\n"
+        for permission in PERMISSIONS:
+            if permission.policy == policy:
+                yield _section(permission)
+
+
+def _section(permission: Permission) -> str:
+    actions = ", ".join(f"`{action}`" for action in permission.actions)
+    condition = f"- Condition: {permission.condition}\n" if permission.condition else ""
+    return (
+        f"### {permission.sid}\n\n"
+        f"{actions}\n\n"
+        f"- Resource: {permission.resource}\n"
+        f"{condition}"
+        f"- Needed by: {permission.needed_by}\n"
+        f"- Nodes: {_nodes(permission)}\n"
+        f"- Why: {permission.why}\n"
+        f"- Source: <{permission.source}>\n"
+    )
+
+
+def _nodes(permission: Permission) -> str:
+    if permission.roles == frozenset(Role):
+        return "all"
+    return ", ".join(role for role in Role if role in permission.roles)
+
+
+def _exceptions() -> Iterator[str]:
+    yield "## On `*` although IAM could narrow it\n"
+    for action, reason in NARROWED_BY_NOTHING.items():
+        yield f"- `{action}`: {reason}.\n"
