@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import socket
@@ -11,7 +10,6 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from botocore.exceptions import BotoCoreError, ClientError
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from embedded_aws.clients import Clients
@@ -43,6 +41,7 @@ from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
 from embedded_aws.sagemaker.node_operations import NodeOperations
 from embedded_aws.service_descriptions import read_once
+from embedded_aws.warm_up import WarmUp
 
 _HOST_NAME = "localhost"
 _one_per_process = threading.Lock()
@@ -121,7 +120,7 @@ class EmbeddedAws:
         forget_everything()
         self._open.callback(forget_everything)
         self._serve(platform, workspaces)
-        warm_up(self.clients())
+        self._open.callback(WarmUp(self.clients()).close)
 
     def close(self) -> None:
         """Stop answering and forget everything; may be called again."""
@@ -234,20 +233,3 @@ def _bind(port: int | None) -> socket.socket:
             "Choose another port, leave it out to have a free one chosen, or end the program that "
             f"uses it; `ss -ltnp sport = :{port}` shows which."
         ) from error
-
-
-def warm_up(aws: Clients) -> None:
-    """Call one operation of every service that deployments use, in the background."""
-    threading.Thread(target=_call_services, args=(aws,), name="warm-up", daemon=True).start()
-
-
-def _call_services(aws: Clients) -> None:
-    # The server may be closed meanwhile; then there is nothing left to warm up.
-    with contextlib.suppress(BotoCoreError, ClientError):
-        aws.ec2.describe_vpcs()
-        aws.iam.list_roles()
-        aws.s3.list_buckets()
-        aws.service("ssm").describe_parameters()
-        aws.service("ecr").describe_repositories()
-        aws.service("lambda").list_functions()
-        aws.logs.describe_log_groups()

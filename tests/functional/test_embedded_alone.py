@@ -116,6 +116,13 @@ def test_the_command_works_as_printed_and_ends_cleanly(
     socket.create_server(("127.0.0.1", port)).close()
 
 
+def test_it_ends_cleanly_while_its_services_still_load(server: subprocess.Popen[str]) -> None:
+    printed(server)
+    server.send_signal(signal.SIGTERM)
+    rest, errors = server.communicate(timeout=60)
+    assert (server.returncode, rest, errors) == (0, "", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [(["--account", "12"], "'12' is not 12 digits"), (["--port", "{taken}"], "is not free")],
