@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from aws_cdk import App
+from aws_cdk import App, Stack
 
 from slurmpod.bundle import Bundle
 from slurmpod.resolve import Resolved
@@ -45,13 +45,15 @@ def build_app(resolved: Resolved, bundle: Bundle | None, *, context: Mapping[str
         lifecycle=lifecycle,
         roles=roles,
     )
-    before = (part.stack for part in (network, file_systems, database, watching) if part)
-    after = (
-        cluster_watch_of(app, resolved, cluster, watching),
-        access_of(app, resolved, cluster, roles),
-    )
-    stacks = (*before, lifecycle, roles.stack, cluster, *after)
-    for earlier, later in pairwise(stack for stack in stacks if stack):
-        later.add_stack_dependency(earlier)
+    cluster_watch_of(app, resolved, cluster, watching)
+    access_of(app, resolved, cluster, roles)
+    _deploy_in_order(app, resolved.stacks.in_order())
     tag_everything(app, resolved.tags)
     return app
+
+
+def _deploy_in_order(app: App, names: Sequence[str]) -> None:
+    """Let each stack wait for the one before; a stack that nobody made is an error."""
+    stacks = [Stack.of(app.node.find_child(name)) for name in names]
+    for earlier, later in pairwise(stacks):
+        later.add_stack_dependency(earlier)

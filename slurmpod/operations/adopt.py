@@ -14,7 +14,8 @@ from slurmpod.aws.imports import Import, ImportRefused, Imports
 from slurmpod.aws.inventory import AccountInventory, StackRecord
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.existing_lines import ExistingLines, existing_lines
-from slurmpod.operations.leftovers import Leftover, Leftovers, find_leftovers, stack_names
+from slurmpod.operations.leftovers import Leftover, Leftovers, find_leftovers
+from slurmpod.resolve.stacks import all_stack_names
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _in_the_way(
 
     A stack whose creation failed is the CDK's own matter: it clears it away when it deploys.
     """
-    takers = dict(zip(stack_names(former), stack_names(environment), strict=True))
+    takers = dict(zip(all_stack_names(former), all_stack_names(environment), strict=True))
     names = {name for each in resources for name in (each.stack.name, takers[each.stack.name])}
     for stack in failed:
         if stack.status == "DELETE_FAILED" or stack.name in names:
@@ -117,7 +118,7 @@ def _imports(
     resources: Sequence[Leftover], inventory: AccountInventory, former: str, environment: str
 ) -> list[Import]:
     """Return an import for each stack, in the order in which stacks are deployed."""
-    pairs = zip(stack_names(former), stack_names(environment), strict=True)
+    pairs = zip(all_stack_names(former), all_stack_names(environment), strict=True)
     return [
         _import(new, [each for each in resources if each.stack.name == old], inventory)
         for old, new in pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slurmpod.aws.inventory import AccountInventory, HeldFileSystem, StackedResource, StackRecord
@@ -14,7 +14,7 @@ from slurmpod.operations.stack_history import (
     remembered_stacks,
 )
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
-from slurmpod.resolve.resolved import StackNames
+from slurmpod.resolve.stacks import all_stack_names
 
 FILE_SYSTEM = "AWS::FSx::FileSystem"
 
@@ -47,12 +47,6 @@ class Leftovers:
     vpc_ids: frozenset[str]
 
 
-def stack_names(environment: str) -> tuple[str, ...]:
-    """Return the names of all stacks that an environment can have, as they are deployed."""
-    kinds = (field.name.replace("_", "-") for field in fields(StackNames))
-    return tuple(f"{environment}-{kind}" for kind in kinds)
-
-
 def find_leftovers(inventory: AccountInventory, former: str, environment: str) -> Leftovers:
     """Return what the environment `former` left, and no stack of it or of `environment` holds.
 
@@ -60,7 +54,7 @@ def find_leftovers(inventory: AccountInventory, former: str, environment: str) -
         AwsUnavailable: AWS does not answer.
     """
     history = remembered_stacks(
-        inventory, sorted({*stack_names(former), *stack_names(environment)})
+        inventory, sorted({*all_stack_names(former), *all_stack_names(environment)})
     )
     owned = {r.physical_id for each in history if not each.is_over for r in each.present()}
     live = {each.stack.name for each in history if not each.is_over}
@@ -83,7 +77,7 @@ def find_leftovers(inventory: AccountInventory, former: str, environment: str) -
 
 def _takers(former: str, environment: str, live: Collection[str]) -> Mapping[str, str]:
     """Return by former name the stacks that can take something in: those that are not there."""
-    pairs = zip(stack_names(former), stack_names(environment), strict=True)
+    pairs = zip(all_stack_names(former), all_stack_names(environment), strict=True)
     return {old: new for old, new in pairs if new not in live}
 
 

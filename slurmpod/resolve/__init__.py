@@ -16,7 +16,6 @@ from slurmpod.resolve.resolved import (
     ResolvedLifecycle,
     ResolvedLustre,
     ResolvedOpenZfs,
-    StackNames,
 )
 from slurmpod.resolve.resolved_network import ResolvedNetwork, Subnet
 from slurmpod.resolve.sessions import (
@@ -25,6 +24,7 @@ from slurmpod.resolve.sessions import (
     session_names,
     session_target,
 )
+from slurmpod.resolve.stacks import StackNames
 
 __all__ = [
     "KnownUser",

@@ -11,8 +11,8 @@ from slurmpod.resolve.access import resolve_access
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET, resolve_database
 from slurmpod.resolve.groups import resolve_group
 from slurmpod.resolve.network import resolve_network
-from slurmpod.resolve.resolved import Resolved, ResolvedLifecycle, StackNames
-from slurmpod.resolve.resolved_network import ResolvedNetwork
+from slurmpod.resolve.resolved import Resolved, ResolvedLifecycle
+from slurmpod.resolve.stacks import stack_names
 from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
 
 BUCKET_NAME_LIMIT = 63
@@ -51,7 +51,7 @@ def resolve(reading: Reading) -> Resolved:
         aws_partition=partition_of(environment.region),
         protected=environment.protected,
         tags={ENVIRONMENT_TAG: environment.name, **environment.tags},
-        stacks=_stack_names(environment, resolved_network),
+        stacks=stack_names(environment, resolved_network),
         network=resolved_network,
         lustre=lustre,
         openzfs=openzfs,
@@ -94,27 +94,6 @@ def shortened_bucket_name(full: str) -> str:
     digest = hashlib.sha256(full.encode()).hexdigest()[:12]
     kept = full[: BUCKET_NAME_LIMIT - len(digest) - 1].rstrip("-")
     return f"{kept}-{digest}"
-
-
-def _stack_names(environment: Environment, network: ResolvedNetwork) -> StackNames:
-    """Name the stacks that will hold something: CloudFormation refuses empty ones."""
-    storage = environment.storage
-    file_systems = (storage.lustre, *storage.additional_lustre, storage.openzfs)
-    makes_storage = any(each and not each.existing for each in file_systems)
-    has_scripts = environment.lifecycle.mode != "managed"
-    watches = environment.monitoring or environment.budget
-    name = environment.name
-    return StackNames(
-        network=None if network.is_complete else f"{name}-network",
-        storage=f"{name}-storage" if makes_storage else None,
-        database=f"{name}-database" if environment.slurm.rds else None,
-        monitoring=f"{name}-monitoring" if watches else None,
-        lifecycle=f"{name}-lifecycle" if has_scripts else None,
-        identity=None if environment.identity.existing else f"{name}-identity",
-        cluster=f"{name}-cluster",
-        cluster_watch=f"{name}-cluster-watch" if environment.monitoring else None,
-        access=f"{name}-access" if environment.access.sessions else None,
-    )
 
 
 def _resolve_lifecycle(environment: Environment, reading: Reading) -> ResolvedLifecycle:

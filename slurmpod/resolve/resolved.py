@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from slurmpod.environment.access import PosixGroup, Sessions, User
 from slurmpod.environment.catalog import InstanceType
@@ -21,28 +21,10 @@ from slurmpod.problems import Where, YamlPath
 from slurmpod.reading.own_scripts import OwnScripts
 from slurmpod.reading.policy_files import PolicyDocument
 from slurmpod.resolve.resolved_network import ResolvedNetwork
+from slurmpod.resolve.stacks import StackNames
 
 ALL_NODES_PARTITION = "dev"
 """HyperPod puts every node in this partition, beside the partition of its group."""
-
-
-@dataclass(frozen=True)
-class StackNames:
-    """The CloudFormation stacks of an environment; None for one that would be empty."""
-
-    network: str | None
-    storage: str | None
-    database: str | None
-    monitoring: str | None
-    lifecycle: str | None
-    identity: str | None
-    cluster: str
-    cluster_watch: str | None
-    access: str | None
-
-    def in_order(self) -> tuple[str, ...]:
-        """Return the names as they are deployed; destroying goes the other way."""
-        return tuple(name for field in fields(self) if (name := getattr(self, field.name)))
 
 
 @dataclass(frozen=True)

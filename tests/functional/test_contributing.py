@@ -170,6 +170,39 @@ def test_a_step(copy: Copy) -> None:
     assert "| `greeting` | login |" in copy.read("docs/lifecycle.md")
 
 
+def test_a_stack(copy: Copy) -> None:
+    copy.insert(
+        "slurmpod/resolve/stacks.py",
+        "    cluster: str\n",
+        "    greeting: str | None = _stack_if(lambda environment, _: not environment.protected)\n",
+    )
+    copy.write(
+        "stacks/greeting.py",
+        '"""The greeting stack: a parameter that greets."""\n\n'
+        "from aws_cdk import aws_ssm\n"
+        "from constructs import Construct\n\n"
+        "from slurmpod.resolve import Resolved\n"
+        "from slurmpod_cdk.parts.environment_stack import EnvironmentStack\n\n\n"
+        "def greet(scope: Construct, resolved: Resolved) -> None:\n"
+        '    """Make the stack where the environment has one."""\n'
+        "    if name := resolved.stacks.greeting:\n"
+        '        stack = EnvironmentStack(scope, name, resolved=resolved, description="Greets")\n'
+        '        aws_ssm.StringParameter(stack, "Greeting", string_value="hello")\n',
+    )
+    copy.insert(
+        "stacks/build.py",
+        "from slurmpod_cdk.identity import",
+        "from slurmpod_cdk.greeting import greet\n",
+    )
+    copy.insert("stacks/build.py", "    cluster = ClusterStack(\n", "    greet(app, resolved)\n")
+    assert copy.written == files_on_the_page("A stack")
+    copy.passes("tests/stacks/test_golden.py", "-k", "reviewed_ones and dev")
+    copy.passes("tests/stacks/test_app.py", "tests/stacks/test_nag.py", "-k", "dev or p5")
+    templates = "tests/golden/templates"
+    assert '"Value": "hello"' in copy.read(f"{templates}/dev/greeting.json")
+    assert not (ROOT / templates / "p5-prod/greeting.json").exists()
+
+
 def test_a_command(copy: Copy) -> None:
     copy.write(
         "slurmpod/cli/whoami.py",

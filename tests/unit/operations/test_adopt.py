@@ -12,8 +12,8 @@ from slurmpod.aws.inventory import AccountInventory
 from slurmpod.cli.environment import sound_environment
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.adopt import Adoption, adopt, plan_adoption
-from slurmpod.operations.leftovers import stack_names
 from slurmpod.reading.read import read_as
+from slurmpod.resolve.stacks import all_stack_names
 from tests.golden_files import ROOT
 from tests.sound_environment import SOUND
 from tests.unit.operations.fakes import FakeHoldings, FakeImports, file_system
@@ -52,7 +52,7 @@ def do(inventory: FakeHoldings, imports: FakeImports, former: str = "dev") -> Ad
 @pytest.mark.parametrize("file", sorted((ROOT / "environments").rglob("[!_]*.yaml")))
 def test_every_stack_of_an_environment_is_looked_at(file: Path) -> None:
     resolved = sound_environment(file).resolved
-    stacks, every = resolved.stacks.in_order(), stack_names(resolved.name)
+    stacks, every = resolved.stacks.in_order(), all_stack_names(resolved.name)
     assert [each for each in every if each in stacks] == list(stacks)
 
 

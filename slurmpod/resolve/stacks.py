@@ -1,0 +1,70 @@
+"""The registry of stacks: what an environment consists of in CloudFormation, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from slurmpod.environment.environment import Environment
+from slurmpod.resolve.resolved_network import ResolvedNetwork
+
+Condition = Callable[[Environment, ResolvedNetwork], bool]
+
+_CONDITION = "condition"
+
+
+def _stack_if(condition: Condition) -> Any:
+    """Declare a stack that only some environments need: CloudFormation refuses empty ones."""
+    return field(metadata={_CONDITION: condition})
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackNames:
+    """The stacks of an environment in the order in which they are deployed; None for one less.
+
+    A field is all that names, ranks and conditions a stack. `slurmpod_cdk.build` makes them.
+    """
+
+    network: str | None = _stack_if(lambda _, network: not network.is_complete)
+    storage: str | None = _stack_if(lambda environment, _: _makes_file_systems(environment))
+    database: str | None = _stack_if(lambda environment, _: bool(environment.slurm.rds))
+    monitoring: str | None = _stack_if(
+        lambda environment, _: bool(environment.monitoring or environment.budget)
+    )
+    lifecycle: str | None = _stack_if(
+        lambda environment, _: environment.lifecycle.mode != "managed"
+    )
+    identity: str | None = _stack_if(lambda environment, _: not environment.identity.existing)
+    cluster: str
+    cluster_watch: str | None = _stack_if(lambda environment, _: bool(environment.monitoring))
+    access: str | None = _stack_if(lambda environment, _: bool(environment.access.sessions))
+
+    def in_order(self) -> tuple[str, ...]:
+        """Return the names as they are deployed; destroying goes the other way."""
+        return tuple(name for field in fields(self) if (name := getattr(self, field.name)))
+
+
+def all_stack_names(environment: str) -> tuple[str, ...]:
+    """Return the names of all stacks that an environment can have, as they are deployed."""
+    return tuple(_stack_name(environment, each.name) for each in fields(StackNames))
+
+
+def stack_names(environment: Environment, network: ResolvedNetwork) -> StackNames:
+    """Name the stacks that will hold something."""
+    names: dict[str, Any] = {}
+    for each in fields(StackNames):
+        condition: Condition | None = each.metadata.get(_CONDITION)
+        is_there = condition is None or condition(environment, network)
+        names[each.name] = _stack_name(environment.name, each.name) if is_there else None
+    return StackNames(**names)
+
+
+def _stack_name(environment: str, kind: str) -> str:
+    return f"{environment}-{kind.replace('_', '-')}"
+
+
+def _makes_file_systems(environment: Environment) -> bool:
+    storage = environment.storage
+    file_systems = (storage.lustre, *storage.additional_lustre, storage.openzfs)
+    return any(each and not each.existing for each in file_systems)
