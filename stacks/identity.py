@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurmpod.deploy.permissions import Scope, node_roles
+from slurmpod.deploy.permissions import Scope, node_roles, scope_of
 from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.database import DatabaseServer
@@ -40,9 +40,9 @@ def node_roles_of(
         existing = node_roles(resolved).items()
         return NodeRoles(None, {role: arn for arn, served in existing for role in served})
     scopes = {
-        name: Scope(
-            resolved=resolved,
-            roles=served,
+        name: scope_of(
+            resolved,
+            served,
             subnet_ids=tuple(network.subnet_ids.values()),
             security_group_ids=tuple(network.security_group_ids),
             database_secret_arn=database.secret_arn if database else None,
@@ -76,5 +76,7 @@ class IdentityStack(EnvironmentStack):
             deploy_again_with_each(self, resolved)
         self.role_arns: dict[Role, str] = {}
         for name, of_nodes in scopes.items():
-            arn = ExecutionRole(self, name, scope=of_nodes).role_arn
-            self.role_arns.update(dict.fromkeys(of_nodes.roles, arn))
+            made = ExecutionRole(
+                self, name, scope=of_nodes, policy_arns=resolved.identity.policy_arns
+            )
+            self.role_arns.update(dict.fromkeys(of_nodes.roles, made.role.role_arn))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.permission import Permission
+from slurmpod.deploy.permissions.permission import Permission, Scope
 from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
 from slurmpod.environment.cluster import Role
 
@@ -65,7 +65,7 @@ def _sections() -> Iterator[str]:
                 yield _section(permission)
 
 
-def _section(permission: Permission) -> str:
+def _section(permission: Permission[Scope]) -> str:
     actions = ", ".join(f"`{action}`" for action in permission.actions)
     condition = f"- Condition: {permission.condition}\n" if permission.condition else ""
     return (
@@ -80,7 +80,7 @@ def _section(permission: Permission) -> str:
     )
 
 
-def _nodes(permission: Permission) -> str:
+def _nodes(permission: Permission[Scope]) -> str:
     if permission.roles == frozenset(Role):
         return "all"
     return ", ".join(role for role in Role if role in permission.roles)

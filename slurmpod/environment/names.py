@@ -62,6 +62,15 @@ def account_of_arn(arn: str) -> str:
     return arn.split(":")[4]
 
 
+def service_host(service: str, region: str, aws_partition: str) -> str:
+    """Return the DNS name of an AWS service in a Region, as policies name it, too.
+
+    Source: AWS General Reference, "AWS service endpoints".
+    """
+    domain = "amazonaws.com.cn" if aws_partition == "aws-cn" else "amazonaws.com"
+    return f"{service}.{region}.{domain}"
+
+
 def is_zone_id(zone: str) -> bool:
     """Tell whether a zone is written as an id (`usw2-az2`) and not as a name."""
     return re.fullmatch(ZONE_ID_PATTERN, zone) is not None

@@ -13,6 +13,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.environment.identity import Identity
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
+from slurmpod.environment.names import service_host
 from slurmpod.environment.openzfs import OpenZfs
 from slurmpod.environment.rds import Rds
 from slurmpod.environment.slurm import Slurm
@@ -201,10 +202,10 @@ class Resolved:
         """Return the ARN of a resource in this account and Region."""
         return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
 
-    def service(self, name: str) -> str:
-        """Return the DNS name of an AWS service in this Region, as policies name it, too.
+    def bucket_arn(self, bucket: str) -> str:
+        """Return the ARN of a bucket; those of its objects begin with it."""
+        return f"arn:{self.aws_partition}:s3:::{bucket}"
 
-        Source: AWS General Reference, "AWS service endpoints".
-        """
-        domain = "amazonaws.com.cn" if self.aws_partition == "aws-cn" else "amazonaws.com"
-        return f"{name}.{self.region}.{domain}"
+    def service(self, name: str) -> str:
+        """Return the DNS name of an AWS service in this Region, as policies name it, too."""
+        return service_host(name, self.region, self.aws_partition)

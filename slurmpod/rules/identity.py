@@ -78,7 +78,7 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     source=BOUNDARIES,
 )
 def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]:
-    yield from _boundary_findings(resolved, grants_of_functions(expected_scope(resolved, ())))
+    yield from _boundary_findings(resolved, grants_of_functions(resolved))
 
 
 def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[Finding]:

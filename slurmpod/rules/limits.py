@@ -53,28 +53,30 @@ def policy_characters(resolved: Resolved) -> int:
     if resolved.identity.existing:
         return 0
     scopes = (expected_scope(resolved, roles) for roles in node_roles(resolved).values())
-    return max((_characters(_with_ids(scope)) for scope in scopes), default=0)
+    return max((_characters(_with_ids(scope, resolved)) for scope in scopes), default=0)
 
 
 def _characters(scope: Scope) -> int:
     return sum(len(to_json(document(of_policy))) for of_policy in policies(scope).values())
 
 
-def _with_ids(scope: Scope) -> Scope:
+def _with_ids(scope: Scope, resolved: Resolved) -> Scope:
     """Return a scope with ids as long as AWS makes them in place of unknown ones."""
-    subnets = scope.resolved.network.private
+    subnets = resolved.network.private
+    secret = scope.database_secret
     groups = scope.security_group_ids
     return replace(
         scope,
         subnet_ids=tuple(subnet.id or "subnet-0a1b2c3d4e5f60718" for subnet in subnets),
         security_group_ids=tuple("sg-0a1b2c3d4e5f60718" if id_ == "*" else id_ for id_ in groups),
-        database_secret_arn=_longer(scope.database_secret_arn),
-        workspace_arn=_longer(scope.workspace_arn),
+        database_secret=secret and replace(secret, arn=_with_id(secret.arn)),
+        workspace_arn=scope.workspace_arn and _with_id(scope.workspace_arn),
     )
 
 
-def _longer(arn: str | None) -> str | None:
-    return arn and arn + "x" * CHARACTERS_OF_AN_ID
+def _with_id(arn: str) -> str:
+    """Return an ARN, or a form that leaves its id open, with as many characters as one may have."""
+    return arn + "x" * CHARACTERS_OF_AN_ID if arn.endswith("*") else arn
 
 
 @LIMITS.rule(

@@ -88,8 +88,9 @@ def _session_buckets(resolved: Resolved) -> Sequence[str]:
 
 
 def _arns(resolved: Resolved, buckets: Sequence[str]) -> list[str]:
-    prefix = f"arn:{resolved.aws_partition}:s3:::"
-    return [f"{prefix}{bucket}{objects}" for bucket in buckets for objects in ("", "/*")]
+    return [
+        f"{resolved.bucket_arn(bucket)}{objects}" for bucket in buckets for objects in ("", "/*")
+    ]
 
 
 def _own_account(resolved: Resolved) -> dict[str, object]:
@@ -107,5 +108,5 @@ def _image_layers(resolved: Resolved) -> aws_iam.PolicyStatement:
         sid="ReadImageLayersOfEcr",
         principals=[aws_iam.AnyPrincipal()],
         actions=["s3:GetObject"],
-        resources=[f"arn:{resolved.aws_partition}:s3:::{bucket}/*"],
+        resources=[f"{resolved.bucket_arn(bucket)}/*"],
     )

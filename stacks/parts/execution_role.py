@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aws_cdk import aws_iam
 from constructs import Construct
@@ -21,18 +21,19 @@ class ExecutionRole(Construct):
     managed policy, which would let nodes read other environments' buckets.
     """
 
-    def __init__(self, construct: Construct, id_: str, *, scope: Scope) -> None:
+    def __init__(
+        self, construct: Construct, id_: str, *, scope: Scope, policy_arns: Sequence[str] = ()
+    ) -> None:
+        """Make the role for the nodes of `scope`, with further managed policies."""
         super().__init__(construct, id_)
-        resolved = scope.resolved
         documents = {name: _document(grants) for name, grants in policies(scope).items()}
-        role = aws_iam.Role(
+        self.role = aws_iam.Role(
             self,
             "Role",
-            description=f"Nodes of the HyperPod cluster {resolved.name}",
+            description=f"Nodes of the HyperPod cluster {scope.cluster_name}",
             assumed_by=aws_iam.ServicePrincipal("sagemaker.amazonaws.com"),
             managed_policies=[
-                self._further_policy(number, arn)
-                for number, arn in enumerate(resolved.identity.policy_arns, start=1)
+                self._further_policy(number, arn) for number, arn in enumerate(policy_arns, start=1)
             ],
             inline_policies={
                 name: document
@@ -41,8 +42,7 @@ class ExecutionRole(Construct):
             },
         )
         for name in sorted(POLICIES_OF_DATA & documents.keys()):
-            aws_iam.Policy(self, name, roles=[role], document=documents[name])
-        self.role_arn = role.role_arn
+            aws_iam.Policy(self, name, roles=[self.role], document=documents[name])
 
     def _further_policy(self, number: int, arn: str) -> aws_iam.IManagedPolicy:
         """Name a policy of the user's choice; the id tells a review whether AWS wrote it."""

@@ -149,7 +149,7 @@ def _read_logs(resolved: Resolved, ways: Ways) -> Statements:
 
 
 def _read_bucket(resolved: Resolved, ways: Ways, bucket: str) -> Statements:
-    arn = f"arn:{resolved.aws_partition}:s3:::{bucket}"
+    arn = resolved.bucket_arn(bucket)
     return [
         aws_iam.PolicyStatement(sid="ListRecords", actions=["s3:ListBucket"], resources=[arn]),
         aws_iam.PolicyStatement(

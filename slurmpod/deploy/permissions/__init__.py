@@ -8,6 +8,7 @@ comes in as text, or as whatever stands for text until then. Whether policies su
 from slurmpod.deploy.permissions.expected import expected_scope, node_roles
 from slurmpod.deploy.permissions.permission import Grant, Permission, Scope, Target
 from slurmpod.deploy.permissions.registry import PERMISSIONS, document, grants, policies
+from slurmpod.deploy.permissions.scope import scope_of
 from slurmpod.deploy.permissions.through_endpoints import actions_through_endpoint
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "grants",
     "node_roles",
     "policies",
+    "scope_of",
 ]

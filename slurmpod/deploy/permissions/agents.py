@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.deploy.permissions.permission import ALL_NODES, Permission, Scope, Target, on_all
-from slurmpod.environment.updates import Rollout
-from slurmpod.resolve import ResolvedGroup
 
 GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg/"
 ROLE_IN_A_VPC = f"{GUIDE}sagemaker-hyperpod-prerequisites-iam.html"
@@ -20,11 +18,11 @@ metrics has the same name."""
 
 
 def _interfaces(scope: Scope) -> str:
-    return scope.resolved.arn("ec2", "network-interface/*")
+    return scope.arn("ec2", "network-interface/*")
 
 
 def _new_interfaces(scope: Scope) -> Iterator[Target]:
-    arn = scope.resolved.arn
+    arn = scope.arn
     subnets = (arn("ec2", f"subnet/{id_}") for id_ in scope.subnet_ids)
     groups = (arn("ec2", f"security-group/{id_}") for id_ in scope.security_group_ids)
     yield Target((_interfaces(scope), *subnets, *groups))
@@ -35,29 +33,22 @@ def _own_interfaces(scope: Scope) -> Iterator[Target]:
 
 
 def _interfaces_on_instances(scope: Scope) -> Iterator[Target]:
-    resolved = scope.resolved
-    instances = f"arn:{resolved.aws_partition}:ec2:{resolved.region}:*:instance/*"
+    instances = f"arn:{scope.aws_partition}:ec2:{scope.region}:*:instance/*"
     yield Target((_interfaces(scope), instances))
 
 
 def _keys_of_volumes(scope: Scope) -> Iterator[Target]:
-    keys = {
-        key
-        for group in scope.groups
-        for key in (group.settings.volume_kms_key_arn, group.settings.root_volume_kms_key_arn)
-        if key
-    }
-    if keys:
-        yield Target(tuple(sorted(keys)))
+    if scope.volume_key_arns:
+        yield Target(tuple(sorted(scope.volume_key_arns)))
 
 
 def _log_groups(scope: Scope) -> Iterator[Target]:
-    yield Target((scope.resolved.arn("logs", f"log-group:{LOG_GROUPS}/{scope.resolved.name}/*"),))
+    yield Target((scope.arn("logs", f"log-group:{LOG_GROUPS}/{scope.cluster_name}/*"),))
 
 
 def _log_streams(scope: Scope) -> Iterator[Target]:
-    streams = f"log-group:{LOG_GROUPS}/{scope.resolved.name}/*:log-stream:*"
-    yield Target((scope.resolved.arn("logs", streams),))
+    streams = f"log-group:{LOG_GROUPS}/{scope.cluster_name}/*:log-stream:*"
+    yield Target((scope.arn("logs", streams),))
 
 
 def _metrics(_: Scope) -> Iterator[Target]:
@@ -65,16 +56,11 @@ def _metrics(_: Scope) -> Iterator[Target]:
 
 
 def _alarms(scope: Scope) -> Iterator[Target]:
-    if any(rollout.rollback_alarms for group in scope.groups for rollout in _rollouts(group)):
+    if scope.asks_for_alarms:
         yield Target(("*",))
 
 
-def _rollouts(group: ResolvedGroup) -> list[Rollout]:
-    updates = (group.settings.scheduled_update, group.settings.auto_patch)
-    return [update.rollout for update in updates if update and update.rollout]
-
-
-PLATFORM = (
+PLATFORM: tuple[Permission[Scope], ...] = (
     Permission(
         policy="Network",
         sid="CreateNetworkInterfaces",

@@ -12,7 +12,6 @@ from slurmpod.deploy.permissions.permission import (
     Scope,
     Target,
 )
-from slurmpod.deploy.permissions.scripts import bucket_arn
 
 Targets = Callable[[Scope], Iterator[Target]]
 
@@ -38,13 +37,13 @@ class _Bucket:
 
 
 def _mounts(scope: Scope) -> Iterator[_Bucket]:
-    for number, mount in enumerate(scope.resolved.s3_mounts, start=1):
+    for number, mount in enumerate(scope.s3_mounts, start=1):
         prefix = mount.prefix or ""
         yield _Bucket(number, mount.bucket, prefix, not mount.read_only, mount.kms_key_arn)
 
 
 def _data_buckets(scope: Scope) -> Iterator[_Bucket]:
-    for number, data in enumerate(scope.resolved.identity.data_buckets, start=1):
+    for number, data in enumerate(scope.data_buckets, start=1):
         is_written = data.access == "write"
         yield _Bucket(number, data.bucket, data.prefix or "", is_written, data.kms_key_arn)
 
@@ -53,7 +52,7 @@ def _listed(buckets: Callable[[Scope], Iterator[_Bucket]]) -> Targets:
     def targets(scope: Scope) -> Iterator[Target]:
         for bucket in buckets(scope):
             below = {"StringLike": {"s3:prefix": f"{bucket.prefix}*"}} if bucket.prefix else {}
-            yield Target((bucket_arn(scope, bucket.name),), below, bucket.number)
+            yield Target((scope.bucket_arn(bucket.name),), below, bucket.number)
 
     return targets
 
@@ -62,7 +61,7 @@ def _objects(buckets: Callable[[Scope], Iterator[_Bucket]], *, written: bool) ->
     def targets(scope: Scope) -> Iterator[Target]:
         for bucket in buckets(scope):
             if bucket.is_written is written:
-                objects = f"{bucket_arn(scope, bucket.name)}/{bucket.prefix}*"
+                objects = f"{scope.bucket_arn(bucket.name)}/{bucket.prefix}*"
                 yield Target((objects,), number=bucket.number)
 
     return targets
@@ -78,17 +77,17 @@ def _keys(buckets: Callable[[Scope], Iterator[_Bucket]], *, written: bool) -> Ta
 
 
 def _image_repositories(scope: Scope) -> Iterator[Target]:
-    names = scope.resolved.identity.image_repositories
+    names = scope.image_repositories
     if names:
-        yield Target(tuple(scope.resolved.arn("ecr", f"repository/{name}") for name in names))
+        yield Target(tuple(scope.arn("ecr", f"repository/{name}") for name in names))
 
 
 def _registry(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.identity.image_repositories:
+    if scope.image_repositories:
         yield Target(("*",))
 
 
-MOUNTED = (
+MOUNTED: tuple[Permission[Scope], ...] = (
     Permission(
         policy="Buckets",
         sid="ListBucket",
@@ -147,7 +146,7 @@ MOUNTED = (
     ),
 )
 
-DATA = (
+DATA: tuple[Permission[Scope], ...] = (
     Permission(
         policy="DataBuckets",
         sid="ListData",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from slurmpod.deploy.permissions.permission import Scope
+from slurmpod.deploy.permissions.scope import scope_of
 from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved
 
@@ -47,9 +48,9 @@ def expected_scope(resolved: Resolved, roles: Collection[Role]) -> Scope:
     is_new_database = resolved.database and resolved.database.new
     has_workspace = resolved.monitoring and resolved.monitoring.prometheus
     secret = resolved.arn("secretsmanager", SECRETS_OF_RDS)
-    return Scope(
-        resolved=resolved,
-        roles=roles,
+    return scope_of(
+        resolved,
+        roles,
         subnet_ids=tuple(sorted({subnet.id or "*" for subnet in resolved.network.private})),
         security_group_ids=tuple(groups) or ("*",),
         database_secret_arn=secret if is_new_database else None,

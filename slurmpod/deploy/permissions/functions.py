@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.deploy.permissions.agents import LOG_GROUPS
-from slurmpod.deploy.permissions.permission import ALL_NODES, Grant, Permission, Scope, Target
-from slurmpod.deploy.permissions.scripts import bucket_arn
+from slurmpod.deploy.permissions.permission import ALL_NODES, Grant, Permission, Target
+from slurmpod.resolve import Resolved
 
 BUCKET_DEPLOYMENT = (
     "https://docs.aws.amazon.com/cdk/api/v2/python/aws_cdk.aws_s3_deployment/README.html"
@@ -37,63 +37,61 @@ GRAFANA = "https://docs.aws.amazon.com/grafana/latest/userguide/AMG-manage-permi
 WHO = "the CDK's function that fills the lifecycle bucket"
 
 
-def grants_of_functions(scope: Scope) -> Iterator[Grant]:
+def grants_of_functions(resolved: Resolved) -> Iterator[Grant]:
     """Yield what the functions of an environment do; nothing where it has none."""
     for permission in FUNCTIONS:
-        for target in permission.targets(scope):
+        for target in permission.targets(resolved):
             yield Grant(permission, target)
 
 
-def _assets(scope: Scope) -> Iterator[Target]:
-    resolved = scope.resolved
+def _assets(resolved: Resolved) -> Iterator[Target]:
     bucket = f"cdk-hnb659fds-assets-{resolved.account}-{resolved.region}"
     if resolved.stacks.lifecycle:
-        yield Target((f"{bucket_arn(scope, bucket)}/*",))
+        yield Target((f"{resolved.bucket_arn(bucket)}/*",))
 
 
-def _scripts(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.stacks.lifecycle:
-        yield Target((f"{bucket_arn(scope, scope.resolved.lifecycle.bucket)}/*",))
+def _scripts(resolved: Resolved) -> Iterator[Target]:
+    if resolved.stacks.lifecycle:
+        yield Target((f"{resolved.bucket_arn(resolved.lifecycle.bucket)}/*",))
 
 
-def _logs(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.stacks.lifecycle:
-        yield Target((scope.resolved.arn("logs", "log-group:/aws/lambda/*"),))
+def _logs(resolved: Resolved) -> Iterator[Target]:
+    if resolved.stacks.lifecycle:
+        yield Target((resolved.arn("logs", "log-group:/aws/lambda/*"),))
 
 
-def _default_groups(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.network.existing is None:
-        yield Target((scope.resolved.arn("ec2", "security-group/*"),))
+def _default_groups(resolved: Resolved) -> Iterator[Target]:
+    if resolved.network.existing is None:
+        yield Target((resolved.arn("ec2", "security-group/*"),))
 
 
-def _squashed_file_systems(scope: Scope) -> Iterator[Target]:
-    if any(each.settings.root_squash for each in scope.resolved.lustre):
-        yield Target((scope.resolved.arn("fsx", "file-system/*"),))
+def _squashed_file_systems(resolved: Resolved) -> Iterator[Target]:
+    if any(each.settings.root_squash for each in resolved.lustre):
+        yield Target((resolved.arn("fsx", "file-system/*"),))
 
 
-def _cluster_logs(scope: Scope) -> Iterator[Target]:
-    resolved = scope.resolved
+def _cluster_logs(resolved: Resolved) -> Iterator[Target]:
     if resolved.stacks.cluster_watch:
         yield Target((resolved.arn("logs", f"log-group:{LOG_GROUPS}/{resolved.name}/*"),))
 
 
-def _counted_clusters(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.stacks.cluster_watch:
-        yield Target((scope.resolved.arn("sagemaker", "cluster/*"),))
+def _counted_clusters(resolved: Resolved) -> Iterator[Target]:
+    if resolved.stacks.cluster_watch:
+        yield Target((resolved.arn("sagemaker", "cluster/*"),))
 
 
-def _counts(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.stacks.cluster_watch:
+def _counts(resolved: Resolved) -> Iterator[Target]:
+    if resolved.stacks.cluster_watch:
         yield Target(("*",), {"StringEquals": {"cloudwatch:namespace": "slurmpod"}})
 
 
-def _queried_workspaces(scope: Scope) -> Iterator[Target]:
-    monitoring = scope.resolved.monitoring
+def _queried_workspaces(resolved: Resolved) -> Iterator[Target]:
+    monitoring = resolved.monitoring
     if monitoring and monitoring.grafana:
-        yield Target((scope.resolved.arn("aps", "workspace/*"),))
+        yield Target((resolved.arn("aps", "workspace/*"),))
 
 
-FUNCTIONS = (
+FUNCTIONS: tuple[Permission[Resolved], ...] = (
     Permission(
         policy="Functions",
         sid="ReadAssets",

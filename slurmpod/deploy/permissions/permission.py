@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from slurmpod.environment.cluster import Role
-from slurmpod.resolve import Resolved, ResolvedGroup
+from slurmpod.environment.identity import DataBucket
+from slurmpod.environment.names import service_host
+from slurmpod.environment.storage import S3Mount
 
 Conditions = Mapping[str, Mapping[str, str]]
 
@@ -15,33 +17,75 @@ ALL_NODES = frozenset(Role)
 CONTROLLERS = frozenset({Role.CONTROLLER})
 WHERE_PEOPLE_WORK = frozenset({Role.LOGIN, Role.WORKER})
 
+Of = TypeVar("Of", contravariant=True)
+"""What a permission is computed for."""
+
 
 @dataclass(frozen=True)
-class Scope:
-    """What permissions are computed for: an environment, and the nodes that one IAM role serves.
+class Secret:
+    """A secret that nodes read, and its key where that is the user's own."""
 
-    The rest is known to a deployment only, or to nobody where the environment makes no such thing:
-    ids or what stands for them.
+    arn: str
+    kms_key_arn: str | None = None
+
+
+@dataclass(frozen=True)
+class SessionRecords:
+    """Where sessions are recorded, and the user's own key of sessions."""
+
+    log_group: str | None
+    bucket: str | None
+    kms_key_arn: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """What permissions are computed for: the nodes of a cluster that one IAM role serves.
+
+    Ids and ARNs are text, or whatever stands for text until a deployment knows it. What the cluster
+    does not have is left out.
     """
 
-    resolved: Resolved
+    cluster_name: str
+    aws_partition: str
+    region: str
+    account: str
     roles: Collection[Role]
     subnet_ids: tuple[str, ...]
     security_group_ids: tuple[str, ...]
-    database_secret_arn: str | None = None
+    has_login_nodes: bool
+    scripts_bucket: str | None = None
+    scripts_prefix: str = "lifecycle"
+    volume_key_arns: Collection[str] = ()
+    asks_for_file_systems: bool = False
+    asks_for_alarms: bool = False
+    s3_mounts: tuple[S3Mount, ...] = ()
+    data_buckets: tuple[DataBucket, ...] = ()
+    image_repositories: tuple[str, ...] = ()
+    database_secret: Secret | None = None
+    bind_secret: Secret | None = None
+    takeover_topic_arn: str | None = None
     workspace_arn: str | None = None
+    sessions: SessionRecords | None = None
 
     @property
     def tasks(self) -> frozenset[Role]:
         """The roles whose part the nodes play: without login nodes people work on controllers."""
-        if Role.CONTROLLER in self.roles and not self.resolved.groups_with(Role.LOGIN):
+        if Role.CONTROLLER in self.roles and not self.has_login_nodes:
             return frozenset({*self.roles, Role.LOGIN})
         return frozenset(self.roles)
 
-    @property
-    def groups(self) -> tuple[ResolvedGroup, ...]:
-        """The instance groups of these nodes."""
-        return tuple(group for group in self.resolved.groups if group.role in self.roles)
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of a resource in this account and Region."""
+        return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
+
+    def bucket_arn(self, bucket: str) -> str:
+        """Return the ARN of a bucket; those of its objects begin with it."""
+        return f"arn:{self.aws_partition}:s3:::{bucket}"
+
+    def service(self, name: str) -> str:
+        """Return the DNS name of an AWS service in this Region, as policies name it, too."""
+        return service_host(name, self.region, self.aws_partition)
 
 
 @dataclass(frozen=True)
@@ -54,7 +98,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Permission:
+class Permission(Generic[Of]):
     """One thing that nodes must be allowed to do, in whatever environment needs it.
 
     `policy` is the inline policy in which the statement `sid` lies. `resource` is the form of its
@@ -71,7 +115,7 @@ class Permission:
     roles: frozenset[Role]
     why: str
     source: str
-    targets: Callable[[Scope], Iterable[Target]]
+    targets: Callable[[Of], Iterable[Target]]
     condition: str = ""
 
 
@@ -79,7 +123,7 @@ class Permission:
 class Grant:
     """A permission in one environment: a statement of a policy."""
 
-    permission: Permission
+    permission: Permission[Any]
     target: Target
 
     @property
@@ -102,6 +146,6 @@ class Grant:
         return statement
 
 
-def on_all(_: Scope) -> Iterable[Target]:
+def on_all(_: object) -> Iterable[Target]:
     """Return the target of actions for which IAM knows no narrower resource."""
     return [Target(("*",))]

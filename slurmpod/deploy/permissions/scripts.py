@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.permission import ALL_NODES, CONTROLLERS, Permission, Scope, Target
+from slurmpod.deploy.permissions.permission import (
+    ALL_NODES,
+    CONTROLLERS,
+    Permission,
+    Scope,
+    Secret,
+    Target,
+)
 
 LIFECYCLE_SCRIPTS = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/"
@@ -27,65 +34,48 @@ REMOTE_WRITE = (
 )
 
 
-def bucket_arn(scope: Scope, bucket: str) -> str:
-    """Return the ARN of a bucket; those of its objects begin with it."""
-    return f"arn:{scope.resolved.aws_partition}:s3:::{bucket}"
-
-
 def _bucket_of_scripts(scope: Scope) -> Iterator[Target]:
-    if scope.resolved.stacks.lifecycle:
-        yield Target((bucket_arn(scope, scope.resolved.lifecycle.bucket),))
+    if scope.scripts_bucket:
+        yield Target((scope.bucket_arn(scope.scripts_bucket),))
 
 
 def _scripts(scope: Scope) -> Iterator[Target]:
-    lifecycle = scope.resolved.lifecycle
-    if scope.resolved.stacks.lifecycle:
-        yield Target((f"{bucket_arn(scope, lifecycle.bucket)}/{lifecycle.prefix}/*",))
+    if scope.scripts_bucket:
+        yield Target((f"{scope.bucket_arn(scope.scripts_bucket)}/{scope.scripts_prefix}/*",))
 
 
 def _file_systems(scope: Scope) -> Iterator[Target]:
-    """Of existing file systems nobody has said whether they have EFA."""
-    settings = [lustre.settings for lustre in scope.resolved.lustre]
-    if any(each.efa or each.existing for each in settings):
+    if scope.asks_for_file_systems:
         yield Target(("*",))
 
 
 def _database_secret(scope: Scope) -> Iterator[Target]:
-    database = scope.resolved.database
-    arn = scope.database_secret_arn or (database and database.secret_arn)
-    if arn:
-        yield Target((arn,))
+    if scope.database_secret:
+        yield Target((scope.database_secret.arn,))
 
 
 def _key_of_the_database_secret(scope: Scope) -> Iterator[Target]:
-    slurm = scope.resolved.slurm
-    database = slurm.accounting_database
-    key = slurm.rds.kms_key_arn if slurm.rds else database and database.secret_kms_key_arn
-    if key:
-        yield _through_secrets_manager(scope, key)
+    yield from _key_of(scope.database_secret, scope)
 
 
 def _bind_secret(scope: Scope) -> Iterator[Target]:
-    directory = scope.resolved.access.directory
-    if directory and directory.bind_secret_arn:
-        yield Target((directory.bind_secret_arn,))
+    if scope.bind_secret:
+        yield Target((scope.bind_secret.arn,))
 
 
 def _key_of_the_bind_secret(scope: Scope) -> Iterator[Target]:
-    directory = scope.resolved.access.directory
-    if directory and directory.bind_secret_kms_key_arn:
-        yield _through_secrets_manager(scope, directory.bind_secret_kms_key_arn)
+    yield from _key_of(scope.bind_secret, scope)
 
 
-def _through_secrets_manager(scope: Scope, key_arn: str) -> Target:
-    service = scope.resolved.service("secretsmanager")
-    return Target((key_arn,), {"StringEquals": {"kms:ViaService": service}})
+def _key_of(secret: Secret | None, scope: Scope) -> Iterator[Target]:
+    if secret and secret.kms_key_arn:
+        through = {"StringEquals": {"kms:ViaService": scope.service("secretsmanager")}}
+        yield Target((secret.kms_key_arn,), through)
 
 
 def _topic_of_takeovers(scope: Scope) -> Iterator[Target]:
-    multi_head = scope.resolved.slurm.multi_head
-    if multi_head and multi_head.sns_topic_arn:
-        yield Target((multi_head.sns_topic_arn,))
+    if scope.takeover_topic_arn:
+        yield Target((scope.takeover_topic_arn,))
 
 
 def _workspace(scope: Scope) -> Iterator[Target]:
@@ -93,7 +83,7 @@ def _workspace(scope: Scope) -> Iterator[Target]:
         yield Target((scope.workspace_arn,))
 
 
-SCRIPTS = (
+SCRIPTS: tuple[Permission[Scope], ...] = (
     Permission(
         policy="LifecycleScripts",
         sid="ListLifecycleScripts",

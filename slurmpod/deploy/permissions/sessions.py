@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.deploy.permissions.permission import ALL_NODES, Permission, Scope, Target
-from slurmpod.deploy.permissions.scripts import bucket_arn
-from slurmpod.resolve import session_names
 from slurmpod.resolve.sessions import SESSION_PREFIX
 
 INSTANCE_PROFILE = (
@@ -16,39 +14,35 @@ INSTANCE_PROFILE = (
 
 
 def _log_group(scope: Scope) -> Iterator[Target]:
-    name = session_names(scope.resolved).log_group
-    if name:
-        yield Target((scope.resolved.arn("logs", f"log-group:{name}:*"),))
+    if scope.sessions and scope.sessions.log_group:
+        yield Target((scope.arn("logs", f"log-group:{scope.sessions.log_group}:*"),))
 
 
 def _log_groups(scope: Scope) -> Iterator[Target]:
-    if session_names(scope.resolved).log_group:
+    if scope.sessions and scope.sessions.log_group:
         yield Target(("*",))
 
 
 def _bucket(scope: Scope) -> Iterator[Target]:
-    bucket = session_names(scope.resolved).bucket
-    if bucket:
-        yield Target((bucket_arn(scope, bucket),))
+    if scope.sessions and scope.sessions.bucket:
+        yield Target((scope.bucket_arn(scope.sessions.bucket),))
 
 
 def _records(scope: Scope) -> Iterator[Target]:
-    bucket = session_names(scope.resolved).bucket
-    if bucket:
-        yield Target((f"{bucket_arn(scope, bucket)}/{SESSION_PREFIX}*",))
+    if scope.sessions and scope.sessions.bucket:
+        yield Target((f"{scope.bucket_arn(scope.sessions.bucket)}/{SESSION_PREFIX}*",))
 
 
 def _key(scope: Scope) -> Iterator[Target]:
-    sessions = scope.resolved.access.sessions
-    if sessions and sessions.kms_key_arn:
-        yield Target((sessions.kms_key_arn,))
+    if scope.sessions and scope.sessions.kms_key_arn:
+        yield Target((scope.sessions.kms_key_arn,))
 
 
 def _key_of_records(scope: Scope) -> Iterator[Target]:
-    return _key(scope) if session_names(scope.resolved).bucket else iter(())
+    return _key(scope) if scope.sessions and scope.sessions.bucket else iter(())
 
 
-SESSIONS = (
+SESSIONS: tuple[Permission[Scope], ...] = (
     Permission(
         policy="Sessions",
         sid="RecordSessions",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from embedded_aws.iam import policy_of
-from slurmpod.deploy.permissions import expected_scope
 from slurmpod.deploy.permissions.functions import grants_of_functions
 from slurmpod.deploy.permissions.sufficiency import lacking
 from slurmpod.reading.read import Reading, read_as
@@ -22,13 +21,13 @@ def resolved(text: str) -> Resolved:
 
 
 def sids(example: Resolved) -> set[str]:
-    return {grant.sid for grant in grants_of_functions(expected_scope(example, ()))}
+    return {grant.sid for grant in grants_of_functions(example)}
 
 
 def lacking_under(example: Resolved, denied: str) -> set[str]:
     statements = [EVERYTHING, {"Effect": "Deny", "Action": denied, "Resource": "*"}]
     boundary = policy_of("boundary", {"Version": "2012-10-17", "Statement": statements})
-    needed = grants_of_functions(expected_scope(example, ()))
+    needed = grants_of_functions(example)
     return {lack.action for lack in lacking(needed, [boundary], example)}
 
 
@@ -64,5 +63,5 @@ def test_a_boundary_that_names_the_cluster_suffices() -> None:
         },
     ]
     boundary = policy_of("boundary", {"Version": "2012-10-17", "Statement": statements})
-    needed = grants_of_functions(expected_scope(example, ()))
+    needed = grants_of_functions(example)
     assert list(lacking(needed, [boundary], example)) == []

@@ -16,6 +16,7 @@ from slurmpod.deploy.permissions import (
     grants,
     node_roles,
     policies,
+    scope_of,
 )
 from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING
 from slurmpod.environment.cluster import Role
@@ -259,7 +260,13 @@ def test_iam_roles_are_one_one_per_role_or_those_that_exist() -> None:
 
 
 def test_what_the_deployment_knows_takes_the_place_of_what_is_open() -> None:
-    known = Scope(resolved(), tuple(Role), ("subnet-1",), ("sg-1",), SECRET, "arn:workspace")
+    known = scope_of(
+        resolved(),
+        tuple(Role),
+        subnet_ids=("subnet-1",),
+        security_group_ids=("sg-1",),
+        workspace_arn="arn:workspace",
+    )
     (create,) = [g for g in grants(known) if g.sid == "CreateNetworkInterfaces"]
     names: list[Any] = [arn.rpartition(":")[2] for arn in create.target.resources]
     assert names == ["network-interface/*", "subnet/subnet-1", "security-group/sg-1"]

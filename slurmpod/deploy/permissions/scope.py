@@ -1,0 +1,93 @@
+"""Resolved -> what permissions are computed for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from slurmpod.deploy.permissions.permission import Scope, Secret, SessionRecords
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.updates import Rollout
+from slurmpod.resolve import Resolved, ResolvedGroup, session_names
+
+
+def scope_of(
+    resolved: Resolved,
+    roles: Collection[Role],
+    *,
+    subnet_ids: tuple[str, ...],
+    security_group_ids: tuple[str, ...],
+    database_secret_arn: str | None = None,
+    workspace_arn: str | None = None,
+) -> Scope:
+    """Return what nodes of `roles` are in an environment.
+
+    The rest is known to a deployment only, or to nobody where the environment makes no such thing.
+    """
+    groups = [group for group in resolved.groups if group.role in roles]
+    multi_head = resolved.slurm.multi_head
+    return Scope(
+        cluster_name=resolved.name,
+        aws_partition=resolved.aws_partition,
+        region=resolved.region,
+        account=resolved.account,
+        roles=roles,
+        subnet_ids=subnet_ids,
+        security_group_ids=security_group_ids,
+        has_login_nodes=bool(resolved.groups_with(Role.LOGIN)),
+        scripts_bucket=resolved.lifecycle.bucket if resolved.stacks.lifecycle else None,
+        scripts_prefix=resolved.lifecycle.prefix,
+        volume_key_arns=set(_volume_keys(groups)),
+        asks_for_file_systems=_may_have_efa(resolved),
+        asks_for_alarms=any(rollout.rollback_alarms for rollout in _rollouts(groups)),
+        s3_mounts=resolved.s3_mounts,
+        data_buckets=resolved.identity.data_buckets,
+        image_repositories=resolved.identity.image_repositories,
+        database_secret=_database_secret(resolved, database_secret_arn),
+        bind_secret=_bind_secret(resolved),
+        takeover_topic_arn=multi_head.sns_topic_arn if multi_head else None,
+        workspace_arn=workspace_arn,
+        sessions=_sessions(resolved),
+    )
+
+
+def _volume_keys(groups: Collection[ResolvedGroup]) -> Iterator[str]:
+    for group in groups:
+        keys = (group.settings.volume_kms_key_arn, group.settings.root_volume_kms_key_arn)
+        yield from (key for key in keys if key)
+
+
+def _may_have_efa(resolved: Resolved) -> bool:
+    """Of existing file systems nobody has said whether they have EFA."""
+    settings = [lustre.settings for lustre in resolved.lustre]
+    return any(each.efa or each.existing for each in settings)
+
+
+def _rollouts(groups: Collection[ResolvedGroup]) -> Iterator[Rollout]:
+    for group in groups:
+        for update in (group.settings.scheduled_update, group.settings.auto_patch):
+            if update and update.rollout:
+                yield update.rollout
+
+
+def _database_secret(resolved: Resolved, deployed_arn: str | None) -> Secret | None:
+    arn = deployed_arn or (resolved.database and resolved.database.secret_arn)
+    if not arn:
+        return None
+    rds, own = resolved.slurm.rds, resolved.slurm.accounting_database
+    if rds:
+        return Secret(arn, rds.kms_key_arn)
+    return Secret(arn, own.secret_kms_key_arn if own else None)
+
+
+def _bind_secret(resolved: Resolved) -> Secret | None:
+    directory = resolved.access.directory
+    if directory is None or not directory.bind_secret_arn:
+        return None
+    return Secret(directory.bind_secret_arn, directory.bind_secret_kms_key_arn)
+
+
+def _sessions(resolved: Resolved) -> SessionRecords | None:
+    sessions, names = resolved.access.sessions, session_names(resolved)
+    if sessions is None:
+        return None
+    return SessionRecords(names.log_group, names.bucket, sessions.kms_key_arn)
