@@ -22,7 +22,7 @@ def access_values(resolved: Resolved) -> dict[str, object]:
     """Return the `access` part of settings.json as plain data."""
     access = resolved.access
     users = [known.user for known in resolved.access.users]
-    groups = [(group.name, group.gid) for group in access.groups]
+    groups = [(known.group.name, known.group.gid) for known in access.groups]
     groups += [(user.name, user.uid) for user in users if user.group is None]
     accounts = slurm_accounts(resolved)
     homes = access.home_directory or LOCAL_HOMES

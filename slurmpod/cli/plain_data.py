@@ -17,11 +17,11 @@ from pydantic import BaseModel
 def plain(value: Any) -> Any:
     """Return `value` as mappings, lists, text and numbers; properties of dataclasses included.
 
-    Sections of the environment to which a dataclass refers are left out: who wants them has the
-    environment. Contents of files are shown by their hash.
+    Sections of the environment to which a dataclass refers are left out, and their places in its
+    file: who wants them has the environment. Contents of files are shown by their hash.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value)]
+        names = [field.name for field in fields(value) if field.type != "YamlPath"]
         names += [name for name, member in vars(type(value)).items() if _is_property(member)]
         members = {name: getattr(value, name) for name in names}
         own = {name: each for name, each in members.items() if not isinstance(each, BaseModel)}

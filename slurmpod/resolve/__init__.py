@@ -7,6 +7,7 @@ instance type, a subnet outside its VPC), so that all problems can be reported t
 
 from slurmpod.resolve.environment import bucket_name, partition_of, resolve
 from slurmpod.resolve.resolved import (
+    KnownGroup,
     KnownUser,
     NewDatabase,
     Resolved,
@@ -27,6 +28,7 @@ from slurmpod.resolve.sessions import (
 from slurmpod.resolve.stacks import StackNames
 
 __all__ = [
+    "KnownGroup",
     "KnownUser",
     "NewDatabase",
     "Resolved",

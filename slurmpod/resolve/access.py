@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.users_file import ListedUser
-from slurmpod.resolve.resolved import KnownUser, ResolvedAccess
+from slurmpod.resolve.resolved import KnownGroup, KnownUser, ResolvedAccess
 
 HOMES = "home"
 """The folder of home directories below the main file system."""
@@ -23,7 +23,10 @@ def resolve_access(environment: Environment, listed: Sequence[ListedUser]) -> Re
     users += [KnownUser(each.user, ("access", "users_file"), each.where) for each in listed]
     login_groups = [g.name for g in environment.cluster.groups if g.role is Role.LOGIN]
     return ResolvedAccess(
-        groups=access.groups,
+        groups=tuple(
+            KnownGroup(group, ("access", "groups", number))
+            for number, group in enumerate(access.groups)
+        ),
         users=tuple(users),
         home_directory=access.home_directory or _home_directory(environment),
         directory=access.directory,

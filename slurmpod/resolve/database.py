@@ -33,6 +33,7 @@ def resolve_database(environment: Environment) -> ResolvedDatabase | None:
     slurm = environment.slurm
     if slurm.rds:
         return ResolvedDatabase(
+            path=("slurm", "rds"),
             endpoint=None,
             port=PORT,
             name=DATABASE_NAME,
@@ -45,6 +46,7 @@ def resolve_database(environment: Environment) -> ResolvedDatabase | None:
     if database is None:
         return None
     return ResolvedDatabase(
+        path=("slurm", "accounting_database"),
         endpoint=database.endpoint,
         port=database.port,
         name=database.name,

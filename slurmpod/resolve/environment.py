@@ -33,7 +33,10 @@ def resolve(reading: Reading) -> Resolved:
     if environment is None:
         raise InvalidEnvironment(reading.problems)
     network = environment.network
-    groups = tuple(resolve_group(group, network.zone) for group in environment.cluster.groups)
+    groups = tuple(
+        resolve_group(("cluster", "groups", index), group, network.zone)
+        for index, group in enumerate(environment.cluster.groups)
+    )
     lustre = resolve_all_lustre(environment.storage, environment.region, network.zone)
     openzfs = resolve_openzfs(environment.storage.openzfs, environment.region, network.zone)
     resolved_network = resolve_network(

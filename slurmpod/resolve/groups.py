@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from slurmpod.environment.catalog import InstanceType, instance_types
 from slurmpod.environment.cluster import Group
+from slurmpod.problems import YamlPath
 from slurmpod.resolve.resolved import ResolvedGroup
 
 
-def resolve_group(group: Group, zone: str) -> ResolvedGroup:
-    """Resolve one group; `zone` is where it is placed unless it says otherwise."""
+def resolve_group(path: YamlPath, group: Group, zone: str) -> ResolvedGroup:
+    """Resolve the group at `path`; `zone` is where it is placed unless it says otherwise."""
     types = (group.instance_type,) if group.instance_type else group.instance_types
     facts_of_types = tuple(instance_types().get(name) for name in types)
     first = facts_of_types[0] if facts_of_types else None
     default_threads = first.default_threads_per_core if first else 1
     return ResolvedGroup(
         name=group.name,
+        path=path,
         role=group.role,
         settings=group,
         instance_types=types,

@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from ipaddress import IPv4Network
 
 from slurmpod.environment.network import ExistingNetwork, Network
+from slurmpod.problems import YamlPath
 from slurmpod.resolve.resolved import ResolvedGroup
 from slurmpod.resolve.resolved_network import ResolvedNetwork, Subnet
 
 DEFAULT_VPC_CIDR = IPv4Network("10.0.0.0/16")
 PUBLIC_PREFIX = 24
 SMALLEST_SUBNET_PREFIX = 28
+
+VPC = ("network", "vpc_cidr")
+SECONDARY = ("network", "secondary_cidrs")
+"""Places in the file that decide about subnets which have no range of their own there."""
+
+SUBNETS = ("network", "existing", "subnets")
+"""The place of the subnets that are there already."""
 
 SERVICES_OF_A_CLOSED_NETWORK = (
     "ec2",
@@ -102,17 +110,30 @@ def _public(vpc_cidr: IPv4Network, zones: Sequence[str]) -> tuple[Subnet, ...]:
     lower_half = next(vpc_cidr.subnets(prefixlen_diff=1))
     prefix = max(PUBLIC_PREFIX, lower_half.prefixlen + _bits(len(zones)))
     ranges = lower_half.subnets(new_prefix=prefix)
-    return tuple(Subnet(zone, cidr, 1) for zone, cidr in zip(zones, ranges, strict=False))
+    return tuple(Subnet(zone, VPC, cidr, 1) for zone, cidr in zip(zones, ranges, strict=False))
 
 
 def _private(
     network: Network, vpc_cidr: IPv4Network, zones: Sequence[str], needed: Counter[str]
 ) -> tuple[Subnet, ...]:
-    chosen = {other.zone: other.private_subnet_cidr for other in network.other_zones}
-    chosen[network.zone] = network.private_subnet_cidr
+    chosen = _chosen(network)
     _, upper_half = vpc_cidr.subnets(prefixlen_diff=1)
     shares = _shares(network.secondary_cidrs or (upper_half,), zones)
-    return tuple(Subnet(zone, chosen[zone] or shares[zone], needed[zone]) for zone in zones)
+    shared = SECONDARY if network.secondary_cidrs else VPC
+    decided = {zone: chosen.get(zone) or (shared, shares[zone]) for zone in zones}
+    return tuple(Subnet(zone, *decided[zone], needed[zone]) for zone in zones)
+
+
+def _chosen(network: Network) -> dict[str, tuple[YamlPath, IPv4Network]]:
+    """Return the ranges that the environment names, each with its place, by zone."""
+    chosen: dict[str, tuple[YamlPath, IPv4Network]] = {}
+    for index, other in enumerate(network.other_zones):
+        if other.private_subnet_cidr:
+            place = ("network", "other_zones", index, "private_subnet_cidr")
+            chosen[other.zone] = place, other.private_subnet_cidr
+    if network.private_subnet_cidr:
+        chosen[network.zone] = ("network", "private_subnet_cidr"), network.private_subnet_cidr
+    return chosen
 
 
 def _shares(blocks: Sequence[IPv4Network], zones: Sequence[str]) -> dict[str, IPv4Network]:
@@ -130,10 +151,11 @@ def _shares(blocks: Sequence[IPv4Network], zones: Sequence[str]) -> dict[str, IP
 
 def _existing(existing: ExistingNetwork, zone: str, needed: Counter[str]) -> tuple[Subnet, ...]:
     """Take the user's subnets, that of the environment's zone first."""
-    ordered = sorted(existing.subnets, key=lambda subnet: subnet.zone != zone)
-    return tuple(
-        Subnet(subnet.zone, subnet.cidr, needed[subnet.zone], subnet.id) for subnet in ordered
-    )
+    subnets = [
+        Subnet(subnet.zone, (*SUBNETS, index, "cidr"), subnet.cidr, needed[subnet.zone], subnet.id)
+        for index, subnet in enumerate(existing.subnets)
+    ]
+    return tuple(sorted(subnets, key=lambda subnet: subnet.zone != zone))
 
 
 def _bits(count: int) -> int:

@@ -52,8 +52,9 @@ class ResolvedLustre:
 
 @dataclass(frozen=True)
 class ResolvedOpenZfs:
-    """The FSx for OpenZFS file system, new or existing; `dns_name` as for Lustre."""
+    """The FSx for OpenZFS file system, new or existing; `path` and `dns_name` as for Lustre."""
 
+    path: YamlPath
     settings: OpenZfs
     zone: str
     throughput_mbps: int
@@ -74,11 +75,12 @@ class NewDatabase:
 class ResolvedDatabase:
     """Where job records go outside the cluster: a server of the user's, or a `new` one.
 
-    `endpoint` and `secret_arn` are None until a new one is deployed, `name` where nobody chose one.
-    `user` connects unless the secret names another. `requires_tls` says that the server takes
-    encrypted connections only.
+    `path` is the place of its section in the file. `endpoint` and `secret_arn` are None until a new
+    one is deployed, `name` where nobody chose one. `user` connects unless the secret names another.
+    `requires_tls` says that the server takes encrypted connections only.
     """
 
+    path: YamlPath
     endpoint: str | None
     port: int
     name: str | None
@@ -107,6 +109,14 @@ class ResolvedLifecycle:
 
 
 @dataclass(frozen=True)
+class KnownGroup:
+    """One group of users, and its place in the file."""
+
+    group: PosixGroup
+    path: YamlPath
+
+
+@dataclass(frozen=True)
 class KnownUser:
     """One user, where the environment has it, and the line of its file of users if it is there."""
 
@@ -123,7 +133,7 @@ class ResolvedAccess:
     which users, who are no administrators, may open sessions.
     """
 
-    groups: tuple[PosixGroup, ...]
+    groups: tuple[KnownGroup, ...]
     users: tuple[KnownUser, ...]
     home_directory: str | None
     directory: Directory | None
@@ -135,12 +145,13 @@ class ResolvedAccess:
 class ResolvedGroup:
     """One instance group and what Slurm makes of it.
 
-    `instance_types` has several entries with flexible capacity only, `instance_type` is the first.
-    `facts_of_types` has the facts of each, and None for a type that the catalog does not know.
-    `addresses_per_node` is the most that any of the types takes.
+    `path` is its place in the file. `instance_types` has several entries with flexible capacity
+    only, `instance_type` is the first. `facts_of_types` has the facts of each, and None for a type
+    that the catalog does not know. `addresses_per_node` is the most that any of the types takes.
     """
 
     name: str
+    path: YamlPath
     role: Role
     settings: Group
     instance_types: tuple[str, ...]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from slurmpod.environment.network import ExistingNetwork, FlowLogs
+from slurmpod.problems import YamlPath
 
 ADDRESSES_KEPT_BY_AWS = 5
 """AWS keeps the first four and the last address of every subnet (VPC user guide)."""
@@ -15,10 +16,12 @@ ADDRESSES_KEPT_BY_AWS = 5
 class Subnet:
     """A subnet's zone and addresses, and how many of these are taken when all nodes run.
 
-    `cidr` is None for one of the user's own whose size is not stated; `id` is None for a new one.
+    `cidr` is None for one of the user's own whose size is not stated; `path` is the place in the
+    file that decides about it. `id` is None for a new one.
     """
 
     zone: str
+    path: YamlPath
     cidr: IPv4Network | None
     addresses_needed: int
     id: str | None = None

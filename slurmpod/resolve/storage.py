@@ -76,6 +76,7 @@ def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> Resolved
     generation = int(openzfs.deployment_type[-1])
     addresses = 3 if "_HA_" in openzfs.deployment_type else 1
     return ResolvedOpenZfs(
+        path=("storage", "openzfs"),
         settings=openzfs,
         zone=zone,
         throughput_mbps=openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT[generation],

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slurmpod.environment.environment import Environment
+from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import known_types
 
 FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")
 FOR_BUCKETS = ("mount_s3",)
 
 
-def needed(environment: Environment) -> Sequence[str]:
+def needed(resolved: Resolved) -> Sequence[str]:
     """Return the names of packages that what the environment asks for could use."""
-    for_containers = FOR_CONTAINERS if environment.lifecycle.containers else ()
-    for_buckets = FOR_BUCKETS if environment.storage.s3_mounts else ()
+    for_containers = FOR_CONTAINERS if resolved.environment.lifecycle.containers else ()
+    for_buckets = FOR_BUCKETS if resolved.s3_mounts else ()
     return (*for_containers, *for_buckets)
 
 
-def is_missing(environment: Environment, name: str) -> bool:
+def is_missing(resolved: Resolved, name: str) -> bool:
     """Tell whether no package of this name is listed for some of the nodes."""
-    listed = {each.architecture for each in environment.lifecycle.artefacts if each.name == name}
-    return not listed or bool(architectures(environment) - listed)
+    artefacts = resolved.environment.lifecycle.artefacts
+    listed = {each.architecture for each in artefacts if each.name == name}
+    return not listed or bool(architectures(resolved) - listed)
 
 
-def architectures(environment: Environment) -> set[str]:
+def architectures(resolved: Resolved) -> set[str]:
     """Return those of the cluster's instance types, as far as the catalog knows the types."""
-    groups = environment.cluster.groups
-    return {facts.architecture for group in groups for facts in known_types(group)}
+    return {facts.architecture for group in resolved.groups for facts in known_types(group)}

@@ -9,16 +9,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.rules.groups import (
-    API,
-    CATALOG,
-    GROUPS,
-    GUIDE,
-    at,
-    groups_with,
-    known_types,
-    named_types,
-)
+from slurmpod.rules.groups import API, CATALOG, GROUPS, GUIDE, known_types, named_types
 from slurmpod.rules.instance_types import is_plausible, likely_meant
 from slurmpod.rules.registry import Area, Finding
 
@@ -43,11 +34,12 @@ SMALLEST_VOLUME_GIB = 20
     source=SLURM_GUIDE,
 )
 def _one_controller(resolved: Resolved) -> Iterator[Finding]:
-    controllers = groups_with(resolved.environment, Role.CONTROLLER)
+    controllers = resolved.groups_with(Role.CONTROLLER)
     if not controllers:
         yield Finding(GROUPS, "no group has the role controller", at_key=True)
-    for index, _group in controllers[1:]:
-        yield Finding(at(index, "role"), f"'{controllers[0][1].name}' is the controller already")
+    for group in controllers[1:]:
+        message = f"'{controllers[0].name}' is the controller already"
+        yield Finding((*group.path, "role"), message)
 
 
 @CLUSTER.rule(
@@ -59,15 +51,14 @@ def _one_controller(resolved: Resolved) -> Iterator[Finding]:
     source=f"{GUIDE}sagemaker-hyperpod-multihead-slurm.html",
 )
 def _controller_nodes(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    multi_head = environment.slurm.multi_head
-    for index, group in groups_with(environment, Role.CONTROLLER):
+    multi_head = resolved.slurm.multi_head
+    for group in resolved.groups_with(Role.CONTROLLER):
         if multi_head and group.count < 2:
             fix = "write 2 or more, or remove slurm.multi_head"
             message = f"several controllers are asked for, not {group.count}"
-            yield Finding(at(index, "count"), message, fix)
+            yield Finding((*group.path, "count"), message, fix)
         elif not multi_head and group.count != 1:
-            yield Finding(at(index, "count"), f"the controller cannot have {group.count} nodes")
+            yield Finding((*group.path, "count"), f"the controller cannot have {group.count} nodes")
 
 
 @CLUSTER.rule(
@@ -78,9 +69,9 @@ def _controller_nodes(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_GUIDE,
 )
 def _one_login(resolved: Resolved) -> Iterator[Finding]:
-    logins = groups_with(resolved.environment, Role.LOGIN)
-    for index, _group in logins[1:]:
-        yield Finding(at(index, "role"), f"'{logins[0][1].name}' is the login group already")
+    logins = resolved.groups_with(Role.LOGIN)
+    for group in logins[1:]:
+        yield Finding((*group.path, "role"), f"'{logins[0].name}' is the login group already")
 
 
 @CLUSTER.rule(
@@ -92,7 +83,7 @@ def _one_login(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_GUIDE,
 )
 def _some_workers(resolved: Resolved) -> Iterator[Finding]:
-    if not groups_with(resolved.environment, Role.WORKER):
+    if not resolved.groups_with(Role.WORKER):
         yield Finding(GROUPS, "no group has the role worker", at_key=True)
 
 
@@ -105,9 +96,9 @@ def _some_workers(resolved: Resolved) -> Iterator[Finding]:
 )
 def _names_differ(resolved: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         if group.name in seen:
-            yield Finding(at(index, "name"), f"a group '{group.name}' stands above already")
+            yield Finding((*group.path, "name"), f"a group '{group.name}' stands above already")
         seen.add(group.name)
 
 
@@ -120,12 +111,12 @@ def _names_differ(resolved: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html",
 )
 def _instance_type_is_possible(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        for name, place in named_types(group):
+    for group in resolved.groups:
+        for name, path in named_types(group):
             if name not in instance_types() and not is_plausible(name):
                 guess = did_you_mean(name, instance_types())
                 fix = f"{guess} all types are in {CATALOG}".strip()
-                yield Finding(at(index, *place), f"there is no instance type '{name}'", fix)
+                yield Finding(path, f"there is no instance type '{name}'", fix)
 
 
 @CLUSTER.rule(
@@ -137,13 +128,13 @@ def _instance_type_is_possible(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _no_idle_accelerators(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         accelerated = [facts for facts in known_types(group) if facts.accelerator_count]
         if group.role is not Role.WORKER and accelerated:
             what = f"{accelerated[0].accelerator_count} x {accelerated[0].accelerator}"
             message = f"the {group.role} has {what} that no job will use"
-            key = "instance_type" if group.instance_type else "instance_types"
-            yield Finding(at(index, key), message)
+            key = "instance_type" if group.settings.instance_type else "instance_types"
+            yield Finding((*group.path, key), message)
 
 
 @CLUSTER.rule(
@@ -154,8 +145,8 @@ def _no_idle_accelerators(resolved: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cpu-options-supported-instances-values.html",
 )
 def _threads_per_core(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        threads = group.threads_per_core
+    for group in resolved.groups:
+        threads = group.settings.threads_per_core
         unable = [
             facts.name
             for facts in known_types(group)
@@ -163,7 +154,7 @@ def _threads_per_core(resolved: Resolved) -> Iterator[Finding]:
         ]
         if unable:
             message = f"{', '.join(unable)} cannot run {threads} threads per core"
-            yield Finding(at(index, "threads_per_core"), message)
+            yield Finding((*group.path, "threads_per_core"), message)
 
 
 @CLUSTER.rule(
@@ -178,7 +169,7 @@ def _threads_per_core(resolved: Resolved) -> Iterator[Finding]:
 def _node_recovery(resolved: Resolved) -> Iterator[Finding]:
     accelerated = [
         group.name
-        for group in resolved.environment.cluster.groups
+        for group in resolved.groups
         if any(facts.accelerator_count for facts in known_types(group))
     ]
     if resolved.node_recovery == "None" and accelerated:
@@ -195,9 +186,9 @@ def _node_recovery(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _login_has_a_node(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in groups_with(resolved.environment, Role.LOGIN):
+    for group in resolved.groups_with(Role.LOGIN):
         if not group.count:
-            yield Finding(at(index, "count"), "the login group has no node to log in to")
+            yield Finding((*group.path, "count"), "the login group has no node to log in to")
 
 
 @CLUSTER.rule(
@@ -210,10 +201,10 @@ def _login_has_a_node(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _volume(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.volume_gib and group.volume_gib < SMALLEST_VOLUME_GIB:
-            message = f"{group.volume_gib} GiB hold no container image"
-            yield Finding(at(index, "volume_gib"), message)
+    for group in resolved.groups:
+        if group.settings.volume_gib and group.settings.volume_gib < SMALLEST_VOLUME_GIB:
+            message = f"{group.settings.volume_gib} GiB hold no container image"
+            yield Finding((*group.path, "volume_gib"), message)
 
 
 @CLUSTER.rule(
@@ -227,13 +218,11 @@ def _volume(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _instance_type_is_known(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        for name, place in named_types(group):
+    for group in resolved.groups:
+        for name, path in named_types(group):
             if name not in instance_types() and is_plausible(name):
                 message = (
                     f"this version of slurmpod does not know '{name}': its threads, EFA and "
                     "accelerators are not checked, and its nodes are counted with one address each"
                 )
-                yield Finding(
-                    at(index, *place), message, f"{likely_meant(name)} {ACCEPT_IT}".strip()
-                )
+                yield Finding(path, message, f"{likely_meant(name)} {ACCEPT_IT}".strip())

@@ -10,7 +10,6 @@ from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import all_file_systems
-from slurmpod.rules.network_places import EXISTING
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.ways_out import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 
@@ -22,6 +21,8 @@ HYPERPOD_VPC = "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Vp
 LUSTRE_ACCESS = (
     "https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html"
 )
+
+EXISTING = ("network", "existing")
 
 OF_A_NEW_VPC = (
     "vpc_cidr",

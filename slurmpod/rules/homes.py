@@ -10,7 +10,7 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import NORMAL, ROOT
 from slurmpod.rules.file_systems import SCRATCH, Mount, all_mounts
-from slurmpod.rules.people_places import at_user, has_people
+from slurmpod.rules.people import at_user, has_people
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING, FAIR_TREE, QOS_GUIDE, SACCTMGR
 

@@ -17,7 +17,6 @@ from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
 from slurmpod.rules.listed_once import values_listed_twice
 from slurmpod.rules.named_arns import of_another_region
-from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import LIFECYCLE_SCRIPTS
 
@@ -228,10 +227,12 @@ def _policies_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
-    for roles in node_roles(resolved).values() if resolved.database else ():
+    if resolved.database is None:
+        return
+    for roles in node_roles(resolved).values():
         if Role.CONTROLLER in roles and roles & WHERE_PEOPLE_WORK:
             message = "jobs can read its password: controllers share their role"
-            yield Finding(database_place(resolved.environment), message, at_key=True)
+            yield Finding(resolved.database.path, message, at_key=True)
 
 
 DATA_BUCKETS = Area("DBK", "Buckets with data, and images")

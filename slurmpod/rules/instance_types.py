@@ -11,7 +11,7 @@ from slurmpod.environment.names import account_of_arn, region_of_arn
 from slurmpod.environment.suggestion import nearest
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.rules.groups import API, CATALOG, GUIDE, at, groups_with, known_types
+from slurmpod.rules.groups import API, CATALOG, GUIDE, known_types
 from slurmpod.rules.registry import Area, Finding
 
 TYPES = Area("TYP", "Instance types")
@@ -29,12 +29,12 @@ EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
     source=REQUIREMENTS,
 )
 def _one_way_to_say_it(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.instance_type and group.instance_types:
+    for group in resolved.groups:
+        if group.settings.instance_type and group.settings.instance_types:
             message = f"'{group.name}' has both instance_type and instance_types"
-            yield Finding(at(index, "instance_types"), message, at_key=True)
-        elif not group.instance_type and not group.instance_types:
-            yield Finding(at(index), f"'{group.name}' has no instance type")
+            yield Finding((*group.path, "instance_types"), message, at_key=True)
+        elif not group.settings.instance_type and not group.settings.instance_types:
+            yield Finding(group.path, f"'{group.name}' has no instance type")
 
 
 @TYPES.rule(
@@ -45,10 +45,10 @@ def _one_way_to_say_it(resolved: Resolved) -> Iterator[Finding]:
     source=REQUIREMENTS,
 )
 def _no_repetition(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        for number, name in enumerate(group.instance_types):
-            if name in group.instance_types[:number]:
-                place = at(index, "instance_types", number)
+    for group in resolved.groups:
+        for number, name in enumerate(group.settings.instance_types):
+            if name in group.settings.instance_types[:number]:
+                place = (*group.path, "instance_types", number)
                 yield Finding(place, f"'{name}' stands above already")
 
 
@@ -61,10 +61,10 @@ def _no_repetition(resolved: Resolved) -> Iterator[Finding]:
     source=REQUIREMENTS,
 )
 def _lists_are_continuous(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.instance_types and not resolved.continuous:
+    for group in resolved.groups:
+        if group.settings.instance_types and not resolved.continuous:
             message = "a list of types needs continuous provisioning"
-            yield Finding(at(index, "instance_types"), message, at_key=True)
+            yield Finding((*group.path, "instance_types"), message, at_key=True)
 
 
 @TYPES.rule(
@@ -77,11 +77,11 @@ def _lists_are_continuous(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _one_architecture(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         architectures = sorted({facts.architecture for facts in known_types(group)})
         if len(architectures) > 1:
             message = f"the types of '{group.name}' mix {' and '.join(architectures)}"
-            yield Finding(at(index, "instance_types"), message, at_key=True)
+            yield Finding((*group.path, "instance_types"), message, at_key=True)
 
 
 @TYPES.rule(
@@ -94,12 +94,12 @@ def _one_architecture(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _same_accelerators(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         kinds = {(f.accelerator_count, f.accelerator) for f in known_types(group)}
         if len(kinds) > 1:
             listed = ", ".join(f"{n} x {kind}" if n else "none" for n, kind in sorted(kinds))
             message = f"the accelerators of '{group.name}' differ: {listed}"
-            yield Finding(at(index, "instance_types"), message, at_key=True)
+            yield Finding((*group.path, "instance_types"), message, at_key=True)
 
 
 @TYPES.rule(
@@ -110,11 +110,11 @@ def _same_accelerators(resolved: Resolved) -> Iterator[Finding]:
     source=EFA_TYPES,
 )
 def _interfaces_need_efa(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         without = [facts.name for facts in known_types(group) if not facts.efa_interfaces]
-        if group.network_interface and without:
+        if group.settings.network_interface and without:
             message = f"{', '.join(without)} has no EFA"
-            yield Finding(at(index, "network_interface"), message)
+            yield Finding((*group.path, "network_interface"), message)
 
 
 @TYPES.rule(
@@ -127,19 +127,18 @@ def _interfaces_need_efa(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _logins_are_like_workers(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     workers = {
         facts.architecture
-        for _index, group in groups_with(environment, Role.WORKER)
+        for group in resolved.groups_with(Role.WORKER)
         for facts in known_types(group)
     }
-    for index, group in groups_with(environment, Role.LOGIN):
+    for group in resolved.groups_with(Role.LOGIN):
         own = {facts.architecture for facts in known_types(group)}
         if own and workers and not own & workers:
             theirs, others = " and ".join(sorted(own)), " and ".join(sorted(workers))
             message = f"login nodes have {theirs}, the workers {others}"
-            key = "instance_type" if group.instance_type else "instance_types"
-            yield Finding(at(index, key), message)
+            key = "instance_type" if group.settings.instance_type else "instance_types"
+            yield Finding((*group.path, key), message)
 
 
 CAPACITY = Area("CAP", "Capacity")
@@ -158,10 +157,10 @@ PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
     source=GROUP_SPECIFICATION,
 )
 def _minimum_is_below_count(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.min_count is not None and group.min_count > group.count:
-            message = f"'{group.name}' has {group.count} nodes, not {group.min_count}"
-            yield Finding(at(index, "min_count"), message)
+    for group in resolved.groups:
+        if group.settings.min_count is not None and group.settings.min_count > group.count:
+            message = f"'{group.name}' has {group.count} nodes, not {group.settings.min_count}"
+            yield Finding((*group.path, "min_count"), message)
 
 
 @CAPACITY.rule(
@@ -173,10 +172,10 @@ def _minimum_is_below_count(resolved: Resolved) -> Iterator[Finding]:
     source="https://aws.amazon.com/about-aws/whats-new/2026/05/amazon-sagemaker-hyperpod-mincount",
 )
 def _minimum_is_continuous(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.min_count is not None and not resolved.continuous:
+    for group in resolved.groups:
+        if group.settings.min_count is not None and not resolved.continuous:
             message = "a minimum of nodes needs continuous provisioning"
-            yield Finding(at(index, "min_count"), message)
+            yield Finding((*group.path, "min_count"), message)
 
 
 @CAPACITY.rule(
@@ -189,9 +188,9 @@ def _minimum_is_continuous(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _spot_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.capacity == "spot" and group.role is not Role.WORKER:
-            yield Finding(at(index, "capacity"), f"the {group.role} would be on spot capacity")
+    for group in resolved.groups:
+        if group.settings.capacity == "spot" and group.role is not Role.WORKER:
+            yield Finding((*group.path, "capacity"), f"the {group.role} would be on spot capacity")
 
 
 @CAPACITY.rule(
@@ -204,9 +203,9 @@ def _spot_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _spot_is_continuous(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.capacity == "spot" and not resolved.continuous:
-            yield Finding(at(index, "capacity"), "spot capacity with standard provisioning")
+    for group in resolved.groups:
+        if group.settings.capacity == "spot" and not resolved.continuous:
+            yield Finding((*group.path, "capacity"), "spot capacity with standard provisioning")
 
 
 @CAPACITY.rule(
@@ -218,10 +217,10 @@ def _spot_is_continuous(resolved: Resolved) -> Iterator[Finding]:
     source=PLANS,
 )
 def _plan_or_market(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.capacity and group.training_plan_arn:
-            message = f"'{group.capacity}' contradicts the training plan"
-            yield Finding(at(index, "capacity"), message)
+    for group in resolved.groups:
+        if group.settings.capacity and group.settings.training_plan_arn:
+            message = f"'{group.settings.capacity}' contradicts the training plan"
+            yield Finding((*group.path, "capacity"), message)
 
 
 @CAPACITY.rule(
@@ -232,15 +231,14 @@ def _plan_or_market(resolved: Resolved) -> Iterator[Finding]:
     source=PLANS_FOR_HYPERPOD,
 )
 def _plan_is_ours(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for index, group in enumerate(environment.cluster.groups):
-        plan, path = group.training_plan_arn, at(index, "training_plan_arn")
+    for group in resolved.groups:
+        plan, path = group.settings.training_plan_arn, (*group.path, "training_plan_arn")
         if not plan:
             continue
         region, account = region_of_arn(plan), account_of_arn(plan)
-        if region != environment.region:
+        if region != resolved.region:
             yield Finding(path, f"the plan is for {region or 'no Region'}, not this one")
-        if account != environment.account:
+        if account != resolved.account:
             yield Finding(path, f"the plan belongs to account {account}, not to this one")
 
 
@@ -254,10 +252,10 @@ def _plan_is_ours(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _plan_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.training_plan_arn and group.role is not Role.WORKER:
+    for group in resolved.groups:
+        if group.settings.training_plan_arn and group.role is not Role.WORKER:
             message = f"the {group.role} would come from a training plan"
-            yield Finding(at(index, "training_plan_arn"), message)
+            yield Finding((*group.path, "training_plan_arn"), message)
 
 
 @CAPACITY.rule(
@@ -270,11 +268,11 @@ def _plan_is_for_workers(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _plan_is_accelerated(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         plain = [facts.name for facts in known_types(group) if not facts.accelerator_count]
-        if group.training_plan_arn and group.role is Role.WORKER and plain:
+        if group.settings.training_plan_arn and group.role is Role.WORKER and plain:
             message = f"{', '.join(plain)} has no accelerators"
-            yield Finding(at(index, "training_plan_arn"), message)
+            yield Finding((*group.path, "training_plan_arn"), message)
 
 
 @CAPACITY.rule(
@@ -285,10 +283,10 @@ def _plan_is_accelerated(resolved: Resolved) -> Iterator[Finding]:
     source=PLANS,
 )
 def _plan_has_one_type(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.training_plan_arn and len(group.instance_types) > 1:
+    for group in resolved.groups:
+        if group.settings.training_plan_arn and len(group.settings.instance_types) > 1:
             message = f"the plan of '{group.name}' cannot be for all of its types"
-            yield Finding(at(index, "instance_types"), message, at_key=True)
+            yield Finding((*group.path, "instance_types"), message, at_key=True)
 
 
 @CAPACITY.rule(
@@ -300,9 +298,11 @@ def _plan_has_one_type(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _plan_is_used(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.training_plan_arn and not group.count:
-            yield Finding(at(index, "count"), f"'{group.name}' uses nothing of its training plan")
+    for group in resolved.groups:
+        if group.settings.training_plan_arn and not group.count:
+            yield Finding(
+                (*group.path, "count"), f"'{group.name}' uses nothing of its training plan"
+            )
 
 
 @CAPACITY.rule(
@@ -315,14 +315,13 @@ def _plan_is_used(resolved: Resolved) -> Iterator[Finding]:
 )
 def _plan_is_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
     zones: dict[str, str] = {}
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if not group.training_plan_arn:
+    for group in resolved.groups:
+        if not group.settings.training_plan_arn:
             continue
-        zone = resolved.groups[index].zone
-        other = zones.setdefault(group.training_plan_arn, zone)
-        if zone != other:
-            message = f"another group uses this plan in {other}, this one in {zone}"
-            yield Finding(at(index, "training_plan_arn"), message)
+        other = zones.setdefault(group.settings.training_plan_arn, group.zone)
+        if group.zone != other:
+            message = f"another group uses this plan in {other}, this one in {group.zone}"
+            yield Finding((*group.path, "training_plan_arn"), message)
 
 
 FAMILY = re.compile(r"[a-z]{1,4}[0-9]{1,2}[a-z0-9]*(-[a-z0-9]+)*")

@@ -10,7 +10,7 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.artefact_needs import FOR_BUCKETS, is_missing
 from slurmpod.rules.file_systems import EFA_CLIENTS
-from slurmpod.rules.groups import API, GUIDE, at, has_efa
+from slurmpod.rules.groups import API, GUIDE, has_efa
 from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_region
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING, REPLICATED_SECRETS
@@ -156,10 +156,10 @@ def _database_is_used(resolved: Resolved) -> Iterator[Finding]:
 def _image_is_new(resolved: Resolved) -> Iterator[Finding]:
     if not is_configured_by_api(resolved):
         return
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.image_id:
-            message = f"nobody here knows the age of {group.image_id}"
-            yield Finding(at(index, "image_id"), message)
+    for group in resolved.groups:
+        if group.settings.image_id:
+            message = f"nobody here knows the age of {group.settings.image_id}"
+            yield Finding((*group.path, "image_id"), message)
 
 
 @LIFECYCLE.rule(
@@ -173,11 +173,10 @@ def _image_is_new(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _mountpoint_is_there(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not environment.storage.s3_mounts or not is_ours(resolved):
+    if not resolved.s3_mounts or not is_ours(resolved):
         return
-    has_other_images = all(group.image_id for group in environment.cluster.groups)
-    if is_missing(environment, *FOR_BUCKETS) and not has_other_images:
+    has_other_images = all(group.settings.image_id for group in resolved.groups)
+    if is_missing(resolved, *FOR_BUCKETS) and not has_other_images:
         message = "HyperPod's own images are not known to have mount-s3"
         yield Finding(("storage", "s3_mounts"), message, at_key=True)
 
@@ -193,18 +192,14 @@ def _mountpoint_is_there(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    storage, groups = environment.storage, environment.cluster.groups
-    with_efa = [each for each in groups if has_efa(each)]
-    has_other_images = with_efa and all(group.image_id for group in with_efa)
+    with_efa = [group for group in resolved.groups if has_efa(group)]
+    has_other_images = with_efa and all(group.settings.image_id for group in with_efa)
     if not is_ours(resolved) or has_other_images:
         return
     message = "HyperPod's own images are not known to have FSx's client for EFA"
-    if storage.lustre and storage.lustre.efa:
-        yield Finding(("storage", "lustre", "efa"), message)
-    for index, lustre in enumerate(storage.additional_lustre):
-        if lustre.efa:
-            yield Finding(("storage", "additional_lustre", index, "efa"), message)
+    for lustre in resolved.lustre:
+        if lustre.settings.efa:
+            yield Finding((*lustre.path, "efa"), message)
 
 
 @LIFECYCLE.rule(

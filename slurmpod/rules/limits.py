@@ -1,4 +1,4 @@
-"""Rules for the limits of what is deployed, and for the request that makes the cluster."""
+"""Rules for the limits of what is deployed: policies of roles, the template of the cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from pydantic_core import to_json
 
-from embedded_aws.service_model import violations
 from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.deploy.deployment_record import record
 from slurmpod.deploy.permissions import Scope, document, expected_scope, node_roles, policies
@@ -15,8 +14,6 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
 from slurmpod.rules.neutral_references import neutral_references
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.request_places import place_of
-from slurmpod.service_model import CREATE_CLUSTER_INPUT, create_cluster_shapes
 
 LIMITS = Area("LIM", "Limits of what is deployed")
 
@@ -113,29 +110,3 @@ def template_characters(resolved: Resolved) -> int:
         + CHARACTERS_AROUND_A_PART * len(parts)
         + quotes_escaped
     )
-
-
-REQUEST = Area("REQ", "The request to HyperPod")
-
-JUDGED_ELSEWHERE = frozenset({"ClusterInstanceType"})
-"""Shapes of which other rules say more: HyperPod gets new types more often than slurmpod does."""
-
-
-@REQUEST.rule(
-    "REQ-001",
-    "CreateCluster accepts the request",
-    why="The request that the deployment would send is checked against the model that AWS "
-    "publishes of this API: types, lengths, ranges, patterns and allowed values.",
-    fix="write a value that CreateCluster accepts",
-    source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateCluster.html",
-)
-def _is_accepted(resolved: Resolved) -> Iterator[Finding]:
-    request = cluster_request(resolved, neutral_references(resolved))
-    for violation in violations(create_cluster_shapes(), CREATE_CLUSTER_INPUT, request):
-        if violation.shape in JUDGED_ELSEWHERE:
-            continue
-        member = next(part for part in reversed(violation.path) if isinstance(part, str))
-        constraint = violation.constraint.removeprefix("Member ")
-        shown = "nothing" if violation.value is None else repr(violation.value)
-        message = f"CreateCluster takes no {shown} for {member}: it {constraint}"
-        yield Finding(place_of(violation.path), message)

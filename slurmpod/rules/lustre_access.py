@@ -81,7 +81,7 @@ def _efa_capacity(resolved: Resolved) -> Iterator[Finding]:
 )
 def _efa_is_used(resolved: Resolved) -> Iterator[Finding]:
     workers = resolved.groups_with(Role.WORKER)
-    zones = sorted({group.zone for group in workers if may_have_efa(group.settings)})
+    zones = sorted({group.zone for group in workers if may_have_efa(group)})
     for each in resolved.lustre if workers else ():
         zone = each.zone
         if not each.settings.efa or zone in zones:

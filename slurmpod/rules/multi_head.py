@@ -8,7 +8,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.environment.names import region_of_arn
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.rules.groups import GUIDE, at
+from slurmpod.rules.groups import GUIDE
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.registry import Area, Finding
 
@@ -30,7 +30,7 @@ CONTROLLERS_LIMIT = 2
     source=MIGRATION,
 )
 def _in_customer_mode(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.environment.slurm.multi_head and resolved.lifecycle.mode != "customer":
+    if resolved.slurm.multi_head and resolved.lifecycle.mode != "customer":
         message = f"several controllers do not go with lifecycle mode {resolved.lifecycle.mode}"
         yield Finding(SECTION, message, at_key=True)
 
@@ -43,7 +43,7 @@ def _in_customer_mode(resolved: Resolved) -> Iterator[Finding]:
     source=GUIDE_TO_IT,
 )
 def _share_a_database(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.environment.slurm.multi_head and not resolved.database:
+    if resolved.slurm.multi_head and not resolved.database:
         yield Finding(SECTION, "several controllers have no database in common", at_key=True)
 
 
@@ -56,7 +56,7 @@ def _share_a_database(resolved: Resolved) -> Iterator[Finding]:
     source=GUIDE_TO_IT,
 )
 def _share_a_folder(resolved: Resolved) -> Iterator[Finding]:
-    multi_head = resolved.environment.slurm.multi_head
+    multi_head = resolved.slurm.multi_head
     if multi_head and not _holders(resolved, multi_head.shared_directory):
         folders = ", ".join(_mount_paths(resolved)) or "no file system"
         message = f"{multi_head.shared_directory} is on no shared file system; there is {folders}"
@@ -73,7 +73,7 @@ def _share_a_folder(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _state_is_kept(resolved: Resolved) -> Iterator[Finding]:
-    multi_head = resolved.environment.slurm.multi_head
+    multi_head = resolved.slurm.multi_head
     if not multi_head:
         return
     for lustre in resolved.lustre:
@@ -92,12 +92,11 @@ def _state_is_kept(resolved: Resolved) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/slurmdbd.conf.html",
 )
 def _two_controllers(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not environment.slurm.multi_head or not is_ours(resolved):
+    if not resolved.slurm.multi_head or not is_ours(resolved):
         return
-    for index, group in enumerate(environment.cluster.groups):
+    for group in resolved.groups:
         if group.role is Role.CONTROLLER and group.count > CONTROLLERS_LIMIT:
-            yield Finding(at(index, "count"), f"{group.count} controllers cannot be set up")
+            yield Finding((*group.path, "count"), f"{group.count} controllers cannot be set up")
 
 
 @MULTI_HEAD.rule(
@@ -109,11 +108,10 @@ def _two_controllers(resolved: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/sns/latest/dg/sns-vpc-endpoint.html",
 )
 def _topic_in_reach(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    multi_head = environment.slurm.multi_head
+    multi_head = resolved.slurm.multi_head
     if not multi_head or not multi_head.sns_topic_arn or not resolved.network.closed:
         return
-    is_near = region_of_arn(multi_head.sns_topic_arn) == environment.region
+    is_near = region_of_arn(multi_head.sns_topic_arn) == resolved.region
     if not is_near or "sns" not in resolved.network.interface_endpoints:
         message = "the network is closed, and there is no way to this topic"
         yield Finding((*SECTION, "sns_topic_arn"), message)

@@ -10,9 +10,8 @@ from slurmpod.environment.network import LARGEST_VPC_PREFIX
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, Subnet
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET
-from slurmpod.resolve.network import SMALLEST_SUBNET_PREFIX
+from slurmpod.resolve.network import SECONDARY, SMALLEST_SUBNET_PREFIX, VPC
 from slurmpod.resolve.resolved_network import ADDRESSES_KEPT_BY_AWS
-from slurmpod.rules.network_places import EXISTING, SECONDARY, VPC, blocks, private_subnets
 from slurmpod.rules.registry import Area, Finding
 
 NETWORK = Area("NET", "Network")
@@ -45,9 +44,9 @@ DOCKER_RANGE = IPv4Network("172.17.0.0/16")
     severity=Severity.WARNING,
 )
 def _vpc_is_private(resolved: Resolved) -> Iterator[Finding]:
-    for place, block in blocks(resolved):
+    for path, block in _blocks(resolved):
         if not any(block.subnet_of(private) for private in PRIVATE_RANGES):
-            yield Finding(place, f"{block} is no private range (RFC 1918)")
+            yield Finding(path, f"{block} is no private range (RFC 1918)")
 
 
 @NETWORK.rule(
@@ -60,9 +59,9 @@ def _vpc_is_private(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _vpc_is_not_dockers(resolved: Resolved) -> Iterator[Finding]:
-    for place, block in blocks(resolved):
+    for path, block in _blocks(resolved):
         if block.overlaps(DOCKER_RANGE):
-            yield Finding(place, f"{block} overlaps Docker's own range {DOCKER_RANGE}")
+            yield Finding(path, f"{block} overlaps Docker's own range {DOCKER_RANGE}")
 
 
 @NETWORK.rule(
@@ -74,11 +73,11 @@ def _vpc_is_not_dockers(resolved: Resolved) -> Iterator[Finding]:
     source=SUBNET_SIZES,
 )
 def _private_subnets_are_inside(resolved: Resolved) -> Iterator[Finding]:
-    known = [block for _, block in blocks(resolved)]
-    for place, _, cidr in private_subnets(resolved.environment, resolved):
+    known = [block for _, block in _blocks(resolved)]
+    for subnet, cidr in _private_subnets(resolved):
         if known and not any(cidr.subnet_of(block) for block in known):
             message = f"{cidr} does not lie inside the VPC, {', '.join(map(str, known))}"
-            yield Finding(place, message)
+            yield Finding(subnet.path, message)
 
 
 @NETWORK.rule(
@@ -90,10 +89,10 @@ def _private_subnets_are_inside(resolved: Resolved) -> Iterator[Finding]:
     source=SUBNET_SIZES,
 )
 def _private_subnets_are_apart(resolved: Resolved) -> Iterator[Finding]:
-    for place, _, cidr in private_subnets(resolved.environment, resolved):
+    for subnet, cidr in _private_subnets(resolved):
         for public in resolved.network.public:
             if public.cidr and cidr.overlaps(public.cidr):
-                yield Finding(place, f"{cidr} overlaps the public subnet, {public.cidr}")
+                yield Finding(subnet.path, f"{cidr} overlaps the public subnet, {public.cidr}")
 
 
 @NETWORK.rule(
@@ -104,9 +103,9 @@ def _private_subnets_are_apart(resolved: Resolved) -> Iterator[Finding]:
     source=SUBNET_SIZES,
 )
 def _private_subnets_have_valid_sizes(resolved: Resolved) -> Iterator[Finding]:
-    for place, _, cidr in private_subnets(resolved.environment, resolved):
+    for subnet, cidr in _private_subnets(resolved):
         if not LARGEST_VPC_PREFIX <= cidr.prefixlen <= SMALLEST_SUBNET_PREFIX:
-            yield Finding(place, f"a subnet cannot be a /{cidr.prefixlen}")
+            yield Finding(subnet.path, f"a subnet cannot be a /{cidr.prefixlen}")
 
 
 @NETWORK.rule(
@@ -120,7 +119,7 @@ def _private_subnets_have_valid_sizes(resolved: Resolved) -> Iterator[Finding]:
     source=HYPERPOD_NETWORK,
 )
 def _private_subnets_are_large_enough(resolved: Resolved) -> Iterator[Finding]:
-    for place, subnet, cidr in private_subnets(resolved.environment, resolved):
+    for subnet, cidr in _private_subnets(resolved):
         usable = subnet.addresses_usable or 0
         if subnet.addresses_needed > usable:
             where = f" in {subnet.zone}" if len(resolved.network.private) > 1 else ""
@@ -128,7 +127,7 @@ def _private_subnets_are_large_enough(resolved: Resolved) -> Iterator[Finding]:
                 f"{subnet.addresses_needed} addresses are needed{where}, {cidr} has {usable}: "
                 f"{', '.join(_needs(resolved, subnet.zone))}"
             )
-            yield Finding(place, message, _larger(place, subnet, cidr, resolved))
+            yield Finding(subnet.path, message, _larger(subnet, cidr, resolved))
 
 
 def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
@@ -150,18 +149,18 @@ def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
         yield f"database {ADDRESSES_IN_EACH_SUBNET}"
 
 
-def _larger(place: YamlPath, subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:
-    """Return what would suffice: a size of what stands at `place`."""
+def _larger(subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:
+    """Return what would suffice: a size of what decides about the subnet."""
     prefix = 32 - (subnet.addresses_needed + ADDRESSES_KEPT_BY_AWS - 1).bit_length()
     if prefix < LARGEST_VPC_PREFIX:
         return f"use fewer nodes: no subnet is larger than /{LARGEST_VPC_PREFIX}"
-    if place not in {VPC, SECONDARY}:
+    if not _has_a_share(subnet):
         return f"choose a /{prefix} or larger"
-    block = next(block for _, block in blocks(resolved) if cidr.subnet_of(block))
+    block = next(block for _, block in _blocks(resolved) if cidr.subnet_of(block))
     block_prefix = prefix - (cidr.prefixlen - block.prefixlen)
     if block_prefix < LARGEST_VPC_PREFIX:
         return f"add a block of /{prefix} or larger to secondary_cidrs: nodes lie in these then"
-    if place == SECONDARY:
+    if subnet.path == SECONDARY:
         return f"choose secondary blocks of /{block_prefix} or larger"
     return f"choose a vpc_cidr of /{block_prefix} or larger: its upper half is the nodes' subnets"
 
@@ -175,12 +174,23 @@ def _larger(place: YamlPath, subnet: Subnet, cidr: IPv4Network, resolved: Resolv
     source=SUBNET_SIZES,
 )
 def _private_subnets_do_not_overlap(resolved: Resolved) -> Iterator[Finding]:
-    known = list(private_subnets(resolved.environment, resolved))
-    for (first_place, first, one), (place, second, other) in combinations(known, 2):
+    for (first, one), (second, other) in combinations(_private_subnets(resolved), 2):
         if one.overlaps(other):
+            path = first.path if _has_a_share(second) else second.path
             message = f"{other} ({second.zone}) overlaps {one} ({first.zone})"
-            fix = RANGES_OF_SUBNETS if place[: len(EXISTING)] == EXISTING else ""
-            yield Finding(first_place if place in {VPC, SECONDARY} else place, message, fix)
+            yield Finding(path, message, RANGES_OF_SUBNETS if second.id else "")
+
+
+def _private_subnets(resolved: Resolved) -> Iterator[tuple[Subnet, IPv4Network]]:
+    """Yield the private subnets whose ranges are known."""
+    for subnet in resolved.network.private:
+        if subnet.cidr:
+            yield subnet, subnet.cidr
+
+
+def _has_a_share(subnet: Subnet) -> bool:
+    """Tell whether the range of a subnet is its share of a block, and stands nowhere itself."""
+    return subnet.path in {VPC, SECONDARY}
 
 
 ADDRESS_BLOCKS = Area("BLK", "Blocks of the VPC")
@@ -208,10 +218,10 @@ NOT_BESIDE = (
     source=VPC_BLOCKS,
 )
 def _blocks_can_be_in_a_vpc(resolved: Resolved) -> Iterator[Finding]:
-    for place, block in blocks(resolved):
+    for path, block in _blocks(resolved):
         for range_ in NEVER_IN_A_VPC:
             if block.subnet_of(range_):
-                yield Finding(place, f"a VPC cannot have {block}: it lies in {range_}")
+                yield Finding(path, f"a VPC cannot have {block}: it lies in {range_}")
 
 
 @ADDRESS_BLOCKS.rule(
@@ -222,11 +232,11 @@ def _blocks_can_be_in_a_vpc(resolved: Resolved) -> Iterator[Finding]:
     source=VPC_BLOCKS,
 )
 def _blocks_do_not_overlap(resolved: Resolved) -> Iterator[Finding]:
-    known = list(blocks(resolved))
-    for number, (place, block) in enumerate(known):
-        for _place, earlier in known[:number]:
+    known = list(_blocks(resolved))
+    for number, (path, block) in enumerate(known):
+        for _, earlier in known[:number]:
             if block.overlaps(earlier):
-                yield Finding(place, f"{block} overlaps the VPC's block {earlier}")
+                yield Finding(path, f"{block} overlaps the VPC's block {earlier}")
 
 
 @ADDRESS_BLOCKS.rule(
@@ -240,15 +250,15 @@ def _blocks_do_not_overlap(resolved: Resolved) -> Iterator[Finding]:
     source=RESTRICTIONS,
 )
 def _blocks_can_be_associated(resolved: Resolved) -> Iterator[Finding]:
-    known = list(blocks(resolved))
-    for number, (place, block) in enumerate(known):
-        earlier = [other for _place, other in known[:number]]
+    known = list(_blocks(resolved))
+    for number, (path, block) in enumerate(known):
+        earlier = [other for _, other in known[:number]]
         if any(block.overlaps(other) for other in earlier):
             continue
         refusing = [other for other in earlier[:1] if not may_be_added(block, other)]
         refusing += [other for other in earlier[1:] if not may_stand_beside(block, other)]
         if refusing:
-            yield Finding(place, f"AWS adds no {block} to a VPC that has {refusing[0]}")
+            yield Finding(path, f"AWS adds no {block} to a VPC that has {refusing[0]}")
 
 
 def may_be_added(block: IPv4Network, primary: IPv4Network) -> bool:
@@ -279,3 +289,11 @@ def _secondary_blocks_are_used(resolved: Resolved) -> Iterator[Finding]:
     for index, block in enumerate(resolved.network.secondary_cidrs):
         if not any(cidr.overlaps(block) for cidr in subnets):
             yield Finding((*SECONDARY, index), f"no subnet lies in {block}")
+
+
+def _blocks(resolved: Resolved) -> Iterator[tuple[YamlPath, IPv4Network]]:
+    """Yield the blocks of a new VPC in the order in which they are associated."""
+    if resolved.network.vpc_cidr:
+        yield VPC, resolved.network.vpc_cidr
+    for index, cidr in enumerate(resolved.network.secondary_cidrs):
+        yield (*SECONDARY, index), cidr

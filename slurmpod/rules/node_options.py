@@ -13,7 +13,7 @@ from slurmpod.rules.artefact_needs import architectures, is_missing, needed
 from slurmpod.rules.file_systems import SCRATCH, new_openzfs
 from slurmpod.rules.groups import CATALOG, all_types_known, known_types
 from slurmpod.rules.lifecycle import SCRIPTS, is_ours
-from slurmpod.rules.people_places import has_people
+from slurmpod.rules.people import has_people
 from slurmpod.rules.registry import Area, Finding
 
 NODE_OPTIONS = Area("NOD", "What is asked of nodes")
@@ -57,11 +57,9 @@ def _managed_mode_does_it(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _disks_are_there(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not environment.storage.scratch or not all_types_known(environment):
+    if not resolved.environment.storage.scratch or not all_types_known(resolved):
         return
-    groups = environment.cluster.groups
-    if not any(facts.local_nvme_gb for group in groups for facts in known_types(group)):
+    if not any(facts.local_nvme_gb for group in resolved.groups for facts in known_types(group)):
         yield Finding(SCRATCH, "no group has instances with NVMe disks", at_key=True)
 
 
@@ -179,11 +177,10 @@ def _listed_once(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _for_nodes_that_there_are(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not all_types_known(environment):
+    if not all_types_known(resolved):
         return
-    there_are = architectures(environment)
-    for index, artefact in enumerate(environment.lifecycle.artefacts):
+    there_are = architectures(resolved)
+    for index, artefact in enumerate(resolved.environment.lifecycle.artefacts):
         if artefact.architecture not in there_are:
             key = "architecture" if "architecture" in artefact.model_fields_set else "name"
             message = f"no group has instances with {artefact.architecture} processors"
@@ -200,9 +197,8 @@ def _for_nodes_that_there_are(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _is_of_use(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    wanted = needed(environment)
-    for index, artefact in enumerate(environment.lifecycle.artefacts):
+    wanted = needed(resolved)
+    for index, artefact in enumerate(resolved.environment.lifecycle.artefacts):
         if artefact.name not in wanted:
             yield Finding(_at(index, "name"), f"nothing asks for '{artefact.name}'")
 
@@ -218,10 +214,10 @@ def _is_of_use(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _containers_without_internet(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not (environment.lifecycle.containers and resolved.network.closed and is_ours(resolved)):
+    containers = resolved.environment.lifecycle.containers
+    if not (containers and resolved.network.closed and is_ours(resolved)):
         return
-    missing = [name for name in NEEDED_FOR_CONTAINERS if is_missing(environment, name)]
+    missing = [name for name in NEEDED_FOR_CONTAINERS if is_missing(resolved, name)]
     if missing:
         message = f"{' and '.join(missing)} would have to be on the image"
         yield Finding(("lifecycle", "containers"), message)

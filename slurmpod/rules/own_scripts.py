@@ -14,7 +14,6 @@ from slurmpod.reading.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
-from slurmpod.rules.record_places import database_place
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.script_text import lines_in, lines_of, text_of
 from slurmpod.rules.ways_out import needs_internet
@@ -214,18 +213,17 @@ def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     if not resolved.lifecycle.own_scripts:
         return
-    storage, slurm = environment.storage, environment.slurm
+    storage, database = resolved.environment.storage, resolved.database
     is_customer = not is_configured_by_api(resolved)
     left: list[tuple[object, YamlPath]] = [
         (storage.additional_lustre, ("storage", "additional_lustre")),
         (storage.s3_mounts, ("storage", "s3_mounts")),
         (is_customer and storage.openzfs, ("storage", "openzfs")),
-        (is_customer and resolved.database, database_place(environment)),
-        *((getattr(slurm, key), ("slurm", key)) for key in APPLIED_BY_SCRIPTS),
-        *((True, path) for path in asked_of_nodes(environment)),
+        (is_customer and database, database.path if database else ()),
+        *((getattr(resolved.slurm, key), ("slurm", key)) for key in APPLIED_BY_SCRIPTS),
+        *((True, path) for path in asked_of_nodes(resolved.environment)),
     ]
     for value, path in left:
         if value:

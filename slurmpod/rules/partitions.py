@@ -13,7 +13,6 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.resolve.slurm import NORMAL
-from slurmpod.rules.groups import at
 from slurmpod.rules.listed_once import listed_twice
 from slurmpod.rules.registry import Area, Finding
 
@@ -40,9 +39,9 @@ TAKEN_PARTITIONS = {
     source=SLURM_CONFIGURATION,
 )
 def _workers_have_a_partition(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         if group.role is Role.WORKER and not group.partition:
-            path = at(index, "partition")
+            path = (*group.path, "partition")
             yield Finding(path, f"the worker group '{group.name}' has no partition")
 
 
@@ -54,9 +53,9 @@ def _workers_have_a_partition(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_CONFIGURATION,
 )
 def _others_have_none(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         if group.role is not Role.WORKER and group.partition:
-            path = at(index, "partition")
+            path = (*group.path, "partition")
             yield Finding(path, f"a {group.role} group cannot be in a partition", at_key=True)
 
 
@@ -68,10 +67,10 @@ def _others_have_none(resolved: Resolved) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/slurm.conf.html",
 )
 def _partition_is_free(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         reason = TAKEN_PARTITIONS.get((group.partition or "").lower())
         if reason and group.role is Role.WORKER:
-            path = at(index, "partition")
+            path = (*group.path, "partition")
             yield Finding(path, f"the partition '{group.partition}' is taken: {reason}")
 
 

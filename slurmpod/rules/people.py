@@ -1,28 +1,18 @@
-"""Rules for users and groups: names, ids and keys that are theirs alone, on every node."""
+"""Rules for users and groups: names and ids that are theirs alone, on every node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass, replace
 
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.image_names import IMAGE_USER, IMAGE_USER_ID, is_of_the_image
 from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.problems import Severity, YamlPath
-from slurmpod.reading.private_keys import FOUND, REMOVE, holds_private_key
+from slurmpod.problems import Severity
 from slurmpod.reading.users_file import RULE
-from slurmpod.resolve import KnownUser, Resolved
-from slurmpod.rules.people_places import (
-    Held,
-    at_user,
-    group_ids,
-    group_names,
-    user_ids,
-    user_names,
-)
+from slurmpod.resolve import KnownGroup, KnownUser, Resolved
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCESS_NODES, LIFECYCLE_SCRIPTS
-from slurmpod.rules.ssh_public_key import NoPublicKey, SshPublicKey, read_public_key
 
 PEOPLE = Area("USR", "Users and groups")
 
@@ -56,7 +46,7 @@ PEOPLE.reported_elsewhere(
     source=USERADD,
 )
 def _users_once(resolved: Resolved) -> Iterator[Finding]:
-    for held, first in _taken(user_names(resolved)):
+    for held, first in _taken(_user_names(resolved)):
         yield held.finding(f"'{held.value}' is listed twice{_whereabouts(first)}")
 
 
@@ -68,7 +58,7 @@ def _users_once(resolved: Resolved) -> Iterator[Finding]:
     source=UID,
 )
 def _ids_once(resolved: Resolved) -> Iterator[Finding]:
-    for held, first in _taken(user_ids(resolved)):
+    for held, first in _taken(_user_ids(resolved)):
         if held.holder != first.holder:
             yield held.finding(f"{first.holder} has the id {held.value} already")
 
@@ -82,7 +72,7 @@ def _ids_once(resolved: Resolved) -> Iterator[Finding]:
     source=USERADD,
 )
 def _groups_once(resolved: Resolved) -> Iterator[Finding]:
-    for held, first in _taken(group_names(resolved)):
+    for held, first in _taken(_group_names(resolved)):
         if held.is_listed and first.is_listed:
             yield held.finding(f"'{held.value}' is listed twice")
         elif first.is_listed:  # else these are two users with one name
@@ -98,7 +88,7 @@ def _groups_once(resolved: Resolved) -> Iterator[Finding]:
     source=USERADD,
 )
 def _group_ids_once(resolved: Resolved) -> Iterator[Finding]:
-    for held, first in _taken(group_ids(resolved)):
+    for held, first in _taken(_group_ids(resolved)):
         if first.is_listed and held.holder != first.holder:  # else these are two users with one id
             yield held.finding(f"{first.holder} has the id {held.value} already")
 
@@ -129,8 +119,8 @@ def _ids_of_people(resolved: Resolved) -> Iterator[Finding]:
     source=ACCESS_NODES,
 )
 def _not_of_the_image(resolved: Resolved) -> Iterator[Finding]:
-    groups = (held for held in group_names(resolved) if held.is_listed)
-    for held in (*user_names(resolved), *groups):
+    groups = (held for held in _group_names(resolved) if held.is_listed)
+    for held in (*_user_names(resolved), *groups):
         if is_of_the_image(str(held.value)):
             yield held.finding(f"HyperPod's image has '{held.value}' already")
     for held in _written_ids(resolved):
@@ -147,7 +137,7 @@ def _not_of_the_image(resolved: Resolved) -> Iterator[Finding]:
     source=USERADD,
 )
 def _groups_are_defined(resolved: Resolved) -> Iterator[Finding]:
-    defined = {group.name for group in resolved.access.groups}
+    defined = {listed.group.name for listed in resolved.access.groups}
     for known in resolved.access.users:
         primary = known.user.group
         if primary and primary not in defined:
@@ -166,9 +156,8 @@ def _groups_are_defined(resolved: Resolved) -> Iterator[Finding]:
     source=LIFECYCLE_SCRIPTS,
 )
 def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.lifecycle.mode == "managed":
-        yield from _unmade(environment, "nobody makes them in managed mode")
+    if resolved.lifecycle.mode == "managed":
+        yield from _unmade(resolved.environment, "nobody makes them in managed mode")
 
 
 @PEOPLE.rule(
@@ -182,27 +171,95 @@ def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
 )
 def _own_scripts_make_their_own(resolved: Resolved) -> Iterator[Finding]:
     environment = resolved.environment
-    if environment.lifecycle.scripts and environment.lifecycle.mode != "managed":
+    if environment.lifecycle.scripts and resolved.lifecycle.mode != "managed":
         yield from _unmade(environment, "slurmpod's scripts do not run, and yours do not read it")
 
 
-def _taken(helds: Iterable[Held]) -> Iterator[tuple[Held, Held]]:
+def has_people(resolved: Resolved) -> bool:
+    """Tell whether anybody but the users of the image comes to the nodes."""
+    return bool(resolved.access.users or resolved.access.directory)
+
+
+def at_user(
+    known: KnownUser, message: str, key: str, *more: int, fix: str = "", at_key: bool = False
+) -> Finding:
+    """Return a finding at a user's key, or at the `more`-th entry of the list that it holds."""
+    if known.line is None:
+        return Finding((*known.path, key, *more), message, fix, at_key)
+    return Finding(known.path, message, fix, where=replace(known.line, path=key))
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A name or an id, who has it, and the key that says so."""
+
+    value: str | int
+    holder: str
+    by: KnownUser | KnownGroup
+    key: str
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is that of a group with an entry of its own, not of a user."""
+        return isinstance(self.by, KnownGroup)
+
+    def finding(self, message: str) -> Finding:
+        """Return a finding at that key."""
+        if isinstance(self.by, KnownGroup):
+            return Finding((*self.by.path, self.key), message)
+        return at_user(self.by, message, self.key)
+
+
+def _user_names(resolved: Resolved) -> Iterator[_Held]:
+    """Yield the name of every user."""
+    for known in resolved.access.users:
+        yield _Held(known.user.name, f"the user '{known.user.name}'", known, "name")
+
+
+def _user_ids(resolved: Resolved) -> Iterator[_Held]:
+    """Yield the id of every user."""
+    for known in resolved.access.users:
+        yield _Held(known.user.uid, f"the user '{known.user.name}'", known, "uid")
+
+
+def _group_names(resolved: Resolved) -> Iterator[_Held]:
+    """Yield the name of every group, then of the groups that users have of their own."""
+    for listed in resolved.access.groups:
+        name = listed.group.name
+        yield _Held(name, f"the group '{name}'", listed, "name")
+    for known in resolved.access.users:
+        if known.user.group is None:
+            holder = f"the own group of '{known.user.name}'"
+            yield _Held(known.user.name, holder, known, "name")
+
+
+def _group_ids(resolved: Resolved) -> Iterator[_Held]:
+    """Yield the id of every group, then of the groups that users have of their own."""
+    for listed in resolved.access.groups:
+        yield _Held(listed.group.gid, f"the group '{listed.group.name}'", listed, "gid")
+    for known in resolved.access.users:
+        if known.user.group is None:
+            holder = f"the own group of '{known.user.name}'"
+            yield _Held(known.user.uid, holder, known, "uid")
+
+
+def _taken(helds: Iterable[_Held]) -> Iterator[tuple[_Held, _Held]]:
     """Yield what somebody holds already, and who was the first."""
-    seen: dict[str | int, Held] = {}
+    seen: dict[str | int, _Held] = {}
     for held in helds:
         first = seen.setdefault(held.value, held)
         if first is not held:
             yield held, first
 
 
-def _whereabouts(first: Held) -> str:
+def _whereabouts(first: _Held) -> str:
     """Say where the first one is, when it is in another file."""
-    line = None if isinstance(first.place, tuple) else first.place.line
+    line = None if isinstance(first.by, KnownGroup) else first.by.line
     return f", first in {line.file}, line {line.line}" if line else ""
 
 
-def _written_ids(resolved: Resolved) -> list[Held]:
-    return [*user_ids(resolved), *(held for held in group_ids(resolved) if held.is_listed)]
+def _written_ids(resolved: Resolved) -> list[_Held]:
+    return [*_user_ids(resolved), *(held for held in _group_ids(resolved) if held.is_listed)]
 
 
 def _undefined(known: KnownUser, name: str, defined: set[str], key: str, *more: int) -> Finding:
@@ -214,108 +271,3 @@ def _unmade(environment: Environment, message: str) -> Iterator[Finding]:
     for key in MADE_BY_SCRIPTS:
         if getattr(environment.access, key):
             yield Finding(("access", key), message, at_key=True)
-
-
-KEYS = Area("KEY", "SSH keys")
-
-SSH_KEYGEN = "https://man.openbsd.org/ssh-keygen"
-AUTHORIZED_KEYS = "https://man.openbsd.org/sshd#AUTHORIZED_KEYS_FILE_FORMAT"
-NIST_KEYS = "https://csrc.nist.gov/pubs/sp/800/131/a/r2/final"
-
-LEAST_RSA_BITS = 2048
-"""What NIST allows for signatures (SP 800-131A)."""
-
-
-@KEYS.rule(
-    "KEY-001",
-    "Every key of a user is a public key",
-    why="It is written to the authorized keys on every node as it is. A line that is no key lets "
-    "nobody in, and nobody is told.",
-    fix="write the one line of the file *.pub, such as ~/.ssh/id_ed25519.pub, without options",
-    source=AUTHORIZED_KEYS,
-)
-def _are_public_keys(resolved: Resolved) -> Iterator[Finding]:
-    for known, number, text in _keys(resolved):
-        if holds_private_key(text):
-            continue
-        try:
-            read_public_key(text)
-        except NoPublicKey as reason:
-            message = f"key {number + 1} of '{known.user.name}' is no public key: {reason}"
-            yield at_user(known, message, "ssh_keys", number)
-
-
-@KEYS.rule(
-    "KEY-002",
-    "No private key stands in the environment",
-    why="A private key is its owner's alone. One that was written into a file, which is kept in "
-    "version control and copied to nodes, is no secret any more.",
-    fix=REMOVE,
-    source=SSH_KEYGEN,
-)
-def _no_private_keys(resolved: Resolved) -> Iterator[Finding]:
-    for path, text in _texts(resolved.environment.model_dump(mode="json", exclude_defaults=True)):
-        if holds_private_key(text):
-            yield Finding(path, FOUND)
-
-
-@KEYS.rule(
-    "KEY-003",
-    "Keys are strong enough",
-    why=f"OpenSSH no longer takes DSA keys, and RSA keys of less than {LEAST_RSA_BITS} bits can be "
-    "broken.",
-    fix="make a new one with 'ssh-keygen -t ed25519'",
-    source=NIST_KEYS,
-)
-def _strong_enough(resolved: Resolved) -> Iterator[Finding]:
-    for known, number, text in _keys(resolved):
-        key = _key(text)
-        whose = f"key {number + 1} of '{known.user.name}'"
-        if key and key.kind == "ssh-dss":
-            yield at_user(known, f"{whose} is a DSA key", "ssh_keys", number)
-        elif key and key.rsa_bits is not None and key.rsa_bits < LEAST_RSA_BITS:
-            message = f"{whose} is an RSA key of {key.rsa_bits} bits"
-            yield at_user(known, message, "ssh_keys", number)
-
-
-@KEYS.rule(
-    "KEY-004",
-    "Every key is one person's",
-    why="With one key for two users, each can log in as the other, and nobody knows who it was.",
-    fix="let everybody make a key of their own",
-    source=SSH_KEYGEN,
-    severity=Severity.WARNING,
-)
-def _one_persons(resolved: Resolved) -> Iterator[Finding]:
-    seen: dict[str, str] = {}
-    for known, number, text in _keys(resolved):
-        key, name = _key(text), known.user.name
-        first = seen.setdefault(key.blob, name) if key else name
-        if first != name:
-            message = f"key {number + 1} of '{name}' is one of '{first}', too"
-            yield at_user(known, message, "ssh_keys", number)
-
-
-def _keys(resolved: Resolved) -> Iterator[tuple[KnownUser, int, str]]:
-    for known in resolved.access.users:
-        for number, text in enumerate(known.user.ssh_keys):
-            yield known, number, text
-
-
-def _key(text: str) -> SshPublicKey | None:
-    try:
-        return read_public_key(text)
-    except NoPublicKey:
-        return None
-
-
-def _texts(value: Any, path: YamlPath = ()) -> Iterator[tuple[YamlPath, str]]:
-    """Yield every text of an environment, and its place."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _texts(inner, (*path, name))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _texts(inner, (*path, index))

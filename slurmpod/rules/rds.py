@@ -9,13 +9,13 @@ from slurmpod.environment.rds import LARGEST_STORAGE_GIB
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import USER
+from slurmpod.resolve.network import SUBNETS
 from slurmpod.rules.named_arns import (
     CHECK_THE_KEY_POLICY,
     NAME_A_KEY_OF_THE_REGION,
     of_another_account,
     of_another_region,
 )
-from slurmpod.rules.network_places import EXISTING, ZONE
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
 
@@ -108,9 +108,9 @@ def _two_zones(resolved: Resolved) -> Iterator[Finding]:
     message = f"RDS needs subnets in two zones, there is {', '.join(sorted(zones))}"
     if environment.network.existing:
         fix = "add a private subnet of your VPC in another zone"
-        yield Finding((*EXISTING, "subnets"), message, fix, at_key=True)
+        yield Finding(SUBNETS, message, fix, at_key=True)
     else:
-        yield Finding(ZONE, message)
+        yield Finding(("network", "zone"), message)
 
 
 @RDS.rule(

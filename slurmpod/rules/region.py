@@ -16,10 +16,12 @@ from slurmpod.environment.zones import (
 )
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedGroup
-from slurmpod.rules.groups import GROUPS, has_efa
-from slurmpod.rules.network_places import OTHER_ZONES, written_zones
+from slurmpod.resolve.network import SUBNETS
+from slurmpod.rules.groups import has_efa
 from slurmpod.rules.rds import ZONES_OF_RDS
 from slurmpod.rules.registry import Area, Finding
+
+OTHER_ZONES = ("network", "other_zones")
 
 REGION = Area("REG", "Region")
 
@@ -57,13 +59,26 @@ def _zones_lie_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     region = environment.region
     if not REGION_NAME.fullmatch(region):  # no zone lies there, and none is at fault
         return
-    for place, zone in written_zones(environment):
+    for place, zone in _written_zones(resolved):
         home = region_of_zone(zone)
         if home and home != region:
             whose = f" but in {home}" if is_zone_id(zone) else ""
             example = _same_zone_elsewhere(zone, region)
             fix = f"write a zone of the Region, such as {example}; it must have your capacity"
             yield Finding(place, f"the zone '{zone}' does not lie in {region}{whose}", fix)
+
+
+def _written_zones(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
+    """Yield every zone that the file names, with its place."""
+    network = resolved.environment.network
+    yield ("network", "zone"), network.zone
+    for index, other in enumerate(network.other_zones):
+        yield (*OTHER_ZONES, index, "zone"), other.zone
+    for index, subnet in enumerate(network.existing.subnets if network.existing else ()):
+        yield (*SUBNETS, index, "zone"), subnet.zone
+    for group in resolved.groups:
+        if group.settings.zone:
+            yield (*group.path, "zone"), group.settings.zone
 
 
 def _same_zone_elsewhere(zone: str, region: str) -> str:
@@ -86,7 +101,7 @@ def _same_zone_elsewhere(zone: str, region: str) -> str:
 )
 def _zone_ids_are_known(resolved: Resolved) -> Iterator[Finding]:
     environment = resolved.environment
-    for place, zone in written_zones(environment):
+    for place, zone in _written_zones(resolved):
         if region_of_zone(zone) is None:
             prefix = zone_prefix(environment.region)
             fix = f"zone ids of {environment.region} begin with {prefix}-az" if prefix else ""
@@ -150,7 +165,7 @@ def _zones_are_named_once(resolved: Resolved) -> Iterator[Finding]:
 def _zones_are_in_one_form(resolved: Resolved) -> Iterator[Finding]:
     environment = resolved.environment
     form = is_zone_id(environment.network.zone)
-    for place, zone in written_zones(environment):
+    for place, zone in _written_zones(resolved):
         if is_zone_id(zone) != form:
             what = "an id" if not form else "a name"
             yield Finding(place, f"'{zone}' is {what}, network.zone is not")
@@ -166,9 +181,9 @@ def _zones_are_in_one_form(resolved: Resolved) -> Iterator[Finding]:
 def _groups_are_in_the_network(resolved: Resolved) -> Iterator[Finding]:
     environment = resolved.environment
     known = {environment.network.zone, *resolved.network.zones}
-    for index, group in enumerate(resolved.groups):
+    for group in resolved.groups:
         if group.zone not in known:
-            place = (*GROUPS, index, "zone")
+            place = (*group.path, "zone")
             message = f"the network has no subnet in {group.zone}"
             key = "a subnet of existing" if environment.network.existing else "other_zones"
             fix = f"add it to {key}, or choose one of {', '.join(sorted(known))}"
@@ -186,7 +201,7 @@ def _groups_are_in_the_network(resolved: Resolved) -> Iterator[Finding]:
 )
 def _efa_partitions_are_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
     first: dict[str, ResolvedGroup] = {}
-    for index, group in _workers_with_efa(resolved):
+    for group in _workers_with_efa(resolved):
         if group.partition is None:
             continue
         other = first.setdefault(group.partition, group)
@@ -195,7 +210,7 @@ def _efa_partitions_are_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
                 f"partition '{group.partition}' has EFA nodes in {other.zone} ({other.name}) "
                 f"and in {group.zone} ({group.name})"
             )
-            yield Finding(_zone_place(resolved, index), message)
+            yield Finding(_zone_path(group), message)
 
 
 @ZONES.rule(
@@ -209,10 +224,10 @@ def _efa_partitions_are_in_one_zone(resolved: Resolved) -> Iterator[Finding]:
 )
 def _workers_are_near_file_systems(resolved: Resolved) -> Iterator[Finding]:
     zones = {each.zone for each in (*resolved.lustre, resolved.openzfs) if each}
-    for index, group in enumerate(resolved.groups):
+    for group in resolved.groups:
         if group.role is Role.WORKER and zones and group.zone not in zones:
             message = f"the file systems are in {', '.join(sorted(zones))}, not in {group.zone}"
-            yield Finding(_zone_place(resolved, index), message)
+            yield Finding(_zone_path(group), message)
 
 
 @ZONES.rule(
@@ -272,23 +287,23 @@ def _zones_are_used(resolved: Resolved) -> Iterator[Finding]:
         yield Finding((*OTHER_ZONES, index, "zone"), f"no group is placed in {zone}")
 
 
-def _workers_with_efa(resolved: Resolved) -> Iterator[tuple[int, ResolvedGroup]]:
-    for index, group in enumerate(resolved.groups):
-        if group.role is Role.WORKER and has_efa(group.settings):
-            yield index, group
+def _workers_with_efa(resolved: Resolved) -> Iterator[ResolvedGroup]:
+    for group in resolved.groups:
+        if group.role is Role.WORKER and has_efa(group):
+            yield group
 
 
 def _types(resolved: Resolved) -> Iterator[tuple[YamlPath, str, ResolvedGroup]]:
     """Return every type that a group names, with its place."""
-    for index, group in enumerate(resolved.groups):
+    for group in resolved.groups:
         for number, name in enumerate(group.instance_types):
             key = ("instance_type",) if group.settings.instance_type else ("instance_types", number)
-            yield (*GROUPS, index, *key), name, group
+            yield (*group.path, *key), name, group
 
 
-def _zone_place(resolved: Resolved, index: int) -> YamlPath:
-    """Return where a group's zone comes from."""
-    return (*GROUPS, index, "zone") if resolved.groups[index].settings.zone else (*GROUPS, index)
+def _zone_path(group: ResolvedGroup) -> YamlPath:
+    """Return the place of a group's zone, or of the group where it names none."""
+    return (*group.path, "zone") if group.settings.zone else group.path
 
 
 TAGS = Area("TAG", "Tags")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.updates import Rollout
 from slurmpod.problems import Severity, YamlPath
-from slurmpod.resolve import Resolved
-from slurmpod.rules.groups import API, GUIDE, at
-from slurmpod.rules.record_places import database_place
+from slurmpod.resolve import Resolved, ResolvedGroup
+from slurmpod.rules.groups import API, GUIDE
 from slurmpod.rules.registry import Area, Finding
 
 ROLLOUTS = Area("ROL", "Updates in batches")
@@ -28,7 +26,7 @@ IMAGE_UPDATES = f"{GUIDE}sagemaker-hyperpod-ami-update.html"
     source=POLICY,
 )
 def _one_size(resolved: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(resolved.environment):
+    for _, path, rollout in _rollouts(resolved):
         if rollout.batch_count and rollout.batch_percent:
             message = "both batch_count and batch_percent are given"
             yield Finding((*path, "batch_percent"), message, at_key=True)
@@ -44,7 +42,7 @@ def _one_size(resolved: Resolved) -> Iterator[Finding]:
     source=POLICY,
 )
 def _one_rollback_size(resolved: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(resolved.environment):
+    for _, path, rollout in _rollouts(resolved):
         if rollout.rollback_batch_count and rollout.rollback_batch_percent:
             message = "both rollback_batch_count and rollback_batch_percent are given"
             yield Finding((*path, "rollback_batch_percent"), message, at_key=True)
@@ -60,9 +58,8 @@ def _one_rollback_size(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _batches_are_smaller(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for index, path, rollout in _rollouts(environment):
-        count = environment.cluster.groups[index].count
+    for group, path, rollout in _rollouts(resolved):
+        count = group.count
         for key in ("batch_count", "rollback_batch_count"):
             size = getattr(rollout, key)
             if size and count > 1 and size >= count:
@@ -80,7 +77,7 @@ def _batches_are_smaller(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _rollback_has_alarms(resolved: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(resolved.environment):
+    for _, path, rollout in _rollouts(resolved):
         for key in ("rollback_batch_count", "rollback_batch_percent"):
             if getattr(rollout, key) and not rollout.rollback_alarms:
                 yield Finding((*path, key), "no alarm turns the update back")
@@ -95,7 +92,7 @@ def _rollback_has_alarms(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _alarms_have_time(resolved: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(resolved.environment):
+    for _, path, rollout in _rollouts(resolved):
         if rollout.rollback_alarms and not rollout.wait_seconds:
             message = "nobody waits for the alarms"
             yield Finding((*path, "rollback_alarms"), message, at_key=True)
@@ -110,7 +107,7 @@ def _alarms_have_time(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _alarms_differ(resolved: Resolved) -> Iterator[Finding]:
-    for _index, path, rollout in _rollouts(resolved.environment):
+    for _, path, rollout in _rollouts(resolved):
         for number, name in enumerate(rollout.rollback_alarms):
             if name in rollout.rollback_alarms[:number]:
                 place = (*path, "rollback_alarms", number)
@@ -128,17 +125,17 @@ def _alarms_differ(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _slurm_has_batches(resolved: Resolved) -> Iterator[Finding]:
-    for _index, path, _rollout in _rollouts(resolved.environment):
+    for _, path, _ in _rollouts(resolved):
         yield Finding(path, "batches were for clusters with EKS in 2026", at_key=True)
 
 
-def _rollouts(environment: Environment) -> Iterator[tuple[int, YamlPath, Rollout]]:
-    """Yield every rollout, with the place of its group and its own."""
-    for index, group in enumerate(environment.cluster.groups):
+def _rollouts(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, YamlPath, Rollout]]:
+    """Yield every rollout, with its group and its place."""
+    for group in resolved.groups:
         for key in ("scheduled_update", "auto_patch"):
-            update = getattr(group, key)
+            update = getattr(group.settings, key)
             if update and update.rollout:
-                yield index, at(index, key, "rollout"), update.rollout
+                yield group, (*group.path, key, "rollout"), update.rollout
 
 
 PROVISIONING = Area("PRO", "Provisioning")
@@ -204,4 +201,4 @@ def _strategy_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
 def _database_is_continuous(resolved: Resolved) -> Iterator[Finding]:
     if resolved.database and is_configured_by_api(resolved) and not resolved.continuous:
         message = "an accounting database needs continuous provisioning"
-        yield Finding(database_place(resolved.environment), message, at_key=True)
+        yield Finding(resolved.database.path, message, at_key=True)

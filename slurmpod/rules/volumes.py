@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields
 
 from slurmpod.environment.cluster import Group, Role
-from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity
-from slurmpod.resolve import Resolved
-from slurmpod.rules.groups import API, GUIDE, at, groups_with, known_types
+from slurmpod.resolve import Resolved, ResolvedGroup
+from slurmpod.rules.groups import API, GUIDE, known_types
 from slurmpod.rules.named_arns import NAME_A_KEY_OF_THE_REGION, of_another_region
 from slurmpod.rules.registry import Area, Finding
 
@@ -31,10 +30,10 @@ KEYS = ("volume_kms_key_arn", "root_volume_kms_key_arn")
     source=EBS_VOLUMES,
 )
 def _key_has_a_volume(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.volume_kms_key_arn and not group.volume_gib:
+    for group in resolved.groups:
+        if group.settings.volume_kms_key_arn and not group.settings.volume_gib:
             message = f"'{group.name}' has no additional volume to encrypt"
-            yield Finding(at(index, "volume_kms_key_arn"), message)
+            yield Finding((*group.path, "volume_kms_key_arn"), message)
 
 
 @VOLUMES.rule(
@@ -45,10 +44,9 @@ def _key_has_a_volume(resolved: Resolved) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html",
 )
 def _keys_are_here(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for index, group in enumerate(environment.cluster.groups):
-        for key, arn in _keys(group):
-            yield from of_another_region(environment, arn, at(index, key))
+    for group in resolved.groups:
+        for key, arn in _keys(group.settings):
+            yield from of_another_region(resolved.environment, arn, (*group.path, key))
 
 
 @VOLUMES.rule(
@@ -60,11 +58,11 @@ def _keys_are_here(resolved: Resolved) -> Iterator[Finding]:
     source=KEYS_OF_CUSTOMERS,
 )
 def _keys_are_continuous(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        for key, _arn in _keys(group):
+    for group in resolved.groups:
+        for key, _arn in _keys(group.settings):
             if not resolved.continuous:
                 message = "a key of your own needs continuous provisioning"
-                yield Finding(at(index, key), message)
+                yield Finding((*group.path, key), message)
 
 
 def _keys(group: Group) -> list[tuple[str, str]]:
@@ -88,10 +86,10 @@ SMALLEST_CONNECTION = 2
     source=CHECKS,
 )
 def _checks_are_for_workers(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.deep_health_checks and group.role is not Role.WORKER:
+    for group in resolved.groups:
+        if group.settings.deep_health_checks and group.role is not Role.WORKER:
             message = f"the {group.role} cannot be checked this way"
-            yield Finding(at(index, "deep_health_checks"), message, at_key=True)
+            yield Finding((*group.path, "deep_health_checks"), message, at_key=True)
 
 
 @HEALTH_CHECKS.rule(
@@ -103,11 +101,11 @@ def _checks_are_for_workers(resolved: Resolved) -> Iterator[Finding]:
     source=CHECKS,
 )
 def _checks_are_for_gpus(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         without = [f.name for f in known_types(group) if f.accelerator_kind != "gpu"]
-        if group.deep_health_checks and group.role is Role.WORKER and without:
+        if group.settings.deep_health_checks and group.role is Role.WORKER and without:
             message = f"{', '.join(without)} has no GPUs"
-            yield Finding(at(index, "deep_health_checks"), message, at_key=True)
+            yield Finding((*group.path, "deep_health_checks"), message, at_key=True)
 
 
 @HEALTH_CHECKS.rule(
@@ -118,12 +116,12 @@ def _checks_are_for_gpus(resolved: Resolved) -> Iterator[Finding]:
     source=CHECKS,
 )
 def _connectivity_needs_two(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        checks_it = "InstanceConnectivity" in group.deep_health_checks
+    for group in resolved.groups:
+        checks_it = "InstanceConnectivity" in group.settings.deep_health_checks
         if checks_it and 0 < group.count < SMALLEST_CONNECTION:
-            place = group.deep_health_checks.index("InstanceConnectivity")
+            place = group.settings.deep_health_checks.index("InstanceConnectivity")
             message = f"'{group.name}' has one node, and no other to connect to"
-            yield Finding(at(index, "deep_health_checks", place), message)
+            yield Finding((*group.path, "deep_health_checks", place), message)
 
 
 @HEALTH_CHECKS.rule(
@@ -135,15 +133,15 @@ def _connectivity_needs_two(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _connectivity_needs_efa(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if "InstanceConnectivity" not in group.deep_health_checks:
+    for group in resolved.groups:
+        if "InstanceConnectivity" not in group.settings.deep_health_checks:
             continue
         gpus = [facts for facts in known_types(group) if facts.accelerator_kind == "gpu"]
         without = [facts.name for facts in gpus if not facts.efa_interfaces]
         if without:
-            place = group.deep_health_checks.index("InstanceConnectivity")
+            place = group.settings.deep_health_checks.index("InstanceConnectivity")
             message = f"{', '.join(without)} has no EFA between its nodes"
-            yield Finding(at(index, "deep_health_checks", place), message)
+            yield Finding((*group.path, "deep_health_checks", place), message)
 
 
 @HEALTH_CHECKS.rule(
@@ -155,10 +153,10 @@ def _connectivity_needs_efa(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _failures_are_replaced(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.deep_health_checks and resolved.node_recovery == "None":
+    for group in resolved.groups:
+        if group.settings.deep_health_checks and resolved.node_recovery == "None":
             message = f"nodes of '{group.name}' that fail would not be replaced"
-            yield Finding(at(index, "deep_health_checks"), message, at_key=True)
+            yield Finding((*group.path, "deep_health_checks"), message, at_key=True)
 
 
 UPDATES = Area("UPD", "Updates of the nodes' software")
@@ -183,10 +181,10 @@ SCHEDULE = ("scheduled_update", "schedule")
     source=SCHEDULED_UPDATE,
 )
 def _form(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.scheduled_update is None:
+    for group in resolved.groups:
+        if group.settings.scheduled_update is None:
             continue
-        schedule, path = group.scheduled_update.schedule, at(index, *SCHEDULE)
+        schedule, path = group.settings.scheduled_update.schedule, (*group.path, *SCHEDULE)
         cron = read_cron(schedule)
         if cron is None:
             yield Finding(path, f"'{schedule}' has not six fields with one space between them")
@@ -204,10 +202,10 @@ def _form(resolved: Resolved) -> Iterator[Finding]:
     source=CRON,
 )
 def _one_kind_of_day(resolved: Resolved) -> Iterator[Finding]:
-    for index, cron in _sound_schedules(resolved.environment):
+    for group, cron in _sound_schedules(resolved):
         if (cron.day == UNSET) == (cron.weekday == UNSET):
             which = "neither day nor weekday" if cron.day == UNSET else "both day and weekday"
-            yield Finding(at(index, *SCHEDULE), f"the schedule names {which}")
+            yield Finding((*group.path, *SCHEDULE), f"the schedule names {which}")
 
 
 @UPDATES.rule(
@@ -218,12 +216,12 @@ def _one_kind_of_day(resolved: Resolved) -> Iterator[Finding]:
     source=CRON,
 )
 def _days_exist(resolved: Resolved) -> Iterator[Finding]:
-    for index, cron in _sound_schedules(resolved.environment):
+    for group, cron in _sound_schedules(resolved):
         if cron.never_happens():
             message = f"there is no day {cron.day} in month {cron.month}"
             if cron.year != "*":
                 message += f" of {cron.year}"
-            yield Finding(at(index, *SCHEDULE), message)
+            yield Finding((*group.path, *SCHEDULE), message)
 
 
 @UPDATES.rule(
@@ -236,12 +234,12 @@ def _days_exist(resolved: Resolved) -> Iterator[Finding]:
 )
 def _apart(resolved: Resolved) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.scheduled_update is None:
+    for group in resolved.groups:
+        if group.settings.scheduled_update is None:
             continue
-        other = first.setdefault(group.scheduled_update.schedule, group.name)
+        other = first.setdefault(group.settings.scheduled_update.schedule, group.name)
         if other != group.name:
-            yield Finding(at(index, *SCHEDULE), f"'{other}' begins at the same time")
+            yield Finding((*group.path, *SCHEDULE), f"'{other}' begins at the same time")
 
 
 @UPDATES.rule(
@@ -253,11 +251,11 @@ def _apart(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _own_images(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
+    for group in resolved.groups:
         for key in ("scheduled_update", "auto_patch"):
-            if group.image_id and getattr(group, key):
-                message = f"'{group.name}' has {group.image_id}, which this would replace"
-                yield Finding(at(index, key), message, at_key=True)
+            if group.settings.image_id and getattr(group.settings, key):
+                message = f"'{group.name}' has {group.settings.image_id}, which this would replace"
+                yield Finding((*group.path, key), message, at_key=True)
 
 
 @UPDATES.rule(
@@ -270,10 +268,10 @@ def _own_images(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _one_way(resolved: Resolved) -> Iterator[Finding]:
-    for index, group in enumerate(resolved.environment.cluster.groups):
-        if group.scheduled_update and group.auto_patch:
+    for group in resolved.groups:
+        if group.settings.scheduled_update and group.settings.auto_patch:
             message = f"'{group.name}' has a scheduled update too"
-            yield Finding(at(index, "auto_patch"), message, at_key=True)
+            yield Finding((*group.path, "auto_patch"), message, at_key=True)
 
 
 @UPDATES.rule(
@@ -286,22 +284,22 @@ def _one_way(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _controller_by_hand(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.slurm.multi_head:
+    if resolved.slurm.multi_head:
         return
-    for index, group in groups_with(environment, Role.CONTROLLER):
+    for group in resolved.groups_with(Role.CONTROLLER):
         for key in ("scheduled_update", "auto_patch"):
-            if getattr(group, key):
+            if getattr(group.settings, key):
                 message = "the queue of jobs would be lost with the controller's root volume"
-                yield Finding(at(index, key), message, at_key=True)
+                yield Finding((*group.path, key), message, at_key=True)
 
 
-def _sound_schedules(environment: Environment) -> Iterator[tuple[int, Cron]]:
+def _sound_schedules(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, Cron]]:
     """Yield the schedules that have a form that AWS takes."""
-    for index, group in enumerate(environment.cluster.groups):
-        cron = read_cron(group.scheduled_update.schedule) if group.scheduled_update else None
+    for group in resolved.groups:
+        update = group.settings.scheduled_update
+        cron = read_cron(update.schedule) if update else None
         if cron and not any(cron.wrong_fields()):
-            yield index, cron
+            yield group, cron
 
 
 UNSET = "?"

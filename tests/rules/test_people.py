@@ -13,7 +13,7 @@ from slurmpod.problems import ExitCode, Problem
 from slurmpod.reading.read import read
 from slurmpod.rules.check import check
 from slurmpod.rules.directory import is_certificate
-from slurmpod.rules.ssh_public_key import NoPublicKey, read_public_key
+from slurmpod.rules.ssh_keys import NoPublicKey, read_public_key
 from tests.sound_environment import SOUND
 from tests.unit.reading.test_private_keys import KEYS, OPENSSH, SECRET
 

@@ -1,11 +1,46 @@
-"""From a member of the CreateCluster request to the line of the environment that it comes from."""
+"""Rules for the request that makes the cluster: what the model of CreateCluster says of it.
+
+Each member of the request comes from a key of the environment, at which its mistakes are reported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from embedded_aws.service_model import violations
+from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.problems import YamlPath
+from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
+from slurmpod.rules.neutral_references import neutral_references
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.service_model import CREATE_CLUSTER_INPUT, create_cluster_shapes
+
+REQUEST = Area("REQ", "The request to HyperPod")
+
+JUDGED_ELSEWHERE = frozenset({"ClusterInstanceType"})
+"""Shapes of which other rules say more: HyperPod gets new types more often than slurmpod does."""
+
+
+@REQUEST.rule(
+    "REQ-001",
+    "CreateCluster accepts the request",
+    why="The request that the deployment would send is checked against the model that AWS "
+    "publishes of this API: types, lengths, ranges, patterns and allowed values.",
+    fix="write a value that CreateCluster accepts",
+    source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateCluster.html",
+)
+def _is_accepted(resolved: Resolved) -> Iterator[Finding]:
+    request = cluster_request(resolved, neutral_references(resolved))
+    for violation in violations(create_cluster_shapes(), CREATE_CLUSTER_INPUT, request):
+        if violation.shape in JUDGED_ELSEWHERE:
+            continue
+        member = next(part for part in reversed(violation.path) if isinstance(part, str))
+        constraint = violation.constraint.removeprefix("Member ")
+        shown = "nothing" if violation.value is None else repr(violation.value)
+        message = f"CreateCluster takes no {shown} for {member}: it {constraint}"
+        yield Finding(place_of(violation.path), message)
+
 
 _OF_CLUSTER = {
     "ClusterName": "name",
