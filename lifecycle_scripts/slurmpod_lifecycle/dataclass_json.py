@@ -1,9 +1,9 @@
-"""JSON -> dataclasses, by the types of their fields."""
+"""Dataclasses as JSON, and JSON as dataclasses, by the types of their fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -18,6 +18,19 @@ def from_json(kind: type[Kind], data: object) -> Kind:
     Raises KeyError for a missing field, TypeError or ValueError for another mistake.
     """
     return cast("Kind", _value(kind, data))
+
+
+def to_json(value: object) -> Any:
+    """Make what json.dumps() takes out of an instance of a dataclass: what from_json() reads."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value):
+        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: to_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(each) for each in value]
+    return value
 
 
 def _value(kind: Any, data: Any) -> object:

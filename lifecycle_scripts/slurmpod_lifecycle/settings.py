@@ -1,4 +1,7 @@
-"""What the nodes of this cluster are told: `settings.json` beside this package, of the bundle."""
+"""What the nodes of a cluster are told: `settings.json` beside this package, in the bundle.
+
+The tool makes these same objects of an environment and writes them as JSON.
+"""
 
 from __future__ import annotations
 
@@ -249,7 +252,7 @@ class NodeOptions:
     hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """What all nodes of the cluster share; `roles` is by the name of the instance group.
 
@@ -266,11 +269,11 @@ class Settings:
     accounting: bool
     database: Database | None
     multi_head: MultiHead | None
-    step_timeout_seconds: int
+    metrics: Metrics | None = None
     slurm: SlurmSettings = field(default_factory=SlurmSettings)
     access: Access = field(default_factory=Access)
-    metrics: Metrics | None = None
     node: NodeOptions = field(default_factory=lambda: NodeOptions({}, {}))
+    step_timeout_seconds: int
 
 
 def load_settings(path: Path) -> Settings:

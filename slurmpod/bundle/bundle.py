@@ -17,6 +17,7 @@ from slurmpod.bundle.placeholders import placeholders_of
 from slurmpod.bundle.templates import render
 from slurmpod.folders import folder
 from slurmpod.resolve import Resolved
+from slurmpod_lifecycle.dataclass_json import to_json
 
 SCRIPTS = folder("lifecycle_scripts")
 DIGEST_LENGTH = 12
@@ -76,7 +77,9 @@ SHARED_SCRIPT = "set_up_node.sh"
 
 
 def _rendered(resolved: Resolved) -> dict[str, bytes]:
-    files = {settings.FILE_NAME: settings.settings_values(resolved)}
+    files: dict[str, Mapping[str, object]] = {
+        settings.FILE_NAME: {"settings": to_json(settings.settings_of(resolved))}
+    }
     if resolved.lifecycle.mode == "customer":
         files[provisioning.FILE_NAME] = provisioning.provisioning_values(resolved)
     return {path: render(path, values).encode() for path, values in files.items()}

@@ -1,118 +1,194 @@
-"""settings.json: what our own lifecycle scripts read. Its reader is slurmpod_lifecycle.settings."""
+"""settings.json: what nodes are told, written as `slurmpod_lifecycle` reads it there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from slurmpod.bundle.access_values import access_values
-from slurmpod.bundle.metrics_values import metrics_values
-from slurmpod.bundle.node_values import node_values
+from slurmpod.bundle.access_settings import access_settings
 from slurmpod.bundle.placeholders import (
+    REMOTE_WRITE_URL,
     database_endpoint,
     database_secret_arn,
     lustre_address,
     openzfs_dns_name,
 )
-from slurmpod.bundle.slurm_values import slurm_values
+from slurmpod.bundle.slurm_settings import slurm_settings
+from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.cluster import Role
+from slurmpod.environment.lifecycle import Artefact
+from slurmpod.reading.hooks import ROLES, TIMES, hook_path
 from slurmpod.resolve import Resolved, ResolvedDatabase, ResolvedLustre, ResolvedOpenZfs
 from slurmpod.resolve.database import DATABASE_NAME
 from slurmpod.resolve.storage import OPENZFS_MOUNT_NAME
+from slurmpod_lifecycle import settings
 
 FILE_NAME = "settings.json"
 
 
-def settings_values(resolved: Resolved) -> Mapping[str, Any]:
-    """Return what the template refers to, as plain data."""
-    return {
-        "cluster_name": resolved.name,
-        "region": resolved.region,
-        "mode": resolved.lifecycle.mode,
-        "roles": {group.name: group.role for group in resolved.groups},
-        "file_systems": _file_systems(resolved),
-        "s3_mounts": [
-            {
-                "bucket": mount.bucket,
-                "prefix": mount.prefix,
-                "mount_path": mount.mount_path,
-                "read_only": mount.read_only,
-                "kms_key_arn": mount.kms_key_arn,
-            }
+def settings_of(resolved: Resolved) -> settings.Settings:
+    """Return what all nodes of an environment are told, with stand-ins for what is not known yet.
+
+    Raises ValueError for managed mode, in which nodes have no scripts that could be told something.
+    """
+    return settings.Settings(
+        cluster_name=resolved.name,
+        region=resolved.region,
+        mode=settings.Mode(resolved.lifecycle.mode),
+        roles={group.name: settings.Role(group.role.value) for group in resolved.groups},
+        file_systems=tuple(_file_systems(resolved)),
+        s3_mounts=tuple(
+            settings.S3Mount(
+                bucket=mount.bucket,
+                prefix=mount.prefix,
+                mount_path=mount.mount_path,
+                read_only=mount.read_only,
+                kms_key_arn=mount.kms_key_arn,
+            )
             for mount in resolved.s3_mounts
-        ],
-        "accounting": resolved.slurm.accounting,
-        "database": _database(resolved.database),
-        "multi_head": _multi_head(resolved),
-        "metrics": metrics_values(resolved),
-        "slurm": slurm_values(resolved),
-        "access": access_values(resolved),
-        "node": node_values(resolved),
-        "step_timeout_seconds": resolved.lifecycle.step_timeout_seconds,
-    }
+        ),
+        accounting=resolved.slurm.accounting,
+        database=_database(resolved.database) if resolved.database else None,
+        multi_head=_multi_head(resolved),
+        metrics=_metrics(resolved),
+        slurm=slurm_settings(resolved),
+        access=access_settings(resolved),
+        node=_node_options(resolved),
+        step_timeout_seconds=resolved.lifecycle.step_timeout_seconds,
+    )
 
 
-def _file_systems(resolved: Resolved) -> list[Mapping[str, Any]]:
-    """Return the FSx file systems, in the order of the environment.
+def artefact_key(artefact: Artefact, resolved: Resolved) -> str:
+    """Return the key of a mirrored artefact in the lifecycle bucket.
+
+    It is below the prefix that nodes may read, and beside the bundles, which no deployment prunes.
+    """
+    file_name = artefact.url.rpartition("/")[2]
+    return f"{resolved.lifecycle.prefix}/artefacts/{artefact.sha256}/{file_name}"
+
+
+def _file_systems(resolved: Resolved) -> Iterator[settings.FileSystem]:
+    """Yield the FSx file systems, in the order of the environment.
 
     With an API-driven configuration HyperPod mounts the first Lustre file system and OpenZFS.
     """
     is_api_driven = resolved.lifecycle.mode != "customer"
-    systems: list[Mapping[str, Any]] = [
-        _lustre(lustre, mounted_by_hyperpod=is_api_driven and lustre is resolved.lustre[0])
-        for lustre in resolved.lustre
-    ]
+    for lustre in resolved.lustre:
+        is_first = lustre is resolved.lustre[0]
+        yield _lustre(lustre, mounted_by_hyperpod=is_api_driven and is_first)
     if resolved.openzfs:
-        systems.append(_openzfs(resolved.openzfs, mounted_by_hyperpod=is_api_driven))
-    return systems
+        yield _openzfs(resolved.openzfs, mounted_by_hyperpod=is_api_driven)
 
 
-def _lustre(lustre: ResolvedLustre, *, mounted_by_hyperpod: bool) -> dict[str, Any]:
+def _lustre(lustre: ResolvedLustre, *, mounted_by_hyperpod: bool) -> settings.FileSystem:
     dns_name, mount_name = lustre_address(lustre)
-    return {
-        "kind": "lustre",
-        "dns_name": dns_name,
-        "mount_name": mount_name,
-        "mount_path": lustre.settings.mount_path,
-        "mounted_by_hyperpod": mounted_by_hyperpod,
-        "is_new": not lustre.settings.existing,
-        "root_squash": bool(lustre.settings.root_squash),
-        "efa": lustre.settings.efa,
-    }
+    return settings.FileSystem(
+        kind=settings.Kind.LUSTRE,
+        dns_name=dns_name,
+        mount_name=mount_name,
+        mount_path=lustre.settings.mount_path,
+        mounted_by_hyperpod=mounted_by_hyperpod,
+        is_new=not lustre.settings.existing,
+        root_squash=bool(lustre.settings.root_squash),
+        efa=lustre.settings.efa,
+    )
 
 
-def _openzfs(openzfs: ResolvedOpenZfs, *, mounted_by_hyperpod: bool) -> dict[str, Any]:
-    return {
-        "kind": "openzfs",
-        "dns_name": openzfs_dns_name(openzfs),
-        "mount_name": OPENZFS_MOUNT_NAME,
-        "mount_path": openzfs.settings.mount_path,
-        "mounted_by_hyperpod": mounted_by_hyperpod,
-        "is_new": not openzfs.settings.existing,
-        "root_squash": False,
-        "efa": False,
-    }
+def _openzfs(openzfs: ResolvedOpenZfs, *, mounted_by_hyperpod: bool) -> settings.FileSystem:
+    return settings.FileSystem(
+        kind=settings.Kind.OPENZFS,
+        dns_name=openzfs_dns_name(openzfs),
+        mount_name=OPENZFS_MOUNT_NAME,
+        mount_path=openzfs.settings.mount_path,
+        mounted_by_hyperpod=mounted_by_hyperpod,
+        is_new=not openzfs.settings.existing,
+        root_squash=False,
+    )
 
 
-def _database(database: ResolvedDatabase | None) -> Mapping[str, Any] | None:
-    if database is None:
-        return None
-    return {
-        "endpoint": database_endpoint(database),
-        "port": database.port,
-        "name": database.name or DATABASE_NAME,
-        "secret_arn": database_secret_arn(database),
-        "default_user": database.user,
-        "requires_tls": database.requires_tls,
-    }
+def _database(database: ResolvedDatabase) -> settings.Database:
+    return settings.Database(
+        endpoint=database_endpoint(database),
+        port=database.port,
+        name=database.name or DATABASE_NAME,
+        secret_arn=database_secret_arn(database),
+        default_user=database.user,
+        requires_tls=database.requires_tls,
+    )
 
 
-def _multi_head(resolved: Resolved) -> Mapping[str, Any] | None:
+def _multi_head(resolved: Resolved) -> settings.MultiHead | None:
     multi_head = resolved.slurm.multi_head
     if multi_head is None:
         return None
+    return settings.MultiHead(
+        controllers=sum(group.count for group in resolved.groups_with(Role.CONTROLLER)),
+        shared_directory=multi_head.shared_directory,
+        sns_topic_arn=multi_head.sns_topic_arn,
+    )
+
+
+def _metrics(resolved: Resolved) -> settings.Metrics | None:
+    prometheus = resolved.monitoring.prometheus if resolved.monitoring else None
+    if prometheus is None:
+        return None
+    return settings.Metrics(
+        remote_write_url=REMOTE_WRITE_URL,
+        scrape_seconds=prometheus.scrape_seconds,
+        may_install=not resolved.network.closed,
+    )
+
+
+def _node_options(resolved: Resolved) -> settings.NodeOptions:
+    lifecycle, access = resolved.environment.lifecycle, resolved.environment.access
+    scratch = resolved.environment.storage.scratch
+    return settings.NodeOptions(
+        instance_types={group.name: group.instance_types for group in resolved.groups},
+        hardware=_hardware(resolved),
+        scratch_path=scratch.mount_path if scratch else None,
+        health_checks=lifecycle.health_checks,
+        containers=lifecycle.containers,
+        rotate_logs=lifecycle.rotate_logs,
+        motd=lifecycle.motd,
+        ssh_between_nodes=access.ssh_between_nodes,
+        ssh_needs_job=access.ssh_needs_job,
+        has_way_out=not resolved.network.closed,
+        artefacts=tuple(_artefact(each, resolved) for each in lifecycle.artefacts),
+        hooks=_hooks(resolved),
+    )
+
+
+def _hardware(resolved: Resolved) -> dict[str, settings.Hardware]:
+    """Return the facts of all types that the catalog knows, sorted by type."""
+    named = sorted({name for group in resolved.groups for name in group.instance_types})
+    known = instance_types()
     return {
-        "controllers": sum(group.count for group in resolved.groups_with(Role.CONTROLLER)),
-        "shared_directory": multi_head.shared_directory,
-        "sns_topic_arn": multi_head.sns_topic_arn,
+        name: settings.Hardware(
+            architecture=known[name].architecture,
+            accelerator_kind=known[name].accelerator_kind,
+            accelerators=known[name].accelerator_count,
+            efa_interfaces=known[name].efa_interfaces,
+            nvme_gb=known[name].local_nvme_gb,
+        )
+        for name in named
+        if name in known
     }
+
+
+def _artefact(artefact: Artefact, resolved: Resolved) -> settings.Artefact:
+    return settings.Artefact(
+        name=artefact.name,
+        architecture=artefact.architecture,
+        url=artefact.url,
+        sha256=artefact.sha256,
+        mirror=f"s3://{resolved.lifecycle.bucket}/{artefact_key(artefact, resolved)}",
+    )
+
+
+def _hooks(resolved: Resolved) -> Mapping[str, Mapping[str, str]]:
+    """Return the paths in the bundle by role, then by when they run."""
+    found: dict[str, dict[str, str]] = {}
+    for role in ROLES:
+        for when in TIMES:
+            if hook_path(role, when) in resolved.lifecycle.hooks:
+                found.setdefault(role, {})[when] = hook_path(role, when)
+    return found

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slurmpod.aws.bucket import Bucket
-from slurmpod.bundle.node_values import artefact_key
+from slurmpod.bundle.settings import artefact_key
 from slurmpod.environment.lifecycle import Artefact
 from slurmpod.resolve import Resolved
 

@@ -12,8 +12,6 @@ import pytest
 
 from tests.golden_files import ROOT
 
-LIFECYCLE_SCRIPTS = ROOT / "lifecycle_scripts"
-
 PURE = (
     *("slurmpod/environment", "slurmpod/resolve", "slurmpod/rules", "slurmpod/jobs"),
     *("slurmpod/bundle", "stacks"),
@@ -52,19 +50,6 @@ def test_the_contracts_of_the_import_linter_are_kept() -> None:
         [linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
     assert result.returncode == 0, result.stdout
-
-
-@pytest.mark.parametrize(
-    "file", python_files("lifecycle_scripts"), ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_nodes_need_nothing_but_the_standard_library(file: Path) -> None:
-    own = {path.stem for path in LIFECYCLE_SCRIPTS.iterdir()}
-    strangers = [
-        f"line {line}: {module}"
-        for line, module in imported_modules(file)
-        if module not in sys.stdlib_module_names and module not in own
-    ]
-    assert strangers == []
 
 
 @pytest.mark.parametrize("file", python_files(*PURE), ids=lambda file: str(file.relative_to(ROOT)))

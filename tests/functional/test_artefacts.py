@@ -21,7 +21,7 @@ from embedded_aws.isolation import isolated_environment, variables
 from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.bundle.node_values import node_values
+from slurmpod.bundle.settings import settings_of
 from slurmpod.deploy.permissions.expected import expected_scope
 from slurmpod.deploy.permissions.registry import grants
 from slurmpod.environment.cluster import Role
@@ -110,8 +110,8 @@ def test_packages_are_put_where_nodes_look_for_them(
     resolved = environment(published)
     mirror(bucket, mirrored(bucket, resolved), ignore)
     assert missing(bucket, resolved) == []
-    for each, content in zip(node_values(resolved)["artefacts"], PACKAGES.values(), strict=True):
-        key = each["mirror"].removeprefix(f"s3://{bucket.name}/")
+    for each, content in zip(settings_of(resolved).node.artefacts, PACKAGES.values(), strict=True):
+        key = each.mirror.removeprefix(f"s3://{bucket.name}/")
         body = clients.s3.get_object(Bucket=bucket.name, Key=key)["Body"]
         assert body.read() == content
 
@@ -124,8 +124,8 @@ def test_nodes_may_read_them() -> None:
         if grant.sid == "GetLifecycleScripts"
     )
     folder = statement["Resource"][0].removesuffix("*")
-    for each in node_values(resolved)["artefacts"]:
-        assert each["mirror"].replace("s3://", "arn:aws:s3:::").startswith(folder)
+    for each in settings_of(resolved).node.artefacts:
+        assert each.mirror.replace("s3://", "arn:aws:s3:::").startswith(folder)
 
 
 def test_what_is_there_is_not_fetched_again(bucket: Bucket, published: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from slurmpod.problems import ExitCode
 from tests.golden_files import ROOT
 
-PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk"}
+PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
 
 
@@ -38,8 +38,12 @@ def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     packages = set(tracked("embedded_aws", "slurmpod"))
     stacks = {name.replace("stacks/", "slurmpod_cdk/", 1) for name in tracked("stacks")}
+    scripts = {
+        name.removeprefix("lifecycle_scripts/")
+        for name in tracked("lifecycle_scripts/slurmpod_lifecycle")
+    }
     folders = {f"slurmpod/data/{name}" for name in tracked(*FOLDERS, "app.py", "cdk.json")}
-    assert held == packages | stacks | folders
+    assert held == packages | stacks | scripts | folders
     assert {name.partition("/")[0] for name in held} == PACKAGES
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "lifecycle_scripts"))  # as nodes find it
-
 from slurmpod_exporter.collectors import COLLECTORS
 from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
 from slurmpod_exporter.exposition import Sample
 from slurmpod_exporter.host import SLURM_COMMANDS
-
 from tests.unit.exporter.fake_host import FakeHost, sample
 
 PORT = "/sys/class/infiniband/rdmap79s0/ports/1"

@@ -17,19 +17,19 @@ from urllib.parse import urlsplit
 
 import yaml
 from hypothesis import HealthCheck, given, settings
+
+from slurmpod.bundle import render_bundle
+from slurmpod.bundle.provisioning import provisioning_values
+from slurmpod.bundle.settings import settings_of
+from slurmpod.cli.main import run
+from slurmpod.problems import ExitCode
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.accounts_plan import read_known
-from slurmpod_lifecycle.dataclass_json import from_json
+from slurmpod_lifecycle.dataclass_json import from_json, to_json
 from slurmpod_lifecycle.directory import sssd_conf
 from slurmpod_lifecycle.settings import Access, NodeOptions, SlurmSettings
 from slurmpod_lifecycle.slurm_files import limits_program, slurmpod_conf
 from slurmpod_lifecycle.steps.logins import KEYS, key_files, sudoers
-
-from slurmpod.bundle import render_bundle
-from slurmpod.bundle.provisioning import provisioning_values
-from slurmpod.bundle.settings import settings_values
-from slurmpod.cli.main import run
-from slurmpod.problems import ExitCode
 from tests.property.environments import (
     ODD_TEXTS,
     odd_environments,
@@ -58,7 +58,7 @@ def test_texts_reach_nodes_as_they_are(data: dict[str, Any]) -> None:
     if bundle is None or resolved.lifecycle.own_scripts:
         return
     rendered = json.loads(bundle.files["settings.json"])
-    assert rendered == plain(settings_values(resolved))
+    assert rendered == to_json(settings_of(resolved))
     check_slurm_files(from_json(SlurmSettings, rendered["slurm"]))
     check_people(from_json(Access, rendered["access"]))
     check_node_options(from_json(NodeOptions, rendered["node"]), bundle.files)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.slurm import parse_state
-
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.health_programs import COMMAND

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import slurmpod_health
-
+from slurmpod_health.expectations import Expectations, SharedFolder
+from slurmpod_lifecycle.dataclass_json import to_json
 from slurmpod_lifecycle.health_programs import COMMAND, COMMAND_TEXT, EXPECTATIONS, FOLDER
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.mounts import source_at
@@ -55,12 +56,12 @@ class HealthChecks(NodeStep):
         return f"run {Path(COMMAND).name} to see what they find"
 
     def _files(self) -> dict[str, str]:
-        text = json.dumps(expectations(self.node), indent=2) + "\n"
+        text = json.dumps(to_json(expectations(self.node)), indent=2) + "\n"
         return {**_package(), EXPECTATIONS: text, COMMAND: COMMAND_TEXT}
 
 
-def expectations(node: Node) -> dict[str, object]:
-    """Return what the checks compare the node with; its reader is slurmpod_health.expectations."""
+def expectations(node: Node) -> Expectations:
+    """Return what the checks compare the node with."""
     settings, hardware = node.settings, node.hardware
     scratch = settings.node.scratch_path
     has_scratch = scratch is not None and source_at(node.machine, scratch) is not None
@@ -69,17 +70,15 @@ def expectations(node: Node) -> dict[str, object]:
         for each in settings.file_systems
         if not each.mounted_by_hyperpod or source_at(node.machine, each.mount_path)
     ]
-    return {
-        "node": node.name,
-        "accelerator_kind": hardware.accelerator_kind if hardware else "",
-        "accelerators": hardware.accelerators if hardware else 0,
-        "efa_interfaces": hardware.efa_interfaces if hardware else 0,
-        "scratch": scratch if has_scratch else None,
-        "shared_folders": [
-            {"path": each.mount_path, "writable": each.root_writes} for each in shared
-        ],
-        "free_mib_on_root": FREE_MIB_ON_ROOT,
-    }
+    return Expectations(
+        node=node.name,
+        accelerator_kind=hardware.accelerator_kind if hardware else "",
+        accelerators=hardware.accelerators if hardware else 0,
+        efa_interfaces=hardware.efa_interfaces if hardware else 0,
+        scratch=scratch if has_scratch else None,
+        shared_folders=tuple(SharedFolder(each.mount_path, each.root_writes) for each in shared),
+        free_mib_on_root=FREE_MIB_ON_ROOT,
+    )
 
 
 def _package() -> dict[str, str]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import slurmpod_exporter
-
 from slurmpod_lifecycle import metrics_services, units
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_exporter.collectors.dcgm import DCGM
 from slurmpod_exporter.collectors.efa import EFA
 from slurmpod_exporter.collectors.gpu import FIELDS, GPU
@@ -11,7 +12,6 @@ from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
 from slurmpod_exporter.collectors.neuron import NEURON
 from slurmpod_exporter.collectors.xid import XID
 from slurmpod_exporter.host import CollectorFailed
-
 from tests.unit.exporter.fake_host import FakeHost, found, sample
 
 PORT = "/sys/class/infiniband/rdmap79s0/ports/1"

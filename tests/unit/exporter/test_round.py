@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors import COLLECTORS
 from slurmpod_exporter.exposition import Sample, exposition
 from slurmpod_exporter.families import FAMILIES
 from slurmpod_exporter.host import CollectorFailed, Host
 from slurmpod_exporter.round import collect, publish
-
 from tests.unit.exporter.fake_host import FakeHost
 
 UP = Sample("slurmpod_slurmctld_up", {}, 1)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from slurmpod_health import accelerators, clock, efa, folders
 from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations, SharedFolder

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from slurmpod_health.folders import WRITE
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 import slurmpod_health.__main__ as program
 from slurmpod_health import accelerators, clock, folders
 from slurmpod_health import scontrol as command_of_slurm
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.scontrol import SECONDS_OF_ALL
 from slurmpod_lifecycle import health_programs
-
 from tests.unit.health.fakes import BAD, Cluster, four_nodes, run
 
 Prolog = Callable[[str], tuple[int, str]]

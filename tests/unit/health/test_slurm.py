@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+
 import slurmpod_health.__main__ as program
 from slurmpod_health import scontrol as command_of_slurm
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed
-
 from tests.unit.health.fakes import BAD, Cluster, drain, four_nodes, run
 
 SHOWN = "NodeName=n1 State={state} ThreadsPerCore=1{reason}"

@@ -1,14 +1,8 @@
-"""The lifecycle scripts are no package of the project: nodes run them from their own folder."""
-
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-SCRIPTS = Path(__file__).parents[3] / "lifecycle_scripts"
-sys.path.insert(0, str(SCRIPTS))
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
+
 from slurmpod_lifecycle.directory import CA_CERTIFICATE
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, only_asks
 from slurmpod_lifecycle.failures import CommandFailed
@@ -19,7 +20,6 @@ from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND
 from slurmpod_lifecycle.mounts import MOUNTS
 from slurmpod_lifecycle.ssh_programs import KEY_PROGRAM
 from slurmpod_lifecycle.units import drop_in_path
-
 from tests.unit.lifecycle.fakes import FakeMachine
 
 UNIT_FILES = "/etc/systemd/system/"

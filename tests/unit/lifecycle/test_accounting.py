@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm import SLURMDBD_CONF
@@ -11,7 +12,6 @@ from slurmpod_lifecycle.steps.accounting import (
     Accounting,
     slurmdbd_conf,
 )
-
 from tests.unit.lifecycle.fakes import (
     BACKUP_ADDRESS,
     CONTROLLER_ADDRESS,

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Account, Role, SlurmSettings
 from slurmpod_lifecycle.slurm import SLURM_CONF
@@ -13,7 +14,6 @@ from slurmpod_lifecycle.steps.associations import (
     qos_plan,
     user_plan,
 )
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 SACCTMGR = "/opt/slurm/bin/sacctmgr"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps.back_in_service import BackInService
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 OPTIONS = NodeOptions({}, {}, health_checks=True)

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.bar_daemons import BarDaemons
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 BARRED = [(Role.CONTROLLER, "slurmd"), (Role.LOGIN, "slurmctld"), (Role.WORKER, "slurmctld")]

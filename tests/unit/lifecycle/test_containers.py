@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.container_storage import docker_conf, enroot_conf, has_own_enroot_folders
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node
@@ -17,7 +18,6 @@ from slurmpod_lifecycle.steps.container_option import ContainerOption
 from slurmpod_lifecycle.steps.containers import PLUGSTACK, Containers
 from slurmpod_lifecycle.steps.docker import Docker
 from slurmpod_lifecycle.units import unit_path
-
 from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node
 
 OPTIONS = NodeOptions({}, {}, scratch_path="/scratch", containers=True)

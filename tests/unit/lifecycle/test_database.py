@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from slurmpod_lifecycle.database import credentials, quoted
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-
 from tests.unit.lifecycle.fakes import DATABASE, FakeMachine
 
 

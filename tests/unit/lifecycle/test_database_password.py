@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.database_password import (
     COPIED,
@@ -16,7 +17,6 @@ from slurmpod_lifecycle.steps.database_password import (
     TIMER_PATH,
     DatabasePassword,
 )
-
 from tests.unit.lifecycle.fakes import DATABASE, machine_of, node
 
 

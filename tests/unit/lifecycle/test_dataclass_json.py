@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 import pytest
+
 from slurmpod_lifecycle.dataclass_json import from_json
 
 

@@ -9,7 +9,6 @@ from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.step import Step
 from slurmpod_lifecycle.steps import STEPS
-
 from tests.golden_files import ROOT, assert_matches
 from tests.unit.lifecycle.fakes import node
 

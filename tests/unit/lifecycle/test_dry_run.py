@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, WouldChange, only_asks, preview
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import PRODUCT_NAME, Node
 from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX, EfaClient
 from slurmpod_lifecycle.steps.mount_fsx import fstab_entry
-
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
 
 OVER_EFA = replace(LUSTRE, efa=True)

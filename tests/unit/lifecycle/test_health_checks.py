@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from slurmpod_health.__main__ import UNHEALTHY as STATUS_OF_THE_CHECKS
 from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_lifecycle import health_programs
@@ -25,8 +26,7 @@ from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import SLURMPOD_CONF, slurmpod_conf
 from slurmpod_lifecycle.steps.health_checks import HealthChecks
 from slurmpod_lifecycle.steps.slurm_settings import SlurmSettings
-
-from tests.unit.lifecycle.conftest import SCRIPTS
+from tests.golden_files import ROOT
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
 
 OPTIONS = NodeOptions(
@@ -154,7 +154,9 @@ class TestPrograms:
 
     def test_the_checks_take_no_modules_from_where_somebody_stands(self, tmp_path: Path) -> None:
         (tmp_path / "argparse.py").write_text("raise SystemExit('of a user')\n")
-        script = COMMAND_TEXT.replace(FOLDER, str(SCRIPTS)).replace('"$@"', "--help")
+        script = COMMAND_TEXT.replace(FOLDER, str(ROOT / "lifecycle_scripts")).replace(
+            '"$@"', "--help"
+        )
         said = subprocess.run(
             ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Role
 from slurmpod_lifecycle.steps.homes import PROGRAM, PROGRAM_TEXT, Homes, owners
-
 from tests.unit.lifecycle.fakes import machine_of, node
 from tests.unit.lifecycle.people import ACCESS, DIRECTORY
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle import hooks
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram, descendants, run_program
@@ -16,7 +17,6 @@ from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps import steps_for
-
 from tests.unit.lifecycle.fakes import node
 
 BOTH = {"worker": {"before": "hooks/worker-before.sh", "after": "hooks/worker-after.sh"}}

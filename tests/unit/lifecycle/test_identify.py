@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.identify import Identify, addresses_in
 from slurmpod_lifecycle.resource_config import DEFAULT_PATH, Instance, instances_of, path_of
 from slurmpod_lifecycle.settings import Role
-
 from tests.unit.lifecycle.fakes import ADDRESSES, FakeMachine, node, resource_config, settings
 
 

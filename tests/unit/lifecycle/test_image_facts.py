@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from slurmpod_lifecycle.dry_run import only_asks
 from slurmpod_lifecycle.report import IMAGE_FACTS
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.image_facts import PACKAGES, PYXIS, ImageFacts
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps.job_bound_ssh import MODULE, PAM_FILE, JobBoundSsh, with_lines
-
 from tests.unit.lifecycle.fakes import machine_of, node
 from tests.unit.lifecycle.people import ACCESS
 

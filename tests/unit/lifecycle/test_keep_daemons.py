@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.keep_daemons import KeepDaemons
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 FILES = [

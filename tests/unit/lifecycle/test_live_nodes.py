@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Access, Metrics, Role, SlurmSettings
-
 from tests.unit.lifecycle.fakes import BUCKET, DATABASE, OPENZFS, node
 from tests.unit.lifecycle.living_machine import LivingMachine
 from tests.unit.lifecycle.people import DIRECTORY

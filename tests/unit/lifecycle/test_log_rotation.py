@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps.log_rotation import (
@@ -11,7 +12,6 @@ from slurmpod_lifecycle.steps.log_rotation import (
     PATH,
     LogRotation,
 )
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 OTHERS = " ".join(OTHERS_ROTATE_SLURM)

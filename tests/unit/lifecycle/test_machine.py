@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
 

@@ -5,12 +5,13 @@ import logging
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+
 import slurmpod_lifecycle.__main__ as program
+from slurmpod_lifecycle.dataclass_json import to_json
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.report import (
     IMAGE_FACTS,
@@ -23,7 +24,6 @@ from slurmpod_lifecycle.report import (
 from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.runner import Result, State
 from slurmpod_lifecycle.settings import NodeOptions, Role
-
 from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 
 DONE = Result("mount_fsx", State.DONE, required=True, seconds=1.5, attempts=2, detail="mounted")
@@ -213,7 +213,7 @@ SETTINGS = {
         "directory": None,
     },
     "slurm": {"configuration": {}, "partitions": {}, "qos": {}, "accounts": []},
-    "node": json.loads(json.dumps(asdict(NodeOptions({}, {})))),
+    "node": to_json(NodeOptions({}, {})),
     "step_timeout_seconds": 600,
 }
 RESOURCES = {

@@ -8,13 +8,13 @@ import re
 import shlex
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.metrics_services import AGENT_CONFIGURATION, KEPT
 from slurmpod_lifecycle.settings import Metrics as MetricsSettings
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps import steps_for
 from slurmpod_lifecycle.steps.metrics import PORTS, Metrics
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 URL = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-0/api/v1/remote_write"

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.motd import PATH, Motd, message
-
 from tests.unit.lifecycle.fakes import BUCKET, LUSTRE, OPENZFS, machine_of, node
 
 P5 = Hardware("x86_64", "gpu", 8, 32, nvme_gb=30720)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import MOUNTS
 from slurmpod_lifecycle.settings import FileSystem, Role
@@ -13,7 +14,6 @@ from slurmpod_lifecycle.steps.mount_fsx import (
     is_mounted,
     with_entry,
 )
-
 from tests.unit.lifecycle.fakes import LUSTRE, MOUNTED, OPENZFS, machine_of, node
 
 FILE_SYSTEM = LUSTRE

@@ -7,10 +7,10 @@ import shlex
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Artefact, NodeOptions, Role, S3Mount
 from slurmpod_lifecycle.steps.mount_s3 import MountS3, service
-
 from tests.unit.lifecycle.fakes import BUCKET, machine_of, node
 
 UNIT = "/etc/systemd/system/slurmpod-s3-data.service"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.neuron import DRIVER_VERSION, PROFILE, Neuron
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 TRN1 = Hardware("x86_64", "neuron", 16, 8, nvme_gb=7600)

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND
 from slurmpod_lifecycle.packages import (
@@ -14,7 +15,6 @@ from slurmpod_lifecycle.packages import (
     install,
     install_file,
 )
-
 from tests.unit.lifecycle.fakes import FakeMachine
 
 ENV = "env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Role, SlurmSettings
 from slurmpod_lifecycle.slurm_files import LIMITS_PROGRAM
 from slurmpod_lifecycle.steps.partitions import Partitions, differences
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 SHOW = "/opt/slurm/bin/scontrol --oneliner show partition"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from slurmpod_lifecycle.people_plan import Change, people_plan
 from slurmpod_lifecycle.sacctmgr import Row
 from slurmpod_lifecycle.settings import Account, Association, User
-
 from tests.unit.lifecycle.people import ALICE, BOB
 
 HERE = "cluster=dev"

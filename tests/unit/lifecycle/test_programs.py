@@ -10,7 +10,6 @@ from pathlib import Path
 
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps import STEPS
-
 from tests.unit.lifecycle.fakes import node
 from tests.unit.lifecycle.test_repetition import EVERYTHING, OTHER_KINDS, finish, living_node
 

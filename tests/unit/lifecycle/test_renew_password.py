@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from slurmpod_lifecycle import renew_password as program
 from slurmpod_lifecycle.database import Credentials, account_lines
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.renew_password import main, renew, with_account
 from slurmpod_lifecycle.slurm import SLURMDBD_CONF
-
 from tests.unit.lifecycle.fakes import DATABASE, FakeMachine, settings
 
 BASE = "SlurmUser=slurm\nStorageHost=db.example\n"

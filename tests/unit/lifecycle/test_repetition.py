@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle.dry_run import WouldChange, preview
 from slurmpod_lifecycle.mounts import MOUNTS
 from slurmpod_lifecycle.node import Node, NodeStep
@@ -20,7 +21,6 @@ from slurmpod_lifecycle.settings import (
     SlurmSettings,
 )
 from slurmpod_lifecycle.steps import STEPS
-
 from tests.unit.lifecycle.fakes import (
     BUCKET,
     DATABASE,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.runner import (
     LONGEST_DELAY_SECONDS,

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
+
 from slurmpod_lifecycle.sacctmgr import amounts, changes, table
 from slurmpod_lifecycle.settings import Value
-
 from tests.unit.lifecycle.fakes import FakeMachine
 
 SHOW = "/opt/slurm/bin/sacctmgr --noheader --parsable2 show qos format=Name,Priority"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from slurmpod_lifecycle.boot_programs import FOLDER, PACKAGE
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.mounts import MOUNTS
@@ -12,7 +13,6 @@ from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.scratch_volume import UNIT
 from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.scratch import Scratch
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 P4D = Hardware("x86_64", "gpu", 8, 4, nvme_gb=8000)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle import scratch_volume
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
@@ -18,7 +19,6 @@ from slurmpod_lifecycle.scratch_volume import (
     main,
     mount_volume,
 )
-
 from tests.unit.lifecycle.living_machine import LivingMachine
 
 ON_IMAGE = "/dev/mapper/vg.01-lv_ephemeral /opt/dlami/nvme ext4 rw 0 0\n"

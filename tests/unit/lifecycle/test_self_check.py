@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.self_check import SelfCheck, judge_node
-
 from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 
 SCONTROL = "/opt/slurm/bin/scontrol"

@@ -13,7 +13,6 @@ from slurmpod_lifecycle.steps.shared_state import (
     drop_in,
     takeover_program,
 )
-
 from tests.unit.lifecycle.fakes import TWO_HEADS, controller_of_two, machine_of, node
 
 FOLDER = "/fsx/slurmpod/dev/state"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.settings import SlurmSettings as Wanted
@@ -18,7 +19,6 @@ from slurmpod_lifecycle.slurm_files import (
 )
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 from slurmpod_lifecycle.steps.slurm_settings import CANDIDATE, SlurmSettings
-
 from tests.unit.lifecycle.fakes import controller_of_two, machine_of, node
 
 WANTED = Wanted(

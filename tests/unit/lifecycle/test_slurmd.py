@@ -3,11 +3,11 @@ from __future__ import annotations
 import configparser
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.resource_config import DEFAULT_PATH
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.slurmd import Slurmd, drop_in
-
 from tests.unit.lifecycle.fakes import (
     BACKUP_ADDRESS,
     CONTROLLER_ADDRESS,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.ssh_programs import (
@@ -19,7 +20,6 @@ from slurmpod_lifecycle.ssh_programs import (
     hosts_program,
 )
 from slurmpod_lifecycle.steps.ssh_between_nodes import SshBetweenNodes
-
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
 
 OPTIONS = NodeOptions({}, {}, ssh_between_nodes=True)

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from slurmpod_lifecycle.directory import CA_CERTIFICATE, SSSD_CONF, servers, sssd_conf
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Role
 from slurmpod_lifecycle.steps.sssd import Sssd
-
 from tests.unit.lifecycle.fakes import machine_of, node
 from tests.unit.lifecycle.people import DIRECTORY
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps import STEPS, steps_for
-
 from tests.unit.lifecycle.fakes import LUSTRE, controller_of_two, node
 
 NEVER_WAITS = {"efa_client", "scratch"}

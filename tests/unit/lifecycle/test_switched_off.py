@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps import STEPS
 from slurmpod_lifecycle.steps.job_bound_ssh import PAM_FILE
 from slurmpod_lifecycle.steps.switched_off import REMOVABLE, SwitchedOff
-
 from tests.unit.lifecycle.living_machine import LivingMachine
 from tests.unit.lifecycle.test_repetition import EVERYTHING, OPTIONS, finish, living_node
 

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps.topology import DROP_IN_PATH, MARK, PROGRAM, PROGRAM_TEXT, Topology
-
 from tests.unit.lifecycle.fakes import machine_of, node
 
 NAMED = "ClusterName=dev\nTopologyPlugin=topology/tree\nPartitionName=dev Nodes=ALL\n"

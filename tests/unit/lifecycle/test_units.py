@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from slurmpod_lifecycle import units
-
 from tests.unit.lifecycle.fakes import FakeMachine
 
 OUTDATED = "systemctl show --property=NeedDaemonReload"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import FileSystem, Role
 from slurmpod_lifecycle.steps.user_folder import UserFolder
-
 from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 
 

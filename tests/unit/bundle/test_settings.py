@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from slurmpod.bundle.node_values import node_values
+from slurmpod.bundle.settings import settings_of
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import resolve
+from slurmpod_lifecycle.settings import Hardware, NodeOptions
 
 YAML = """
 name: dev
@@ -29,35 +28,26 @@ cluster:
 """.replace("$SHA256", "ab" * 32)
 
 
-def values() -> dict[str, Any]:
-    loaded = read_as("dev.yaml", YAML)
-    assert loaded.environment
-    return dict(node_values(resolve(loaded)))
+def node_options() -> NodeOptions:
+    return settings_of(resolve(read_as("dev.yaml", YAML))).node
 
 
-def test_the_hardware_of_known_types_is_told() -> None:
-    assert values()["hardware"]["ml.p5.48xlarge"] == {
-        "architecture": "x86_64",
-        "accelerator_kind": "gpu",
-        "accelerators": 8,
-        "efa_interfaces": 32,
-        "nvme_gb": 30400,
-    }
+def test_the_hardware_of_known_types_is_node_options() -> None:
+    assert node_options().hardware["ml.p5.48xlarge"] == Hardware("x86_64", "gpu", 8, 32, 30400)
 
 
 def test_a_type_that_nobody_knows_has_no_hardware() -> None:
-    told = values()
-    assert told["instance_types"]["news"] == ("ml.z99.large",)
-    assert "ml.z99.large" not in told["hardware"]
+    assert node_options().instance_types["news"] == ("ml.z99.large",)
+    assert "ml.z99.large" not in node_options().hardware
 
 
-def test_what_is_asked_is_told() -> None:
-    told = values()
-    assert (told["scratch_path"], told["health_checks"]) == ("/nvme", True)
-    assert (told["rotate_logs"], told["ssh_needs_job"], told["containers"]) == (False, True, False)
+def test_what_is_asked_is_node_options() -> None:
+    node = node_options()
+    assert (node.scratch_path, node.health_checks) == ("/nvme", True)
+    assert (node.rotate_logs, node.ssh_needs_job, node.containers) == (False, True, False)
 
 
 def test_an_artefact_is_mirrored_where_nodes_may_read() -> None:
-    (artefact,) = values()["artefacts"]
+    (artefact,) = node_options().artefacts
     mirror = "s3://sagemaker-dev-123456789012-us-west-2/lifecycle/artefacts"
-    assert artefact["mirror"] == f"{mirror}/{'ab' * 32}/pyxis_1_amd64.deb"
+    assert artefact.mirror == f"{mirror}/{'ab' * 32}/pyxis_1_amd64.deb"

@@ -7,13 +7,14 @@ them, so that a step can compare what is with what should be.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from slurmpod.environment.slurm import Slurm
 from slurmpod.environment.slurm_limits import Account, Partition, Qos
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits, has_gpus, needs_accounts
+from slurmpod_lifecycle import settings
 
 DEFAULT_ACCOUNT = "default"
 """Where everybody is while the environment names no accounts."""
@@ -22,21 +23,41 @@ NEEDED_BY_AUTO_RESUME = "permit_job_expansion"
 """What HyperPod writes into SchedulerParameters; a value of the user's replaces the whole line."""
 
 
-def slurm_values(resolved: Resolved) -> dict[str, object]:
-    """Return the `slurm` part of settings.json as plain data."""
+@dataclass(frozen=True)
+class WholeAccount:
+    """An account with what it has from the one above it too, as Slurm shows it."""
+
+    name: str
+    parent: str
+    description: str
+    shares: int
+    qos: tuple[str, ...]
+    default_qos: str
+    total_resources: Mapping[str, int]
+
+
+def slurm_settings(resolved: Resolved) -> settings.SlurmSettings:
+    """Return what nodes are told of Slurm."""
     slurm = resolved.slurm
     partitions = {each.name: _partition(each) for each in slurm.partitions}
-    return {
-        "configuration": _configuration(resolved),
-        "partitions": {name: options for name, options in partitions.items() if options},
-        "qos": {each.name: _qos(each) for each in slurm.qos} if slurm.accounting else {},
-        "accounts": slurm_accounts(resolved),
-    }
+    return settings.SlurmSettings(
+        configuration=_configuration(resolved),
+        partitions={name: options for name, options in partitions.items() if options},
+        qos={each.name: _qos(each) for each in slurm.qos} if slurm.accounting else {},
+        accounts=tuple(_account(each) for each in slurm_accounts(resolved)),
+    )
 
 
-def slurm_accounts(resolved: Resolved) -> list[dict[str, Any]]:
+def slurm_accounts(resolved: Resolved) -> list[WholeAccount]:
     """Return the accounts, each after the one above it; none where nobody needs one."""
-    return _accounts(resolved.slurm) if needs_accounts(resolved) else []
+    slurm = resolved.slurm
+    if not needs_accounts(resolved):
+        return []
+    if not slurm.accounts:
+        return [_account_of_everybody(slurm)]
+    by_name = {account.name: account for account in slurm.accounts}
+    ordered = sorted(slurm.accounts, key=lambda account: len(_way_up(account, by_name)))
+    return [_whole_account(account, by_name) for account in ordered]
 
 
 def _configuration(resolved: Resolved) -> dict[str, str]:
@@ -92,7 +113,7 @@ def _partition(partition: Partition) -> dict[str, str]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _qos(qos: Qos) -> dict[str, object]:
+def _qos(qos: Qos) -> dict[str, settings.Value]:
     """Return every option that the YAML can set, also where it sets none: that removes a limit."""
     max_time = _time(qos.max_time)
     return {
@@ -108,29 +129,24 @@ def _qos(qos: Qos) -> dict[str, object]:
     }
 
 
-def _accounts(slurm: Slurm) -> list[dict[str, Any]]:
-    if not slurm.accounts:
-        every_qos = [NORMAL, *(each.name for each in slurm.qos if each.name != NORMAL)]
-        return [_account(DEFAULT_ACCOUNT, ROOT, "", 1, every_qos, NORMAL, {})]
-    by_name = {account.name: account for account in slurm.accounts}
-    ordered = sorted(slurm.accounts, key=lambda account: len(_way_up(account, by_name)))
-    return [_named_account(account, by_name) for account in ordered]
+def _account_of_everybody(slurm: Slurm) -> WholeAccount:
+    names = {NORMAL, *(each.name for each in slurm.qos)}
+    return WholeAccount(DEFAULT_ACCOUNT, ROOT, "", 1, tuple(sorted(names)), NORMAL, {})
 
 
-def _named_account(account: Account, by_name: Mapping[str, Account]) -> dict[str, Any]:
-    """Write down what an account has from the one above it too, as Slurm shows it."""
+def _whole_account(account: Account, by_name: Mapping[str, Account]) -> WholeAccount:
     way_up = _way_up(account, by_name)
     qos = next((each.qos for each in way_up if each.qos), (NORMAL,))
     defaults = [each.default_qos for each in way_up if each.default_qos in qos]
     default = defaults[0] if defaults else NORMAL if NORMAL in qos else qos[0]
-    return _account(
-        account.name,
-        account.parent or ROOT,
-        account.description,
-        account.shares,
-        qos,
-        default,
-        account.total_resources,
+    return WholeAccount(
+        name=account.name,
+        parent=account.parent or ROOT,
+        description=account.description,
+        shares=account.shares,
+        qos=tuple(sorted(qos)),
+        default_qos=default or "",
+        total_resources=account.total_resources,
     )
 
 
@@ -143,26 +159,18 @@ def _way_up(account: Account, by_name: Mapping[str, Account]) -> list[Account]:
     return way
 
 
-def _account(
-    name: str,
-    parent: str,
-    description: str,
-    shares: int,
-    qos: Sequence[str],
-    default_qos: str | None,
-    total_resources: Mapping[str, int],
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "description": description or name,
-        "options": {
-            "Parent": parent,
-            "Fairshare": str(shares),
-            "QOS": sorted(qos),
-            "DefaultQOS": default_qos or "",
-            "GrpTRES": dict(total_resources),
+def _account(account: WholeAccount) -> settings.Account:
+    return settings.Account(
+        account.name,
+        account.description or account.name,
+        {
+            "Parent": account.parent,
+            "Fairshare": str(account.shares),
+            "QOS": account.qos,
+            "DefaultQOS": account.default_qos,
+            "GrpTRES": account.total_resources,
         },
-    }
+    )
 
 
 def _text(number: int | None) -> str | None:

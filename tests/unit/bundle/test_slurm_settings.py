@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from slurmpod.bundle import render_bundle
-from slurmpod.bundle.slurm_values import slurm_values
+from slurmpod.bundle.slurm_settings import slurm_settings
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
+from slurmpod_lifecycle.dataclass_json import to_json
 
 YAML = """
 name: dev
@@ -30,8 +31,8 @@ def resolved(slurm: str, yaml: str = YAML) -> Resolved:
 
 
 def values(slurm: str, yaml: str = YAML) -> dict[str, Any]:
-    rendered: dict[str, Any] = json.loads(json.dumps(slurm_values(resolved(slurm, yaml))))
-    return rendered
+    written: dict[str, Any] = to_json(slurm_settings(resolved(slurm, yaml)))
+    return written
 
 
 def test_they_are_part_of_what_nodes_read() -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from slurmpod.bundle.access_values import access_values
-from slurmpod.bundle.slurm_values import slurm_values
+from slurmpod.bundle.access_settings import access_settings
+from slurmpod.bundle.slurm_settings import slurm_settings
 from slurmpod.environment.access import User
 from slurmpod.problems import Where
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.reading.users_file import ListedUser
 from slurmpod.resolve import Resolved, resolve
-from tests.unit.bundle.test_slurm_values import YAML
+from slurmpod_lifecycle.dataclass_json import to_json
+from tests.unit.bundle.test_slurm_settings import YAML
 
 SLURM = """
 slurm:
@@ -35,8 +35,8 @@ def resolved(access: str, more: str = "") -> Resolved:
 
 
 def values(access: str, more: str = "") -> dict[str, Any]:
-    rendered: dict[str, Any] = json.loads(json.dumps(access_values(resolved(access, more))))
-    return rendered
+    written: dict[str, Any] = to_json(access_settings(resolved(access, more)))
+    return written
 
 
 def user(text: str, more: str = "") -> dict[str, Any]:
@@ -132,8 +132,7 @@ class TestAssociations:
         access = "  users: [{{name: alice, uid: 20001{}}}]\n"
         plain = "slurm: {accounts: [{name: research}]}\n"
         for text, enforced in (("", False), (", accounts: [research]", True)):
-            configuration = slurm_values(resolved(access.format(text), plain))["configuration"]
-            assert isinstance(configuration, dict)
+            configuration = slurm_settings(resolved(access.format(text), plain)).configuration
             assert ("AccountingStorageEnforce" in configuration) is enforced
 
 
@@ -144,6 +143,6 @@ def test_a_directory_can_be_installed_unless_the_network_is_closed() -> None:
     closed = YAML.replace("{zone: us-west-2b}", "{zone: us-west-2b, closed: true}")
     environment = read_as("test.yaml", f"{closed}access:\n{text}").environment
     assert environment is not None
-    directory = access_values(resolve(Reading(environment)))["directory"]
-    assert isinstance(directory, dict)
-    assert not directory["installable"]
+    directory = access_settings(resolve(Reading(environment))).directory
+    assert directory
+    assert not directory.installable
