@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.slurm_limits import Account
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
@@ -28,7 +27,7 @@ MULTIFACTOR = "https://slurm.schedmd.com/priority_multifactor.html"
     source=SACCTMGR,
 )
 def _qos_listed_once(resolved: Resolved) -> Iterator[Finding]:
-    return listed_twice(resolved.environment.slurm.qos, "slurm", "qos")
+    return listed_twice(resolved.slurm.qos, "slurm", "qos")
 
 
 @QUALITIES.rule(
@@ -39,9 +38,8 @@ def _qos_listed_once(resolved: Resolved) -> Iterator[Finding]:
     source=QOS_GUIDE,
 )
 def _named_qos_is_defined(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    defined = {NORMAL, *(qos.name for qos in environment.slurm.qos)}
-    for path, name in _named(environment):
+    defined = {NORMAL, *(qos.name for qos in resolved.slurm.qos)}
+    for path, name in _named(resolved):
         if name not in defined:
             yield Finding(path, f"there is no QOS '{name}'", did_you_mean(name, defined))
 
@@ -54,9 +52,8 @@ def _named_qos_is_defined(resolved: Resolved) -> Iterator[Finding]:
     source=PREEMPTION,
 )
 def _no_loops_of_preemption(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    preempts = {qos.name: qos.preempts for qos in environment.slurm.qos}
-    for index, qos in enumerate(environment.slurm.qos):
+    preempts = {qos.name: qos.preempts for qos in resolved.slurm.qos}
+    for index, qos in enumerate(resolved.slurm.qos):
         for number, name in enumerate(qos.preempts):
             if qos.name in _reached(name, preempts):
                 way = "itself" if name == qos.name else f"'{name}', which preempts it in turn"
@@ -74,9 +71,8 @@ def _no_loops_of_preemption(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _preempt_mode_has_a_use(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    preempted = {name for qos in environment.slurm.qos for name in qos.preempts}
-    for index, qos in enumerate(environment.slurm.qos):
+    preempted = {name for qos in resolved.slurm.qos for name in qos.preempts}
+    for index, qos in enumerate(resolved.slurm.qos):
         if qos.preempt_mode and qos.name not in preempted:
             message = f"no QOS preempts '{qos.name}'"
             yield Finding(("slurm", "qos", index, "preempt_mode"), message, at_key=True)
@@ -91,11 +87,10 @@ def _preempt_mode_has_a_use(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _priority_has_a_weight(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    share = environment.slurm.fair_share
+    share = resolved.slurm.fair_share
     if share and share.qos_weight:
         return
-    for index, qos in enumerate(environment.slurm.qos):
+    for index, qos in enumerate(resolved.slurm.qos):
         if qos.priority:
             message = f"the priority of '{qos.name}' counts for nothing"
             yield Finding(("slurm", "qos", index, "priority"), message, at_key=True)
@@ -111,20 +106,19 @@ def _priority_has_a_weight(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _somebody_can_use_it(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    accounts = environment.slurm.accounts
+    accounts = resolved.slurm.accounts
     if not accounts:
         return
     used = {name for account in accounts for name in account.qos}
-    used |= {partition.qos for partition in environment.slurm.partitions if partition.qos}
-    for index, qos in enumerate(environment.slurm.qos):
+    used |= {partition.qos for partition in resolved.slurm.partitions if partition.qos}
+    for index, qos in enumerate(resolved.slurm.qos):
         if qos.name not in {NORMAL, *used}:
             yield Finding(("slurm", "qos", index, "name"), f"no account has '{qos.name}'")
 
 
-def _named(environment: Environment) -> Iterator[tuple[YamlPath, str]]:
+def _named(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
     """Yield every place where a QOS is named."""
-    slurm = environment.slurm
+    slurm = resolved.slurm
     for index, partition in enumerate(slurm.partitions):
         place: YamlPath = ("slurm", "partitions", index)
         if partition.qos:
@@ -167,7 +161,7 @@ ACCOUNTS = Area("ACC", "Accounts")
     source=ACCOUNTING,
 )
 def _accounting_is_on(resolved: Resolved) -> Iterator[Finding]:
-    slurm = resolved.environment.slurm
+    slurm = resolved.slurm
     if slurm.accounting:
         return
     for key in ("qos", "accounts", "fair_share"):
@@ -188,7 +182,7 @@ def _accounting_is_on(resolved: Resolved) -> Iterator[Finding]:
     source=SACCTMGR,
 )
 def _accounts_listed_once(resolved: Resolved) -> Iterator[Finding]:
-    return listed_twice(resolved.environment.slurm.accounts, "slurm", "accounts")
+    return listed_twice(resolved.slurm.accounts, "slurm", "accounts")
 
 
 @ACCOUNTS.rule(
@@ -199,7 +193,7 @@ def _accounts_listed_once(resolved: Resolved) -> Iterator[Finding]:
     source=ACCOUNTING,
 )
 def _root_is_slurms(resolved: Resolved) -> Iterator[Finding]:
-    for path, account in _accounts(resolved.environment):
+    for path, account in _accounts(resolved):
         if account.name == ROOT:
             yield Finding((*path, "name"), "'root' is Slurm's own account")
 
@@ -212,12 +206,11 @@ def _root_is_slurms(resolved: Resolved) -> Iterator[Finding]:
     source=SACCTMGR,
 )
 def _named_account_is_defined(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    defined = {ROOT, *(account.name for account in environment.slurm.accounts)}
-    for path, account in _accounts(environment):
+    defined = {ROOT, *(account.name for account in resolved.slurm.accounts)}
+    for path, account in _accounts(resolved):
         if account.parent and account.parent not in defined:
             yield _undefined((*path, "parent"), account.parent, defined)
-    for index, partition in enumerate(environment.slurm.partitions):
+    for index, partition in enumerate(resolved.slurm.partitions):
         for number, name in enumerate(partition.allowed_accounts):
             if name not in defined:
                 path = ("slurm", "partitions", index, "allowed_accounts", number)
@@ -232,9 +225,8 @@ def _named_account_is_defined(resolved: Resolved) -> Iterator[Finding]:
     source=ACCOUNTING,
 )
 def _no_loops_of_accounts(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    parents = {account.name: account.parent for account in environment.slurm.accounts}
-    for path, account in _accounts(environment):
+    parents = {account.name: account.parent for account in resolved.slurm.accounts}
+    for path, account in _accounts(resolved):
         above, seen = account.parent, set[str]()
         while above and above not in seen and above != account.name:
             seen.add(above)
@@ -251,9 +243,8 @@ def _no_loops_of_accounts(resolved: Resolved) -> Iterator[Finding]:
     source=SACCTMGR,
 )
 def _default_qos_is_usable(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    by_name = {account.name: account for account in environment.slurm.accounts}
-    for path, account in _accounts(environment):
+    by_name = {account.name: account for account in resolved.slurm.accounts}
+    for path, account in _accounts(resolved):
         usable = _qos_of(account, by_name)
         if account.default_qos and account.default_qos not in usable:
             message = f"'{account.name}' has {', '.join(usable)}, not '{account.default_qos}'"
@@ -270,11 +261,10 @@ def _default_qos_is_usable(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _shares_count(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    share = environment.slurm.fair_share
+    share = resolved.slurm.fair_share
     if share and share.fair_share_weight:
         return
-    for path, account in _accounts(environment):
+    for path, account in _accounts(resolved):
         if account.shares != 1:
             message = f"the {account.shares} shares of '{account.name}' count for nothing"
             yield Finding((*path, "shares"), message, at_key=True)
@@ -289,9 +279,8 @@ def _shares_count(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    by_name = {account.name: account for account in environment.slurm.accounts}
-    for path, account in _accounts(environment):
+    by_name = {account.name: account for account in resolved.slurm.accounts}
+    for path, account in _accounts(resolved):
         above = by_name.get(account.parent or ROOT)
         for name, amount in account.total_resources.items() if above else ():
             limit = above.total_resources.get(name, amount) if above else amount
@@ -300,8 +289,8 @@ def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding((*path, "total_resources", name), message)
 
 
-def _accounts(environment: Environment) -> Iterator[tuple[YamlPath, Account]]:
-    for index, account in enumerate(environment.slurm.accounts):
+def _accounts(resolved: Resolved) -> Iterator[tuple[YamlPath, Account]]:
+    for index, account in enumerate(resolved.slurm.accounts):
         yield ("slurm", "accounts", index), account
 
 

@@ -38,11 +38,8 @@ REGIONS_WITHOUT_BUDGETS = frozenset(
     source=NOTIFICATION,
 )
 def _parts_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.budget:
-        yield from values_listed_twice(
-            environment.budget.actual_percent, "budget", "actual_percent"
-        )
+    if resolved.budget:
+        yield from values_listed_twice(resolved.budget.actual_percent, "budget", "actual_percent")
 
 
 @BUDGET.rule(
@@ -55,8 +52,7 @@ def _parts_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _parts_rise(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    parts = environment.budget.actual_percent if environment.budget else ()
+    parts = resolved.budget.actual_percent if resolved.budget else ()
     for index in range(1, len(parts)):
         if parts[index] < parts[index - 1]:
             place = ("budget", "actual_percent", index)
@@ -71,7 +67,7 @@ def _parts_rise(resolved: Resolved) -> Iterator[Finding]:
     source=CREATING,
 )
 def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
-    budget = resolved.environment.budget
+    budget = resolved.budget
     if budget and not budget.actual_percent and budget.forecast_percent is None:
         message = "it has neither actual_percent nor forecast_percent"
         yield Finding(("budget",), message, at_key=True)
@@ -85,9 +81,8 @@ def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
     source=SUBSCRIBERS,
 )
 def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.budget:
-        emails = [address.lower() for address in environment.budget.emails]
+    if resolved.budget:
+        emails = [address.lower() for address in resolved.budget.emails]
         yield from values_listed_twice(emails, "budget", "emails")
 
 
@@ -101,8 +96,7 @@ def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     source=RESOURCE_TYPES,
 )
 def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    region = environment.region
-    if environment.budget and region in REGIONS_WITHOUT_BUDGETS:
+    region = resolved.region
+    if resolved.budget and region in REGIONS_WITHOUT_BUDGETS:
         message = f"CloudFormation has no AWS::Budgets::Budget in {region}"
         yield Finding(("budget",), message, at_key=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import enforces_limits
@@ -37,7 +36,7 @@ SECRET_KEY = (*DIRECTORY, "bind_secret_kms_key_arn")
     severity=Severity.WARNING,
 )
 def _encrypted(resolved: Resolved) -> Iterator[Finding]:
-    directory = resolved.environment.access.directory
+    directory = resolved.access.directory
     for number, uri in enumerate(directory.uris if directory else ()):
         if uri.startswith("ldap://"):
             yield Finding((*DIRECTORY, "uris", number), f"{uri} begins without encryption")
@@ -51,7 +50,7 @@ def _encrypted(resolved: Resolved) -> Iterator[Finding]:
     source=SSSD_LDAP,
 )
 def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
-    directory = resolved.environment.access.directory
+    directory = resolved.access.directory
     if directory and directory.bind_dn and not directory.bind_secret_arn:
         yield Finding((*DIRECTORY, "bind_dn"), "there is no bind_secret_arn", at_key=True)
     if directory and directory.bind_secret_arn and not directory.bind_dn:
@@ -70,8 +69,7 @@ def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    yield from of_another_region(environment, _secret(environment), SECRET, "the secret")
+    yield from of_another_region(resolved, _secret(resolved), SECRET, "the secret")
 
 
 @DIRECTORIES.rule(
@@ -84,8 +82,7 @@ def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _secret_is_ours(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    yield from of_another_account(environment, _secret(environment), SECRET, "the secret")
+    yield from of_another_account(resolved, _secret(resolved), SECRET, "the secret")
 
 
 @DIRECTORIES.rule(
@@ -98,8 +95,7 @@ def _secret_is_ours(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _reachable(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.access.directory and environment.network.closed:
+    if resolved.access.directory and resolved.network.closed:
         message = "nobody here knows whether a closed network reaches them"
         yield Finding((*DIRECTORY, "uris"), message, at_key=True)
 
@@ -115,10 +111,9 @@ def _reachable(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _sssd_is_there(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    has_other_images = all(group.image_id for group in environment.cluster.groups)
-    is_closed = environment.network.closed and is_ours(resolved)
-    if environment.access.directory and is_closed and not has_other_images:
+    has_other_images = all(group.settings.image_id for group in resolved.groups)
+    is_closed = resolved.network.closed and is_ours(resolved)
+    if resolved.access.directory and is_closed and not has_other_images:
         yield Finding(DIRECTORY, "nodes of a closed network cannot install SSSD", at_key=True)
 
 
@@ -131,7 +126,7 @@ def _sssd_is_there(resolved: Resolved) -> Iterator[Finding]:
     source="https://www.rfc-editor.org/rfc/rfc7468",
 )
 def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
-    directory = resolved.environment.access.directory
+    directory = resolved.access.directory
     if directory and directory.ca_certificate and not is_certificate(directory.ca_certificate):
         path = (*DIRECTORY, "ca_certificate")
         yield Finding(path, "the text cannot be read as a certificate", at_key=True)
@@ -147,7 +142,7 @@ def _certificate_is_one(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
-    directory = resolved.environment.access.directory
+    directory = resolved.access.directory
     if directory and not directory.allowed_groups and enforces_limits(resolved):
         yield Finding(DIRECTORY, "its people are in no account", at_key=True)
 
@@ -161,7 +156,7 @@ def _have_accounts(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _active_directory_knows_who_asks(resolved: Resolved) -> Iterator[Finding]:
-    directory = resolved.environment.access.directory
+    directory = resolved.access.directory
     if directory and directory.kind == "active_directory" and not directory.bind_dn:
         yield Finding((*DIRECTORY, "kind"), "nobody in particular asks Active Directory")
 
@@ -180,6 +175,6 @@ def is_certificate(pem: str) -> bool:
     return True
 
 
-def _secret(environment: Environment) -> str | None:
-    directory = environment.access.directory
+def _secret(resolved: Resolved) -> str | None:
+    directory = resolved.access.directory
     return directory.bind_secret_arn if directory else None

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import all_file_systems
@@ -61,7 +60,7 @@ def _taken_as_it_is(resolved: Resolved) -> Iterator[Finding]:
     source="slurmpod/environment/network.py",
 )
 def _one_subnet_per_zone(resolved: Resolved) -> Iterator[Finding]:
-    existing = resolved.environment.network.existing
+    existing = resolved.network.existing
     zones = [subnet.zone for subnet in existing.subnets] if existing else []
     for index, zone in enumerate(zones):
         if zone in zones[:index]:
@@ -90,7 +89,7 @@ def _subnet_in_the_zone(resolved: Resolved) -> Iterator[Finding]:
     source=SUBNETS,
 )
 def _ids_are_different(resolved: Resolved) -> Iterator[Finding]:
-    existing = resolved.environment.network.existing
+    existing = resolved.network.existing
     if existing is None:
         return
     for key in LISTS_OF_IDS:
@@ -160,7 +159,7 @@ def _closed_reaches_s3(resolved: Resolved) -> Iterator[Finding]:
     source=GATEWAY_ENDPOINTS,
 )
 def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
-    existing = resolved.environment.network.existing
+    existing = resolved.network.existing
     if existing and existing.has_endpoints and existing.route_table_ids:
         yield Finding((*EXISTING, "route_table_ids"), "S3 has an endpoint already", at_key=True)
 
@@ -175,9 +174,8 @@ def _one_s3_endpoint(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.network.existing is None:
-        for place in _existing_file_systems(environment):
+    if resolved.network.existing is None:
+        for place in _existing_file_systems(resolved):
             yield Finding(place, "the file system lies in another VPC than the nodes", at_key=True)
 
 
@@ -193,17 +191,16 @@ def _file_systems_are_reached(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _file_systems_let_nodes_in(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    existing = environment.network.existing
+    existing = resolved.network.existing
     if existing and not existing.security_group_ids:
-        for place in _existing_file_systems(environment):
+        for place in _existing_file_systems(resolved):
             yield Finding(place, "the nodes have a new security group", at_key=True)
 
 
-def _existing_file_systems(environment: Environment) -> Iterator[YamlPath]:
-    for place, file_system in all_file_systems(environment):
-        if file_system.existing:
-            yield (*place, "existing")
+def _existing_file_systems(resolved: Resolved) -> Iterator[YamlPath]:
+    for file_system in all_file_systems(resolved):
+        if file_system.settings.existing:
+            yield (*file_system.path, "existing")
 
 
 NETWORK = "@tcp"

@@ -1,15 +1,13 @@
-"""Where the file systems and mounts of an environment stand in its file, for the rules on them."""
+"""File systems and mounts of an environment, as the rules on them share them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slurmpod.environment.environment import Environment
-from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.openzfs import OpenZfs
 from slurmpod.problems import YamlPath
-from slurmpod.resolve import Resolved, ResolvedLustre
+from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
 from slurmpod.rules.registry import Finding
 
 API = "https://docs.aws.amazon.com/fsx/latest/APIReference"
@@ -47,36 +45,27 @@ def at(
     return Finding((*each.path, key), message, fix, at_key=at_key)
 
 
-def new_openzfs(environment: Environment) -> OpenZfs | None:
+def new_openzfs(resolved: Resolved) -> OpenZfs | None:
     """Return the OpenZFS file system if it will be created."""
-    openzfs = environment.storage.openzfs
-    return None if openzfs is None or openzfs.existing else openzfs
+    openzfs = resolved.openzfs
+    return None if openzfs is None or openzfs.settings.existing else openzfs.settings
 
 
-def new_file_systems(environment: Environment) -> Iterator[tuple[YamlPath, Lustre | OpenZfs]]:
-    """Return every file system that will be created, with its place."""
-    yield from (each for each in all_file_systems(environment) if not each[1].existing)
+def new_file_systems(resolved: Resolved) -> Iterator[ResolvedLustre | ResolvedOpenZfs]:
+    """Return every file system that will be created."""
+    return (each for each in all_file_systems(resolved) if not each.settings.existing)
 
 
-def all_file_systems(environment: Environment) -> Iterator[tuple[YamlPath, Lustre | OpenZfs]]:
-    """Return every file system, with its place."""
-    yield from _sections(environment)
-    if environment.storage.openzfs:
-        yield OPENZFS, environment.storage.openzfs
+def all_file_systems(resolved: Resolved) -> tuple[ResolvedLustre | ResolvedOpenZfs, ...]:
+    """Return every file system, in the order of the model."""
+    return (*resolved.lustre, resolved.openzfs) if resolved.openzfs else resolved.lustre
 
 
-def all_mounts(environment: Environment) -> Iterator[Mount]:
+def all_mounts(resolved: Resolved) -> Iterator[Mount]:
     """Return every folder on which something is mounted, in the order of the model."""
-    for path, file_system in all_file_systems(environment):
-        yield Mount(path, file_system.mount_path)
-    for index, mount in enumerate(environment.storage.s3_mounts):
+    for file_system in all_file_systems(resolved):
+        yield Mount(file_system.path, file_system.settings.mount_path)
+    for index, mount in enumerate(resolved.s3_mounts):
         yield Mount(("storage", "s3_mounts", index), mount.mount_path)
-    if environment.storage.scratch:
-        yield Mount(SCRATCH, environment.storage.scratch.mount_path)
-
-
-def _sections(environment: Environment) -> Iterator[tuple[YamlPath, Lustre]]:
-    if environment.storage.lustre:
-        yield ("storage", "lustre"), environment.storage.lustre
-    for index, lustre in enumerate(environment.storage.additional_lustre):
-        yield ("storage", "additional_lustre", index), lustre
+    if resolved.environment.storage.scratch:
+        yield Mount(SCRATCH, resolved.environment.storage.scratch.mount_path)

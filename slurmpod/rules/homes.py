@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -25,7 +24,7 @@ ACCOUNTS_OF_USERS = Area("UAC", "Accounts of users")
     source=SACCTMGR,
 )
 def _accounts_are_defined(resolved: Resolved) -> Iterator[Finding]:
-    defined = {ROOT, *(account.name for account in resolved.environment.slurm.accounts)}
+    defined = {ROOT, *(account.name for account in resolved.slurm.accounts)}
     for known in resolved.access.users:
         for number, name in enumerate(known.user.accounts):
             if name not in defined:
@@ -42,7 +41,7 @@ def _accounts_are_defined(resolved: Resolved) -> Iterator[Finding]:
     source=SACCTMGR,
 )
 def _default_account_is_usable(resolved: Resolved) -> Iterator[Finding]:
-    every = tuple(account.name for account in resolved.environment.slurm.accounts)
+    every = tuple(account.name for account in resolved.slurm.accounts)
     for known in resolved.access.users:
         default, usable = known.user.default_account, known.user.accounts or every
         if default and default not in usable:
@@ -59,7 +58,7 @@ def _default_account_is_usable(resolved: Resolved) -> Iterator[Finding]:
     source=QOS_GUIDE,
 )
 def _qos_are_defined(resolved: Resolved) -> Iterator[Finding]:
-    defined = {NORMAL, *(qos.name for qos in resolved.environment.slurm.qos)}
+    defined = {NORMAL, *(qos.name for qos in resolved.slurm.qos)}
     for known in resolved.access.users:
         for number, name in enumerate(known.user.qos):
             if name not in defined:
@@ -75,7 +74,7 @@ def _qos_are_defined(resolved: Resolved) -> Iterator[Finding]:
     source=ACCOUNTING,
 )
 def _accounting_is_on(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.environment.slurm.accounting:
+    if resolved.slurm.accounting:
         return
     for known in resolved.access.users:
         for key in ("accounts", "default_account", "qos"):
@@ -94,7 +93,7 @@ def _accounting_is_on(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _shares_count(resolved: Resolved) -> Iterator[Finding]:
-    slurm = resolved.environment.slurm
+    slurm = resolved.slurm
     if slurm.accounting and slurm.fair_share and slurm.fair_share.fair_share_weight:
         return
     for known in resolved.access.users:
@@ -121,15 +120,14 @@ SEMANTICS = "https://github.com/awslabs/mountpoint-s3/blob/main/doc/SEMANTICS.md
     severity=Severity.WARNING,
 )
 def _homes_are_shared(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    access = environment.access
+    access = resolved.environment.access
     if not has_people(resolved):
         return
     if access.home_directory is None and resolved.access.home_directory is None:
         key = next(key for key in ("users", "users_file", "directory") if getattr(access, key))
         yield Finding(("access", key), "their homes are on each node's own disk", at_key=True)
     elif access.home_directory:
-        mount, path = _mount_of(environment, access.home_directory), ("access", "home_directory")
+        mount, path = _mount_of(resolved, access.home_directory), ("access", "home_directory")
         if mount is None:
             yield Finding(path, f"nothing is mounted at {access.home_directory} or above it")
         elif mount.section == SCRATCH:
@@ -144,16 +142,15 @@ def _homes_are_shared(resolved: Resolved) -> Iterator[Finding]:
     source=SEMANTICS,
 )
 def _homes_are_on_no_bucket(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    folder = environment.access.home_directory
-    mount = _mount_of(environment, folder) if folder else None
+    folder = resolved.environment.access.home_directory
+    mount = _mount_of(resolved, folder) if folder else None
     if mount and mount.section[1] == "s3_mounts":
         yield Finding(("access", "home_directory"), f"{folder} is in a mounted bucket")
 
 
-def _mount_of(environment: Environment, folder: str) -> Mount | None:
+def _mount_of(resolved: Resolved, folder: str) -> Mount | None:
     """Return what is mounted at a folder, or above it."""
     around = [
-        mount for mount in all_mounts(environment) if f"{folder}/".startswith(f"{mount.folder}/")
+        mount for mount in all_mounts(resolved) if f"{folder}/".startswith(f"{mount.folder}/")
     ]
     return max(around, key=lambda mount: len(mount.folder), default=None)

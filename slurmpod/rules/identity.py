@@ -322,7 +322,7 @@ def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
 def _keys_lie_here(resolved: Resolved) -> Iterator[Finding]:
     for index, data in enumerate(resolved.identity.data_buckets):
         place = (*BUCKETS, index, "kms_key_arn")
-        yield from of_another_region(resolved.environment, data.kms_key_arn, place)
+        yield from of_another_region(resolved, data.kms_key_arn, place)
 
 
 @DATA_BUCKETS.rule(

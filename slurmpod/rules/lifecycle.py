@@ -41,11 +41,10 @@ def is_ours(resolved: Resolved) -> bool:
     source=CONFIGURATION,
 )
 def _no_scripts_in_managed_mode(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.lifecycle.mode != "managed":
+    if resolved.lifecycle.mode != "managed":
         return
     for key in ("scripts", "entry_script"):
-        if getattr(environment.lifecycle, key) is not None:
+        if getattr(resolved.environment.lifecycle, key) is not None:
             yield Finding(("lifecycle", key), "managed mode runs no scripts", at_key=True)
 
 
@@ -94,11 +93,10 @@ def _keys_have_an_effect(resolved: Resolved) -> Iterator[Finding]:
     source=MIGRATION,
 )
 def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.lifecycle.mode != "managed":
+    if resolved.lifecycle.mode != "managed":
         return
     for key in APPLIED_BY_SCRIPTS:
-        if getattr(environment.slurm, key):
+        if getattr(resolved.slurm, key):
             yield Finding(("slurm", key), "nobody applies this in managed mode", at_key=True)
 
 
@@ -110,7 +108,7 @@ def _managed_mode_applies_settings(resolved: Resolved) -> Iterator[Finding]:
     source=f"{API}API_ClusterInstanceStorageConfig.html",
 )
 def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.environment.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
+    if resolved.lifecycle.mode == "managed" and len(resolved.lustre) > 1:
         names = ", ".join(lustre.name for lustre in resolved.lustre[1:])
         message = f"nobody mounts {names} in managed mode"
         yield Finding(("storage", "additional_lustre"), message, at_key=True)
@@ -126,7 +124,7 @@ def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _accounting_is_always_on(resolved: Resolved) -> Iterator[Finding]:
-    if is_configured_by_api(resolved) and not resolved.environment.slurm.accounting:
+    if is_configured_by_api(resolved) and not resolved.slurm.accounting:
         message = "HyperPod keeps job records all the same"
         yield Finding(("slurm", "accounting"), message, at_key=True)
 
@@ -139,7 +137,7 @@ def _accounting_is_always_on(resolved: Resolved) -> Iterator[Finding]:
     source=ACCOUNTING,
 )
 def _database_is_used(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.database and not resolved.environment.slurm.accounting:
+    if resolved.database and not resolved.slurm.accounting:
         message = "there is a database for job records, but accounting is off"
         yield Finding(("slurm", "accounting"), message)
 
@@ -212,11 +210,10 @@ def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    database = environment.slurm.accounting_database
+    database = resolved.slurm.accounting_database
     if database:
         place = ("slurm", "accounting_database", "secret_arn")
-        yield from of_another_region(environment, database.secret_arn, place, "the secret")
+        yield from of_another_region(resolved, database.secret_arn, place, "the secret")
 
 
 @LIFECYCLE.rule(
@@ -229,8 +226,7 @@ def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    lifecycle = environment.lifecycle
-    if environment.protected and lifecycle.bucket_on_delete == "delete":
+    lifecycle = resolved.environment.lifecycle
+    if resolved.protected and lifecycle.bucket_on_delete == "delete":
         message = "the bucket goes with its stack, though the environment is protected"
         yield Finding(("lifecycle", "bucket_on_delete"), message)

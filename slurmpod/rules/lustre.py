@@ -222,12 +222,11 @@ def _replicated(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _throughput_in_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
+    if resolved.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
         return
     for each in new_lustre(resolved):
         if (each.settings.throughput_mbps_per_tib or 0) > LITTLE_THROUGHPUT:
-            message = f"FSx had no more than 250 MB/s per TiB in {environment.region} in 2026"
+            message = f"FSx had no more than 250 MB/s per TiB in {resolved.region} in 2026"
             yield at(each, "throughput_mbps_per_tib", message)
 
 

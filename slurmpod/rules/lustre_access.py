@@ -103,12 +103,11 @@ def _efa_is_used(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _efa_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
+    if resolved.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
         return
     for each in new_lustre(resolved):
         if each.settings.efa:
-            message = f"FSx for Lustre had no EFA in {environment.region} in 2026"
+            message = f"FSx for Lustre had no EFA in {resolved.region} in 2026"
             yield at(each, "efa", message)
 
 

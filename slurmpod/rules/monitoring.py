@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import is_ours
@@ -42,11 +41,10 @@ REGIONS_WITHOUT_GRAFANA = frozenset(
     severity=Severity.WARNING,
 )
 def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.monitoring is None:
+    if resolved.monitoring is None:
         return
     for severity in TOLD_OF_ALARMS:
-        subscribers = getattr(environment.monitoring.notify, severity)
+        subscribers = getattr(resolved.monitoring.notify, severity)
         if not (subscribers.emails or subscribers.https):
             place = ("monitoring", "notify", severity)
             yield Finding(place, f"alarms go to the topic '{severity}', which nobody reads")
@@ -60,10 +58,9 @@ def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
     source=SUBSCRIBE,
 )
 def _subscribers_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.monitoring is None:
+    if resolved.monitoring is None:
         return
-    notify = environment.monitoring.notify
+    notify = resolved.monitoring.notify
     for severity in type(notify).model_fields:
         subscribers = getattr(notify, severity)
         emails = [address.lower() for address in subscribers.emails]
@@ -80,9 +77,8 @@ def _subscribers_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     source=KEYS,
 )
 def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    key = environment.monitoring.kms_key_arn if environment.monitoring else None
-    yield from of_another_region(environment, key, ("monitoring", "kms_key_arn"))
+    key = resolved.monitoring.kms_key_arn if resolved.monitoring else None
+    yield from of_another_region(resolved, key, ("monitoring", "kms_key_arn"))
 
 
 @MONITORING.rule(
@@ -95,7 +91,7 @@ def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _there_are_gateways(resolved: Resolved) -> Iterator[Finding]:
-    monitoring = resolved.environment.monitoring
+    monitoring = resolved.monitoring
     if monitoring and monitoring.alarms.nat_gib_per_hour and not resolved.network.nat_gateways:
         place = ("monitoring", "alarms", "nat_gib_per_hour")
         yield Finding(place, "there is no NAT gateway to watch", at_key=True)
@@ -113,10 +109,9 @@ def _there_are_gateways(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _there_are_file_systems(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.monitoring is None:
+    if resolved.monitoring is None:
         return
-    alarms = environment.monitoring.alarms
+    alarms = resolved.monitoring.alarms
     watched = {
         "file_system_used_percent": _has_capacity(resolved),
         "file_system_throughput_percent": _has_throughput(resolved),
@@ -137,10 +132,9 @@ def _there_are_file_systems(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _nodes_have_the_time(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.monitoring is None or not resolved.stacks.lifecycle:
+    if resolved.monitoring is None or not resolved.stacks.lifecycle:
         return
-    minutes = environment.monitoring.alarms.missing_nodes_minutes
+    minutes = resolved.monitoring.alarms.missing_nodes_minutes
     seconds = resolved.lifecycle.step_timeout_seconds
     if minutes * 60 < seconds:
         place = ("monitoring", "alarms", "missing_nodes_minutes")
@@ -155,7 +149,7 @@ def _nodes_have_the_time(resolved: Resolved) -> Iterator[Finding]:
     source="slurmpod/environment/monitoring.py",
 )
 def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
-    monitoring = resolved.environment.monitoring
+    monitoring = resolved.monitoring
     if monitoring and monitoring.grafana and not monitoring.prometheus:
         yield Finding(("monitoring", "grafana"), "there is no 'prometheus' beside it", at_key=True)
 
@@ -168,8 +162,7 @@ def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
     source=GRAFANA,
 )
 def _grafana_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    monitoring, region = environment.monitoring, environment.region
+    monitoring, region = resolved.monitoring, resolved.region
     if monitoring and monitoring.grafana and region in REGIONS_WITHOUT_GRAFANA:
         message = f"there is no Amazon Managed Grafana in {region}"
         yield Finding(("monitoring", "grafana"), message, at_key=True)
@@ -203,10 +196,9 @@ PACKAGES = "prometheus and prometheus-node-exporter"
     severity=Severity.WARNING,
 )
 def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not _asks_for_metrics(environment) or not resolved.network.closed or not is_ours(resolved):
+    if not _asks_for_metrics(resolved) or not resolved.network.closed or not is_ours(resolved):
         return
-    lacking = [group.name for group in environment.cluster.groups if group.image_id is None]
+    lacking = [group.name for group in resolved.groups if group.settings.image_id is None]
     if lacking:
         message = f"the network is closed, and HyperPod's image has no Prometheus: {_and(lacking)}"
         yield Finding(PROMETHEUS, message, at_key=True)
@@ -224,9 +216,8 @@ def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if _asks_for_metrics(environment) and not is_ours(resolved):
-        managed = environment.lifecycle.mode == "managed"
+    if _asks_for_metrics(resolved) and not is_ours(resolved):
+        managed = resolved.lifecycle.mode == "managed"
         who = "in managed mode no scripts run" if managed else "the scripts are your own"
         yield Finding(PROMETHEUS, f"{who}, and nobody sends metrics", at_key=True)
 
@@ -240,14 +231,13 @@ def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
     "Service-Prometheus.html",
 )
 def _key_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    monitoring = environment.monitoring
+    monitoring = resolved.monitoring
     key = monitoring.prometheus.kms_key_arn if monitoring and monitoring.prometheus else None
-    yield from of_another_region(environment, key, (*PROMETHEUS, "kms_key_arn"))
+    yield from of_another_region(resolved, key, (*PROMETHEUS, "kms_key_arn"))
 
 
-def _asks_for_metrics(environment: Environment) -> bool:
-    return bool(environment.monitoring and environment.monitoring.prometheus)
+def _asks_for_metrics(resolved: Resolved) -> bool:
+    return bool(resolved.monitoring and resolved.monitoring.prometheus)
 
 
 def _and(names: list[str]) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.names import account_of_arn, region_of_arn
 from slurmpod.problems import YamlPath
+from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Finding
 
 NAME_A_KEY_OF_THE_REGION = (
@@ -18,16 +18,16 @@ NAME_A_REPLICA = "replicate the secret into the environment's Region, and name t
 
 
 def of_another_region(
-    environment: Environment, arn: str | None, path: YamlPath, what: str = "the key"
+    resolved: Resolved, arn: str | None, path: YamlPath, what: str = "the key"
 ) -> Iterator[Finding]:
     """Yield a finding at `path` when `what` is named there and lies elsewhere."""
-    if arn and (region := region_of_arn(arn)) != environment.region:
-        yield Finding(path, f"{what} lies in {region}, not in {environment.region}")
+    if arn and (region := region_of_arn(arn)) != resolved.region:
+        yield Finding(path, f"{what} lies in {region}, not in {resolved.region}")
 
 
 def of_another_account(
-    environment: Environment, arn: str | None, path: YamlPath, what: str = "the key"
+    resolved: Resolved, arn: str | None, path: YamlPath, what: str = "the key"
 ) -> Iterator[Finding]:
     """Yield a finding at `path` when `what` is named there and is somebody else's."""
-    if arn and (account := account_of_arn(arn)) != environment.account:
+    if arn and (account := account_of_arn(arn)) != resolved.account:
         yield Finding(path, f"{what} belongs to the account {account}")

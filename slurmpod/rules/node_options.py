@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.environment.cluster import Role
-from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.hooks import RULE
 from slurmpod.resolve import Resolved
@@ -24,12 +23,12 @@ BETWEEN_NODES = ("access", "ssh_between_nodes")
 NEEDS_JOB = ("access", "ssh_needs_job")
 
 
-def asked_of_nodes(environment: Environment) -> Iterator[YamlPath]:
+def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
     """Yield the keys outside of `lifecycle` that only slurmpod's own scripts put into force."""
-    if environment.storage.scratch:
+    if resolved.environment.storage.scratch:
         yield SCRATCH
     for path in (BETWEEN_NODES, NEEDS_JOB):
-        if getattr(environment.access, path[-1]):
+        if getattr(resolved.environment.access, path[-1]):
             yield path
 
 
@@ -41,9 +40,8 @@ def asked_of_nodes(environment: Environment) -> Iterator[YamlPath]:
     source=SCRIPTS,
 )
 def _managed_mode_does_it(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.lifecycle.mode == "managed":
-        for path in asked_of_nodes(environment):
+    if resolved.lifecycle.mode == "managed":
+        for path in asked_of_nodes(resolved):
             yield Finding(path, "nobody does this in managed mode", at_key=True)
 
 
@@ -72,12 +70,11 @@ def _disks_are_there(resolved: Resolved) -> Iterator[Finding]:
     source="lifecycle_scripts/slurmpod_lifecycle/steps/ssh_between_nodes.py",
 )
 def _keys_are_shared(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not environment.access.ssh_between_nodes or not is_ours(resolved):
+    if not resolved.environment.access.ssh_between_nodes or not is_ours(resolved):
         return
     lustre = [each.settings for each in resolved.lustre]
     is_there = any(not each.existing and not each.root_squash for each in lustre)
-    if not is_there and not new_openzfs(environment):
+    if not is_there and not new_openzfs(resolved):
         yield Finding(BETWEEN_NODES, "nodes have no place in common to which root may write")
 
 

@@ -47,7 +47,7 @@ Regions in Europe and South America were not looked up."""
     source=CREATE_OPENZFS,
 )
 def _throughput(resolved: Resolved) -> Iterator[Finding]:
-    openzfs = new_openzfs(resolved.environment)
+    openzfs = new_openzfs(resolved)
     if openzfs is None or openzfs.throughput_mbps is None:
         return
     offered = THROUGHPUT[openzfs.deployment_type[-1]]
@@ -66,7 +66,7 @@ def _throughput(resolved: Resolved) -> Iterator[Finding]:
     source=PERFORMANCE,
 )
 def _iops(resolved: Resolved) -> Iterator[Finding]:
-    openzfs = new_openzfs(resolved.environment)
+    openzfs = new_openzfs(resolved)
     if openzfs is None or openzfs.iops is None:
         return
     least, most = IOPS_PER_GIB * openzfs.capacity_gib, MOST_IOPS[openzfs.deployment_type[-1]]
@@ -86,13 +86,12 @@ def _iops(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    openzfs = new_openzfs(environment)
+    openzfs = new_openzfs(resolved)
     if openzfs is None:
         return
     kind = openzfs.deployment_type
-    if environment.region in REGIONS_WITHOUT.get(kind, ()):
-        message = f"FSx for OpenZFS had no {kind} in {environment.region} in 2026"
+    if resolved.region in REGIONS_WITHOUT.get(kind, ()):
+        message = f"FSx for OpenZFS had no {kind} in {resolved.region} in 2026"
         yield Finding((*OPENZFS, "deployment_type"), message)
 
 
@@ -113,7 +112,7 @@ S3_MOUNTS = ("storage", "s3_mounts")
     source=BUCKET_NAMES,
 )
 def _names(resolved: Resolved) -> Iterator[Finding]:
-    for index, mount in enumerate(resolved.environment.storage.s3_mounts):
+    for index, mount in enumerate(resolved.s3_mounts):
         if mistake := mistake_in_bucket_name(mount.bucket):
             yield Finding((*S3_MOUNTS, index, "bucket"), mistake)
 
@@ -128,7 +127,7 @@ def _names(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _dots(resolved: Resolved) -> Iterator[Finding]:
-    for index, mount in enumerate(resolved.environment.storage.s3_mounts):
+    for index, mount in enumerate(resolved.s3_mounts):
         if "." in mount.bucket and not mistake_in_bucket_name(mount.bucket):
             message = f"'{mount.bucket}' has dots in its name"
             yield Finding((*S3_MOUNTS, index, "bucket"), message)
@@ -145,7 +144,7 @@ def _dots(resolved: Resolved) -> Iterator[Finding]:
 )
 def _mounted_once(resolved: Resolved) -> Iterator[Finding]:
     seen: set[tuple[str, str | None]] = set()
-    for index, mount in enumerate(resolved.environment.storage.s3_mounts):
+    for index, mount in enumerate(resolved.s3_mounts):
         if (mount.bucket, mount.prefix) in seen:
             message = f"s3://{mount.bucket}/{mount.prefix or ''} is mounted already"
             yield Finding((*S3_MOUNTS, index, "bucket"), message)
@@ -162,7 +161,7 @@ def _mounted_once(resolved: Resolved) -> Iterator[Finding]:
     "sagemaker-hyperpod-lifecycle-best-practices-slurm.html",
 )
 def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
-    for index, mount in enumerate(resolved.environment.storage.s3_mounts):
+    for index, mount in enumerate(resolved.s3_mounts):
         if mount.bucket == resolved.lifecycle.bucket and not mount.read_only:
             message = f"'{mount.bucket}' holds the scripts that run as root on new nodes"
             yield Finding((*S3_MOUNTS, index, "bucket"), message)

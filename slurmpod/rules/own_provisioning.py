@@ -161,7 +161,7 @@ def _not_in_extended_mode(resolved: Resolved) -> Iterator[Finding]:
     source=GUIDE_TO_IT,
 )
 def _controllers_are_the_same(resolved: Resolved) -> Iterator[Finding]:
-    document, multi_head = parameters(resolved), resolved.environment.slurm.multi_head
+    document, multi_head = parameters(resolved), resolved.slurm.multi_head
     if document is None or bool(document.get("slurm_configurations")) == bool(multi_head):
         return
     if multi_head:

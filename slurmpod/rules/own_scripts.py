@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.reading.hooks import hook_path, hook_place, named_hooks
@@ -146,9 +145,7 @@ def _somebody_starts_slurm(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _stays_inside(resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in (
-        _texts(resolved.environment, resolved) if resolved.network.closed else ()
-    ):
+    for place, name, text in _texts(resolved) if resolved.network.closed else ():
         for line in lines_in(name, text):
             if found := needs_internet(line.text):
                 yield Finding(place, f"{line} needs the internet: {found}")
@@ -198,7 +195,7 @@ def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(resolved.environment, resolved):
+    for place, name, text in _texts(resolved):
         if SECRET.search(text):
             yield Finding(place, f"{name} holds what looks like a private key or an access key")
 
@@ -223,19 +220,19 @@ def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
         (is_customer and storage.openzfs, ("storage", "openzfs")),
         (is_customer and database, database.path if database else ()),
         *((getattr(resolved.slurm, key), ("slurm", key)) for key in APPLIED_BY_SCRIPTS),
-        *((True, path) for path in asked_of_nodes(resolved.environment)),
+        *((True, path) for path in asked_of_nodes(resolved)),
     ]
     for value, path in left:
         if value:
             yield Finding(path, "your own scripts have to do this", at_key=True)
 
 
-def _texts(environment: Environment, resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:
+def _texts(resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:
     """Yield all that the user brings for nodes to run: where it is named, its name, its text."""
     own, hooks = resolved.lifecycle.own_scripts, resolved.lifecycle.hooks
     for path, content in own.files.items() if own else ():
         yield FOLDER, path, text_of(content) or ""
-    for role, when, file in named_hooks(environment):
+    for role, when, file in named_hooks(resolved.environment):
         yield hook_place(role, when), file, hooks.get(hook_path(role, when), "")
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from slurmpod.environment.cluster import Role
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.slurm_limits import Partition
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
@@ -93,9 +92,8 @@ HYPERPOD_REFERENCE = (
     source=HYPERPOD_REFERENCE,
 )
 def _partition_exists(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    known = [group.partition for group in environment.cluster.groups if group.partition]
-    for path, partition in _partitions(environment):
+    known = [group.partition for group in resolved.groups if group.partition]
+    for path, partition in _partitions(resolved):
         if partition.name not in {*known, ALL_NODES_PARTITION}:
             message = f"no group is in the partition '{partition.name}'"
             hint = did_you_mean(partition.name, [*known, ALL_NODES_PARTITION])
@@ -110,7 +108,7 @@ def _partition_exists(resolved: Resolved) -> Iterator[Finding]:
     source=PARTITION_LINES,
 )
 def _listed_once(resolved: Resolved) -> Iterator[Finding]:
-    return listed_twice(resolved.environment.slurm.partitions, "slurm", "partitions")
+    return listed_twice(resolved.slurm.partitions, "slurm", "partitions")
 
 
 @PARTITIONS.rule(
@@ -122,7 +120,7 @@ def _listed_once(resolved: Resolved) -> Iterator[Finding]:
     source=f"{SLURM_CONF}#OPT_Default",
 )
 def _one_default(resolved: Resolved) -> Iterator[Finding]:
-    defaults = [(path, each) for path, each in _partitions(resolved.environment) if each.default]
+    defaults = [(path, each) for path, each in _partitions(resolved) if each.default]
     for path, partition in defaults[1:]:
         message = f"'{defaults[0][1].name}' is the default already, not '{partition.name}'"
         yield Finding((*path, "default"), message)
@@ -137,7 +135,7 @@ def _one_default(resolved: Resolved) -> Iterator[Finding]:
     source=f"{SLURM_CONF}#OPT_DefaultTime",
 )
 def _default_time_fits(resolved: Resolved) -> Iterator[Finding]:
-    for path, partition in _partitions(resolved.environment):
+    for path, partition in _partitions(resolved):
         default, longest = seconds(partition.default_time), seconds(partition.max_time)
         if default is not None and longest is not None and default > longest:
             message = f"{partition.default_time} is longer than max_time {partition.max_time}"
@@ -152,15 +150,14 @@ def _default_time_fits(resolved: Resolved) -> Iterator[Finding]:
     source=f"{SLURM_CONF}#OPT_MaxTime",
 )
 def _no_time_is_zero(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     times = [
         ((*path, key), getattr(partition, key))
-        for path, partition in _partitions(environment)
+        for path, partition in _partitions(resolved)
         for key in ("max_time", "default_time")
     ]
     times += [
         (("slurm", "qos", index, "max_time"), qos.max_time)
-        for index, qos in enumerate(environment.slurm.qos)
+        for index, qos in enumerate(resolved.slurm.qos)
     ]
     for path, time in times:
         if time is not None and seconds(time) == 0:
@@ -176,9 +173,8 @@ def _no_time_is_zero(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _max_nodes_is_reachable(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for path, partition in _partitions(environment):
-        nodes = _nodes(environment, partition.name)
+    for path, partition in _partitions(resolved):
+        nodes = _nodes(resolved, partition.name)
         if partition.max_nodes is not None and partition.max_nodes > nodes > 0:
             message = f"'{partition.name}' has {nodes} nodes, fewer than {partition.max_nodes}"
             yield Finding((*path, "max_nodes"), message)
@@ -194,7 +190,7 @@ def _max_nodes_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _dev_is_limited(resolved: Resolved) -> Iterator[Finding]:
-    partitions = list(_partitions(resolved.environment))
+    partitions = list(_partitions(resolved))
     if resolved.lifecycle.mode == "managed":
         return
     if any(each.name == ALL_NODES_PARTITION and _limits(each) for _, each in partitions):
@@ -216,11 +212,10 @@ def _dev_is_limited(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _default_qos_is_taken(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    accounts = environment.slurm.accounts
+    accounts = resolved.slurm.accounts
     defaults = {account.default_qos for account in accounts} - {None}
     defaults |= {account.qos[0] for account in accounts if account.qos and not account.default_qos}
-    for path, partition in _partitions(environment):
+    for path, partition in _partitions(resolved):
         if partition.allowed_qos and not {NORMAL, *defaults} & set(partition.allowed_qos):
             message = f"'{partition.name}' takes no QOS that a job has unless it names one"
             yield Finding((*path, "allowed_qos"), message, at_key=True)
@@ -235,16 +230,16 @@ def seconds(time: str | None) -> int | None:
     return int(days) * 86_400 + hours * 3600 + minutes * 60 + rest
 
 
-def _partitions(environment: Environment) -> Iterator[tuple[YamlPath, Partition]]:
-    for index, partition in enumerate(environment.slurm.partitions):
+def _partitions(resolved: Resolved) -> Iterator[tuple[YamlPath, Partition]]:
+    for index, partition in enumerate(resolved.slurm.partitions):
         yield ("slurm", "partitions", index), partition
 
 
-def _nodes(environment: Environment, partition: str) -> int:
+def _nodes(resolved: Resolved, partition: str) -> int:
     """Return how many nodes can run jobs in a partition; `dev` has those of all."""
     return sum(
         group.count
-        for group in environment.cluster.groups
+        for group in resolved.groups
         if group.role is Role.WORKER and partition in {group.partition, ALL_NODES_PARTITION}
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.image_names import IMAGE_USER, IMAGE_USER_ID, is_of_the_image
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
@@ -157,7 +156,7 @@ def _groups_are_defined(resolved: Resolved) -> Iterator[Finding]:
 )
 def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
     if resolved.lifecycle.mode == "managed":
-        yield from _unmade(resolved.environment, "nobody makes them in managed mode")
+        yield from _unmade(resolved, "nobody makes them in managed mode")
 
 
 @PEOPLE.rule(
@@ -170,9 +169,8 @@ def _somebody_makes_them(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _own_scripts_make_their_own(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.lifecycle.scripts and resolved.lifecycle.mode != "managed":
-        yield from _unmade(environment, "slurmpod's scripts do not run, and yours do not read it")
+    if resolved.environment.lifecycle.scripts and resolved.lifecycle.mode != "managed":
+        yield from _unmade(resolved, "slurmpod's scripts do not run, and yours do not read it")
 
 
 def has_people(resolved: Resolved) -> bool:
@@ -267,7 +265,7 @@ def _undefined(known: KnownUser, name: str, defined: set[str], key: str, *more: 
     return at_user(known, message, key, *more, fix=did_you_mean(name, defined))
 
 
-def _unmade(environment: Environment, message: str) -> Iterator[Finding]:
+def _unmade(resolved: Resolved, message: str) -> Iterator[Finding]:
     for key in MADE_BY_SCRIPTS:
-        if getattr(environment.access, key):
+        if getattr(resolved.environment.access, key):
             yield Finding(("access", key), message, at_key=True)

@@ -101,12 +101,11 @@ FAMILIES = frozenset(_FAMILIES.split())
     source=SUBNET_GROUPS,
 )
 def _two_zones(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     zones = set(resolved.network.zones)
-    if environment.slurm.rds is None or len(zones) >= ZONES_OF_RDS:
+    if resolved.slurm.rds is None or len(zones) >= ZONES_OF_RDS:
         return
     message = f"RDS needs subnets in two zones, there is {', '.join(sorted(zones))}"
-    if environment.network.existing:
+    if resolved.network.existing:
         fix = "add a private subnet of your VPC in another zone"
         yield Finding(SUBNETS, message, fix, at_key=True)
     else:
@@ -121,8 +120,7 @@ def _two_zones(resolved: Resolved) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/slurmdbd.conf.html",
 )
 def _one_database(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.slurm.rds and environment.slurm.accounting_database:
+    if resolved.slurm.rds and resolved.slurm.accounting_database:
         message = "accounting_database says that there is a server already"
         yield Finding(SECTION, message, at_key=True)
 
@@ -135,7 +133,7 @@ def _one_database(resolved: Resolved) -> Iterator[Finding]:
     source=AUTOSCALING,
 )
 def _has_room_to_grow(resolved: Resolved) -> Iterator[Finding]:
-    rds = resolved.environment.slurm.rds
+    rds = resolved.slurm.rds
     if not rds or not resolved.database or not resolved.database.new:
         return
     limit = resolved.database.new.max_storage_gib
@@ -154,7 +152,7 @@ def _has_room_to_grow(resolved: Resolved) -> Iterator[Finding]:
     source=CREATION,
 )
 def _windows_are_long(resolved: Resolved) -> Iterator[Finding]:
-    rds = resolved.environment.slurm.rds
+    rds = resolved.slurm.rds
     for key, minutes in (
         ("backup_window", minutes_of_backup(rds.backup_window if rds else None)),
         ("maintenance_window", minutes_of_maintenance(rds.maintenance_window if rds else None)),
@@ -171,7 +169,7 @@ def _windows_are_long(resolved: Resolved) -> Iterator[Finding]:
     source=CREATION,
 )
 def _windows_are_apart(resolved: Resolved) -> Iterator[Finding]:
-    rds = resolved.environment.slurm.rds
+    rds = resolved.slurm.rds
     backup = minutes_of_backup(rds.backup_window if rds else None)
     maintenance = minutes_of_maintenance(rds.maintenance_window if rds else None)
     if backup and maintenance and backup.meets_daily(maintenance):
@@ -187,9 +185,8 @@ def _windows_are_apart(resolved: Resolved) -> Iterator[Finding]:
     source=ENCRYPTION,
 )
 def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    key = environment.slurm.rds.kms_key_arn if environment.slurm.rds else None
-    yield from of_another_region(environment, key, (*SECTION, "kms_key_arn"))
+    key = resolved.slurm.rds.kms_key_arn if resolved.slurm.rds else None
+    yield from of_another_region(resolved, key, (*SECTION, "kms_key_arn"))
 
 
 @RDS.rule(
@@ -202,9 +199,8 @@ def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    key = environment.slurm.rds.kms_key_arn if environment.slurm.rds else None
-    yield from of_another_account(environment, key, (*SECTION, "kms_key_arn"))
+    key = resolved.slurm.rds.kms_key_arn if resolved.slurm.rds else None
+    yield from of_another_account(resolved, key, (*SECTION, "kms_key_arn"))
 
 
 @RDS.rule(
@@ -216,9 +212,8 @@ def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
     source=DELETION_POLICY,
 )
 def _protected_keeps_records(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    rds = environment.slurm.rds
-    if rds and rds.on_delete == "delete" and environment.protected:
+    rds = resolved.slurm.rds
+    if rds and rds.on_delete == "delete" and resolved.protected:
         message = "a protected environment cannot delete its job records with its stack"
         yield Finding((*SECTION, "on_delete"), message)
 
@@ -233,9 +228,8 @@ def _protected_keeps_records(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    rds = environment.slurm.rds
-    if rds and rds.on_delete == "delete" and not environment.protected:
+    rds = resolved.slurm.rds
+    if rds and rds.on_delete == "delete" and not resolved.protected:
         yield Finding((*SECTION, "on_delete"), "all job records are deleted with the stack")
 
 
@@ -249,7 +243,7 @@ def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
-    rds = resolved.environment.slurm.rds
+    rds = resolved.slurm.rds
     if rds and rds.instance_class.split(".")[1] not in FAMILIES:
         message = f"RDS is not known to have {rds.instance_class} for MariaDB"
         yield Finding((*SECTION, "instance_class"), message)
@@ -267,7 +261,7 @@ def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _somebody_tells_slurmdbd(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.environment.slurm.rds and resolved.lifecycle.mode == "managed":
+    if resolved.slurm.rds and resolved.lifecycle.mode == "managed":
         message = "nobody tells slurmdbd when RDS has changed the password"
         yield Finding(SECTION, message, at_key=True)
 
@@ -281,7 +275,7 @@ def _somebody_tells_slurmdbd(resolved: Resolved) -> Iterator[Finding]:
     source=MULTI_HEAD,
 )
 def _user_is_its_own(resolved: Resolved) -> Iterator[Finding]:
-    slurm = resolved.environment.slurm
+    slurm = resolved.slurm
     if slurm.rds and slurm.multi_head and slurm.multi_head.database_user != USER:
         message = f"the server has no user {slurm.multi_head.database_user}"
         yield Finding(("slurm", "multi_head", "database_user"), message)

@@ -41,7 +41,7 @@ ZONE_IDS = "https://docs.aws.amazon.com/ram/latest/userguide/working-with-az-ids
     source="https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html",
 )
 def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
-    region = resolved.environment.region
+    region = resolved.region
     if not REGION_NAME.fullmatch(region):
         fix = did_you_mean(region, HYPERPOD_REGIONS)
         yield Finding(("region",), f"there is no Region '{region}'", fix)
@@ -55,8 +55,7 @@ def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
     source=ZONES_GUIDE,
 )
 def _zones_lie_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    region = environment.region
+    region = resolved.region
     if not REGION_NAME.fullmatch(region):  # no zone lies there, and none is at fault
         return
     for place, zone in _written_zones(resolved):
@@ -100,11 +99,10 @@ def _same_zone_elsewhere(zone: str, region: str) -> str:
     severity=Severity.WARNING,
 )
 def _zone_ids_are_known(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     for place, zone in _written_zones(resolved):
         if region_of_zone(zone) is None:
-            prefix = zone_prefix(environment.region)
-            fix = f"zone ids of {environment.region} begin with {prefix}-az" if prefix else ""
+            prefix = zone_prefix(resolved.region)
+            fix = f"zone ids of {resolved.region} begin with {prefix}-az" if prefix else ""
             yield Finding(place, f"no known Region has a zone '{zone}'", fix)
 
 
@@ -121,7 +119,7 @@ def _zone_ids_are_known(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _region_has_hyperpod(resolved: Resolved) -> Iterator[Finding]:
-    region = resolved.environment.region
+    region = resolved.region
     if region not in HYPERPOD_REGIONS and REGION_NAME.fullmatch(region):
         message = f"there was no SageMaker HyperPod in '{region}' (as of {REGIONS_AS_OF})"
         yield Finding(("region",), message)
@@ -163,8 +161,7 @@ def _zones_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _zones_are_in_one_form(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    form = is_zone_id(environment.network.zone)
+    form = is_zone_id(resolved.network.zone)
     for place, zone in _written_zones(resolved):
         if is_zone_id(zone) != form:
             what = "an id" if not form else "a name"
@@ -179,13 +176,12 @@ def _zones_are_in_one_form(resolved: Resolved) -> Iterator[Finding]:
     source=OVERRIDE_VPC,
 )
 def _groups_are_in_the_network(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    known = {environment.network.zone, *resolved.network.zones}
+    known = {resolved.network.zone, *resolved.network.zones}
     for group in resolved.groups:
         if group.zone not in known:
             place = (*group.path, "zone")
             message = f"the network has no subnet in {group.zone}"
-            key = "a subnet of existing" if environment.network.existing else "other_zones"
+            key = "a subnet of existing" if resolved.network.existing else "other_zones"
             fix = f"add it to {key}, or choose one of {', '.join(sorted(known))}"
             yield Finding(place, message, fix)
 
@@ -241,7 +237,7 @@ def _workers_are_near_file_systems(resolved: Resolved) -> Iterator[Finding]:
 )
 def _types_are_in_their_zone(resolved: Resolved) -> Iterator[Finding]:
     for place, name, group in _types(resolved):
-        zones = offered_zone_ids().get(name, {}).get(resolved.environment.region)
+        zones = offered_zone_ids().get(name, {}).get(resolved.region)
         if zones and is_zone_id(group.zone) and group.zone not in zones:
             message = f"EC2 offers no {name} in {group.zone} (as of {OFFERINGS_AS_OF})"
             yield Finding(place, message, f"EC2 offers it in {', '.join(sorted(zones))}")
@@ -257,11 +253,10 @@ def _types_are_in_their_zone(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _types_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     for place, name, _group in _types(resolved):
         by_region = offered_zone_ids().get(name)
-        if by_region is not None and environment.region not in by_region:
-            message = f"EC2 offers no {name} in {environment.region} (as of {OFFERINGS_AS_OF})"
+        if by_region is not None and resolved.region not in by_region:
+            message = f"EC2 offers no {name} in {resolved.region} (as of {OFFERINGS_AS_OF})"
             yield Finding(place, message, f"EC2 offers it in {', '.join(sorted(by_region))}")
 
 
@@ -275,14 +270,13 @@ def _types_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _zones_are_used(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    used = {environment.network.zone, *(group.zone for group in resolved.groups)}
+    used = {resolved.network.zone, *(group.zone for group in resolved.groups)}
     idle = [
         (index, other.zone)
-        for index, other in enumerate(environment.network.other_zones)
+        for index, other in enumerate(resolved.environment.network.other_zones)
         if other.zone not in used
     ]
-    wanted_by_rds = max(ZONES_OF_RDS - len(used), 0) if environment.slurm.rds else 0
+    wanted_by_rds = max(ZONES_OF_RDS - len(used), 0) if resolved.slurm.rds else 0
     for index, zone in idle[wanted_by_rds:]:
         yield Finding((*OTHER_ZONES, index, "zone"), f"no group is placed in {zone}")
 

@@ -6,7 +6,7 @@ section would have said without its mistake, nobody knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -22,16 +22,13 @@ from slurmpod.rules.registry import Rule
 SECTIONS: dict[str, frozenset[str]] = {
     name: frozenset(sections.split())
     for name, sections in {
-        "access": "access cluster storage",
         "aws_partition": "region",
         "continuous": "cluster",
-        "database": "slurm name lifecycle",
-        "groups": "cluster network",
-        "lifecycle": "lifecycle name account region",
-        "lustre": "storage region network",
-        "network": "network cluster storage slurm monitoring",
+        "database": "slurm",
+        "groups": "cluster",
+        "lustre": "storage",
         "node_recovery": "cluster",
-        "openzfs": "storage region network",
+        "openzfs": "storage",
         "policies": "identity",
         "s3_mounts": "storage",
         "stacks": "name network cluster storage slurm monitoring budget lifecycle identity access",
@@ -39,6 +36,23 @@ SECTIONS: dict[str, frozenset[str]] = {
     }.items()
 }
 """Sections of the environment from which parts of `Resolved` follow that have other names."""
+
+FURTHER_SECTIONS: dict[str, dict[str, frozenset[str]]] = {
+    part: {name: frozenset(sections.split()) for name, sections in members.items()}
+    for part, members in {
+        "access": {"home_directory": "storage", "session_groups": "cluster"},
+        "database": {"new": "name", "requires_tls": "lifecycle"},
+        "groups": {"zone": "network"},
+        "lifecycle": {"bucket": "name account region"},
+        "lustre": {"zone": "network", "dns_name": "region"},
+        "network": {
+            "interface_endpoints": "monitoring",
+            "private": "cluster storage slurm monitoring",
+        },
+        "openzfs": {"zone": "network", "dns_name": "region"},
+    }.items()
+}
+"""Sections from which single members of these parts follow beside those of the part."""
 
 
 def problems_in(
@@ -48,10 +62,10 @@ def problems_in(
     reading, broken = remains.reading, remains.broken
     if reading.environment is None:
         return
-    resolved = resolve(reading)
+    watched = _watched(resolve(reading))
     problems = list(reading.problems)
     for rule in all_rules():
-        watched = _watched(resolved)
+        watched.seen.clear()
         found = apply(rule, watched, reading.source)
         if watched.seen.isdisjoint(broken):
             problems += found
@@ -87,8 +101,27 @@ _PARTS = {part.name for part in fields(Resolved)} - {"environment"}
 
 
 def _watched(resolved: Resolved) -> _Watched:
-    parts = {part.name: getattr(resolved, part.name) for part in fields(Resolved)}
     seen: set[str] = set()
+    parts = {part.name: getattr(resolved, part.name) for part in fields(Resolved)}
+    for name, further in FURTHER_SECTIONS.items():
+        parts[name] = _watched_part(parts[name], further, seen)
     environment = _WatchedEnvironment.model_construct(**dict(resolved.environment))
     environment.__dict__[_SEEN] = seen
     return _Watched(**{**parts, "environment": environment}, seen=seen)
+
+
+def _watched_part(part: Any, further: Mapping[str, frozenset[str]], seen: set[str]) -> Any:
+    """Return a part, or all of a tuple of them, that notes from which sections its members come."""
+    if part is None or part == ():
+        return part
+    kind = type(part[0] if isinstance(part, tuple) else part)
+
+    class WatchedPart(kind):  # type: ignore[valid-type,misc]  # the base is that of the part
+        def __getattribute__(self, name: str) -> Any:
+            seen.update(further.get(name, ()))
+            return super().__getattribute__(name)
+
+    def watched(one: Any) -> Any:
+        return WatchedPart(**{member.name: getattr(one, member.name) for member in fields(one)})
+
+    return tuple(map(watched, part)) if isinstance(part, tuple) else watched(part)

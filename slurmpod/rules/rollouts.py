@@ -169,7 +169,7 @@ def _continuous_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
     source=CONTINUOUS,
 )
 def _no_strategy(resolved: Resolved) -> Iterator[Finding]:
-    strategy = resolved.environment.slurm.config_strategy
+    strategy = resolved.slurm.config_strategy
     if strategy and resolved.continuous:
         message = f"'{strategy}' cannot be asked for with continuous provisioning"
         yield Finding(("slurm", "config_strategy"), message)
@@ -184,7 +184,7 @@ def _no_strategy(resolved: Resolved) -> Iterator[Finding]:
     source=REFERENCE,
 )
 def _strategy_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
-    strategy = resolved.environment.slurm.config_strategy
+    strategy = resolved.slurm.config_strategy
     if strategy and not is_configured_by_api(resolved):
         message = f"'{strategy}' means nothing in lifecycle mode customer"
         yield Finding(("slurm", "config_strategy"), message)

@@ -44,7 +44,7 @@ USERS_OF_THE_IMAGE = {"root", "ubuntu"}
     source=RUN_AS,
 )
 def _run_as_is_known(resolved: Resolved) -> Iterator[Finding]:
-    sessions = resolved.environment.access.sessions
+    sessions = resolved.access.sessions
     if sessions is None or sessions.run_as == FROM_TAG or _others_make_users(resolved):
         return
     names = [known.user.name for known in resolved.access.users]
@@ -63,8 +63,7 @@ def _run_as_is_known(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _nobody_is_root(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.access.sessions and environment.access.sessions.run_as == "root":
+    if resolved.access.sessions and resolved.access.sessions.run_as == "root":
         yield Finding((*SECTION, "run_as"), "everybody with a session is root")
 
 
@@ -78,7 +77,7 @@ def _nobody_is_root(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _tags_name_somebody(resolved: Resolved) -> Iterator[Finding]:
-    sessions = resolved.environment.access.sessions
+    sessions = resolved.access.sessions
     if sessions is None or sessions.run_as != FROM_TAG or _others_make_users(resolved):
         return
     if not resolved.access.users:
@@ -94,8 +93,7 @@ def _tags_name_somebody(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _sessions_are_recorded(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.access.sessions and environment.access.sessions.record == "none":
+    if resolved.access.sessions and resolved.access.sessions.record == "none":
         yield Finding((*SECTION, "record"), "what people do in sessions is not recorded")
 
 
@@ -108,7 +106,7 @@ def _sessions_are_recorded(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _no_end_of_nothing(resolved: Resolved) -> Iterator[Finding]:
-    sessions = resolved.environment.access.sessions
+    sessions = resolved.access.sessions
     if sessions and sessions.record == "none" and "retention_days" in sessions.model_fields_set:
         yield Finding((*SECTION, "retention_days"), "nothing is recorded", at_key=True)
 
@@ -121,9 +119,8 @@ def _no_end_of_nothing(resolved: Resolved) -> Iterator[Finding]:
     source=KEYS,
 )
 def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    key = environment.access.sessions.kms_key_arn if environment.access.sessions else None
-    yield from of_another_region(environment, key, (*SECTION, "kms_key_arn"))
+    key = resolved.access.sessions.kms_key_arn if resolved.access.sessions else None
+    yield from of_another_region(resolved, key, (*SECTION, "kms_key_arn"))
 
 
 @SESSIONS.rule(
@@ -136,9 +133,8 @@ def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _key_belongs_to_the_account(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    key = environment.access.sessions.kms_key_arn if environment.access.sessions else None
-    yield from of_another_account(environment, key, (*SECTION, "kms_key_arn"))
+    key = resolved.access.sessions.kms_key_arn if resolved.access.sessions else None
+    yield from of_another_account(resolved, key, (*SECTION, "kms_key_arn"))
 
 
 @SESSIONS.rule(
@@ -150,7 +146,7 @@ def _key_belongs_to_the_account(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _rest_is_shorter(resolved: Resolved) -> Iterator[Finding]:
-    sessions = resolved.environment.access.sessions
+    sessions = resolved.access.sessions
     longest = sessions.max_duration_minutes if sessions else None
     if sessions and longest and longest < sessions.idle_timeout_minutes:
         message = f"sessions end after {longest} minutes, and may rest for "
@@ -231,8 +227,7 @@ def _groups_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _user_groups_have_sessions(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.access.user_groups and environment.access.sessions is None:
+    if resolved.environment.access.user_groups and resolved.access.sessions is None:
         yield Finding(USER_GROUPS, "no policy is made for users", at_key=True)
 
 
@@ -245,7 +240,7 @@ def _user_groups_have_sessions(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _users_get_in(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.environment.access.sessions and not resolved.access.session_groups:
+    if resolved.access.sessions and not resolved.access.session_groups:
         message = "there is no login group: only administrators get a policy for sessions"
         yield Finding(("access", "sessions"), message, at_key=True)
 
@@ -260,7 +255,7 @@ def _users_get_in(resolved: Resolved) -> Iterator[Finding]:
 )
 def _policy_is_short_enough(resolved: Resolved) -> Iterator[Finding]:
     size = users_policy_characters(resolved)
-    if resolved.environment.access.sessions and size > POLICY_CHARACTERS:
+    if resolved.access.sessions and size > POLICY_CHARACTERS:
         message = f"the policy for users would have about {size} characters"
         yield Finding(USER_GROUPS, message, at_key=True)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from slurmpod.environment.cluster import Role
-from slurmpod.environment.environment import Environment
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import has_gpus
@@ -30,7 +29,7 @@ QOS_KEYS = ("max_resources_per_job", "max_resources_per_user", "total_resources"
     source=TRES,
 )
 def _resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
-    for path, limits in _all_limits(resolved.environment):
+    for path, limits in _all_limits(resolved):
         for name in limits:
             if name.startswith("gres/") and name != GPUS:
                 yield Finding((*path, name), f"Slurm does not count {name} here", at_key=True)
@@ -48,12 +47,11 @@ def _resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _nothing_is_zero(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for path, limits in _all_limits(environment):
+    for path, limits in _all_limits(resolved):
         for name, amount in limits.items():
             if amount == 0 and not name.startswith("gres/"):
                 yield Finding((*path, name), f"no job runs without {name}")
-    for index, qos in enumerate(environment.slurm.qos):
+    for index, qos in enumerate(resolved.slurm.qos):
         for key in ("max_jobs_per_user", "max_submitted_jobs_per_user"):
             if getattr(qos, key) == 0:
                 yield Finding(("slurm", "qos", index, key), f"nobody could use '{qos.name}'")
@@ -69,7 +67,7 @@ def _nothing_is_zero(resolved: Resolved) -> Iterator[Finding]:
 )
 def _limit_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     totals = _totals(resolved)
-    for path, limits in _all_limits(resolved.environment):
+    for path, limits in _all_limits(resolved):
         for name, amount in limits.items():
             total = totals.get(name)
             if total and amount > total:
@@ -88,7 +86,7 @@ def _limit_is_reachable(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
-    for index, qos in enumerate(resolved.environment.slurm.qos):
+    for index, qos in enumerate(resolved.slurm.qos):
         path: YamlPath = ("slurm", "qos", index)
         for narrow, wide in pairwise(QOS_KEYS):
             wider = getattr(qos, wide)
@@ -102,12 +100,12 @@ def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
             yield Finding((*path, "max_jobs_per_user"), message)
 
 
-def _all_limits(environment: Environment) -> Iterator[tuple[YamlPath, Mapping[str, int]]]:
+def _all_limits(resolved: Resolved) -> Iterator[tuple[YamlPath, Mapping[str, int]]]:
     """Yield the place and the amounts of every limit."""
-    for index, qos in enumerate(environment.slurm.qos):
+    for index, qos in enumerate(resolved.slurm.qos):
         for key in QOS_KEYS:
             yield ("slurm", "qos", index, key), getattr(qos, key)
-    for index, account in enumerate(environment.slurm.accounts):
+    for index, account in enumerate(resolved.slurm.accounts):
         yield ("slurm", "accounts", index, "total_resources"), account.total_resources
 
 
@@ -151,7 +149,7 @@ LARGEST_PRIORITY = 2**32 - 1
     severity=Severity.WARNING,
 )
 def _something_counts(resolved: Resolved) -> Iterator[Finding]:
-    share = resolved.environment.slurm.fair_share
+    share = resolved.slurm.fair_share
     if share and not any(getattr(share, weight) for weight in WEIGHTS):
         yield Finding(("slurm", "fair_share"), "all weights are 0", at_key=True)
 
@@ -165,7 +163,7 @@ def _something_counts(resolved: Resolved) -> Iterator[Finding]:
     source=MULTIFACTOR,
 )
 def _the_sum_fits(resolved: Resolved) -> Iterator[Finding]:
-    share = resolved.environment.slurm.fair_share
+    share = resolved.slurm.fair_share
     total = sum(getattr(share, weight) for weight in WEIGHTS) if share else 0
     if total > LARGEST_PRIORITY:
         message = f"the weights sum up to {total}, more than {LARGEST_PRIORITY}"
@@ -182,7 +180,7 @@ def _the_sum_fits(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _partitions_do_not_differ(resolved: Resolved) -> Iterator[Finding]:
-    share = resolved.environment.slurm.fair_share
+    share = resolved.slurm.fair_share
     if share and share.partition_weight:
         path = ("slurm", "fair_share", "partition_weight")
         yield Finding(path, "it adds the same to the priority of every job", at_key=True)

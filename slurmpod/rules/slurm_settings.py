@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.environment import Environment
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
@@ -34,7 +33,7 @@ SLURM_CONFIGURATION = (
     source=SLURM_CONFIGURATION,
 )
 def _hyperpod_owns(resolved: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(resolved.environment):
+    for path, parameter, _value in _known(resolved):
         if parameter.owner == "hyperpod":
             yield Finding(path, f"{parameter.name} is HyperPod's: {parameter.why}", at_key=True)
 
@@ -47,7 +46,7 @@ def _hyperpod_owns(resolved: Resolved) -> Iterator[Finding]:
     source=PARAMETERS,
 )
 def _slurmpod_owns(resolved: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(resolved.environment):
+    for path, parameter, _value in _known(resolved):
         if parameter.owner == "slurmpod":
             yield Finding(path, f"{parameter.name} is not set here: {parameter.why}", at_key=True)
 
@@ -61,7 +60,7 @@ def _slurmpod_owns(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_CONF,
 )
 def _not_gone(resolved: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(resolved.environment):
+    for path, parameter, _value in _known(resolved):
         if parameter.owner == "gone":
             yield Finding(path, f"{parameter.name} is out of date: {parameter.why}", at_key=True)
 
@@ -74,7 +73,7 @@ def _not_gone(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_CONF,
 )
 def _spelled_correctly(resolved: Resolved) -> Iterator[Finding]:
-    for path, name in _unknown(resolved.environment):
+    for path, name in _unknown(resolved):
         if near := _near(name):
             message = f"Slurm knows no parameter {name}"
             yield Finding(path, message, f"did you mean '{near}'?", at_key=True)
@@ -90,7 +89,7 @@ def _spelled_correctly(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _known_to_us(resolved: Resolved) -> Iterator[Finding]:
-    for path, name in _unknown(resolved.environment):
+    for path, name in _unknown(resolved):
         if not _near(name):
             message = f"neither Slurm 24.11 nor 25.11 knows {name}"
             hint = did_you_mean(name, [each.name for each in slurm_parameters().values()])
@@ -105,7 +104,7 @@ def _known_to_us(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_CONF,
 )
 def _form_is_right(resolved: Resolved) -> Iterator[Finding]:
-    for path, parameter, value in _known(resolved.environment):
+    for path, parameter, value in _known(resolved):
         if parameter.owner == "user" and (expected := parameter.expected(value)):
             yield Finding(path, f"{parameter.name} is {expected}, not '{value}'")
 
@@ -119,7 +118,7 @@ def _form_is_right(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _not_too_new(resolved: Resolved) -> Iterator[Finding]:
-    for path, parameter, _value in _known(resolved.environment):
+    for path, parameter, _value in _known(resolved):
         if parameter.owner == "user" and parameter.since:
             message = f"{parameter.name} came with Slurm {parameter.since}: 24.11 does not start"
             yield Finding(path, message, at_key=True)
@@ -134,7 +133,7 @@ def _not_too_new(resolved: Resolved) -> Iterator[Finding]:
 )
 def _given_once(resolved: Resolved) -> Iterator[Finding]:
     seen: dict[str, str] = {}
-    for name in resolved.environment.slurm.settings:
+    for name in resolved.slurm.settings:
         first = seen.setdefault(name.lower(), name)
         if first != name:
             yield Finding(_at(name), f"{name} is given as {first} already", at_key=True)
@@ -150,7 +149,7 @@ def _given_once(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _programs_are_there(resolved: Resolved) -> Iterator[Finding]:
-    for path, parameter, value in _known(resolved.environment):
+    for path, parameter, value in _known(resolved):
         if parameter.kind == "program" and not value.startswith(("/bin/", "/usr/bin/")):
             yield Finding(path, f"nothing here puts {value} on the nodes")
 
@@ -159,16 +158,16 @@ def _at(name: str) -> YamlPath:
     return ("slurm", "settings", name)
 
 
-def _known(environment: Environment) -> Iterator[tuple[YamlPath, Parameter, str]]:
+def _known(resolved: Resolved) -> Iterator[tuple[YamlPath, Parameter, str]]:
     """Yield the place, the parameter and the value of every setting that Slurm knows."""
-    for name, value in environment.slurm.settings.items():
+    for name, value in resolved.slurm.settings.items():
         parameter = slurm_parameters().get(name.lower())
         if parameter:
             yield _at(name), parameter, value
 
 
-def _unknown(environment: Environment) -> Iterator[tuple[YamlPath, str]]:
-    for name in environment.slurm.settings:
+def _unknown(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
+    for name in resolved.slurm.settings:
         if name.lower() not in slurm_parameters():
             yield _at(name), name
 
@@ -224,9 +223,8 @@ PINGS_PER_SLURMD_TIMEOUT = 3
     severity=Severity.WARNING,
 )
 def _nodes_can_answer(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    timeout, message = _number(environment, "SlurmdTimeout"), _number(environment, "MessageTimeout")
-    path = _place(environment, "SlurmdTimeout") or _place(environment, "MessageTimeout")
+    timeout, message = _number(resolved, "SlurmdTimeout"), _number(resolved, "MessageTimeout")
+    path = _place(resolved, "SlurmdTimeout") or _place(resolved, "MessageTimeout")
     if path and timeout == 0:
         yield Finding(path, "Slurm would never notice that a node is dead")
         return
@@ -247,12 +245,11 @@ def _nodes_can_answer(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _steps_can_be_killed(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
     kill, message = (
-        _number(environment, "UnkillableStepTimeout"),
-        _number(environment, "MessageTimeout"),
+        _number(resolved, "UnkillableStepTimeout"),
+        _number(resolved, "MessageTimeout"),
     )
-    path = _place(environment, "UnkillableStepTimeout")
+    path = _place(resolved, "UnkillableStepTimeout")
     least = KILL_TIMEOUT_PER_MESSAGE_TIMEOUT * (message or 0)
     if path and kill is not None and kill < least:
         yield Finding(path, f"{kill} s are less than 5 times a MessageTimeout of {message} s")
@@ -267,9 +264,8 @@ def _steps_can_be_killed(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _arrays_fit(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    tasks, jobs = _number(environment, "MaxArraySize"), _number(environment, "MaxJobCount")
-    path = _place(environment, "MaxArraySize") or _place(environment, "MaxJobCount")
+    tasks, jobs = _number(resolved, "MaxArraySize"), _number(resolved, "MaxJobCount")
+    path = _place(resolved, "MaxArraySize") or _place(resolved, "MaxJobCount")
     if path and tasks is not None and jobs is not None and tasks > jobs:
         yield Finding(path, f"an array can have {tasks - 1} tasks, and there are {jobs} jobs")
 
@@ -282,9 +278,8 @@ def _arrays_fit(resolved: Resolved) -> Iterator[Finding]:
     source=f"{SLURM_CONF}#OPT_MaxJobId",
 )
 def _job_ids_are_a_range(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    first, last = _number(environment, "FirstJobId"), _number(environment, "MaxJobId")
-    path = _place(environment, "FirstJobId") or _place(environment, "MaxJobId")
+    first, last = _number(resolved, "FirstJobId"), _number(resolved, "MaxJobId")
+    path = _place(resolved, "FirstJobId") or _place(resolved, "MaxJobId")
     if path and first is not None and last is not None and first >= last:
         yield Finding(path, f"ids would run from {first} to {last}")
 
@@ -298,7 +293,7 @@ def _job_ids_are_a_range(resolved: Resolved) -> Iterator[Finding]:
 )
 def _one_of_several(resolved: Resolved) -> Iterator[Finding]:
     for names in EXCLUSIVE:
-        places = [(name, place) for name in names if (place := _place(resolved.environment, name))]
+        places = [(name, place) for name in names if (place := _place(resolved, name))]
         for _name, place in places[1:]:
             message = f"{places[0][0]} is set too: only one of them counts"
             yield Finding(place, message, at_key=True)
@@ -313,14 +308,13 @@ def _one_of_several(resolved: Resolved) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/preempt.html",
 )
 def _preemption_fits(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if not any(qos.preempts for qos in environment.slurm.qos):
+    if not any(qos.preempts for qos in resolved.slurm.qos):
         return
-    kind, mode = _value(environment, "PreemptType"), _value(environment, "PreemptMode")
+    kind, mode = _value(resolved, "PreemptType"), _value(resolved, "PreemptMode")
     if kind and kind.lower() != "preempt/qos":
-        yield Finding(_required(environment, "PreemptType"), f"'{kind}' switches 'preempts' off")
+        yield Finding(_required(resolved, "PreemptType"), f"'{kind}' switches 'preempts' off")
     if mode and "off" in mode.lower().split(","):
-        yield Finding(_required(environment, "PreemptMode"), "OFF switches 'preempts' off")
+        yield Finding(_required(resolved, "PreemptMode"), "OFF switches 'preempts' off")
 
 
 @TOGETHER.rule(
@@ -331,9 +325,8 @@ def _preemption_fits(resolved: Resolved) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/accounting.html",
 )
 def _accounting_is_there(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for name in () if environment.slurm.accounting else REST_ON_ACCOUNTING:
-        if path := _place(environment, name):
+    for name in () if resolved.slurm.accounting else REST_ON_ACCOUNTING:
+        if path := _place(resolved, name):
             yield Finding(path, f"{name} needs accounting, which is off", at_key=True)
 
 
@@ -347,13 +340,12 @@ def _accounting_is_there(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _limits_are_enforced(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    value = _value(environment, "AccountingStorageEnforce")
+    value = _value(resolved, "AccountingStorageEnforce")
     if value is None or not enforces_limits(resolved):
         return
     words = set(value.lower().split(","))
     if "all" not in words and not ({"limits", "safe"} & words and "qos" in words):
-        path = _required(environment, "AccountingStorageEnforce")
+        path = _required(resolved, "AccountingStorageEnforce")
         yield Finding(path, f"'{value}' leaves limits or QOS unenforced")
 
 
@@ -367,31 +359,31 @@ def _limits_are_enforced(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _not_overwritten(resolved: Resolved) -> Iterator[Finding]:
-    slurm = resolved.environment.slurm
+    slurm = resolved.slurm
     has_lines = slurm.settings or slurm.fair_share or slurm.partitions
     if slurm.config_strategy == "Overwrite" and (has_lines or enforces_limits(resolved)):
         yield Finding(("slurm", "config_strategy"), "every update interrupts your settings")
 
 
-def _place(environment: Environment, name: str) -> YamlPath | None:
+def _place(resolved: Resolved, name: str) -> YamlPath | None:
     """Return where a parameter is set, in whatever case; None where it is not."""
-    given = (key for key in environment.slurm.settings if key.lower() == name.lower())
+    given = (key for key in resolved.slurm.settings if key.lower() == name.lower())
     key = next(given, None)
     return None if key is None else ("slurm", "settings", key)
 
 
-def _required(environment: Environment, name: str) -> YamlPath:
-    return _place(environment, name) or ("slurm", "settings")
+def _required(resolved: Resolved, name: str) -> YamlPath:
+    return _place(resolved, name) or ("slurm", "settings")
 
 
-def _value(environment: Environment, name: str) -> str | None:
-    path = _place(environment, name)
-    return environment.slurm.settings[str(path[-1])] if path else None
+def _value(resolved: Resolved, name: str) -> str | None:
+    path = _place(resolved, name)
+    return resolved.slurm.settings[str(path[-1])] if path else None
 
 
-def _number(environment: Environment, name: str) -> int | None:
+def _number(resolved: Resolved, name: str) -> int | None:
     """Return the number that holds for a parameter; None where it is set to something else."""
-    value = _value(environment, name)
+    value = _value(resolved, name)
     if value is None:
         return DEFAULTS.get(name.lower())
     return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None

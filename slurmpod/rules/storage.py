@@ -97,8 +97,7 @@ def _capacity(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    region = environment.region
+    region = resolved.region
     types = {each.settings.deployment_type for each in new_lustre(resolved)}
     if region in REGIONS_WITHOUT_PERSISTENT_2 and "PERSISTENT_2" in types:
         yield Finding(("region",), f"FSx for Lustre had no PERSISTENT_2 in {region} in 2026")
@@ -113,7 +112,7 @@ def _region(resolved: Resolved) -> Iterator[Finding]:
     source="https://refspecs.linuxfoundation.org/FHS_3.0/fhs/index.html",
 )
 def _mount_path(resolved: Resolved) -> Iterator[Finding]:
-    for mount in all_mounts(resolved.environment):
+    for mount in all_mounts(resolved):
         if mount.folder == "/home" and mount.section == OPENZFS:
             continue
         if owner := _owner_of(mount.folder):
@@ -129,13 +128,14 @@ def _mount_path(resolved: Resolved) -> Iterator[Finding]:
     source="slurmpod/environment/lustre.py",
 )
 def _existing_is_taken_as_it_is(resolved: Resolved) -> Iterator[Finding]:
-    for path, file_system in all_file_systems(resolved.environment):
-        if not file_system.existing:
+    for file_system in all_file_systems(resolved):
+        settings = file_system.settings
+        if not settings.existing:
             continue
-        written = type(file_system).model_fields.keys() & file_system.model_fields_set
+        written = type(settings).model_fields.keys() & settings.model_fields_set
         for key in sorted(written - MEANT_FOR_EXISTING):
             message = f"'{key}' does nothing to an existing file system"
-            yield Finding((*path, key), message, at_key=True)
+            yield Finding((*file_system.path, key), message, at_key=True)
 
 
 @STORAGE.rule(
@@ -166,7 +166,7 @@ def _names_are_unique(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _nodes_share_something(resolved: Resolved) -> Iterator[Finding]:
-    if not any(all_file_systems(resolved.environment)):
+    if not all_file_systems(resolved):
         yield Finding(("storage", "lustre"), "no file system is shared by the nodes")
 
 
@@ -181,13 +181,14 @@ def _nodes_share_something(resolved: Resolved) -> Iterator[Finding]:
 )
 def _existing_ids_are_unique(resolved: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
-    for path, file_system in all_file_systems(resolved.environment):
-        if not file_system.existing:
+    for file_system in all_file_systems(resolved):
+        existing = file_system.settings.existing
+        if not existing:
             continue
-        if file_system.existing.id in seen:
-            message = f"{file_system.existing.id} is mounted already"
-            yield Finding((*path, "existing", "id"), message)
-        seen.add(file_system.existing.id)
+        if existing.id in seen:
+            message = f"{existing.id} is mounted already"
+            yield Finding((*file_system.path, "existing", "id"), message)
+        seen.add(existing.id)
 
 
 def _owner_of(folder: str) -> str | None:
@@ -223,12 +224,11 @@ ENCRYPTION = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/encryption-at-r
     source=DELETION_POLICY,
 )
 def _protected_keeps_data(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.protected:
-        for path, file_system in new_file_systems(environment):
-            if file_system.on_delete == "delete":
+    if resolved.protected:
+        for file_system in new_file_systems(resolved):
+            if file_system.settings.on_delete == "delete":
                 message = "a protected environment cannot delete its data with its stack"
-                yield Finding((*path, "on_delete"), message)
+                yield Finding((*file_system.path, "on_delete"), message)
 
 
 @DATA.rule(
@@ -241,13 +241,12 @@ def _protected_keeps_data(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _data_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.protected:
+    if resolved.protected:
         return
-    for path, file_system in new_file_systems(environment):
-        if file_system.on_delete == "delete":
-            message = f"all data at {file_system.mount_path} are deleted with the stack"
-            yield Finding((*path, "on_delete"), message)
+    for file_system in new_file_systems(resolved):
+        if file_system.settings.on_delete == "delete":
+            message = f"all data at {file_system.settings.mount_path} are deleted with the stack"
+            yield Finding((*file_system.path, "on_delete"), message)
 
 
 @DATA.rule(
@@ -258,10 +257,9 @@ def _data_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
     source=ENCRYPTION,
 )
 def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for path, file_system in new_file_systems(environment):
-        place = (*path, "kms_key_arn")
-        yield from of_another_region(environment, file_system.kms_key_arn, place)
+    for file_system in new_file_systems(resolved):
+        place = (*file_system.path, "kms_key_arn")
+        yield from of_another_region(resolved, file_system.settings.kms_key_arn, place)
 
 
 @DATA.rule(
@@ -274,10 +272,9 @@ def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    for path, file_system in new_file_systems(environment):
-        place = (*path, "kms_key_arn")
-        yield from of_another_account(environment, file_system.kms_key_arn, place)
+    for file_system in new_file_systems(resolved):
+        place = (*file_system.path, "kms_key_arn")
+        yield from of_another_account(resolved, file_system.settings.kms_key_arn, place)
 
 
 MOUNTS = Area("MNT", "Mounts")
@@ -300,7 +297,7 @@ FILE_SYSTEM_ID = re.compile(r"(?<![\w-])fs-[0-9a-f]{8,17}(?![\w-])")
 )
 def _folders_are_unique(resolved: Resolved) -> Iterator[Finding]:
     seen: set[str] = set()
-    for mount in all_mounts(resolved.environment):
+    for mount in all_mounts(resolved):
         if mount.folder in seen:
             yield Finding(mount.path, f"something else is mounted on {mount.folder} already")
         seen.add(mount.folder)
@@ -315,7 +312,7 @@ def _folders_are_unique(resolved: Resolved) -> Iterator[Finding]:
     source=FSTAB,
 )
 def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
-    for one, other in combinations(all_mounts(resolved.environment), 2):
+    for one, other in combinations(all_mounts(resolved), 2):
         inner, outer = sorted((one, other), key=lambda mount: len(mount.folder), reverse=True)
         if inner.folder.startswith(f"{outer.folder}/"):
             message = f"{inner.folder} lies inside {outer.folder}, which is a mount too"
@@ -331,7 +328,7 @@ def _mounts_lie_side_by_side(resolved: Resolved) -> Iterator[Finding]:
     source=LIFECYCLE,
 )
 def _somebody_mounts_buckets(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.lifecycle.mode == "managed" and resolved.environment.storage.s3_mounts:
+    if resolved.lifecycle.mode == "managed" and resolved.s3_mounts:
         message = "nobody mounts buckets on nodes in managed mode"
         yield Finding(("storage", "s3_mounts"), message, at_key=True)
 

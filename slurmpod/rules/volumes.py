@@ -46,7 +46,7 @@ def _key_has_a_volume(resolved: Resolved) -> Iterator[Finding]:
 def _keys_are_here(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
         for key, arn in _keys(group.settings):
-            yield from of_another_region(resolved.environment, arn, (*group.path, key))
+            yield from of_another_region(resolved, arn, (*group.path, key))
 
 
 @VOLUMES.rule(

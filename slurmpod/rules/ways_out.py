@@ -190,8 +190,7 @@ def _endpoints_within_quota(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _buckets_are_for_closed_networks(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    if environment.network.s3_buckets and not environment.network.closed:
+    if resolved.network.s3_buckets and not resolved.network.closed:
         yield Finding(("network", "s3_buckets"), "all buckets can be reached", at_key=True)
 
 
@@ -243,9 +242,8 @@ def _traffic_is_recorded(resolved: Resolved) -> Iterator[Finding]:
     source=ENCRYPTED_LOGS,
 )
 def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    environment = resolved.environment
-    key = environment.network.flow_logs.kms_key_arn
-    yield from of_another_region(environment, key, ("network", "flow_logs", "kms_key_arn"))
+    key = resolved.network.flow_logs.kms_key_arn
+    yield from of_another_region(resolved, key, ("network", "flow_logs", "kms_key_arn"))
 
 
 @FLOW_LOGS.rule(
@@ -257,7 +255,7 @@ def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _no_settings_of_nothing(resolved: Resolved) -> Iterator[Finding]:
-    flow_logs = resolved.environment.network.flow_logs
+    flow_logs = resolved.network.flow_logs
     if flow_logs.traffic != "NONE":
         return
     for key in sorted(flow_logs.model_fields_set - {"traffic"}):

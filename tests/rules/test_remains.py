@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -11,7 +12,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import check
-from slurmpod.rules.remains import SECTIONS
+from slurmpod.rules.remains import FURTHER_SECTIONS, SECTIONS
 from tests.unit.reading.test_phrases import FULL
 
 SECTION_NAMES = Environment.model_fields.keys()
@@ -22,6 +23,15 @@ def test_every_part_of_a_resolved_environment_rests_on_known_sections() -> None:
     assert parts <= SECTIONS.keys() | SECTION_NAMES
     assert SECTIONS.keys() <= parts
     assert all(sections <= SECTION_NAMES for sections in SECTIONS.values())
+
+
+@pytest.mark.parametrize("part", FURTHER_SECTIONS)
+def test_members_of_parts_rest_on_known_sections(part: str) -> None:
+    hint = get_type_hints(Resolved)[part]
+    kind = next((each for each in get_args(hint) if isinstance(each, type)), hint)
+    members = FURTHER_SECTIONS[part]
+    assert members.keys() <= {member.name for member in fields(kind)}
+    assert all(sections <= SECTION_NAMES for sections in members.values())
 
 
 @pytest.mark.parametrize("name", FULL)

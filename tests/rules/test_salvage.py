@@ -73,6 +73,11 @@ WORKERS = "cluster.groups[1]"
         ("cluster:", "slurm: {partitions: [5]}\ncluster:", "ENV-004", "slurm.partitions[0]"),
         ("cluster:", "access: {users: [{name: a}]}\ncluster:", "ENV-002", "access.users[0].uid"),
         ("cluster:", "identity: 5\ncluster:", "ENV-004", "identity"),
+        ("region: us-west-2", "region: uswest2", "ENV-004", "region"),
+        ("region: us-west-2\n", "", "ENV-002", "region"),
+        ("zone: us-west-2b", "zone: b", "ENV-004", "network.zone"),
+        ("zone: us-west-2b\n ", "", "ENV-002", "network.zone"),
+        ("zone: us-west-2b", "zone: eu-west-1a\n  zone: us-west-2b", "ENV-001", "network.zone"),
         ("name: dev\n", "name: dev\nname: other\n", "ENV-001", "name"),
         ("team: ml\n", "team: ml\n  team: research\n", "ENV-001", "tags.team"),
         ("tags:\n  team: ml", "tags: {[team]: ml}", "ENV-001", "tags"),
@@ -90,27 +95,18 @@ def test_a_mistake_hides_nothing_and_has_no_consequences(
     assert others == {("STO-001", "storage.lustre.capacity_gib")}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "mistake", "place"),
-    [
-        ("region: us-west-2", "region: uswest2", "ENV-004", "region"),
-        ("region: us-west-2\n", "", "ENV-002", "region"),
-        ("zone: us-west-2b", "zone: b", "ENV-004", "network.zone"),
-        ("zone: us-west-2b\n ", "", "ENV-002", "network.zone"),
-        ("zone: us-west-2b", "zone: eu-west-1a\n  zone: us-west-2b", "ENV-001", "network.zone"),
-        (
-            "cluster:",
-            "    data_repositories: [{path: a b, s3_uri: s3://abc/}]\ncluster:",
-            "ENV-004",
-            "storage.lustre.data_repositories[0].path",
-        ),
-    ],
-)
-def test_what_rests_on_a_section_with_a_mistake_is_not_judged(
-    old: str, new: str, mistake: str, place: str
-) -> None:
-    text = SOUND.replace(old, new).replace("capacity_gib: 1200", "capacity_gib: 1300")
-    assert places(text) == {(mistake, place)}
+def test_what_rests_on_a_section_with_a_mistake_is_not_judged() -> None:
+    link = "    data_repositories: [{path: a b, s3_uri: s3://abc/}]\ncluster:"
+    text = SOUND.replace("cluster:", link).replace("capacity_gib: 1200", "capacity_gib: 1300")
+    assert places(text) == {("ENV-004", "storage.lustre.data_repositories[0].path")}
+
+
+@pytest.mark.parametrize("zone", ["b", "5"])
+def test_where_no_zone_can_be_told_groups_are_judged_by_all_the_rest(zone: str) -> None:
+    text = SOUND.replace("zone: us-west-2b", f"zone: {zone}").replace("role: worker", "role: login")
+    rules = {rule for rule, _ in places(text) if not rule.startswith("ENV-")}
+    assert "CLU-004" in rules
+    assert not any(rule.startswith(("ZON", "NET")) for rule in rules)
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
