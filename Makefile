@@ -42,11 +42,8 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@git ls-files -z ':!*.py' ':!*.j2' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
 	@slurmpod schema --check
 
-synth: setup ## Synthesize every environment, with all findings as errors
-	@for file in $$(find environments -name '*.yaml' ! -name '_*' | sort); do \
-		echo "$$file"; \
-		cdk synth --quiet --strict --no-lookups --output "cdk.out/$$(basename "$$file" .yaml)" --context "env=$$file"; \
-	done
+synth: setup ## Synthesize all environments together, with all findings as errors
+	@cdk synth --quiet --strict --no-lookups --context env=all
 
 golden: setup ## Refresh the golden files; review the diff before committing
 	@pytest -q --update-golden tests

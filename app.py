@@ -1,7 +1,7 @@
-"""The CDK app of one environment: `npx cdk deploy --all -c env=dev`.
+"""The CDK app of environments: `npx cdk deploy --all -c env=dev`, or `-c env=dev,prod`.
 
-It only composes: reads the environment file, checks it, and hands what was resolved to the stacks.
-Nothing is synthesized from an environment with errors or from stacks with findings.
+It only composes: reads the environment files, checks them, and hands what was resolved to the
+stacks. Nothing is synthesized when one environment has errors or one stack has findings.
 
 cdk.json starts it with the virtual environment first on PATH, so that it needs no activated shell.
 """
@@ -11,39 +11,40 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from slurmpod.nodejs import node_executable
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, InvalidEnvironment
-from slurmpod.reading.extends import environment_files
+from slurmpod.reading.extends import SUFFIXES, environment_files
 from slurmpod.reading.read import read
-from slurmpod.rules.check import sound
+from slurmpod.rules.check import all_sound
 
 ENVIRONMENTS = Path(__file__).parent / "environments"
+ALL = "all"
+"""Stands for every file in `environments` and the folders below it."""
 
 
 def main() -> ExitCode:
-    """Synthesize the environment that `-c env=...` names."""
+    """Synthesize the environments that `-c env=...` names."""
     context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))  # set by the CDK command line
-    path = _environment_file(context.get("env"))
-    if path is None:
+    files = environment_paths(context.get("env"))
+    if not files:
         return ExitCode.USAGE
     try:
-        found = sound(read(path))
+        found = all_sound([read(file) for file in files])
     except InvalidEnvironment as invalid:
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
     if found.warnings:
         say(problems_text(found.warnings, sys.stderr) + "\n")
-    resolved = found.resolved
     # Only now, because this starts the jsii runtime: mistakes are reported at once.
     os.environ.setdefault("JSII_NODE", str(node_executable()))
-    from slurmpod.bundle import render_bundle
     from slurmpod_cdk.build import build_app
     from slurmpod_cdk.nag import review
 
-    app = build_app(resolved, render_bundle(resolved), context=context)
+    app = build_app(found.environments, context=context)
     findings = review(app)
     if findings:
         say("\n".join(findings))
@@ -57,17 +58,43 @@ def say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def _environment_file(name: str | None) -> Path | None:
-    """Return the file that `-c env=` means: a path to a YAML file or a name in environments/."""
-    if name and (os.sep in name or name.endswith((".yaml", ".yml"))):
-        return Path(name)
-    known = {path.stem: path for path in environment_files(ENVIRONMENTS)}
-    if name in known:
-        return Path(os.path.relpath(known[name]))
-    say(f"there is no environment '{name}'" if name else "which environment?")
+def environment_paths(written: str | None) -> list[Path]:
+    """Return the files that `-c env=` means: one, several with commas between them, or all."""
+    below = _files_below(ENVIRONMENTS)
+    if written == ALL and below:
+        return below
+    known = {file.stem: file for file in below if file.parent.samefile(ENVIRONMENTS)}
+    names = _names(written or "")
+    unknown = [name for name in names if name not in known and not _is_path(name)]
+    if unknown or not names:
+        _say_choices(unknown, known)
+        return []
+    return list(dict.fromkeys(known.get(name, Path(name)) for name in names))
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """Return the environments in a folder and in those below it, as seen from here."""
+    folders = [folder, *sorted(folder.rglob("*/"))] if folder.is_dir() else []
+    files = (file for each in folders for file in environment_files(each))
+    return [Path(os.path.relpath(file)) for file in files]
+
+
+def _names(written: str) -> list[str]:
+    """Take apart what commas separate, unless there is such a file."""
+    parts = [written] if Path(written).is_file() else written.split(",")
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith(SUFFIXES)
+
+
+def _say_choices(unknown: Sequence[str], known: Iterable[str]) -> None:
+    missing = [f"there is no environment '{name}'" for name in unknown]
+    say("\n".join(missing or ["which environment?"]))
     say(f"  environments: {', '.join(known)}, or the path of a YAML file")
     say(f"  choose one: npx cdk synth -c env={next(iter(known), 'PATH')}")
-    return None
+    say(f"  or several: npx cdk synth -c env={','.join(known)}, or -c env={ALL}")
 
 
 if __name__ == "__main__":

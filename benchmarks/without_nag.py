@@ -8,7 +8,6 @@ import os
 import sys
 from pathlib import Path
 
-from slurmpod.bundle import render_bundle
 from slurmpod.reading.read import read
 from slurmpod.resolve import resolve
 from slurmpod_cdk.build import build_app
@@ -16,4 +15,4 @@ from slurmpod_cdk.build import build_app
 (file,) = sys.argv[1:]
 resolved = resolve(read(Path(file)))
 context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-build_app(resolved, render_bundle(resolved), context=context).synth()
+build_app([resolved], context=context).synth()

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def access_of(
-    app: Construct, resolved: Resolved, cluster: ClusterStack, roles: NodeRoles
+    scope: Construct, resolved: Resolved, cluster: ClusterStack, roles: NodeRoles
 ) -> AccessStack | None:
     """Make what the environment says about sessions; None where it says nothing."""
     sessions = resolved.access.sessions
     if resolved.stacks.access is None or sessions is None:
         return None
     return AccessStack(
-        app,
+        scope,
         resolved.stacks.access,
         resolved=resolved,
         sessions=sessions,

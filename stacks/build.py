@@ -1,14 +1,15 @@
-"""Resolved -> the CDK app of an environment: its stacks, each deployed after the one before."""
+"""Resolved -> the stacks of environments, each deployed after the one before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from aws_cdk import App, Stack
+from constructs import Construct
 
-from slurmpod.bundle import Bundle
+from slurmpod.bundle import render_bundle
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.access import access_of
 from slurmpod_cdk.cluster import ClusterStack
@@ -22,22 +23,30 @@ from slurmpod_cdk.parts.cost_tags import tag_everything
 from slurmpod_cdk.storage import file_systems_of
 
 
-def build_app(resolved: Resolved, bundle: Bundle | None, *, context: Mapping[str, Any]) -> App:
-    """Return the app of an environment, ready to be reviewed and synthesized.
+def build_app(environments: Iterable[Resolved], *, context: Mapping[str, Any]) -> App:
+    """Return the app of some environments, ready to be reviewed and synthesized.
 
-    `bundle` is None where there are no scripts (managed mode). `context` holds the feature flags of
-    cdk.json. The CDK command line passes them by itself, nothing else does, and without them the
-    templates are different ones.
+    `context` holds the feature flags of cdk.json. The CDK command line passes them by itself,
+    nothing else does, and without them the templates are different ones.
     """
     app = App(context=context)
-    network = network_of(app, resolved)
-    file_systems = file_systems_of(app, resolved, network)
-    database = database_of(app, resolved, network)
-    watching = watching_of(app, resolved, network, file_systems)
-    lifecycle = lifecycle_of(app, resolved, bundle, file_systems, database, watching)
-    roles = node_roles_of(app, resolved, network, database, watching)
+    for resolved in environments:
+        add_stacks(app, resolved)
+    return app
+
+
+def add_stacks(scope: Construct, resolved: Resolved) -> None:
+    """Add the stacks of an environment to an app, or to a part of one."""
+    network = network_of(scope, resolved)
+    file_systems = file_systems_of(scope, resolved, network)
+    database = database_of(scope, resolved, network)
+    watching = watching_of(scope, resolved, network, file_systems)
+    lifecycle = lifecycle_of(
+        scope, resolved, render_bundle(resolved), file_systems, database, watching
+    )
+    roles = node_roles_of(scope, resolved, network, database, watching)
     cluster = ClusterStack(
-        app,
+        scope,
         resolved=resolved,
         network=network,
         file_systems=file_systems,
@@ -45,15 +54,10 @@ def build_app(resolved: Resolved, bundle: Bundle | None, *, context: Mapping[str
         lifecycle=lifecycle,
         roles=roles,
     )
-    cluster_watch_of(app, resolved, cluster, watching)
-    access_of(app, resolved, cluster, roles)
-    _deploy_in_order(app, resolved.stacks.in_order())
-    tag_everything(app, resolved.tags)
-    return app
-
-
-def _deploy_in_order(app: App, names: Sequence[str]) -> None:
-    """Let each stack wait for the one before; a stack that nobody made is an error."""
-    stacks = [Stack.of(app.node.find_child(name)) for name in names]
+    cluster_watch_of(scope, resolved, cluster, watching)
+    access_of(scope, resolved, cluster, roles)
+    stacks = [Stack.of(scope.node.find_child(name)) for name in resolved.stacks.in_order()]
     for earlier, later in pairwise(stacks):
         later.add_stack_dependency(earlier)
+    for stack in stacks:
+        tag_everything(stack, resolved.tags)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def cluster_watch_of(
-    app: Construct, resolved: Resolved, cluster: ClusterStack, watching: Watching | None
+    scope: Construct, resolved: Resolved, cluster: ClusterStack, watching: Watching | None
 ) -> ClusterWatchStack | None:
     """Make what watches nodes and their logs; None where the environment asks for nothing."""
     if resolved.stacks.cluster_watch is None or watching is None or watching.key_arn is None:
         return None
     return ClusterWatchStack(
-        app,
+        scope,
         resolved.stacks.cluster_watch,
         resolved=resolved,
         cluster=cluster,

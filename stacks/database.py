@@ -27,14 +27,14 @@ class DatabaseServer:
 
 
 def database_of(
-    app: Construct, resolved: Resolved, network: ClusterNetwork
+    scope: Construct, resolved: Resolved, network: ClusterNetwork
 ) -> DatabaseServer | None:
     """Make the server that the environment asks for; None where it asks for none."""
     database = resolved.database
     if database is None or database.new is None:
         return None
     stack = DatabaseStack(
-        app, resolved=resolved, database=database, new=database.new, network=network
+        scope, resolved=resolved, database=database, new=database.new, network=network
     )
     server = stack.server
     return DatabaseServer(stack, server.endpoint, server.port, server.secret_arn)

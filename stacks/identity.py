@@ -29,7 +29,7 @@ class NodeRoles:
 
 
 def node_roles_of(
-    app: Construct,
+    scope: Construct,
     resolved: Resolved,
     network: ClusterNetwork,
     database: DatabaseServer | None,
@@ -50,7 +50,7 @@ def node_roles_of(
         )
         for name, served in node_roles(resolved).items()
     }
-    stack = IdentityStack(app, resolved.stacks.identity, resolved=resolved, scopes=scopes)
+    stack = IdentityStack(scope, resolved.stacks.identity, resolved=resolved, scopes=scopes)
     return NodeRoles(stack, stack.role_arns)
 
 

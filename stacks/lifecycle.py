@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def lifecycle_of(
-    app: Construct,
+    scope: Construct,
     resolved: Resolved,
     bundle: Bundle | None,
     file_systems: FileSystems,
@@ -40,7 +40,7 @@ def lifecycle_of(
     if bundle is None:
         return None
     values = _deploy_time_values(file_systems, database, watching)
-    return LifecycleStack(app, resolved=resolved, bundle=bundle, values=values)
+    return LifecycleStack(scope, resolved=resolved, bundle=bundle, values=values)
 
 
 class LifecycleStack(EnvironmentStack):

@@ -45,13 +45,13 @@ class Watching:
 
 
 def watching_of(
-    app: Construct, resolved: Resolved, network: ClusterNetwork, file_systems: FileSystems
+    scope: Construct, resolved: Resolved, network: ClusterNetwork, file_systems: FileSystems
 ) -> Watching | None:
     """Make what the environment asks to be watched; None where it asks for nothing."""
     if resolved.stacks.monitoring is None:
         return None
     stack = MonitoringStack(
-        app,
+        scope,
         resolved.stacks.monitoring,
         resolved=resolved,
         network=network,

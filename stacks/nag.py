@@ -7,25 +7,24 @@ any more stays without a word.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from aws_cdk import Stack
 from cdk_nag import (
     AwsSolutionsChecks,
     HIPAASecurityChecks,
     NIST80053R5Checks,
     PCIDSS321Checks,
 )
+from constructs import IConstruct
 
+from slurmpod.resolve.environment import ENVIRONMENT_TAG
 from slurmpod_cdk.node_role_waivers import NODE_ROLE_WAIVERS
 from slurmpod_cdk.standard_waivers import STANDARD_WAIVERS
 from slurmpod_cdk.waivers import WAIVERS, Waiver
-
-if TYPE_CHECKING:
-    from aws_cdk import App
 
 PACKS = (AwsSolutionsChecks, NIST80053R5Checks, HIPAASecurityChecks, PCIDSS321Checks)
 ALL_WAIVERS = (*WAIVERS, *NODE_ROLE_WAIVERS, *STANDARD_WAIVERS)
@@ -43,24 +42,31 @@ class Finding:
     description: str
 
 
-def review(app: App, waivers: Collection[Waiver] = ALL_WAIVERS) -> tuple[str, ...]:
-    """Return in words what must be changed before `app` is deployed; empty if nothing."""
-    found = findings(app)
-    paths = [construct.node.path for construct in app.node.find_all()]
-    holding = [waiver for waiver in waivers if _holds(waiver, paths)]
+def review(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> tuple[str, ...]:
+    """Return in words what must be changed before `scope` is deployed; empty if nothing.
+
+    Each environment in it is judged alone: waivers ask what is beside a construct.
+    """
+    found = findings(scope)
+    environments = list(_paths_by_environment(scope))
+    everywhere = frozenset[str]().union(*environments)
     return (
-        *(_describe_finding(finding) for finding in uncovered(found, holding)),
-        *(_describe_waiver(waiver) for waiver in unused(holding, found, paths)),
+        *(_describe_finding(finding) for finding in found if finding.path not in everywhere),
+        *(
+            line
+            for paths in environments
+            for line in _review([each for each in found if each.path in paths], paths, waivers)
+        ),
     )
 
 
-def findings(app: App) -> tuple[Finding, ...]:
-    """Run all packs over all stacks of `app`."""
+def findings(scope: IConstruct) -> tuple[Finding, ...]:
+    """Run all packs over all stacks in `scope`."""
     return tuple(
         sorted(
             _finding(violation.rule_name, resource.construct_path or "", violation.description)
             for pack in PACKS
-            for violation in pack().validate_scope(app).violations
+            for violation in pack().validate_scope(scope).violations
             for resource in violation.violating_resources
         )
     )
@@ -85,6 +91,26 @@ def unused(
         for waiver in waivers
         if _has(paths, waiver.path) and not any(_covers(waiver, finding) for finding in found)
     )
+
+
+def _paths_by_environment(scope: IConstruct) -> Iterable[Set[str]]:
+    """Return the paths of all constructs of each environment, whose stacks have its tag."""
+    paths: dict[tuple[str, str], set[str]] = {}
+    for stack in scope.node.find_all():
+        if isinstance(stack, Stack):
+            parent = stack.node.path.rpartition("/")[0]
+            environment = stack.tags.tag_values().get(ENVIRONMENT_TAG, "")
+            of_stack = {construct.node.path for construct in stack.node.find_all()}
+            paths.setdefault((parent, environment), set()).update(of_stack)
+    return paths.values()
+
+
+def _review(
+    found: Collection[Finding], paths: Collection[str], waivers: Collection[Waiver]
+) -> Iterator[str]:
+    holding = [waiver for waiver in waivers if _holds(waiver, paths)]
+    yield from (_describe_finding(finding) for finding in uncovered(found, holding))
+    yield from (_describe_waiver(waiver) for waiver in unused(holding, found, paths))
 
 
 def _holds(waiver: Waiver, paths: Collection[str]) -> bool:

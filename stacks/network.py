@@ -15,7 +15,6 @@ from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
 from slurmpod_cdk.parts.s3_endpoint import S3Endpoint
 
 if TYPE_CHECKING:
-    from aws_cdk import App
     from constructs import Construct
 
 
@@ -38,9 +37,9 @@ class ClusterNetwork:
         return self.subnet_ids[zone]
 
 
-def network_of(app: App, resolved: Resolved) -> ClusterNetwork:
-    """Return the network of an environment; what it lacks is made in a stack of `app`."""
-    stack = NetworkStack(app, resolved=resolved) if resolved.stacks.network else None
+def network_of(scope: Construct, resolved: Resolved) -> ClusterNetwork:
+    """Return the network of an environment; what it lacks is made in a stack of `scope`."""
+    stack = NetworkStack(scope, resolved=resolved) if resolved.stacks.network else None
     existing = resolved.network.existing
     if stack:
         return ClusterNetwork(

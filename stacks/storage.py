@@ -43,11 +43,11 @@ class FileSystems:
     openzfs: MountTarget | None
 
 
-def file_systems_of(app: Construct, resolved: Resolved, network: ClusterNetwork) -> FileSystems:
+def file_systems_of(scope: Construct, resolved: Resolved, network: ClusterNetwork) -> FileSystems:
     """Make the new file systems of an environment and look up where the existing ones are."""
     stack = None
     if resolved.stacks.storage:
-        stack = StorageStack(app, resolved.stacks.storage, resolved=resolved, network=network)
+        stack = StorageStack(scope, resolved.stacks.storage, resolved=resolved, network=network)
     made = stack.lustre if stack else {}
     return FileSystems(
         stack=stack,
@@ -57,7 +57,7 @@ def file_systems_of(app: Construct, resolved: Resolved, network: ClusterNetwork)
 
 
 class StorageStack(EnvironmentStack):
-    """Users' data. Deployed after the whole network stack (`build_app`).
+    """Users' data. Deployed after the whole network stack (`add_stacks`).
 
     FSx tests port 988 when it creates a file system and fails if the security group's rule for it
     is not there yet, hence the dependency on the rules and not only on the group.

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from slurmpod.cli.output import counted, print_json, say, say_next
-from slurmpod.problems import ExitCode, Problem, Severity, first_of, has_errors
+from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.extends import environment_files
-from slurmpod.reading.read import Reading, read
-from slurmpod.rules.check import check, check_together
-
-SHOWN_FILES = 3
-"""Environments that are named in a problem of their base."""
+from slurmpod.reading.read import read
+from slurmpod.rules.check import check, check_together, each_once
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +34,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         say(f"there are no environment files (*.yaml) in {', '.join(map(str, options.paths))}")
         return ExitCode.USAGE
     readings = [read(file) for file in files]
-    problems = [*_each_once(readings), *check_together(readings)]
+    found = each_once((reading.source.file, check(reading)) for reading in readings)
+    problems = [*found, *check_together(readings)]
     if options.json:
         print_json({"files": list(map(str, files)), "problems": [p.as_dict() for p in problems]})
     else:
@@ -48,18 +45,6 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _environment_files(path: Path) -> list[Path]:
     return environment_files(path) if path.is_dir() else [path]
-
-
-def _each_once(readings: Iterable[Reading]) -> Iterator[Problem]:
-    """Return the problems of all files; one of a base once, with the environments that have it."""
-    files: dict[Problem, dict[str, None]] = {}
-    for reading in readings:
-        for problem in check(reading):
-            files.setdefault(problem, {})[reading.source.file] = None
-    for problem, having in files.items():
-        others = [file for file in having if file != problem.where.file]
-        about = f" (in {first_of(others, SHOWN_FILES)})" if others else ""
-        yield replace(problem, message=problem.message + about)
 
 
 def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import (
@@ -11,6 +11,7 @@ from slurmpod.problems import (
     Problem,
     Severity,
     Where,
+    first_of,
     has_errors,
     in_file_order,
 )
@@ -20,6 +21,9 @@ from slurmpod.resolve import Resolved, resolve
 from slurmpod.rules.acceptance import without_accepted
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.registry import Finding, Rule
+
+SHOWN_FILES = 3
+"""Environments that are named in a problem of their base."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,14 @@ class Sound:
         return self.resolved.environment
 
 
+@dataclass(frozen=True)
+class AllSound:
+    """Environments without errors that one app can hold, and the warnings of all."""
+
+    environments: tuple[Resolved, ...]
+    warnings: tuple[Problem, ...]
+
+
 def sound(reading: Reading) -> Sound:
     """Judge an environment and resolve it.
 
@@ -46,6 +58,33 @@ def sound(reading: Reading) -> Sound:
     if resolved is None or has_errors(problems):
         raise InvalidEnvironment(problems)
     return Sound(reading.source, resolved, problems)
+
+
+def all_sound(readings: Sequence[Reading]) -> AllSound:
+    """Judge the environments of one app and resolve them.
+
+    Raises:
+        InvalidEnvironment: There are errors; it holds the problems of all environments.
+    """
+    judged = [(reading, *_judged(reading)) for reading in readings]
+    found = each_once((reading.source.file, problems) for reading, problems, _ in judged)
+    problems = (*found, *_same_names(readings))
+    environments = tuple(resolved for _, _, resolved in judged if resolved)
+    if has_errors(problems):
+        raise InvalidEnvironment(problems)
+    return AllSound(environments, problems)
+
+
+def each_once(found: Iterable[tuple[str, Iterable[Problem]]]) -> Iterator[Problem]:
+    """Return the problems of files; one of a base once, with the environments that have it."""
+    files: dict[Problem, dict[str, None]] = {}
+    for file, problems in found:
+        for problem in problems:
+            files.setdefault(problem, {})[file] = None
+    for problem, having in files.items():
+        others = [file for file in having if file != problem.where.file]
+        about = f" (in {first_of(others, SHOWN_FILES)})" if others else ""
+        yield replace(problem, message=problem.message + about)
 
 
 def check(reading: Reading) -> tuple[Problem, ...]:
@@ -60,23 +99,45 @@ def judge(resolved: Resolved, source: YamlSource) -> list[Problem]:
 
 def check_together(readings: Iterable[Reading]) -> tuple[Problem, ...]:
     """Return the problems that files have with each other: two that describe the same cluster."""
-    problems: list[Problem] = []
-    first: dict[tuple[str, str, str], str] = {}
+    fix = "give one of the two environments another name"
+    return tuple(
+        _problem_of_name(
+            "ENV-005",
+            source,
+            f"{source.file} describes '{environment.name}' in this account and Region, "
+            f"and so does {other}",
+            fix,
+        )
+        for source, environment, other in _twice(
+            readings, lambda each: (each.name, each.account, each.region)
+        )
+    )
+
+
+def _same_names(readings: Iterable[Reading]) -> Iterator[Problem]:
+    """Find environments that cannot be in one app: their stacks would have the same names."""
+    fix = "synthesize them one after the other, or give one of the two another name"
+    for source, environment, other in _twice(readings, lambda each: each.name):
+        message = f"{source.file} describes '{environment.name}', and so does {other}"
+        yield _problem_of_name("ENV-008", source, message, fix)
+
+
+def _twice(
+    readings: Iterable[Reading], identity: Callable[[Environment], Hashable]
+) -> Iterator[tuple[YamlSource, Environment, str]]:
+    """Yield every environment that has the identity of an earlier one, and that one's file."""
+    first: dict[Hashable, str] = {}
     for reading in readings:
         environment, source = reading.environment, reading.source
         if environment is None:
             continue
-        identity = (environment.name, environment.account, environment.region)
-        other = first.setdefault(identity, source.file)
+        other = first.setdefault(identity(environment), source.file)
         if other != source.file:
-            message = (
-                f"{source.file} describes '{environment.name}' in this account and Region, "
-                f"and so does {other}"
-            )
-            fix = "give one of the two environments another name"
-            where = source.where(("name",))
-            problems.append(Problem("ENV-005", Severity.ERROR, where, message, fix))
-    return tuple(problems)
+            yield source, environment, other
+
+
+def _problem_of_name(rule: str, source: YamlSource, message: str, fix: str) -> Problem:
+    return Problem(rule, Severity.ERROR, source.where(("name",)), message, fix)
 
 
 def apply(rule: Rule, resolved: Resolved, source: YamlSource) -> list[Problem]:

@@ -64,6 +64,13 @@ FORM.reported_elsewhere(
     fix="write the name of an entry of the base, or remove this one",
     source="slurmpod/reading/merge.py",
 )
+FORM.reported_elsewhere(
+    "ENV-008",
+    "One synthesis has one environment of each name",
+    why="Stacks are named after their environment, and a CDK app has one stack of a name.",
+    fix="synthesize them one after the other, or give one of the two another name",
+    source="https://docs.aws.amazon.com/cdk/v2/guide/stacks.html",
+)
 
 RUNNER.reported_elsewhere(
     "RUL-001",

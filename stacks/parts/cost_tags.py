@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, TypeGuard
 from aws_cdk import CfnResource, TagManager, Tags
 
 if TYPE_CHECKING:
-    from aws_cdk import App
+    from aws_cdk import Stack
 
 GENERIC_TYPES = frozenset({"AWS::IAM::Role", "AWS::Lambda::Function"})
 """What the CDK's functions for custom resources consist of: generic resources, which its own
 tagging passes over."""
 
 
-def tag_everything(app: App, tags: Mapping[str, str]) -> None:
-    """Give every resource of `app` that can carry tags the given ones: bills are read by them.
+def tag_everything(stack: Stack, tags: Mapping[str, str]) -> None:
+    """Give every resource of `stack` that can carry tags the given ones: bills are read by them.
 
     To be called once all constructs are there.
     """
     for key, value in tags.items():
-        Tags.of(app).add(key, value)
+        Tags.of(stack).add(key, value)
     listed = [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
-    for construct in app.node.find_all():
+    for construct in stack.node.find_all():
         if _is_passed_over(construct):
             construct.add_property_override("Tags", listed)
 

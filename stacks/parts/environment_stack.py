@@ -17,7 +17,8 @@ class EnvironmentStack(Stack):
 
     A stack of a protected environment refuses to be deleted until its termination protection is
     switched off. Data needs no such care: file system and bucket outlive their stacks everywhere.
-    All roles in it, also those of the CDK's own functions, have the environment's boundary.
+    All roles in it, also those of the CDK's own functions, have the environment's boundary. Its
+    name is explicit: it stays the same wherever in an app the stack is.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class EnvironmentStack(Stack):
         super().__init__(
             scope,
             stack_name,
+            stack_name=stack_name,
             env=Environment(account=resolved.account, region=resolved.region),
             description=description,
             tags=resolved.tags,

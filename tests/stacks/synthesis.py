@@ -68,13 +68,12 @@ def resolved_from(text: str) -> Resolved:
 
 
 def synthesize(resolved: Resolved, context: Mapping[str, Any] = CONTEXT) -> Synthesized:
-    bundle = render_bundle(resolved)
-    app = build_app(resolved, bundle, context=context)
+    app = build_app([resolved], context=context)
     stacks = {stack.stack_name: stack for stack in app.synth().stacks}
     short = {name: name.removeprefix(f"{resolved.name}-") for name in stacks}
     return Synthesized(
         resolved=resolved,
-        rendered=bundle,
+        rendered=render_bundle(resolved),
         app=app,
         templates={short[name]: stack.template for name, stack in stacks.items()},
         stacks={short[name]: stack for name, stack in stacks.items()},

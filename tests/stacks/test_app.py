@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized, of_type
+from slurmpod_cdk.build import build_app
+from slurmpod_cdk.nag import review
+from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized, of_type, synthesized_file
 
 RECOMMENDED = ROOT / "node_modules/aws-cdk/lib/init-templates/.recommended-feature-flags.json"
 
@@ -42,6 +44,15 @@ def test_stacks_are_deployed_in_order(example: Synthesized) -> None:
     for earlier, later in pairwise(names):
         assert earlier in needs[later]
         assert later not in needs[earlier]
+
+
+def test_many_environments_in_one_app_have_the_templates_that_each_has_alone() -> None:
+    alone = [synthesized_file(name) for name in ("dev", "watched", "closed-network", "managed")]
+    together = build_app([each.resolved for each in alone], context=CONTEXT)
+    assert review(together) == ()
+    assert {stack.stack_name: stack.template for stack in together.synth().stacks} == {
+        stack.stack_name: stack.template for each in alone for stack in each.stacks.values()
+    }
 
 
 def test_nothing_is_looked_up_in_an_account(example: Synthesized) -> None:

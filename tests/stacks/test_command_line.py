@@ -11,7 +11,8 @@ import pytest
 
 import app
 from slurmpod.problems import ExitCode
-from tests.stacks.synthesis import EXAMPLES, ROOT, Synthesized
+from tests.sound_environment import SOUND
+from tests.stacks.synthesis import EXAMPLES, FILES, ROOT, Synthesized
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 
@@ -50,20 +51,24 @@ def test_a_region_that_the_pinned_cdk_has_no_cluster_for_is_synthesized(tmp_path
 
 @needs_the_cdk
 def test_cdk_synth_makes_the_templates_of_these_tests_without_a_word(
-    dev: Synthesized, tmp_path: Path
+    dev: Synthesized, p5_prod: Synthesized, tmp_path: Path
 ) -> None:
     """Two processes, one of them with the real feature flags: equal templates, equal assets."""
-    done = cdk_synth("dev", tmp_path)
+    done = cdk_synth("dev,p5-prod", tmp_path)
+    templates = {
+        stack.stack_name: stack.template
+        for each in (dev, p5_prod)
+        for stack in each.stacks.values()
+    }
     synthesized = {
-        name: json.loads((tmp_path / f"dev-{name}.template.json").read_text())
-        for name in dev.templates
+        name: json.loads((tmp_path / f"{name}.template.json").read_text()) for name in templates
     }
     assert done.returncode == 0, done.stdout
     # With several stacks the CLI says these two lines even when it is to be quiet.
     first, second = done.stdout.strip().splitlines()
     assert first == f"Successfully synthesized to {tmp_path}"
     assert second.startswith("Supply a stack id (dev-network, ")
-    assert synthesized == dev.templates
+    assert synthesized == templates
 
 
 def test_without_an_environment_the_choices_are_shown(
@@ -93,6 +98,62 @@ def test_mistakes_in_the_file_are_shown_with_their_place(
     assert said.startswith(f"{file}:")
     assert "storage.lustre.capacity_gib" in said
     assert "Traceback" not in said
+
+
+def test_the_mistakes_of_all_files_are_shown_together_and_nothing_is_synthesized(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("slurmpod_cdk.build.build_app", never)
+    files = [tmp_path / "one.yaml", tmp_path / "other.yaml"]
+    for file, wrong in zip(files, ("capacity_gib: 3600", "capacity_gib: many"), strict=True):
+        file.write_text(SOUND.replace("capacity_gib: 1200", wrong))
+    assert run(monkeypatch, env=f"{files[0]}, dev, {files[1]}") is ExitCode.INVALID
+    said = capsys.readouterr().err
+    assert [f"{file}:" in said for file in files] == [True, True]
+
+
+def test_two_files_with_the_same_name_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("slurmpod_cdk.build.build_app", never)
+    other = tmp_path / "other.yaml"
+    other.write_text(SOUND.replace("us-west-2", "us-east-2").replace("usw2", "use2"))
+    assert run(monkeypatch, env=f"dev,{other}") is ExitCode.INVALID
+    said = capsys.readouterr().err
+    assert said.count("[ENV-008]") == 1
+    assert f"{other} describes 'dev', and so does environments/dev.yaml" in said
+
+
+def never(*_: object, **__: object) -> None:
+    pytest.fail("nothing is built from mistakes")
+
+
+@pytest.mark.parametrize(
+    ("written", "files"),
+    [
+        ("dev", ["environments/dev.yaml"]),
+        ("p5-prod, dev,p5-prod,", ["environments/p5-prod.yaml", "environments/dev.yaml"]),
+        ("dev,other.yml,my/own", ["environments/dev.yaml", "other.yml", "my/own"]),
+        ("all", [str(file.relative_to(ROOT)) for file in FILES.values()]),
+        ("dev,prod", []),
+        (",", []),
+        (None, []),
+    ],
+)
+def test_environments_are_chosen_by_name_by_path_or_all_together(
+    monkeypatch: pytest.MonkeyPatch, written: str | None, files: list[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert app.environment_paths(written) == [Path(file) for file in files]
+
+
+def test_a_file_may_have_a_comma_in_its_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "a,b" / "dev.yaml"
+    file.parent.mkdir()
+    file.touch()
+    assert app.environment_paths(str(file)) == [file]
 
 
 def test_a_file_that_is_not_there_is_no_traceback(

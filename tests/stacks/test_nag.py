@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from aws_cdk import App, Stack, aws_s3
 
+from slurmpod_cdk.build import build_app
 from slurmpod_cdk.nag import ALL_WAIVERS, Finding, findings, review, uncovered, unused
 from slurmpod_cdk.waivers import Waiver
 from tests.sound_environment import SOUND
-from tests.stacks.synthesis import Synthesized, resolved_from, synthesize
+from tests.stacks.synthesis import CONTEXT, Synthesized, resolved_from, synthesize
 
 BUCKET = "dev-lifecycle/Scripts/Bucket/Resource"
 NO_LOGS = Finding(BUCKET, "AwsSolutions-S1", "", "no access logs")
@@ -45,6 +46,23 @@ def test_a_waiver_accepts_nothing_where_its_condition_does_not_hold(
     ]
     (problem,) = review(dev.app, waivers)
     assert problem.startswith(f"{BUCKET}: AwsSolutions-S1: ")
+
+
+def test_each_environment_of_an_app_is_judged_alone(dev: Synthesized) -> None:
+    prod = resolved_from(SOUND.replace("name: dev", "name: prod"))
+    app = build_app([dev.resolved, prod], context=CONTEXT)
+    waivers = [
+        replace(waiver, beside="dev-*") if waiver.rule == "AwsSolutions-S1" else waiver
+        for waiver in ALL_WAIVERS
+    ]
+    (problem,) = review(app, waivers)
+    assert problem.startswith("prod-lifecycle/Scripts/Bucket/Resource: AwsSolutions-S1: ")
+
+
+def test_what_is_in_no_environment_is_judged_too() -> None:
+    app = App()
+    aws_s3.Bucket(Stack(app, "s"), "Bucket", enforce_ssl=True)
+    assert any("s/Bucket/Resource: AwsSolutions-S1: " in problem for problem in review(app))
 
 
 def test_a_waiver_for_what_only_other_environments_have_is_not_unused() -> None:
