@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
+
+from slurmpod.jobs.here_documents import (
+    NOT_NEWLINE,
+    HereDocument,
+    blank,
+    here_documents,
+    without,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -24,12 +31,8 @@ string up to the end of the text, again and again: the time grows with the squar
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 ESCAPED_IN_STRINGS = re.compile(r'\\(["\\$`\n])')
 NOT_ASCII = re.compile(r"[^\t\n\r\x20-\x7e]")
-NOT_NEWLINE = re.compile(r"[^\n]")
 CONTINUED = re.compile(r"(?:\\[\n\t ])+")
 NEWLINE = re.compile(r"(?<!\\)\n")
-HERE_DOCUMENT = re.compile(
-    r"""(?<!<)<<(?!<)-?[ \t]*+(?P<end>"[^"\n]*+"|'[^'\n]*+'|(?:\\.|[\w.-])++)""", re.ASCII
-)
 
 TYPES_OF_WORDS = """
     ansi_c_string arithmetic_expansion array brace_expression command_substitution concatenation
@@ -103,7 +106,7 @@ class Document:
         """The commands of the text, where it is a shell script; words of it, where it is none."""
         never_expanded = NOT_NEWLINE if self.is_literal else ESCAPED
         return tuple(
-            tuple(replace(each, expanded=_blank(never_expanded, each.raw)) for each in command)
+            tuple(replace(each, expanded=blank(never_expanded, each.raw)) for each in command)
             for command in read(self.text, self.line).commands
         )
 
@@ -119,9 +122,9 @@ class Reading:
 
 def read(text: str, line: int = 1) -> Reading:
     """Read a script that begins at a line: its commands, those in parentheses and branches, too."""
-    documents = tuple(_here_documents(text))
+    documents = tuple(here_documents(text))
     reader = _Reader(text, _places(text, line), documents)
-    for start, piece in pieces(_without(documents, NOT_ASCII.sub(".", text))):
+    for start, piece in pieces(without(documents, NOT_ASCII.sub(".", text))):
         reader.read(piece, start)
     return reader.reading()
 
@@ -178,62 +181,11 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-@dataclass(frozen=True)
-class _HereDocument:
-    """Where `<<END` stands in a text, and where the document and the line that ends it do."""
-
-    operator: int
-    behind_operator: int
-    start: int
-    stop: int
-    behind: int
-    is_literal: bool
-
-
-def _here_documents(text: str) -> Iterator[_HereDocument]:
-    """Yield the here documents of a text; one that is never closed is empty.
-
-    The grammar knows one for each command, and takes `1 << 4` for one. A number ends none here.
-    """
-    closing = _closing_lines(text)
-    behind = 0
-    for line in re.finditer(r"^.*$\n?", text, re.MULTILINE) if "<<" in text else ():
-        if line.start() < behind:
-            continue
-        behind = line.end()
-        for match in HERE_DOCUMENT.finditer(line.group()):
-            end = re.sub(r"[\"'\\]", "", match["end"])
-            lines = [] if end.isdigit() or line.group().lstrip().startswith("#") else closing[end]
-            index = bisect_left(lines, (behind, 0))
-            stop, after = lines[index] if index < len(lines) else (behind, behind)
-            operator = (line.start() + match.start(), line.start() + match.end())
-            yield _HereDocument(*operator, behind, stop, after, is_literal=end != match["end"])
-            behind = after
-
-
-def _closing_lines(text: str) -> defaultdict[str, list[tuple[int, int]]]:
-    """Return where lines begin and where the next one does, by their text behind tabs."""
-    found = defaultdict(list)
-    for line in re.finditer(r"^\t*+(.*)$", text if "<<" in text else "", re.MULTILINE):
-        found[line[1]].append((line.start(), min(line.end() + 1, len(text))))
-    return found
-
-
-def _without(documents: tuple[_HereDocument, ...], text: str) -> str:
-    """Return a text with blanks in place of here documents."""
-    spans = [(each.operator, each.behind_operator) for each in documents]
-    parts, done = [], 0
-    for start, stop in sorted(spans + [(each.start, each.behind) for each in documents]):
-        parts += [text[done:start], _blank(NOT_NEWLINE, text[start:stop])]
-        done = stop
-    return "".join((*parts, text[done:]))
-
-
 class _Reader:
     """Collects the words of commands from the trees of a text's pieces."""
 
     def __init__(
-        self, text: str, at: Callable[[int], Place], documents: tuple[_HereDocument, ...]
+        self, text: str, at: Callable[[int], Place], documents: tuple[HereDocument, ...]
     ) -> None:
         self._text = text
         self._at = at
@@ -326,17 +278,17 @@ class _Reader:
         parts, done = [], start
         for first, behind in sorted(blanks):
             parts += [
-                _blank(ESCAPED, self._text[done:first]),
-                _blank(NOT_NEWLINE, self._text[max(first, done) : behind]),
+                blank(ESCAPED, self._text[done:first]),
+                blank(NOT_NEWLINE, self._text[max(first, done) : behind]),
             ]
             done = max(behind, done)
-        return "".join((*parts, _blank(ESCAPED, self._text[done:stop])))
+        return "".join((*parts, blank(ESCAPED, self._text[done:stop])))
 
-    def _is_in_word(self, document: _HereDocument) -> bool:
+    def _is_in_word(self, document: HereDocument) -> bool:
         index = bisect_right(self._spans, (document.operator, len(self._text)))
         return index > 0 and document.operator < self._spans[index - 1][1]
 
-    def _reader_of(self, document: _HereDocument) -> Command:
+    def _reader_of(self, document: HereDocument) -> Command:
         index = bisect_right(self._starts, document.operator)
         return tuple(self._commands[index - 1]) if index else ()
 
@@ -362,7 +314,7 @@ def _joint(first: Word, between: str, second: Word) -> Word:
     return Word(
         first.raw + between + second.raw,
         first.text + _unescaped(ESCAPED, between) + second.text,
-        first.expanded + _blank(NOT_NEWLINE, between) + second.expanded,
+        first.expanded + blank(NOT_NEWLINE, between) + second.expanded,
         first.place,
     )
 
@@ -408,10 +360,6 @@ def _joined(
 
 def _unescaped(escaped: re.Pattern[str], text: str) -> str:
     return escaped.sub(lambda match: match[1].replace("\n", ""), text)
-
-
-def _blank(pattern: re.Pattern[str], text: str) -> str:
-    return pattern.sub(lambda match: NOT_NEWLINE.sub(" ", match.group()), text)
 
 
 def _places(text: str, line: int) -> Callable[[int], Place]:

@@ -10,6 +10,7 @@ from slurmpod.rules.registry import Area, Rule
 MODULES = (
     "form",
     "region",
+    "tags",
     "network",
     "ways_out",
     "existing_network",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.environment.monitoring import Subscribers
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import is_ours
@@ -60,9 +61,9 @@ def _somebody_is_told(resolved: Resolved) -> Iterator[Finding]:
 def _subscribers_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     if resolved.monitoring is None:
         return
-    notify = resolved.monitoring.notify
-    for severity in type(notify).model_fields:
-        subscribers = getattr(notify, severity)
+    for severity, subscribers in resolved.monitoring.notify:
+        if not isinstance(subscribers, Subscribers):
+            continue
         emails = [address.lower() for address in subscribers.emails]
         place = ("monitoring", "notify", severity)
         yield from values_listed_twice(emails, *place, "emails")
