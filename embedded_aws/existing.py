@@ -1,4 +1,4 @@
-"""Resources that are there before anything is deployed, with the ids that somebody else gave them.
+"""Resources that are there before anything is deployed, with ids that somebody else gave them.
 
 In an account these are the user's own: a VPC with its subnets, keys, buckets, file systems. Each is
 made once; what is there already stays as it is. The embedded AWS has to run in this process.

@@ -1,4 +1,4 @@
-"""What botocore has in files about AWS: read once per process.
+"""Descriptions of AWS services from botocore's files, read once per process.
 
 botocore keeps it for each session, and moto makes a session for each of its services: reading it
 anew was a third of all that an embedded AWS did.

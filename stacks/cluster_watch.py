@@ -1,4 +1,4 @@
-"""The cluster watch stack: what can be watched once the cluster is there."""
+"""The cluster watch stack: alarms and rules that need the cluster."""
 
 from __future__ import annotations
 

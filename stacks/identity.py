@@ -1,4 +1,4 @@
-"""The identity stack: what nodes may do."""
+"""The identity stack: the roles of nodes."""
 
 from __future__ import annotations
 

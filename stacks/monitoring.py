@@ -1,4 +1,4 @@
-"""The monitoring stack: who is told of what, and where metrics go."""
+"""The monitoring stack: topics with their subscribers, and the workspaces for metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cdk-nag's packs with the tables of waivers: what stands against a deployment.
+"""cdk-nag's packs with the tables of waivers: the checks before a deployment.
 
 The packs' own suppressions are not used: they accept an empty reason, and one that matches nothing
 any more stays without a word.

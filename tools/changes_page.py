@@ -1,4 +1,4 @@
-"""What changing each field does, as a page of Markdown: docs/changes.md."""
+"""The effects of changing each field as a page of Markdown: docs/changes.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the embedded AWS knows of AWS's own resource schemas, from those that cfn-lint ships.
+"""The table of AWS's own resource schemas for the embedded AWS, from those that cfn-lint ships.
 
 `make golden` writes embedded_aws/data/resource_schemas.json with it.
 """

@@ -1,4 +1,4 @@
-"""Whether a resource is there: what CloudFormation asks before an import."""
+"""Existence of a resource, which CloudFormation checks before an import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every resource type has to offer to CloudFormation."""
+"""The interface between CloudFormation and a resource type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What AWS's own resource schemas know: names of properties, and which changes replace a resource.
+"""AWS's own resource schemas: names of properties, and the changes that replace a resource.
 
 `tools.resource_schemas` makes the table of them, for the types that the embedded AWS supports.
 """

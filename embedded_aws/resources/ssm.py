@@ -37,7 +37,7 @@ def _tagging(kind: str) -> Tagging:
         "ResourceId",
         tag="add_tags_to_resource",
         untag="remove_tags_from_resource",
-        beside={"ResourceType": kind},
+        further={"ResourceType": kind},
     )
 
 

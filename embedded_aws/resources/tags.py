@@ -41,14 +41,14 @@ class Tagging:
     keys: str = "TagKeys"
     write: Callable[[Mapping[str, str]], Any] = as_pairs
     write_keys: Callable[[list[str]], Any] = list
-    beside: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, str] = field(default_factory=dict)
     """Further arguments of both calls."""
 
     def change(
         self, client: Any, resource: str, old: Mapping[str, Any], new: Mapping[str, Any]
     ) -> None:
         """Make the tags of a resource those of its `new` properties."""
-        named = {**identified(self.resource, resource), **self.beside}
+        named = {**identified(self.resource, resource), **self.further}
         tags = tags_of(new)
         gone = sorted(tags_of(old).keys() - tags.keys())
         if gone:

@@ -1,4 +1,4 @@
-"""Whose account the credentials open, and what it keeps of roles, policies and parameters."""
+"""The account that the credentials open: its roles, policies and parameters."""
 
 from __future__ import annotations
 

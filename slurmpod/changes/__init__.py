@@ -1,1 +1,1 @@
-"""What a change of an environment does to what is deployed: nothing bad, a loss, or a refusal."""
+"""Effects of a changed environment on what is deployed: none, a loss, or a refusal."""

@@ -1,4 +1,4 @@
-"""What of an environment decides whether what others refer to is the same one as before."""
+"""Values of an environment by which others tell whether what they refer to is still the same."""
 
 from __future__ import annotations
 

@@ -68,17 +68,17 @@ def _push(resolved: Resolved) -> ExitCode:
     from slurmpod.aws.deployment import Deployment
     from slurmpod.aws.grafana import GrafanaAccess
     from slurmpod.operations.deployed import require_account
-    from slurmpod.operations.grafana import GrafanaRefused, place_of, push
+    from slurmpod.operations.grafana import GrafanaRefused, addresses_of, push
 
     try:
         clients = clients_of(resolved.region)
         require_account(AwsAccount(clients), resolved.environment)
-        place = place_of(Deployment(clients), resolved)
-        push(GrafanaAccess(clients), place, resolved)
+        addresses = addresses_of(Deployment(clients), resolved)
+        push(GrafanaAccess(clients), addresses, resolved)
     except (AwsUnavailable, GrafanaRefused) as error:
         say(str(error))
         return ExitCode.FAILED
-    say(f"{len(DASHBOARDS)} dashboards are at {place.grafana_url}")
+    say(f"{len(DASHBOARDS)} dashboards are at {addresses.grafana_url}")
     return ExitCode.OK
 
 

@@ -1,4 +1,4 @@
-"""What commands share that need a sound environment."""
+"""The sound environment that many commands need."""
 
 from __future__ import annotations
 

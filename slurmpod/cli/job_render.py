@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from slurmpod.cli.output import print_json, say
-from slurmpod.jobs.place import JobRefused, place_for
+from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.render import Job
 from slurmpod.problems import ExitCode
 
@@ -70,11 +70,11 @@ def _job(options: argparse.Namespace) -> Job:
             f"there is no recipe '{options.recipe}'",
             did_you_mean(options.recipe, RECIPES) or f"choose {' or '.join(RECIPES)}",
         )
-    place = place_for(
+    allocation = allocation_for(
         resolved, group=options.group, partition=options.partition, nodes=options.nodes
     )
     name = options.name or recipe.name
-    return render_job(resolved, recipe, place, name=name, folder=options.folder)
+    return render_job(resolved, recipe, allocation, name=name, folder=options.folder)
 
 
 def _say_next(options: argparse.Namespace, job: Job) -> None:

@@ -20,7 +20,7 @@ from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.lifecycle_report import NodeReport
 from slurmpod.operations.lifecycle_run import RunPlan, plan_run, run_plan
-from slurmpod.operations.node_command import Sessions
+from slurmpod.operations.node_command import NodeSessions
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not options.dry_run and not is_confirmed(resolved.environment, options, "run them"):
         say("nothing was run")
         return ExitCode.FAILED
-    reports = run_plan(plan, _tell, Sessions())
+    reports = run_plan(plan, _tell, NodeSessions())
     if options.json:
         print_json([dataclasses.asdict(report) for report in reports])
     else:

@@ -1,4 +1,4 @@
-"""What makes brief commands quick: about 40 ms of 160, measured for `slurmpod validate`."""
+"""Quick start and end of brief commands: they save a quarter of the time of `slurmpod validate`."""
 
 from __future__ import annotations
 

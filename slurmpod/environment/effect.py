@@ -1,4 +1,4 @@
-"""What a change of a field does to what is deployed: said on the field, as a part of its type.
+"""Effects of a change of a field on what is deployed, as a part of the field's type.
 
 Sources: the "Update requires" lines of the CloudFormation reference (AWS::SageMaker::Cluster,
 AWS::EC2, AWS::FSx, AWS::RDS::DBInstance); UpdateCluster in the SageMaker API reference and the

@@ -1,4 +1,4 @@
-"""Which programs a script runs, and with which options: behind `env`, `timeout`, in variables.
+"""Programs that a script runs, with their options: behind `env`, `timeout`, in variables.
 
 Source of the names of options: sbatch(1), srun(1), and NVIDIA's pyxis for --container-*.
 """

@@ -10,7 +10,7 @@ from slurmpod.environment.catalog import InstanceType
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.environment_rules import EFA_VARIABLES
-from slurmpod.jobs.registry import ClusterTopic, Finding
+from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.script import Script, Step
 from slurmpod.problems import Severity
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
@@ -30,14 +30,14 @@ GPUS_PER_NODE = re.compile(r"(?:[\w.-]+:)?([0-9]{1,9})", re.ASCII)
     fix="name a partition of a worker group",
     source=f"{SBATCH}#OPT_partition",
 )
-def _partition_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _partition_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     option = script.option("partition")
     known = {group.partition for group in resolved.groups if group.partition}
     known.add(ALL_NODES_PARTITION)
     for name in option.value.split(",") if option else ():
         if option and name not in known:
             message = f"there is no partition '{name}' (there are: {', '.join(sorted(known))})"
-            yield Finding(option.place, message, did_you_mean(name, sorted(known)))
+            yield ScriptFinding(option.place, message, did_you_mean(name, sorted(known)))
 
 
 @CLUSTER.rule(
@@ -47,12 +47,12 @@ def _partition_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
     fix="ask for fewer nodes, or give the group a higher count",
     source=f"{SBATCH}#OPT_nodes",
 )
-def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     option, wanted = script.option("nodes"), script.fewest_nodes
     sizes = {name: most_nodes(resolved, name) for name in _partitions(script, resolved)}
     if option and wanted and 0 < max(sizes.values()) < wanted:
         offered = ", ".join(f"{name} gives {size}" for name, size in sizes.items())
-        yield Finding(option.place, f"the job asks for {wanted} nodes, but {offered}")
+        yield ScriptFinding(option.place, f"the job asks for {wanted} nodes, but {offered}")
 
 
 @CLUSTER.rule(
@@ -62,7 +62,7 @@ def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
     fix="ask for as many as the instance type has",
     source=f"{SBATCH}#OPT_gres",
 )
-def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     kinds = _kinds(script, resolved)
     if not kinds or None in kinds.values():
         return
@@ -75,7 +75,7 @@ def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
             wanted = _wanted_gpus(name, option.value) if option else 0
             if option and wanted > most:
                 message = f"{wanted} GPUs are asked for on a node; {types} has {most or 'none'}"
-                yield Finding(option.place, message)
+                yield ScriptFinding(option.place, message)
 
 
 @CLUSTER.rule(
@@ -85,7 +85,7 @@ def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
     fix="name an account of slurm.accounts",
     source="https://slurm.schedmd.com/slurm.conf.html#OPT_AccountingStorageEnforce",
 )
-def _account_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _account_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     known = [ROOT, *(account.name for account in resolved.slurm.accounts)]
     if len(known) > 1:
         yield from _unknown_name(script, resolved, "account", known)
@@ -98,7 +98,7 @@ def _account_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
     fix="name a QOS of slurm.qos",
     source="https://slurm.schedmd.com/slurm.conf.html#OPT_AccountingStorageEnforce",
 )
-def _qos_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _qos_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     known = [NORMAL, *(qos.name for qos in resolved.slurm.qos)]
     if len(known) > 1:
         yield from _unknown_name(script, resolved, "qos", known)
@@ -112,14 +112,14 @@ def _qos_exists(script: Script, resolved: Resolved) -> Iterator[Finding]:
     fix="remove FI_PROVIDER, or use an instance type with EFA",
     source=EFA_VARIABLES,
 )
-def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     kinds = _kinds(script, resolved)
     if not kinds or any(facts is None or facts.efa_interfaces for facts in kinds.values()):
         return
     types = ", ".join(sorted(kinds))
     for assignment in script.assignments:
         if assignment.name == "FI_PROVIDER" and assignment.value == "efa":
-            yield Finding(assignment.place, f"{types} has no EFA")
+            yield ScriptFinding(assignment.place, f"{types} has no EFA")
 
 
 @CLUSTER.rule(
@@ -131,13 +131,13 @@ def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[Finding]:
     source=f"{SBATCH}#OPT_output",
     severity=Severity.WARNING,
 )
-def _output_is_shared(script: Script, resolved: Resolved) -> Iterator[Finding]:
+def _output_is_shared(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     for name in ("output", "error"):
         option = script.option(name)
         path = option.value if option else ""
         is_file = path.startswith("/") and path != "/dev/null"
         if option and is_file and not is_shared(resolved, path):
-            yield Finding(option.place, f"{path} is on a node's own disk")
+            yield ScriptFinding(option.place, f"{path} is on a node's own disk")
 
 
 def is_shared(resolved: Resolved, path: str) -> bool:
@@ -156,11 +156,11 @@ def shared_mounts(resolved: Resolved) -> list[str]:
 
 def _unknown_name(
     script: Script, resolved: Resolved, name: str, known: Iterable[str]
-) -> Iterator[Finding]:
+) -> Iterator[ScriptFinding]:
     option = script.option(name)
     if option and enforces_limits(resolved) and option.value.lower() not in known:
         message = f"there is no {name} '{option.value}' (there are: {', '.join(known)})"
-        yield Finding(option.place, message, did_you_mean(option.value, known))
+        yield ScriptFinding(option.place, message, did_you_mean(option.value, known))
 
 
 def _partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:

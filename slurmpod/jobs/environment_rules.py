@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from slurmpod.jobs.calls import program_name
 from slurmpod.jobs.ports import highest
-from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.resume_rules import AUTO_RESUME
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Word
@@ -43,11 +43,11 @@ HIGHEST_PORT = 65535
     source=AUTO_RESUME,
     severity=Severity.WARNING,
 )
-def _fresh_node_list(script: Script) -> Iterator[Finding]:
+def _fresh_node_list(script: Script) -> Iterator[ScriptFinding]:
     for word, _ in _words_of_resuming(script):
         if match := NODE_LIST.search(word.expanded):
             message = f"{match.group().replace('{', '')} is read once, outside the step"
-            yield Finding(word.place_of(match.start()), message)
+            yield ScriptFinding(word.place_of(match.start()), message)
 
 
 @MEETING.rule(
@@ -59,12 +59,12 @@ def _fresh_node_list(script: Script) -> Iterator[Finding]:
     source=AUTO_RESUME,
     severity=Severity.WARNING,
 )
-def _fresh_meeting_place(script: Script) -> Iterator[Finding]:
+def _fresh_meeting_place(script: Script) -> Iterator[ScriptFinding]:
     for word, value in _words_of_resuming(script):
         match = FIXED_HOST.search(f"{word.expanded} {value.expanded if value else ''}")
         if match and match.start() < len(word.raw):
             message = "processes meet at the host of the batch script"
-            yield Finding(word.place_of(match.start()), message)
+            yield ScriptFinding(word.place_of(match.start()), message)
 
 
 @MEETING.rule(
@@ -75,14 +75,14 @@ def _fresh_meeting_place(script: Script) -> Iterator[Finding]:
     fix="write e.g. $((29500 + RANDOM % 1000))",
     source="https://www.gnu.org/software/bash/manual/bash.html#index-RANDOM",
 )
-def _ports_exist(script: Script) -> Iterator[Finding]:
+def _ports_exist(script: Script) -> Iterator[ScriptFinding]:
     for assignment in script.assignments:
         if not PORT.search(assignment.name):
             continue
         most = highest(assignment.value)
         if most is not None and most > HIGHEST_PORT:
             message = f"{assignment.name} can be {most}, and the highest port is {HIGHEST_PORT}"
-            yield Finding(assignment.place, message)
+            yield ScriptFinding(assignment.place, message)
 
 
 @VARIABLES.rule(
@@ -94,7 +94,7 @@ def _ports_exist(script: Script) -> Iterator[Finding]:
     source=EFA_VARIABLES,
     severity=Severity.WARNING,
 )
-def _no_fork_safe(script: Script) -> Iterator[Finding]:
+def _no_fork_safe(script: Script) -> Iterator[ScriptFinding]:
     yield from _settings(script, "RDMAV_FORK_SAFE", ("1",), "RDMAV_FORK_SAFE can break EFA")
 
 
@@ -107,7 +107,7 @@ def _no_fork_safe(script: Script) -> Iterator[Finding]:
     source=EFA_VARIABLES,
     severity=Severity.WARNING,
 )
-def _no_protocol(script: Script) -> Iterator[Finding]:
+def _no_protocol(script: Script) -> Iterator[ScriptFinding]:
     message = "NCCL may use no other protocol than 'simple'"
     yield from _settings(script, "NCCL_PROTO", ("simple",), message)
 
@@ -121,9 +121,9 @@ def _no_protocol(script: Script) -> Iterator[Finding]:
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/distributed-model-parallel-v2-reference.html",
     severity=Severity.WARNING,
 )
-def _random_seed(script: Script) -> Iterator[Finding]:
+def _random_seed(script: Script) -> Iterator[ScriptFinding]:
     for place in script.places(OLD_SEED):
-        yield Finding(place, "SMP v2 has no tensor_parallel_seed")
+        yield ScriptFinding(place, "SMP v2 has no tensor_parallel_seed")
 
 
 def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:
@@ -141,7 +141,7 @@ def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:
 
 def _settings(
     script: Script, name: str, values: tuple[str, ...], message: str
-) -> Iterator[Finding]:
+) -> Iterator[ScriptFinding]:
     for assignment in script.assignments:
         if assignment.name == name and assignment.value.lower() in values:
-            yield Finding(assignment.place, message)
+            yield ScriptFinding(assignment.place, message)

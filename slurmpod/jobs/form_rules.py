@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from slurmpod.jobs.calls import holds_options, values_of
-from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Place
 from slurmpod.problems import Severity
@@ -34,9 +34,9 @@ FORM.reported_elsewhere(
     fix="begin the script with #!/bin/bash",
     source=SBATCH_SOURCE,
 )
-def _begins_with_interpreter(script: Script) -> Iterator[Finding]:
+def _begins_with_interpreter(script: Script) -> Iterator[ScriptFinding]:
     if not script.text.startswith("#!"):
-        yield Finding(Place(1, 1), "the script does not begin with #!")
+        yield ScriptFinding(Place(1, 1), "the script does not begin with #!")
 
 
 @FORM.rule(
@@ -46,10 +46,10 @@ def _begins_with_interpreter(script: Script) -> Iterator[Finding]:
     fix="save it with LF line ends, e.g. with dos2unix",
     source=SBATCH_SOURCE,
 )
-def _linux_line_ends(script: Script) -> Iterator[Finding]:
+def _linux_line_ends(script: Script) -> Iterator[ScriptFinding]:
     before, found, _ = script.text.partition("\r\n")
     if found:
-        yield Finding(Place(before.count("\n") + 1, 1), "the line ends as in Windows")
+        yield ScriptFinding(Place(before.count("\n") + 1, 1), "the line ends as in Windows")
 
 
 @FORM.rule(
@@ -60,9 +60,9 @@ def _linux_line_ends(script: Script) -> Iterator[Finding]:
     fix="move it above the first command",
     source=SBATCH,
 )
-def _directives_come_first(script: Script) -> Iterator[Finding]:
+def _directives_come_first(script: Script) -> Iterator[ScriptFinding]:
     for place in script.late_directives:
-        yield Finding(place, "sbatch does not read this directive: a command stands above it")
+        yield ScriptFinding(place, "sbatch does not read this directive: a command stands above it")
 
 
 @FORM.rule(
@@ -74,7 +74,7 @@ def _directives_come_first(script: Script) -> Iterator[Finding]:
     source=f"{SBATCH}#SECTION_FILENAME-PATTERN",
     severity=Severity.WARNING,
 )
-def _output_of_its_own(script: Script) -> Iterator[Finding]:
+def _output_of_its_own(script: Script) -> Iterator[ScriptFinding]:
     if script.appends:
         return
     wanted = NAMES_ONE_TASK if script.option("array") else NAMES_ONE_JOB
@@ -82,7 +82,7 @@ def _output_of_its_own(script: Script) -> Iterator[Finding]:
         option = script.option(name)
         if option and option.value != "/dev/null" and not wanted.search(option.value):
             message = f"every job of this script writes to the same file '{option.value}'"
-            yield Finding(option.place, message)
+            yield ScriptFinding(option.place, message)
 
 
 @FORM.rule(
@@ -93,7 +93,7 @@ def _output_of_its_own(script: Script) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/squeue.html",
     severity=Severity.WARNING,
 )
-def _squeue_with_option(script: Script) -> Iterator[Finding]:
+def _squeue_with_option(script: Script) -> Iterator[ScriptFinding]:
     for first in (words[0] for words in script.calls("squeue") if words):
         if not holds_options(values_of(first, script.values) or (first.text,)):
-            yield Finding(first.place, f"squeue does not understand '{first.text}'")
+            yield ScriptFinding(first.place, f"squeue does not understand '{first.text}'")

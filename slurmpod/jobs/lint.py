@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from slurmpod.jobs.cluster_rules import CLUSTER
 from slurmpod.jobs.environment_rules import MEETING, VARIABLES
 from slurmpod.jobs.form_rules import FORM
-from slurmpod.jobs.registry import Finding, Rule
+from slurmpod.jobs.registry import Rule, ScriptFinding
 from slurmpod.jobs.resume_rules import RESUME
 from slurmpod.jobs.script import read_script
 from slurmpod.problems import Problem, Severity, Where, in_file_order
@@ -38,12 +38,12 @@ def unreadable(file: str, message: str) -> Problem:
     return Problem(rule.id, Severity.ERROR, Where(file), message, rule.fix)
 
 
-def _found(rules: Iterable[Rule], *judged: object) -> Iterator[tuple[Rule, Finding]]:
+def _found(rules: Iterable[Rule], *judged: object) -> Iterator[tuple[Rule, ScriptFinding]]:
     for rule in rules:
         if rule.judge:
             yield from ((rule, finding) for finding in rule.judge(*judged))
 
 
-def _problem(file: str, rule: Rule, finding: Finding) -> Problem:
+def _problem(file: str, rule: Rule, finding: ScriptFinding) -> Problem:
     where = Where(file, finding.place.line, finding.place.column)
     return Problem(rule.id, rule.severity, where, finding.message, finding.fix or rule.fix)

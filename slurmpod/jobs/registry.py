@@ -1,4 +1,4 @@
-"""What rules for batch scripts judge, and what they find."""
+"""The subject of rules for batch scripts, and their findings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Place
 from slurmpod.resolve import Resolved
 
-Judge = Callable[[Script], Iterable["Finding"]]
-JudgeOnCluster = Callable[[Script, Resolved], Iterable["Finding"]]
+Judge = Callable[[Script], Iterable["ScriptFinding"]]
+JudgeOnCluster = Callable[[Script, Resolved], Iterable["ScriptFinding"]]
 
 Rule = rulebook.Rule[Any]
 """A rule of either kind."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class ScriptFinding:
     """One place that breaks a rule; `fix` replaces the rule's own where it is given."""
 
     place: Place

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from slurmpod.bundle.templates import render
 from slurmpod.environment.image_names import IMAGE_USER
+from slurmpod.jobs.allocation import Allocation, JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
-from slurmpod.jobs.place import JobRefused, Place
 from slurmpod.jobs.recipes import Recipe
 from slurmpod.resolve import Resolved
 
@@ -44,7 +44,7 @@ class Job:
 
 
 def render_job(
-    resolved: Resolved, recipe: Recipe, place: Place, *, name: str, folder: str | None
+    resolved: Resolved, recipe: Recipe, allocation: Allocation, *, name: str, folder: str | None
 ) -> Job:
     """Render a job; its files lie in `folder`, or where HyperPod's own user keeps files.
 
@@ -52,14 +52,14 @@ def render_job(
     """
     if not NAME.fullmatch(name):
         raise JobRefused(f"'{name}' cannot be the name of a job", "use letters, digits, . _ and -")
-    if place.facts.accelerator in recipe.unsuitable:
+    if allocation.facts.accelerator in recipe.unsuitable:
         raise JobRefused(
-            f"{recipe.name} cannot run on {place.facts.name}: PyTorch has no FSDP2 there",
+            f"{recipe.name} cannot run on {allocation.facts.name}: PyTorch has no FSDP2 there",
             "render own-program, and start a program for PyTorch/XLA with it",
         )
     where = _checked(folder, resolved) if folder else f"{_shared(resolved)}/{IMAGE_USER}/{name}"
     script = f"{name}.sbatch"
-    values = _values(recipe, place, name=name, folder=where)
+    values = _values(recipe, allocation, name=name, folder=where)
     rendered = {
         script: render("jobs/job.sbatch", values),
         STEP: render(f"jobs/{STEP}", values),
@@ -70,13 +70,15 @@ def render_job(
     return Job(script, where, ordered, frozenset(programs))
 
 
-def _values(recipe: Recipe, place: Place, *, name: str, folder: str) -> Mapping[str, object]:
-    facts = place.facts
+def _values(
+    recipe: Recipe, allocation: Allocation, *, name: str, folder: str
+) -> Mapping[str, object]:
+    facts = allocation.facts
     return {
         "name": name,
-        "partition": place.partition,
-        "nodes": place.nodes,
-        "time": place.time,
+        "partition": allocation.partition,
+        "nodes": allocation.nodes,
+        "time": allocation.time,
         "folder": folder,
         "output": f"{folder}/%x_%j.out",
         "submitted": f"{folder}/{name}.sbatch",
@@ -84,9 +86,9 @@ def _values(recipe: Recipe, place: Place, *, name: str, folder: str) -> Mapping[
         "device": DEVICES.get(facts.accelerator_kind, "cpu"),
         "kind": facts.accelerator_kind,
         "has_efa": facts.efa_interfaces > 0,
-        "shares_through_host": facts.accelerator in WITHOUT_NVLINK and place.processes > 1,
-        "processes": place.processes,
-        "threads": place.threads,
+        "shares_through_host": facts.accelerator in WITHOUT_NVLINK and allocation.processes > 1,
+        "processes": allocation.processes,
+        "threads": allocation.threads,
     }
 
 

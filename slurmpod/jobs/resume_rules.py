@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from slurmpod.jobs.calls import FLAGS, parse_options
 from slurmpod.jobs.durations import minutes
-from slurmpod.jobs.registry import Finding, Topic
+from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import Script, Step, node_count
 from slurmpod.jobs.training import is_training
 from slurmpod.problems import Severity
@@ -39,13 +39,13 @@ SWITCHED_OFF = re.compile(r"\bresume_if_exists=(false|0)\b", re.IGNORECASE)
     fix="remove it here, and write srun --auto-resume=1",
     source=AUTO_RESUME,
 )
-def _not_for_sbatch(script: Script) -> Iterator[Finding]:
+def _not_for_sbatch(script: Script) -> Iterator[ScriptFinding]:
     options = list(script.options)
     for words in script.calls("sbatch", "salloc"):
         options += parse_options(words, FLAGS, {}).options
     for option in options:
         if option.name == "auto-resume":
-            yield Finding(option.place, "sbatch has no option --auto-resume")
+            yield ScriptFinding(option.place, "sbatch has no option --auto-resume")
 
 
 @RESUME.rule(
@@ -58,13 +58,13 @@ def _not_for_sbatch(script: Script) -> Iterator[Finding]:
     source=AUTO_RESUME,
     severity=Severity.WARNING,
 )
-def _training_resumes(script: Script) -> Iterator[Finding]:
+def _training_resumes(script: Script) -> Iterator[ScriptFinding]:
     if (script.fewest_nodes or 1) < 2:
         return
     for step in script.steps:
         is_meant = step.is_certain and is_training(step) and not _is_on_one_node(step)
         if is_meant and not step.option("auto-resume"):
-            yield Finding(step.place, "this step is not restarted when a node is replaced")
+            yield ScriptFinding(step.place, "this step is not restarted when a node is replaced")
 
 
 @RESUME.rule(
@@ -74,12 +74,12 @@ def _training_resumes(script: Script) -> Iterator[Finding]:
     fix="add #SBATCH --exclusive",
     source=AUTO_RESUME,
 )
-def _has_whole_nodes(script: Script) -> Iterator[Finding]:
+def _has_whole_nodes(script: Script) -> Iterator[ScriptFinding]:
     exclusive = script.option("exclusive")
     if exclusive and exclusive.value in WHOLE_NODES:
         return
     for step in script.resuming_steps[:1]:
-        yield Finding(step.place, "the job resumes, but is not --exclusive")
+        yield ScriptFinding(step.place, "the job resumes, but is not --exclusive")
 
 
 @RESUME.rule(
@@ -91,13 +91,13 @@ def _has_whole_nodes(script: Script) -> Iterator[Finding]:
     source="https://slurm.schedmd.com/sbatch.html#OPT_open-mode",
     severity=Severity.WARNING,
 )
-def _appends(script: Script) -> Iterator[Finding]:
+def _appends(script: Script) -> Iterator[ScriptFinding]:
     if script.appends:
         return
     requeue = script.option("requeue")
     places = [requeue.place] if requeue else [step.place for step in script.resuming_steps[:1]]
     for place in places:
-        yield Finding(place, "when the job starts again, its output so far is deleted")
+        yield ScriptFinding(place, "when the job starts again, its output so far is deleted")
 
 
 @RESUME.rule(
@@ -109,7 +109,7 @@ def _appends(script: Script) -> Iterator[Finding]:
     source=AUTO_RESUME,
     severity=Severity.WARNING,
 )
-def _gres_requeues(script: Script) -> Iterator[Finding]:
+def _gres_requeues(script: Script) -> Iterator[ScriptFinding]:
     said = [option.name for option in script.options if option.name in ("requeue", "no-requeue")]
     if not script.resuming_steps or said[-1:] == ["requeue"]:
         return
@@ -117,7 +117,7 @@ def _gres_requeues(script: Script) -> Iterator[Finding]:
     asked += [step.option(name) for step in script.resuming_steps for name in RESOURCES]
     for option in asked:
         if option and option.value != "none":
-            yield Finding(option.place, "with GRES the job is requeued, not resumed")
+            yield ScriptFinding(option.place, "with GRES the job is requeued, not resumed")
 
 
 @RESUME.rule(
@@ -129,11 +129,11 @@ def _gres_requeues(script: Script) -> Iterator[Finding]:
     source=TIMINGS,
     severity=Severity.WARNING,
 )
-def _has_time(script: Script) -> Iterator[Finding]:
+def _has_time(script: Script) -> Iterator[ScriptFinding]:
     time = script.option("time")
     wanted = minutes(time.value) if time else None
     if time and wanted is not None and wanted < SHORTEST_MINUTES and script.resuming_steps:
-        yield Finding(time.place, f"{time.value} leaves no time to replace a node")
+        yield ScriptFinding(time.place, f"{time.value} leaves no time to replace a node")
 
 
 @RESUME.rule(
@@ -145,10 +145,10 @@ def _has_time(script: Script) -> Iterator[Finding]:
     source="https://docs.nvidia.com/nemo-framework/user-guide/latest/nemotoolkit/core/exp_manager.html",
     severity=Severity.WARNING,
 )
-def _loads_checkpoints(script: Script) -> Iterator[Finding]:
+def _loads_checkpoints(script: Script) -> Iterator[ScriptFinding]:
     if script.resuming_steps or script.option("requeue"):
         for place in script.places(SWITCHED_OFF):
-            yield Finding(place, "checkpoints are not loaded")
+            yield ScriptFinding(place, "checkpoints are not loaded")
 
 
 @RESUME.rule(
@@ -161,12 +161,12 @@ def _loads_checkpoints(script: Script) -> Iterator[Finding]:
     source="https://github.com/aws-samples/sample-physical-ai-scaffolding-kit/issues/5",
     severity=Severity.WARNING,
 )
-def _is_in_no_container(script: Script) -> Iterator[Finding]:
+def _is_in_no_container(script: Script) -> Iterator[ScriptFinding]:
     for step in script.resuming_steps:
         options = (step.option(name) or script.option(name) for name in CONTAINERS)
         if option := next(filter(None, options), None):
             message = f"--auto-resume beside --{option.name} may not work"
-            yield Finding(option.place, message)
+            yield ScriptFinding(option.place, message)
 
 
 def _is_on_one_node(step: Step) -> bool:

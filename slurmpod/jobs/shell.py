@@ -112,7 +112,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedScript:
     """What stands in a script. What is in a here document is data, and none of its commands."""
 
     commands: tuple[Command, ...]
@@ -120,13 +120,13 @@ class Reading:
     comments: tuple[Place, ...]
 
 
-def read(text: str, line: int = 1) -> Reading:
+def read(text: str, line: int = 1) -> ParsedScript:
     """Read a script that begins at a line: its commands, those in parentheses and branches, too."""
     documents = tuple(here_documents(text))
     reader = _Reader(text, _places(text, line), documents)
     for start, piece in pieces(without(documents, NOT_ASCII.sub(".", text))):
         reader.read(piece, start)
-    return reader.reading()
+    return reader.parsed()
 
 
 @lru_cache(maxsize=1024)
@@ -219,9 +219,9 @@ class _Reader:
                 is_in_test |= node.type == "test_command"
                 waiting += [(child, is_in_test) for child in reversed(_parts(node))]
 
-    def reading(self) -> Reading:
+    def parsed(self) -> ParsedScript:
         """Return what was read; here documents inside of words are no documents of the script."""
-        return Reading(
+        return ParsedScript(
             tuple(tuple(command) for command in self._commands if command),
             tuple(
                 Document(

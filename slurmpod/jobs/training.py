@@ -1,4 +1,4 @@
-"""Whether a step is a training: by the names of programs in it, or as a Python program."""
+"""Trainings among the steps of a job, known by names of programs, or as Python programs."""
 
 from __future__ import annotations
 

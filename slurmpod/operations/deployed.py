@@ -1,4 +1,4 @@
-"""What is deployed of an environment, as its last deployment wrote it down."""
+"""The deployed environment, as its last deployment wrote it down."""
 
 from __future__ import annotations
 

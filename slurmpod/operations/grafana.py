@@ -23,7 +23,7 @@ class GrafanaRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class GrafanaAddresses:
     """Where Grafana and Prometheus of a deployed environment are."""
 
     workspace_id: str
@@ -31,12 +31,12 @@ class Place:
     prometheus_url: str
 
 
-def place_of(deployment: Deployment, resolved: Resolved) -> Place:
-    """Return the place that the monitoring stack tells; AwsUnavailable if it is not deployed."""
+def addresses_of(deployment: Deployment, resolved: Resolved) -> GrafanaAddresses:
+    """Return what the monitoring stack tells of them; AwsUnavailable if it is not deployed."""
     name = str(resolved.stacks.monitoring)
     outputs = next((stack.outputs for stack in deployment.stacks([name])), {})
     try:
-        return Place(
+        return GrafanaAddresses(
             workspace_id=outputs["GrafanaWorkspaceId"],
             grafana_url=f"https://{outputs['GrafanaEndpoint']}",
             prometheus_url=outputs["PrometheusEndpoint"].rstrip("/"),
@@ -45,7 +45,7 @@ def place_of(deployment: Deployment, resolved: Resolved) -> Place:
         raise AwsUnavailable(f"the stack {name} is not deployed with a Grafana workspace") from None
 
 
-def push(access: GrafanaAccess, place: Place, resolved: Resolved) -> None:
+def push(access: GrafanaAccess, addresses: GrafanaAddresses, resolved: Resolved) -> None:
     """Write the data source and all dashboards over what is there under their names.
 
     Raises AwsUnavailable, and GrafanaRefused for what Grafana says no to.
@@ -53,9 +53,9 @@ def push(access: GrafanaAccess, place: Place, resolved: Resolved) -> None:
     assert resolved.monitoring  # noqa: S101  # the command has looked
     assert resolved.monitoring.prometheus  # noqa: S101
     scrape_seconds = resolved.monitoring.prometheus.scrape_seconds
-    source = _data_source(place, resolved.region, scrape_seconds)
-    with access.token(place.workspace_id) as token:
-        api = _Api(place.grafana_url, token)
+    source = _data_source(addresses, resolved.region, scrape_seconds)
+    with access.token(addresses.workspace_id) as token:
+        api = _Api(addresses.grafana_url, token)
         known = f"/api/datasources/uid/{DATA_SOURCE.uid}"
         if api.ask("GET", known, missing_is_none=True) is None:
             api.ask("POST", "/api/datasources", source)
@@ -66,7 +66,7 @@ def push(access: GrafanaAccess, place: Place, resolved: Resolved) -> None:
             api.ask("POST", "/api/dashboards/db", {"dashboard": page, "overwrite": True})
 
 
-def _data_source(place: Place, region: str, scrape_seconds: int) -> dict[str, Any]:
+def _data_source(addresses: GrafanaAddresses, region: str, scrape_seconds: int) -> dict[str, Any]:
     """Return the data source: Grafana asks with its workspace's role.
 
     Source: Amazon Managed Grafana user guide, "Connect to an Amazon Managed Service for Prometheus
@@ -77,7 +77,7 @@ def _data_source(place: Place, region: str, scrape_seconds: int) -> dict[str, An
         "name": "slurmpod",
         "type": "prometheus",
         "access": "proxy",
-        "url": place.prometheus_url,
+        "url": addresses.prometheus_url,
         "isDefault": True,
         "jsonData": {
             "httpMethod": "POST",

@@ -71,7 +71,7 @@ def _checked_role(
     if role.boundary_arn:
         bounds, missing = _boundary(account, role.boundary_arn)
         faults += missing
-        lacks += _lacking_beside(lacks, needed, bounds, resolved)
+        lacks += _also_lacking(lacks, needed, bounds, resolved)
     return Checked(arn, nodes, tuple(faults), tuple(lacks))
 
 
@@ -80,7 +80,7 @@ def _checked_boundary(
 ) -> Checked:
     bounds, missing = _boundary(account, arn)
     needed = grants(expected_scope(resolved, nodes))
-    return Checked(arn, nodes, tuple(missing), tuple(_lacking_beside([], needed, bounds, resolved)))
+    return Checked(arn, nodes, tuple(missing), tuple(_also_lacking([], needed, bounds, resolved)))
 
 
 def _boundary(account: AwsAccount, arn: str) -> tuple[tuple[Policy, ...], list[str]]:
@@ -90,11 +90,14 @@ def _boundary(account: AwsAccount, arn: str) -> tuple[tuple[Policy, ...], list[s
     return tuple(_read({arn: document})), []
 
 
-def _lacking_beside(
-    told: Iterable[Lack], needed: Iterable[Grant], bounds: tuple[Policy, ...], resolved: Resolved
+def _also_lacking(
+    reported: Iterable[Lack],
+    needed: Iterable[Grant],
+    bounds: tuple[Policy, ...],
+    resolved: Resolved,
 ) -> Iterator[Lack]:
     """Yield what a boundary denies, but for what is lacking anyhow."""
-    known = {(lack.grant.sid, lack.action) for lack in told}
+    known = {(lack.grant.sid, lack.action) for lack in reported}
     for lack in lacking(needed, bounds, resolved) if bounds else ():
         if (lack.grant.sid, lack.action) not in known:
             yield lack

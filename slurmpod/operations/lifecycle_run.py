@@ -17,7 +17,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.bundle.bundle import SHARED_SCRIPT
 from slurmpod.operations.lifecycle_report import NodeReport, read_report
-from slurmpod.operations.node_command import Sessions, command_session
+from slurmpod.operations.node_command import NodeSessions, command_session
 from slurmpod.resolve import Resolved, session_target
 
 AT_ONCE = 4
@@ -75,7 +75,7 @@ def plan_run(
 
 
 def run_plan(
-    plan: RunPlan, tell: Callable[[NodeReport], None], sessions: Sessions
+    plan: RunPlan, tell: Callable[[NodeReport], None], sessions: NodeSessions
 ) -> tuple[NodeReport, ...]:
     """Run the scripts on all nodes, a few at a time, and `tell` each result as it comes.
 
@@ -121,7 +121,7 @@ def _environment() -> Iterator[str]:
     yield from (f"{name}={value}" for name, value in ENVIRONMENT.items())
 
 
-def _run_on(plan: RunPlan, node: ClusterNode, sessions: Sessions) -> NodeReport:
+def _run_on(plan: RunPlan, node: ClusterNode, sessions: NodeSessions) -> NodeReport:
     target = session_target(plan.cluster_id, node.group, node.instance_id)
     output = sessions.output(command_session(plan.region, target, node_command(plan)))
     report = read_report(node.group, node.instance_id, node.status, output)

@@ -29,7 +29,7 @@ def command_session(region: str, target: str, command: str) -> list[str]:
     ]
 
 
-class Sessions:
+class NodeSessions:
     """Sessions that go on side by side, and can all be ended at once."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What is sound of an environment with mistakes of form: its sections that have none."""
+"""The sound sections of an environment with mistakes of form."""
 
 from __future__ import annotations
 

@@ -1,12 +1,16 @@
-"""What an environment names and does not make: put into the embedded AWS before it is deployed.
+"""Resources that an environment names and does not make, put into the embedded AWS beforehand.
 
 In an account these things are there: a VPC with its subnets, security groups and route tables, the
-buckets with the data, keys, secrets. They get the very ids that the environment names. Several
-environments may name the same ones: what is there already stays as it is.
+buckets with the data, keys, secrets, roles and policies. They get the very ids that the environment
+names. Several environments may name the same ones: what is there already stays as it is.
+
+The content of a role, policy or boundary is known where the environment names copies as files. Else
+roles get what nodes need, and the boundary bounds nothing; further policies allow next to nothing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -14,11 +18,15 @@ from ipaddress import IPv4Network
 from typing import Any
 from urllib.parse import urlsplit
 
+from botocore.exceptions import ClientError
+
 from embedded_aws.clients import Clients
 from embedded_aws.existing import Existing
+from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
+from slurmpod.environment.names import account_of_arn
 from slurmpod.environment.network import ExistingNetwork
+from slurmpod.reading.policy_files import PolicyDocument
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
-from slurmpod.rehearsal.own_identity import make_identity
 from slurmpod.resolve import Resolved
 
 UNSTATED_RANGE = IPv4Network("10.0.0.0/16")
@@ -29,6 +37,17 @@ UNSTATED_PREFIX = 20
 KEY_ARN = re.compile(r"arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[a-z0-9-]+")
 PUBLISHERS = ["budgets.amazonaws.com", "cloudwatch.amazonaws.com", "events.amazonaws.com"]
 DATABASE_USER = "admin"
+
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "sagemaker.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+        }
+    ],
+}
 
 
 def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
@@ -116,3 +135,52 @@ def _buckets(resolved: Resolved) -> Sequence[str]:
         for repository in lustre.settings.data_repositories
     ]
     return sorted({*mounted, *used, *linked, *resolved.network.s3_buckets})
+
+
+def make_identity(aws: Clients, resolved: Resolved) -> None:
+    """Make what the environment names of IAM and is not there yet."""
+    identity = resolved.identity
+    if boundary := identity.permissions_boundary:
+        copy = resolved.policies.get(boundary.policy_file or "")
+        _make_policy(aws, boundary.policy_arn, copy or _allowing("*"))
+    for arn in identity.policy_arns:
+        _make_policy(aws, arn, _allowing("sts:GetCallerIdentity"))
+    if identity.existing:
+        copies = [resolved.policies[file] for file in identity.existing.policy_files]
+        for arn, nodes in node_roles(resolved).items():
+            needed = document(grants(expected_scope(resolved, nodes)))
+            _make_role(aws, arn, copies or [needed])
+
+
+def _make_policy(aws: Clients, arn: str, policy: PolicyDocument) -> None:
+    """Make a policy; those of AWS are there."""
+    if account_of_arn(arn) == "aws":
+        return
+    path, name = _path_and_name(arn)
+    try:
+        aws.iam.get_policy(PolicyArn=arn)
+    except ClientError:
+        aws.iam.create_policy(PolicyName=name, Path=path, PolicyDocument=json.dumps(policy))
+
+
+def _make_role(aws: Clients, arn: str, policies: Sequence[PolicyDocument]) -> None:
+    path, name = _path_and_name(arn)
+    try:
+        aws.iam.get_role(RoleName=name)
+    except ClientError:
+        aws.iam.create_role(RoleName=name, Path=path, AssumeRolePolicyDocument=json.dumps(TRUST))
+        for number, policy in enumerate(policies, start=1):
+            aws.iam.put_role_policy(
+                RoleName=name, PolicyName=f"nodes-{number}", PolicyDocument=json.dumps(policy)
+            )
+
+
+def _allowing(action: str) -> PolicyDocument:
+    statement = {"Effect": "Allow", "Action": action, "Resource": "*"}
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def _path_and_name(arn: str) -> tuple[str, str]:
+    """Return `/platform/` and `boundary` of an ARN that ends with policy/platform/boundary."""
+    _, *path, name = arn.rpartition(":")[2].split("/")
+    return "/".join(("", *path, "")), name

@@ -1,4 +1,4 @@
-"""Starting and finding rehearsals, from any command; how they end is told in `ends`.
+"""Starting and finding rehearsals, from any command; `take_down` ends them.
 
 The lock on a rehearsal's folder is taken by who starts it and inherited by its host process, so
 that at no moment a live rehearsal looks dead.
@@ -24,7 +24,7 @@ from slurmpod.rehearsal.state import (
     KEEP,
     Request,
     State,
-    Unreadable,
+    UnreadableState,
     read_request,
     read_state,
     write_pid,
@@ -205,5 +205,5 @@ def _read(folder: Path) -> Iterator[Rehearsal | UnknownRehearsal]:
         state = read_state(folder)
         if state:
             yield Rehearsal(folder, read_request(folder), state)
-    except Unreadable as error:
+    except UnreadableState as error:
         yield UnknownRehearsal(folder, str(error))

@@ -1,4 +1,4 @@
-"""Stands in for AWS's session-manager-plugin, which the AWS CLI starts once a session has begun.
+"""A stand-in for AWS's session-manager-plugin, which the AWS CLI starts once a session has begun.
 
 The real one speaks to the agent on the node through AWS. Here the node is on this machine and is
 entered directly, with what the session's document says to run: a command, or a shell. As with the

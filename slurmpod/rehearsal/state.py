@@ -20,7 +20,7 @@ KEEP = b"keep\n"
 """What the starting command writes to the host's standard input if that is to outlive it."""
 
 
-class Unreadable(Exception):
+class UnreadableState(Exception):
     """A file of the folder is damaged, or another version of slurmpod wrote it."""
 
 
@@ -56,7 +56,7 @@ def write_request(folder: Path, request: Request) -> None:
 
 
 def read_request(folder: Path) -> Request:
-    """Read what this rehearsal was asked for; raises Unreadable."""
+    """Read what this rehearsal was asked for; raises UnreadableState."""
     return _read(folder / REQUEST_FILE, Request)
 
 
@@ -66,7 +66,7 @@ def write_state(folder: Path, state: State) -> None:
 
 
 def read_state(folder: Path) -> State | None:
-    """Read what is running; None until the host process has published it; raises Unreadable."""
+    """Read what is running; None until the host has published it; raises UnreadableState."""
     try:
         return _read(folder / STATE_FILE, State)
     except FileNotFoundError:
@@ -99,7 +99,9 @@ def _read(path: Path, kind: type[_Document]) -> _Document:
     try:
         return kind(**json.loads(path.read_text()))
     except (TypeError, ValueError) as error:
-        raise Unreadable(f"{path.name} is damaged, or of another version of slurmpod") from error
+        raise UnreadableState(
+            f"{path.name} is damaged, or of another version of slurmpod"
+        ) from error
 
 
 def _write(path: Path, document: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""Who uses the cluster: users of the environment and of its file, their homes, their ways in."""
+"""People on the cluster: users of the environment and of its file, their homes, their ways in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What belongs to sessions through Systems Manager, by name: known before anything is made."""
+"""Names of what belongs to sessions through Systems Manager, known before anything is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the `slurm` section for several readers: enforcement, accounts, GPUs."""
+"""Consequences of the `slurm` section for several readers: enforcement, accounts, GPUs."""
 
 from __future__ import annotations
 

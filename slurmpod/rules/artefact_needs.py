@@ -1,4 +1,4 @@
-"""Which packages nodes may need, and for which of them the environment lists none."""
+"""Packages that nodes may need, and those of them that the environment does not list."""
 
 from __future__ import annotations
 

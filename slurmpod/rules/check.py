@@ -1,4 +1,4 @@
-"""Apply the rules: what was read -> every problem in it, in the order of the file. Pure."""
+"""The rules applied: what was read -> every problem in it, in the order of the file. Pure."""
 
 from __future__ import annotations
 

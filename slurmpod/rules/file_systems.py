@@ -1,4 +1,4 @@
-"""File systems and mounts of an environment, as the rules on them share them."""
+"""File systems and mounts of an environment: common parts of the rules about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the loader and the rule runner report: these have ids, but no function here."""
+"""Rules that the loader and the rule runner report: these have ids, but no function here."""
 
 from slurmpod.problems import Severity
 from slurmpod.rules.registry import Area

@@ -1,4 +1,4 @@
-"""What the rules about instance groups share: their documents, and the types that they name."""
+"""Common parts of the rules about instance groups: their documents, the types that they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources that an environment names by ARN: do they lie where it does, and belong to it?"""
+"""Resources that an environment names by ARN: their Region and their account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for lifecycle scripts that the user brings: do they suit the environment?"""
+"""Rules for lifecycle scripts that the user brings: whether they suit the environment."""
 
 from __future__ import annotations
 

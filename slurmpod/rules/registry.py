@@ -1,4 +1,4 @@
-"""What rules for environments judge, and what they find."""
+"""The subject of rules for environments, and their findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rules find in a file with mistakes of form: that which rests on sound sections alone.
+"""Findings in a file with mistakes of form: those that rest on sound sections alone.
 
 A rule is heard if it has looked at no section with a mistake. Nothing is guessed: what such a
 section would have said without its mistake, nobody knows.

@@ -1,4 +1,4 @@
-"""One alarm, and whom it tells."""
+"""One alarm, with the topic that it notifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What HyperPod tells EventBridge about a cluster: which of it matters how much, and in what words.
+"""Events of a cluster in EventBridge: the severity of each, and its words for people.
 
 Sources: SageMaker AI developer guide, "Events that Amazon SageMaker AI sends to Amazon
 EventBridge" (the three kinds of events and their members) and "SageMaker HyperPod cluster events

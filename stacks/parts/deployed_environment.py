@@ -1,4 +1,4 @@
-"""What is deployed, written down where `slurmpod diff` finds it: in the parameter store."""
+"""The record of what is deployed, in the parameter store, where `slurmpod diff` finds it."""
 
 from __future__ import annotations
 

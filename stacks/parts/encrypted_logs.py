@@ -1,4 +1,4 @@
-"""What the policy of a key says so that CloudWatch Logs may encrypt with it."""
+"""The statement of a key's policy by which CloudWatch Logs may encrypt with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may pass endpoints: identities of this account, actions and buckets in use.
+"""Policies of endpoints: identities of this account, actions and buckets in use may pass.
 
 A closed network would otherwise still let data out: into any bucket, with anyone's credentials.
 """

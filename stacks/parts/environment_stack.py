@@ -1,4 +1,4 @@
-"""What every stack of an environment has in common."""
+"""The base of every stack of an environment."""
 
 from __future__ import annotations
 

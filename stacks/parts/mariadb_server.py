@@ -1,4 +1,4 @@
-"""The RDS server with MariaDB, and what of it only the cluster's nodes reach."""
+"""The RDS server with MariaDB, and its part that only the cluster's nodes reach."""
 
 from __future__ import annotations
 

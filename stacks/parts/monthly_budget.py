@@ -1,4 +1,4 @@
-"""What the environment may cost in a month, and who is told before it costs more."""
+"""The monthly budget of the environment, with warnings before it is spent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many nodes are in service, and how many should be."""
+"""Metrics of how many nodes are in service, and of how many should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of data when their stack goes: kept, unless the environment says otherwise."""
+"""Retention of data when their stack goes: they are kept, unless the environment says otherwise."""
 
 from __future__ import annotations
 

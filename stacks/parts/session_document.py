@@ -1,4 +1,4 @@
-"""The session document: as whom people work on a node, and what is kept of it."""
+"""The session document: the user as whom people work on a node, and the record of their work."""
 
 from __future__ import annotations
 

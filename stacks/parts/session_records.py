@@ -1,4 +1,4 @@
-"""Where all that is typed and shown in sessions is kept."""
+"""The place for records of sessions: all that is typed and shown in them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.grafana import ACCOUNT_NAME, TOKEN_SECONDS, GrafanaAccess
 from slurmpod.environment.environment import Environment
 from slurmpod.metrics.dashboards import DASHBOARDS
-from slurmpod.operations.grafana import GrafanaRefused, Place, place_of, push
+from slurmpod.operations.grafana import GrafanaAddresses, GrafanaRefused, addresses_of, push
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 from tests.functional.grafana_server import GrafanaServer
@@ -40,8 +40,8 @@ def access(grafana: GrafanaServer) -> GrafanaAccess:
     return GrafanaAccess(AwsClients(session, grafana.url))
 
 
-def place(grafana: GrafanaServer) -> Place:
-    return Place("g-1", grafana.url, PROMETHEUS)
+def place(grafana: GrafanaServer) -> GrafanaAddresses:
+    return GrafanaAddresses("g-1", grafana.url, PROMETHEUS)
 
 
 def environment() -> Resolved:
@@ -90,14 +90,14 @@ def test_a_refusal_is_told_without_the_token_and_closes_the_way_in(grafana: Graf
 
 
 def test_a_grafana_that_does_not_answer(grafana: GrafanaServer) -> None:
-    silent = Place("g-1", "http://127.0.0.1:9", PROMETHEUS)
+    silent = GrafanaAddresses("g-1", "http://127.0.0.1:9", PROMETHEUS)
     with pytest.raises(GrafanaRefused, match="does not answer"):
         push(access(grafana), silent, environment())
     assert grafana.accounts == {}
 
 
 def test_an_unknown_workspace_is_told(grafana: GrafanaServer) -> None:
-    unknown = Place("g-2", grafana.url, PROMETHEUS)
+    unknown = GrafanaAddresses("g-2", grafana.url, PROMETHEUS)
     with pytest.raises(AwsUnavailable, match=r"cannot make a service account.*g-2"):
         push(access(grafana), unknown, environment())
 
@@ -113,7 +113,7 @@ class OneStack(Deployment):
 
 
 def test_the_place_is_told_by_the_stack() -> None:
-    assert place_of(OneStack(OUTPUTS), environment()) == Place(
+    assert addresses_of(OneStack(OUTPUTS), environment()) == GrafanaAddresses(
         "g-1", f"https://{OUTPUTS['GrafanaEndpoint']}", PROMETHEUS
     )
 
@@ -121,4 +121,4 @@ def test_the_place_is_told_by_the_stack() -> None:
 @pytest.mark.parametrize("outputs", [None, {"PrometheusEndpoint": PROMETHEUS}])
 def test_what_is_not_deployed_has_no_place(outputs: Mapping[str, str] | None) -> None:
     with pytest.raises(AwsUnavailable, match="dev-monitoring is not deployed with a Grafana"):
-        place_of(OneStack(outputs), environment())
+        addresses_of(OneStack(outputs), environment())

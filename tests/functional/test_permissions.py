@@ -13,7 +13,7 @@ from embedded_aws.clients import Clients
 from embedded_aws.cloud_only import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.environment import sound_environment
-from slurmpod.rehearsal.own_identity import make_identity
+from slurmpod.rehearsal.existing_resources import make_identity
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.golden_files import ROOT
 

@@ -12,8 +12,8 @@ import pytest
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.main import run
 from slurmpod.environment.environment import Environment
+from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.lint import lint
-from slurmpod.jobs.place import JobRefused, place_for
 from slurmpod.jobs.recipes import RECIPES
 from slurmpod.jobs.render import Job, render_job
 from slurmpod.problems import ExitCode
@@ -52,7 +52,7 @@ def workers_of_type(*types: str) -> Resolved:
 
 def job_for(resolved: Resolved, recipe: str, folder: str | None = None, **choice: str) -> Job:
     chosen = {"group": None, "partition": None, "nodes": None, **choice}
-    place = place_for(resolved, **chosen)  # type: ignore[arg-type]
+    place = allocation_for(resolved, **chosen)  # type: ignore[arg-type]
     return render_job(resolved, RECIPES[recipe], place, name=recipe, folder=folder)
 
 
@@ -161,7 +161,7 @@ def test_the_files_of_a_job_lie_where_the_user_says() -> None:
 
 
 def test_nodes_with_the_same_accelerators_are_one_place() -> None:
-    place = place_for(
+    place = allocation_for(
         workers_of_type("g5.24xlarge", "g5.12xlarge"), group=None, partition=None, nodes=None
     )
     assert (place.nodes, place.processes, place.threads) == (4, 4, 6)

@@ -30,9 +30,9 @@ def lacking(
     grants: Iterable[Grant], policies: Sequence[Policy], resolved: Resolved
 ) -> Iterator[Lack]:
     """Yield what `policies` do not allow of what nodes need."""
-    surroundings = _surroundings(resolved)
+    of_every_call = _global_condition_keys(resolved)
     for grant in grants:
-        context = {**surroundings, **_context(grant)}
+        context = {**of_every_call, **_context(grant)}
         known = {key.lower() for key in context}
         assumed = [_assuming_the_unknown(policy, known) for policy in policies]
         for action in grant.permission.actions:
@@ -44,7 +44,7 @@ def lacking(
                 yield Lack(grant, action, tuple(denied), next(iter(denied.values())))
 
 
-def _surroundings(resolved: Resolved) -> Mapping[str, str]:
+def _global_condition_keys(resolved: Resolved) -> Mapping[str, str]:
     """Return what is true of every call of a node (IAM user guide, global condition keys)."""
     return {
         "aws:PrincipalAccount": resolved.account,

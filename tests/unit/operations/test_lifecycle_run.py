@@ -16,7 +16,7 @@ from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.operations.lifecycle_run import RunPlan, node_command, plan_run, run_plan
-from slurmpod.operations.node_command import Sessions, command_session
+from slurmpod.operations.node_command import NodeSessions, command_session
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
@@ -59,8 +59,8 @@ class Cluster(SessionNodes, Deployment):
         return tuple(each for each in self._there if each.instance_id in self.asked)
 
 
-class Answers(Sessions):
-    """Sessions in which each node prints what it is told to."""
+class Answers(NodeSessions):
+    """NodeSessions in which each node prints what it is told to."""
 
     def __init__(self, **printed: str) -> None:
         super().__init__()
@@ -182,18 +182,18 @@ class TestRun:
         sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3")})
         with pytest.raises(KeyboardInterrupt):
             run_plan(plan(), interrupt, sessions)
-        assert Sessions.output(sessions, ["true"]) == ""
+        assert NodeSessions.output(sessions, ["true"]) == ""
 
 
 class TestSessions:
     def test_have_a_terminal_and_return_what_was_printed(self) -> None:
         assert (
-            Sessions().output(["sh", "-c", "tty -s && printf 'a\\nb\\n'; echo c >&2"])
+            NodeSessions().output(["sh", "-c", "tty -s && printf 'a\\nb\\n'; echo c >&2"])
             == "a\nb\nc\n"
         )
 
     def test_end_with_all_that_they_started(self, tmp_path: Path) -> None:
-        sessions, file = Sessions(), tmp_path / "file"
+        sessions, file = NodeSessions(), tmp_path / "file"
         script = f"sleep 987 & echo begun > {shlex.quote(str(file))}; wait"
         thread = threading.Thread(target=sessions.output, args=(["sh", "-c", script],))
         thread.start()

@@ -1,4 +1,4 @@
-"""Where a rendered job runs: a partition, so many of its nodes, and what these are made of."""
+"""Nodes on which a rendered job runs: a partition, a number of its nodes, and their hardware."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JobRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class Allocation:
     """A partition whose nodes are all alike. `time` is the longest that it allows."""
 
     partition: str
@@ -48,9 +48,9 @@ class Place:
         return max(1, self.facts.cores // self.processes)
 
 
-def place_for(
+def allocation_for(
     resolved: Resolved, *, group: str | None, partition: str | None, nodes: int | None
-) -> Place:
+) -> Allocation:
     """Choose the nodes: of a group or a partition, or of the only one there is.
 
     Without `nodes` it is all that one job can have. Raises JobRefused.
@@ -64,7 +64,7 @@ def place_for(
             f"ask for 1 to {most} nodes" if most else "give the group a higher count",
         )
     limits = {each.name: each.max_time for each in resolved.slurm.partitions}
-    return Place(name, wanted, limits.get(name) or "UNLIMITED", _facts(resolved, name))
+    return Allocation(name, wanted, limits.get(name) or "UNLIMITED", _facts(resolved, name))
 
 
 def _partition(resolved: Resolved, group: str | None, partition: str | None) -> str:
