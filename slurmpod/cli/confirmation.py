@@ -17,7 +17,7 @@ def is_confirmed(environment: Environment, options: argparse.Namespace, what: st
     if options.yes:
         return True
     if not sys.stdin.isatty():
-        say("this is only the plan; --yes does it")
+        say("this is only the plan; run it again with --yes to carry it out")
         return False
     say(f"{what}? [y/N]")
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

@@ -67,7 +67,7 @@ def _verdict(found: Sequence[Change], environment: Environment, left: Sequence[s
         )
     harmful = [change for change in found if not change.is_harmless]
     if any(change.effect.kind is Kind.REFUSED for change in harmful):
-        say("AWS refuses the changes marked so: do not deploy this")
+        say("AWS refuses the changes that are marked 'refused': do not deploy this")
         return ExitCode.FAILED
     if (harmful or left) and environment.protected:
         say(f"refused: {environment.name} is protected; write 'protected: false' to allow it")

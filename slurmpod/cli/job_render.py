@@ -52,7 +52,7 @@ def _write(folder: Path, job: Job) -> None:
     for name, content in job.files.items():
         target = folder / name
         if name in job.programs and target.exists() and target.read_bytes() != content:
-            say(f"{target} is left as it is: it was changed")
+            say(f"{target} was changed since it was rendered, and is kept as it is")
         else:
             target.write_bytes(content)
 

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 def _down(identifier: str | None) -> ExitCode:
     for name in clear_dead():
-        say(f"cleared what the dead rehearsal {name} had left")
+        say(f"removed what the rehearsal {name} left behind when it died")
     stuck = uncleared()
     for problem in stuck:
         say(problem)

@@ -69,13 +69,13 @@ def _plan(resolved: Resolved, options: argparse.Namespace) -> RunPlan:
 
 
 def _say_plan(plan: RunPlan, resolved: Resolved) -> None:
-    how = "would do" if plan.dry_run else "do"
-    say(f"what the scripts at {plan.bundle_uri} {how} on {counted(len(plan.nodes), 'node')}:")
+    what = "a dry run of the scripts" if plan.dry_run else "the scripts"
+    say(f"{what} at {plan.bundle_uri} on {counted(len(plan.nodes), 'node')}:")
     for node in plan.nodes:
         say(f"  {node.hostname}  {node.group}  {node.instance_id}")
     bundle = render_bundle(resolved)
     if bundle and not plan.bundle_uri.rstrip("/").endswith(bundle.prefix):
-        say("the file has changed since the group was deployed: its scripts are not these")
+        say("the file has changed since the group was deployed; its scripts differ from these")
 
 
 def _tell(report: NodeReport) -> None:

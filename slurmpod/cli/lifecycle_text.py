@@ -29,10 +29,10 @@ def print_reports(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> No
     console = Console(highlight=False, soft_wrap=False)
     for line in _news(reports):
         console.print(line, soft_wrap=True)
-    told = [report for report in reports if report.steps]
-    if any(report.seconds for report in told):  # not so after a dry run
-        console.print(_table(told, roles))
-        console.print(Text(slowest(told)), soft_wrap=True)
+    with_steps = [report for report in reports if report.steps]
+    if any(report.seconds for report in with_steps):  # not so after a dry run
+        console.print(_table(with_steps, roles))
+        console.print(Text(slowest(with_steps)), soft_wrap=True)
     silent = [report for report in reports if not report.steps]
     if silent:
         console.print(Text(f"no report from {_nodes(silent)}"), soft_wrap=True)

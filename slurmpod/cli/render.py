@@ -28,7 +28,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.out:
         strangers = _strangers(options.out, bundle)
         if strangers:
-            say(f"{options.out} holds what is not of the bundle: {', '.join(strangers[:5])}")
+            others = ", ".join(strangers[:5])
+            say(f"{options.out} holds files that are not part of the bundle: {others}")
             say("  fix: choose an empty folder, or one that was rendered before")
             return ExitCode.USAGE
         _write(options.out, bundle)

@@ -44,5 +44,5 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _check(file: Path, text: str) -> ExitCode:
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return ExitCode.OK
-    say(f"{file} is not what the models say; run: slurmpod schema --write {file}")
+    say(f"{file} is out of date; run: slurmpod schema --write {file}")
     return ExitCode.FAILED

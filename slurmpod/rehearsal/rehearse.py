@@ -74,7 +74,7 @@ def rehearse(
     is left running that was not asked to be kept.
     """
     for name in clear_dead():
-        progress.note(f"cleared what the dead rehearsal {name} had left")
+        progress.note(f"removed what the rehearsal {name} left behind when it died")
     image = "" if options.cloud_only else str(baked_image(progress))
     with _running_host(_request(environment_file, resolved, options, image)) as host:
         outcome = _run(host, environment_file, resolved, options, progress)

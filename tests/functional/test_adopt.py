@@ -179,7 +179,10 @@ class TestPlan:
     def test_it_changes_nothing(self, life: Life) -> None:
         assert life.facts["planned"] == life.facts["destroyed"]
         done = result(life, "plan")
-        assert (done.returncode, "only the plan; --yes does it" in done.stderr) == (1, True)
+        assert (done.returncode, "only the plan; run it again with --yes" in done.stderr) == (
+            1,
+            True,
+        )
 
     def test_it_names_what_is_taken_back_and_what_is_to_be_written(self, life: Life) -> None:
         ((file_system, _),) = life.facts["destroyed"]["file systems"].items()

@@ -216,8 +216,14 @@ class TestCommand:
         assert (tmp_path / "model.py").read_text() == "mine = True\n"
         assert "#SBATCH --nodes=1\n" in (tmp_path / "train-fsdp2.sbatch").read_text()
         said = capsys.readouterr().err.splitlines()
-        kept = [line for line in said if line.endswith("is left as it is: it was changed")]
-        assert kept == [f"{tmp_path}/model.py is left as it is: it was changed"]
+        kept = [
+            line
+            for line in said
+            if line.endswith("was changed since it was rendered, and is kept as it is")
+        ]
+        assert kept == [
+            f"{tmp_path}/model.py was changed since it was rendered, and is kept as it is"
+        ]
 
     def test_json(self, environment: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["job", "render", environment, "own-program", "--json"]) == ExitCode.OK

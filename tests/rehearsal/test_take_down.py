@@ -79,7 +79,7 @@ class TestDeath:
 
         result = workplace.run("rehearse", DEV, "--cloud-only")
         assert result.returncode == 0
-        assert f"cleared what the dead rehearsal {dead.name} had left" in result.stderr
+        assert f"removed what the rehearsal {dead.name} left behind when it died" in result.stderr
         assert workplace.rehearsals() == [alive]
         assert not cgroup.exists()
         assert alive.name in workplace.run("rehearsal", "list").stdout

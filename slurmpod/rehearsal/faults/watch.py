@@ -100,7 +100,7 @@ class Watch:
             if seen == wanted:
                 return
             if time.monotonic() > deadline:
-                raise FaultFailed(f"in vain for {patience:g} s: {what}: {wanted!r}; now {seen!r}")
+                raise FaultFailed(f"{what}: not {wanted!r} within {patience:g} s, but {seen!r}")
             time.sleep(POLL_SECONDS)
 
     def _note(self, stage: Stage, what: str) -> None:

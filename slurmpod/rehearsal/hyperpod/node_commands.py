@@ -55,7 +55,9 @@ def run_script(machines: Machines, hostname: str, script: str, *, stdin: bytes =
             hostname, ["/bin/sh", "-c", script], stdin=stdin, timeout_seconds=TIMEOUT_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise ClusterFailed(f"{hostname}: no end after {TIMEOUT_SECONDS} s: {script}") from None
+        raise ClusterFailed(
+            f"{hostname}: this did not end within {TIMEOUT_SECONDS} s: {script}"
+        ) from None
     if result.returncode:
         said = (
             result.stderr.decode(errors="replace").strip()

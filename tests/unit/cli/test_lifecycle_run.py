@@ -35,7 +35,7 @@ class Command:
         monkeypatch.setattr(lifecycle_run, "AwsAccount", lambda _: account)
         monkeypatch.setattr(lifecycle_run, "Deployment", lambda _: Cluster())
         monkeypatch.setattr(lifecycle_run, "SessionNodes", lambda _: Cluster())
-        monkeypatch.setattr(lifecycle_run, "Sessions", lambda: self.sessions)
+        monkeypatch.setattr(lifecycle_run, "NodeSessions", lambda: self.sessions)
         monkeypatch.setattr(sys, "stdin", io.StringIO(""))
 
     def __call__(self, *options: str) -> int:
@@ -52,7 +52,7 @@ def test_without_a_yes_it_is_only_the_plan(
 ) -> None:
     assert command("--group", "cpu") == ExitCode.FAILED
     said = capsys.readouterr().err
-    assert "s3://sagemaker-dev/lifecycle/0123456789ab do on 2 nodes:" in said
+    assert "s3://sagemaker-dev/lifecycle/0123456789ab on 2 nodes:" in said
     assert "ip-10-0-0-3  cpu  i-3" in said
     assert "the file has changed since the group was deployed" in said
     assert command.sessions.asked == []

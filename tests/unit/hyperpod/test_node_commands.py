@@ -20,5 +20,7 @@ class Machines:
 
 def test_a_script_that_hangs_is_a_failure_like_any_other() -> None:
     machines: Any = Machines()
-    with pytest.raises(ClusterFailed, match="ip-10-0-0-5: no end after 60 s: sleep infinity"):
+    with pytest.raises(
+        ClusterFailed, match="ip-10-0-0-5: this did not end within 60 s: sleep infinity"
+    ):
         run_script(machines, "ip-10-0-0-5", "sleep infinity")
