@@ -1,11 +1,86 @@
-"""Samples in the text format that Prometheus reads (Prometheus, exposition formats)."""
+"""Every metric of this exporter, and the text format in which Prometheus reads them.
+
+Names follow Prometheus' practice: base units, `_total` for what only grows. Those of DCGM
+are called as NVIDIA's dcgm-exporter calls them, for dashboards that know it. The format is that of
+Prometheus, "Exposition formats".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-from slurmpod_exporter.families import FAMILIES
+GAUGE, COUNTER = "gauge", "counter"
+
+
+class Family(NamedTuple):
+    """What Prometheus is told about all samples of one name."""
+
+    kind: str
+    meaning: str
+
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        "slurmpod_collector_success": Family(GAUGE, "1 if a collector got what it asked for."),
+        "slurmpod_collector_seconds": Family(GAUGE, "Time that a collector took."),
+        "slurmpod_slurmctld_up": Family(GAUGE, "1 if a controller daemon of Slurm answers."),
+        "slurmpod_slurm_node_state": Family(GAUGE, "1 for the state in which Slurm has a node."),
+        "slurmpod_slurm_node_cpus": Family(GAUGE, "CPUs of a node, by what Slurm does with them."),
+        "slurmpod_slurm_node_gpus": Family(GAUGE, "GPUs of a node in Slurm, all and allocated."),
+        "slurmpod_slurm_partition_nodes": Family(GAUGE, "Nodes of a partition, by state."),
+        "slurmpod_slurm_jobs": Family(GAUGE, "Jobs in the queue, by partition and state."),
+        "slurmpod_slurm_pending_jobs": Family(GAUGE, "Waiting jobs, by what they wait for."),
+        "slurmpod_slurm_longest_wait_seconds": Family(
+            GAUGE, "Age of the oldest job that waits for resources or its turn, by partition."
+        ),
+        "slurmpod_slurm_jobs_started": Family(GAUGE, "Jobs started since midnight UTC."),
+        "slurmpod_slurm_jobs_failed": Family(GAUGE, "Jobs failed since midnight UTC."),
+        "slurmpod_slurm_cycle_seconds": Family(GAUGE, "Time of the scheduler's last cycle."),
+        "slurmpod_slurm_server_threads": Family(GAUGE, "Busy threads of slurmctld; 256 at most."),
+        "slurmpod_slurm_agent_queue": Family(GAUGE, "Messages to nodes that slurmctld has queued."),
+        "slurmpod_slurm_dbd_queue": Family(GAUGE, "Records that slurmctld has not got rid of."),
+        "slurmpod_gpu_info": Family(GAUGE, "1 for each GPU, with its product and its UUID."),
+        "slurmpod_gpu_utilization_ratio": Family(GAUGE, "Part of the time in which a GPU worked."),
+        "slurmpod_gpu_memory_used_bytes": Family(GAUGE, "Memory of a GPU in use."),
+        "slurmpod_gpu_memory_bytes": Family(GAUGE, "Memory of a GPU."),
+        "slurmpod_gpu_temperature_celsius": Family(GAUGE, "Temperature of a GPU."),
+        "slurmpod_gpu_power_watts": Family(GAUGE, "Power that a GPU draws."),
+        "slurmpod_gpu_ecc_errors_total": Family(COUNTER, "ECC errors since the driver started."),
+        "slurmpod_gpu_xid_errors_total": Family(COUNTER, "XID errors in the kernel's log."),
+        "DCGM_FI_PROF_SM_ACTIVE": Family(
+            GAUGE, "Part of cycles in which an SM had work, of all SMs."
+        ),
+        "DCGM_FI_PROF_SM_OCCUPANCY": Family(GAUGE, "Warps on the SMs, of those that have room."),
+        "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": Family(
+            GAUGE, "Part of cycles with tensor cores at work."
+        ),
+        "DCGM_FI_PROF_DRAM_ACTIVE": Family(GAUGE, "Part of cycles in which GPU memory moved data."),
+        "DCGM_FI_PROF_PCIE_TX_BYTES": Family(GAUGE, "Bytes a second that a GPU sends over PCIe."),
+        "DCGM_FI_PROF_PCIE_RX_BYTES": Family(GAUGE, "Bytes a second that a GPU gets over PCIe."),
+        "DCGM_FI_PROF_NVLINK_TX_BYTES": Family(GAUGE, "Bytes a second that a GPU sends by NVLink."),
+        "DCGM_FI_PROF_NVLINK_RX_BYTES": Family(GAUGE, "Bytes a second that a GPU gets by NVLink."),
+        "slurmpod_neuron_core_utilization_ratio": Family(
+            GAUGE, "Part of the time in which a NeuronCore worked."
+        ),
+        "slurmpod_neuron_memory_used_bytes": Family(
+            GAUGE, "Memory that Neuron's runtimes use, on the host and on devices."
+        ),
+        "slurmpod_neuron_execution_errors": Family(
+            GAUGE, "Failed executions that neuron-monitor reports, by kind."
+        ),
+        "slurmpod_neuron_ecc_errors": Family(
+            GAUGE, "ECC errors that neuron-monitor reports, by device and kind."
+        ),
+        "slurmpod_efa_port_active": Family(GAUGE, "1 if the port of an EFA device is active."),
+        "slurmpod_efa_bytes_total": Family(COUNTER, "Bytes through an EFA device, by kind."),
+        "slurmpod_efa_errors_total": Family(COUNTER, "Errors of an EFA device, by kind."),
+        "slurmpod_lustre_bytes_total": Family(COUNTER, "Bytes read and written on Lustre."),
+        "slurmpod_lustre_operations_total": Family(COUNTER, "Operations on Lustre, by kind."),
+    }
+)
+"""Those that a node has depend on its hardware and role."""
 
 
 class Sample(NamedTuple):

@@ -13,13 +13,11 @@ import sys
 import syslog
 from collections.abc import Sequence
 
-from slurmpod_health import slurm
 from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations
-from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.finding import Finding, Verdict, reason, table
 from slurmpod_health.probe import ProbeFailed
-from slurmpod_health.scontrol import Scontrol
-from slurmpod_health.table import reason, table
+from slurmpod_health.scontrol import Scontrol, drain, requeue, resume
 
 UNHEALTHY = 3
 """No other end of this program says anything about the node: Slurm must not drain for it."""
@@ -37,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
             return 0
     else:
         sys.stdout.write(table(findings))
-        if options.resume and not why and slurm.resume(Scontrol.starting_now(), expected.node):
+        if options.resume and not why and resume(Scontrol.starting_now(), expected.node):
             sys.stdout.write(f"{expected.node} takes jobs again\n")
     return UNHEALTHY if why else 0
 
@@ -66,7 +64,7 @@ def _out_of_service(node: str, why: str, *, job: str) -> bool:
     """
     scontrol = Scontrol.starting_now()
     try:
-        is_drained = slurm.drain(scontrol, node, why)
+        is_drained = drain(scontrol, node, why)
     except ProbeFailed as error:
         text = (
             f"{node} goes on until it is checked again, as Slurm does not answer ({error}): {why}"
@@ -85,7 +83,7 @@ def _out_of_service(node: str, why: str, *, job: str) -> bool:
 
 def _requeue(scontrol: Scontrol, job: str) -> None:
     try:
-        slurm.requeue(scontrol, job)
+        requeue(scontrol, job)
     except ProbeFailed as error:
         syslog.syslog(syslog.LOG_WARNING, f"scontrol: {error}")
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from slurmpod_health import accelerators, clock, efa, folders, root_disk
+from slurmpod_health import clock, disks, hardware
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
 
@@ -30,11 +30,11 @@ def run_checks(expected: Expectations) -> tuple[Finding, ...]:
 def _checks(expected: Expectations) -> Sequence[Callable[[], Finding | None]]:
     scratch = expected.scratch
     return (
-        partial(accelerators.check, expected),
-        partial(efa.check, expected),
-        *([partial(folders.check_scratch, scratch, expected.node)] if scratch else []),
-        *(partial(folders.check_shared, each, expected.node) for each in expected.shared_folders),
-        partial(root_disk.check, expected),
+        partial(hardware.check_accelerators, expected),
+        partial(hardware.check_efa, expected),
+        *([partial(disks.check_scratch, scratch, expected.node)] if scratch else []),
+        *(partial(disks.check_shared, each, expected.node) for each in expected.shared_folders),
+        partial(disks.check_root_disk, expected),
         clock.check,
     )
 

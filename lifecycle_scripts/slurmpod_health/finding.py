@@ -1,7 +1,8 @@
-"""What a check has found."""
+"""What a check has found, and what administrators see of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -24,3 +25,18 @@ class Finding:
     check: str
     verdict: Verdict
     detail: str
+
+
+def table(findings: Sequence[Finding]) -> str:
+    """Return one line per check: what was checked, the verdict, and the detail."""
+    widest = max((len(finding.check) for finding in findings), default=0)
+    lines = [
+        f"{finding.check:<{widest}}  {finding.verdict.value:<8}  {finding.detail}"
+        for finding in findings
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def reason(findings: Sequence[Finding]) -> str:
+    """Return why the node cannot run jobs; empty for one that can."""
+    return "; ".join(finding.detail for finding in findings if finding.verdict is Verdict.BAD)

@@ -1,11 +1,19 @@
-"""Slurm's own command, within the time that one run of the checks has for it."""
+"""What a node tells Slurm about itself, by scontrol: only itself, and never over others' reasons.
+
+What all nodes see, because the catalog is wrong about their type or an image has changed, must not
+take a whole partition out of service. So a node that has drained itself looks at the others, and
+takes that back where more than half of a partition's nodes have. Each looks after its own drain:
+however many do so at once, the last one sees all the others, and no more than half remain. A drain
+whose look at the others got no answer stays until the node's next check, which looks again.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 
-from slurmpod_health.probe import ProbeTimedOut, probe
+from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
 
 PROGRAM = "/opt/slurm/bin/scontrol"
 SECONDS = 3.0
@@ -17,6 +25,11 @@ SECONDS_OF_ALL = 12.0
 The slowest checks before them take 4 s, which makes 16 s; the program around both is ended after
 20 s, as a job that starts waits for it. What is left is for Python to start on a slow node.
 """
+
+PREFIX = "slurmpod: "
+"""How the reasons begin that this program gives, and the only ones that it takes back."""
+
+OUT_OF_SERVICE = {"DRAIN", "DOWN", "FAIL", "DRAINED", "DRAINING", "FAILING"}
 
 
 @dataclass(frozen=True)
@@ -36,3 +49,90 @@ class Scontrol:
         if left <= 0:
             raise ProbeTimedOut(f"no answers within {SECONDS_OF_ALL:g} s")
         return probe(PROGRAM, *words, seconds=min(SECONDS, left))
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """The words of a node's state, the reason for it, and the partitions that the node is in."""
+
+    words: frozenset[str]
+    reason: str
+    partitions: frozenset[str]
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Whether nobody has taken the node out of service."""
+        return not self.words & OUT_OF_SERVICE
+
+    @property
+    def is_drained_by_us(self) -> bool:
+        """Whether it is this program that has."""
+        return "DRAIN" in self.words and self.reason.startswith(PREFIX)
+
+
+def state_of(scontrol: Scontrol, node: str) -> NodeState:
+    """Ask for a node's state; raises ProbeFailed."""
+    return parse_state(scontrol("--oneliner", "show", "node", node))
+
+
+def parse_state(description: str) -> NodeState:
+    """Read what `scontrol --oneliner show node` prints; raises ProbeFailed where it says no state.
+
+    What is not known must not look like a node that nobody else shares a partition with.
+    """
+    state = re.search(r"\bState=(\S+)", description)
+    if not state:
+        raise ProbeFailed(f"scontrol shows no state: '{description.strip()}'")
+    partitions = re.search(r"\bPartitions=(\S+)", description)
+    reason = re.search(r"\bReason=(.*?)(?: \[\S+\])?$", description.strip())
+    words = re.split(r"[+*]", state.group(1))
+    names = partitions.group(1).split(",") if partitions else []
+    return NodeState(frozenset(words), reason.group(1) if reason else "", frozenset(names))
+
+
+def drain(scontrol: Scontrol, node: str, reason: str) -> bool:
+    """Take a node out of service; tell whether it is, and not one too many of its partition.
+
+    Who replaces or reboots a node has given it a state and a reason of its own, which stay. Raises
+    ProbeFailed where Slurm does not answer: nobody knows then whether the node is out of service.
+    """
+    state = state_of(scontrol, node)
+    if not (state.takes_jobs or state.is_drained_by_us):
+        return True
+    scontrol("update", f"nodename={node}", "state=drain", f"reason={PREFIX}{reason}")
+    try:
+        is_one_too_many = _is_one_too_many(scontrol, state.partitions)
+    except ProbeFailed:
+        if state.takes_jobs:  # who cannot see the others is careful
+            resume(scontrol, node)
+        raise
+    return not (is_one_too_many and resume(scontrol, node))
+
+
+def resume(scontrol: Scontrol, node: str) -> bool:
+    """Let a node take jobs again that this program has drained, and tell whether it had."""
+    if not state_of(scontrol, node).is_drained_by_us:
+        return False
+    scontrol("update", f"nodename={node}", "state=resume")
+    return True
+
+
+def requeue(scontrol: Scontrol, job: str) -> None:
+    """Let a batch job wait for other nodes; raises ProbeFailed for one that cannot be repeated."""
+    scontrol("requeue", job)
+
+
+def _is_one_too_many(scontrol: Scontrol, partitions: frozenset[str]) -> bool:
+    """Tell whether more than half of a partition has drained itself; one node always may.
+
+    Nodes that others have taken out of service do not count. Raises ProbeFailed.
+    """
+    shown = scontrol("--oneliner", "show", "node")
+    states = [parse_state(line) for line in shown.splitlines() if line.strip()]
+    in_play = [state for state in states if state.takes_jobs or state.is_drained_by_us]
+    for partition in partitions:
+        members = [state for state in in_play if partition in state.partitions]
+        drained = sum(state.is_drained_by_us for state in members)
+        if drained > max(1, len(members) // 2):
+            return True
+    return False

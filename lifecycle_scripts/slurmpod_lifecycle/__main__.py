@@ -17,11 +17,10 @@ from slurmpod_lifecycle.dry_run import ReadOnlyMachine, preview
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.node import Node, resource_config_path
 from slurmpod_lifecycle.own_process import in_own_process
 from slurmpod_lifecycle.report import make_report, report_json, report_line
 from slurmpod_lifecycle.report_copy import copy_report
-from slurmpod_lifecycle.resource_config import path_of
 from slurmpod_lifecycle.runner import Result, Runner, State, line_of, log
 from slurmpod_lifecycle.settings import SETTINGS, Settings, load_settings
 from slurmpod_lifecycle.step import Step
@@ -65,7 +64,7 @@ def _results(machine: Machine, run: Run) -> tuple[tuple[Result, ...], Node | Non
     except StepFailed as error:
         failed = Result("settings", State.FAILED, True, detail=error.reason, fix=error.fix)
         return (failed,), None
-    identify = Identify(settings, machine, path_of(os.environ))
+    identify = Identify(settings, machine, resource_config_path(os.environ))
     results = Runner(settings.step_timeout_seconds).run([identify])
     if identify.node is None:
         return results, None

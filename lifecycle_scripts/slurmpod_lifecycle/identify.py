@@ -10,8 +10,7 @@ import json
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.node import Node
-from slurmpod_lifecycle.resource_config import Instance, read_instances
+from slurmpod_lifecycle.node import Instance, Node, read_instances
 from slurmpod_lifecycle.settings import Role, Settings
 from slurmpod_lifecycle.step import Step
 

@@ -1,4 +1,4 @@
-"""What steps may do to the node: run commands, read and write files, ask for an open port.
+"""What steps may do to the node: run commands, read and write files, ask for ports and mounts.
 
 Steps get a `Machine` and touch nothing by other means, so that tests can give them another one.
 """
@@ -23,6 +23,8 @@ LINES_SHOWN = 3
 
 RUN_BY_HAND = "run it by hand on the node"
 OTHER_IMAGE = "use an image of HyperPod for Slurm"
+
+MOUNTS = "/proc/self/mounts"
 
 
 class Machine:
@@ -148,3 +150,13 @@ def _set_access(path: Path, mode: int, owner: str) -> None:
 
 def _last_lines(text: str) -> str:
     return "; ".join(line.strip() for line in text.strip().splitlines()[-LINES_SHOWN:])
+
+
+def source_at(machine: Machine, folder: str) -> str | None:
+    """Return what is mounted at a folder, of several the uppermost; None where nothing is.
+
+    What only waits for its first use, to be mounted then, is nothing.
+    """
+    fields = [line.split()[:3] for line in (machine.read(MOUNTS) or "").splitlines()]
+    sources = [source for source, path, kind in fields if path == folder and kind != "autofs"]
+    return sources[-1] if sources else None

@@ -1,11 +1,19 @@
-"""Packages for nodes whose image lacks some: from Ubuntu's archive, or from a file."""
+"""Packages for nodes whose image lacks some: from Ubuntu's archive, or those that are pinned.
+
+Packages that the environment names come from its own bucket, where `slurmpod artefacts mirror` puts
+them, or from where they are published if the network lets the node out. Nothing of them runs before
+its checksum is the one that the environment pins.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 
-from slurmpod_lifecycle.failures import CommandFailed
+from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
+from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.settings import Artefact
 
 LOCK_PATIENCE_SECONDS = 240
 TIMEOUT_SECONDS = 540
@@ -24,6 +32,17 @@ _APT_GET = (*_QUIETLY, "apt-get", "--quiet", "--yes", *(f"-o{each}" for each in 
 
 _one_at_a_time = threading.Lock()
 """Steps run side by side; they wait here for each other, not for one another's lock in apt."""
+
+CACHE = "/var/cache/slurmpod"
+KERNEL_NAMES = {"aarch64": "arm64"}
+"""What `uname` calls architectures that EC2 calls otherwise."""
+
+MIRROR = "run 'slurmpod artefacts mirror' for this environment"
+REACH = "check that the execution role may read the environment's bucket, and the node's way to it"
+NO_SUCH_FILE = r"\(404\)|error: 404"
+"""How the AWS CLI and curl say so; without s3:ListBucket it would be 403."""
+
+CURL = ("curl", "--fail", "--silent", "--show-error", "--location", "--proto", "=https")
 
 
 def install(machine: Machine, *names: str, fix: str = RUN_BY_HAND) -> None:
@@ -61,3 +80,80 @@ def _finish_interrupted(machine: Machine) -> None:
 
 def _apt_get(machine: Machine, *words: str, fix: str) -> None:
     machine.run(*_APT_GET, *words, fix=fix, timeout_seconds=TIMEOUT_SECONDS)
+
+
+def install_artefact(node: Node, name: str) -> bool:
+    """Install what the environment calls `name`, and tell whether it names that at all.
+
+    Only what is for this node's processors is installed. Raises StepFailed for a file with another
+    checksum or one that is nowhere, NotYet where the network or another installation is in the way.
+    """
+    artefact = _named(node, name)
+    if artefact is None:
+        return False
+    install_file(node.machine, _fetched(node, artefact), fix=f"look at what {name} depends on")
+    return True
+
+
+def _named(node: Node, name: str) -> Artefact | None:
+    found = [each for each in node.settings.node.artefacts if each.name == name]
+    if not found:
+        return None
+    wanted = architecture(node)
+    return next((each for each in found if each.architecture == wanted), None)
+
+
+def architecture(node: Node) -> str:
+    """Return what EC2 calls the architecture of this node's processors."""
+    if node.hardware:
+        return node.hardware.architecture
+    kernel = node.machine.run("uname", "--machine").strip()
+    return KERNEL_NAMES.get(kernel, kernel)
+
+
+def _fetched(node: Node, artefact: Artefact) -> str:
+    """Return the path of the file on this node; what an earlier run has fetched is kept."""
+    machine, path = node.machine, f"{CACHE}/{artefact.sha256}.deb"
+    if _checksum(machine, path) == artefact.sha256:
+        return path
+    partial = f"{path}.part"
+    machine.run("mkdir", "-p", CACHE)
+    source = _download(node, artefact, partial)
+    found = _checksum(machine, partial)
+    if found != artefact.sha256:
+        machine.run("rm", "-f", partial)
+        reason = f"{source} has the SHA-256 {found}, not {artefact.sha256}"
+        raise StepFailed(reason, "find out who changed it, then write the right one down")
+    machine.run("mv", partial, path)
+    return path
+
+
+def _download(node: Node, artefact: Artefact, path: str) -> str:
+    """Fetch the file to `path` and return whence it came."""
+    quietly = ("--region", node.settings.region, "--only-show-errors")
+    try:
+        node.machine.run("aws", "s3", "cp", *quietly, artefact.mirror, path, fix=REACH)
+    except CommandFailed as error:
+        if not node.settings.node.has_way_out:
+            raise _final_if_missing(error, MIRROR) from None
+    else:
+        return artefact.mirror
+    try:
+        node.machine.run(*CURL, "--output", path, artefact.url, fix=MIRROR)
+    except CommandFailed as error:
+        raise _final_if_missing(error, f"correct its url, or {MIRROR}") from None
+    return artefact.url
+
+
+def _final_if_missing(error: CommandFailed, fix: str) -> StepFailed:
+    """Return a failure for good where the server knows no such file: waiting brings none."""
+    if re.search(NO_SUCH_FILE, error.reason):
+        return StepFailed(error.reason, fix)
+    return NotYet(error.reason, error.fix)
+
+
+def _checksum(machine: Machine, path: str) -> str:
+    """Return the SHA-256 of a file; empty where there is none."""
+    if not machine.succeeds("test", "-f", path):
+        return ""
+    return machine.run("sha256sum", path).partition(" ")[0]

@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.machine import Machine, source_at
 
 MODEL = "Amazon EC2 NVMe Instance Storage"
 LSBLK = ("lsblk", "--json", "--output", "NAME,PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")

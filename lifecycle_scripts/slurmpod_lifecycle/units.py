@@ -1,9 +1,20 @@
-"""systemd units: start them, add drop-ins to them, and find out why they did not start."""
+"""systemd units: start them, add drop-ins to them, and find out why they did not start.
+
+A service reads its files when it starts. Which run of it will be out of date is noted before they
+change, by systemd's own id of the run: whatever interrupts these scripts, the next ones know. A new
+run has another id, whoever starts it, so that nothing is started again without need. The notes are
+in /run, as a reboot starts everything with the files that there are.
+
+Programs that a node runs at every boot are modules of this package, copied to where it stays: the
+folder of the bundle is in /tmp, and HyperPod does not run the scripts at a reboot.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from slurmpod_lifecycle.failures import CommandFailed, NotYet
-from slurmpod_lifecycle.known_files import knows_its_files, note_change, write_for
 from slurmpod_lifecycle.machine import Machine
 
 UNITS = "/etc/systemd/system"
@@ -12,6 +23,10 @@ _STATES = ("is-active", "is-enabled")
 _ENABLE = ("env", "SYSTEMD_OFFLINE=1", "systemctl", "enable", "--quiet")
 """Links files and tells systemd nothing: it would read all units again, or, with --no-reload, take
 every unit for outdated from then on (NeedDaemonReload, org.freedesktop.systemd1(5))."""
+
+NOTES = "/run/slurmpod"
+BOOT_FOLDER = "/usr/local/lib/slurmpod/boot"
+PACKAGE = Path(__file__).parent
 
 
 def is_running(machine: Machine, unit: str) -> bool:
@@ -130,3 +145,99 @@ def _write(machine: Machine, unit: str, path: str, text: str) -> None:
 
 def _states(machine: Machine, unit: str) -> list[bool]:
     return [machine.succeeds("systemctl", ask, "--quiet", unit) for ask in _STATES]
+
+
+def write_for(
+    machine: Machine, unit: str, path: str, text: str, *, mode: int = 0o644, owner: str = ""
+) -> None:
+    """Write a file that a service reads when it starts; `knows_its_files` then tells whether."""
+    is_change = machine.read(path) != text
+    if is_change:
+        note_change(machine, unit)
+    machine.write(path, text, mode=mode, owner=owner)
+    if is_change:
+        note_change(machine, unit)  # while the node boots, it may have started just before
+
+
+def note_change(machine: Machine, unit: str) -> None:
+    """Note that a file is about to change which the present run of a service has read."""
+    run = _run_of(machine, unit)
+    if run:
+        machine.write(_note(unit), run)
+
+
+def knows_its_files(machine: Machine, unit: str) -> bool:
+    """Tell whether no file has changed since a service started, or was told to read them again."""
+    note = machine.read(_note(unit))
+    return not note or note != _run_of(machine, unit)
+
+
+def reload(machine: Machine, unit: str) -> None:
+    """Let a service that runs read its files again."""
+    machine.run("systemctl", "reload", unit)
+    machine.write(_note(unit), "")
+
+
+def _note(unit: str) -> str:
+    return f"{NOTES}/{unit}"
+
+
+def _run_of(machine: Machine, unit: str) -> str:
+    """Return systemd's id of a service's latest run (InvocationID); empty before its first one."""
+    return machine.run("systemctl", "show", "--property=InvocationID", "--value", unit).strip()
+
+
+class BootProgram:
+    """A module of this package that a service runs once at every boot, and now.
+
+    `arguments` are the words for it, `unit_lines` say when systemd starts it.
+    """
+
+    def __init__(self, unit: str, module: str, arguments: tuple[str, ...], unit_lines: str) -> None:
+        self.unit = unit
+        self._module = module
+        self._arguments = arguments
+        self._unit_lines = unit_lines
+
+    def is_done(self, machine: Machine) -> bool:
+        """Tell whether it has run since the boot, and will at the next one, as it is here."""
+        files_are_right = all(machine.read(path) == text for path, text in self._files().items())
+        return files_are_right and is_running(machine, self.unit)
+
+    def start(self, machine: Machine) -> None:
+        """Install and run it; raises NotYet with its own words when it fails.
+
+        The service counts as stopped before its files change: whatever interrupts this, it does not
+        pass for one that has run as they say now.
+        """
+        if machine.succeeds("systemctl", "is-active", "--quiet", self.unit):
+            machine.run("systemctl", "stop", self.unit)
+        for path, text in self._files().items():
+            machine.write(path, text)
+        reload_if_needed(machine, self.unit)
+        start(machine, self.unit)
+
+    def _files(self) -> Mapping[str, str]:
+        modules = {
+            f"{BOOT_FOLDER}/{path.relative_to(PACKAGE.parent).as_posix()}": path.read_text("utf-8")
+            for path in sorted(PACKAGE.rglob("*.py"))
+        }
+        return {unit_path(self.unit): self._service(), **modules}
+
+    def _service(self) -> str:
+        words = ("/usr/bin/env", "python3", "-m", f"{PACKAGE.name}.{self._module}")
+        return f"""\
+# Written by slurmpod's lifecycle scripts.
+[Unit]
+{self._unit_lines}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+Environment=PYTHONDONTWRITEBYTECODE=1
+WorkingDirectory={BOOT_FOLDER}
+ExecStart={" ".join(map(quoted, (*words, *self._arguments)))}
+
+[Install]
+WantedBy=multi-user.target
+"""

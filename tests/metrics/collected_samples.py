@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from slurmpod_exporter.collector import SLURM_COMMANDS
 from slurmpod_exporter.collectors import COLLECTORS
 from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import SLURM_COMMANDS
 from tests.unit.exporter.fake_host import FakeHost, sample
 
 PORT = "/sys/class/infiniband/rdmap79s0/ports/1"

@@ -77,8 +77,8 @@ def test_prometheus_understands_every_query(promtool: Sequence[str], tmp_path: P
 
 
 def test_every_series_is_one_that_nodes_send_or_that_is_recorded() -> None:
-    from slurmpod_exporter.families import FAMILIES
-    from slurmpod_lifecycle.metrics_services import KEPT
+    from slurmpod_exporter.exposition import FAMILIES
+    from slurmpod_lifecycle.steps.metrics import KEPT
 
     recorded = {recording.name for recording in RECORDINGS}
     alerts = [alert.condition for _, group in GROUPS for alert in group]
@@ -89,14 +89,14 @@ def test_every_series_is_one_that_nodes_send_or_that_is_recorded() -> None:
 
 
 def test_all_that_is_collected_is_sent() -> None:
-    from slurmpod_exporter.families import FAMILIES
-    from slurmpod_lifecycle.metrics_services import KEPT
+    from slurmpod_exporter.exposition import FAMILIES
+    from slurmpod_lifecycle.steps.metrics import KEPT
 
     assert [name for name in FAMILIES if not re.fullmatch(KEPT, name)] == []
 
 
 def test_nothing_is_sent_that_nobody_looks_at() -> None:
-    from slurmpod_exporter.families import FAMILIES
+    from slurmpod_exporter.exposition import FAMILIES
 
     alerts = [alert.condition for _, group in GROUPS for alert in group]
     expressions = [*map(plain, queries()), *alerts, *(each.expression for each in RECORDINGS)]

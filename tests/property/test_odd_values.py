@@ -24,12 +24,12 @@ from slurmpod.bundle.settings import settings_of
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.accounts_plan import read_known
 from slurmpod_lifecycle.dataclass_json import from_json, to_json
 from slurmpod_lifecycle.directory import sssd_conf
 from slurmpod_lifecycle.settings import Access, NodeOptions, SlurmSettings
 from slurmpod_lifecycle.slurm_files import limits_program, slurmpod_conf
 from slurmpod_lifecycle.steps.logins import KEYS, key_files, sudoers
+from slurmpod_lifecycle.steps.users import read_known
 from tests.property.environments import (
     ODD_TEXTS,
     odd_environments,

@@ -210,12 +210,12 @@ INSTALLATION = """
 cd /tmp/sagemaker-lab/lifecycle/*/ && python3 - $1 <<END
 import sys
 from dataclasses import replace
-from slurmpod_lifecycle.artefacts import install_artefact
+from slurmpod_lifecycle.packages import install_artefact
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import Artefact
-from slurmpod_lifecycle.resource_config import Instance
+from slurmpod_lifecycle.node import Instance
 from slurmpod_lifecycle.settings import SETTINGS, Role, load_settings
 
 mirror = f"s3://sagemaker-lab/lifecycle/artefacts/{sys.argv[1]}/mirrored.deb"

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from slurmpod_exporter.collector import Collector
-from slurmpod_exporter.collectors.dcgm import DCGM
 from slurmpod_exporter.collectors.efa import EFA
-from slurmpod_exporter.collectors.gpu import GPU
 from slurmpod_exporter.collectors.lustre import LUSTRE
 from slurmpod_exporter.collectors.neuron import NEURON
-from slurmpod_exporter.collectors.slurm_jobs import SLURM_JOBS
-from slurmpod_exporter.collectors.slurm_nodes import SLURM_NODES
-from slurmpod_exporter.collectors.slurm_scheduler import SLURM_SCHEDULER
-from slurmpod_exporter.collectors.xid import XID
+from slurmpod_exporter.collectors.nvidia_gpu import DCGM, GPU, XID
+from slurmpod_exporter.collectors.slurm_controller import SLURM_JOBS, SLURM_NODES, SLURM_SCHEDULER
 
 COLLECTORS: tuple[Collector, ...] = (
     SLURM_SCHEDULER,

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from slurmpod_exporter.collector import Collector
+from slurmpod_exporter.collector import Collector, CollectorFailed, Host
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import CollectorFailed, Host
 
 PORTS = "/sys/class/infiniband/*/ports/*"
 BYTES = ("tx_bytes", "rx_bytes", "rdma_read_bytes", "rdma_write_bytes", "retrans_bytes")

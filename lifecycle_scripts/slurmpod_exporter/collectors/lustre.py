@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod_exporter.collector import Collector
+from slurmpod_exporter.collector import Collector, Host
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import Host
 
 PARAMETER = re.compile(r"llite\.(?P<name>\S+?)-[0-9a-f]+\.stats=")
 BYTES = {"read_bytes": "read", "write_bytes": "write"}

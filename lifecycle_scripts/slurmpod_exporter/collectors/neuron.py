@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from slurmpod_exporter.collector import Collector
+from slurmpod_exporter.collector import Collector, CollectorFailed, Host
 from slurmpod_exporter.exposition import Sample
-from slurmpod_exporter.host import CollectorFailed, Host
 
 COMMAND = "/opt/aws/neuron/bin/neuron-monitor"
 ECC_KINDS = (

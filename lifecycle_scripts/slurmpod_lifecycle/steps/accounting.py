@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.database import account_lines, credentials
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.known_files import knows_its_files, write_for
 from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
 from slurmpod_lifecycle.settings import Mode, Role, Settings
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
+from slurmpod_lifecycle.units import knows_its_files, write_for
 
 ACCOUNTING_CONF = f"{slurm.CONFIGURATION}/accounting.conf"
 DATABASE = "slurm_acct_db"

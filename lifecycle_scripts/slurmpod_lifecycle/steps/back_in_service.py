@@ -7,7 +7,7 @@ drains of our own, known by their reason, are undone, and only where all checks 
 from __future__ import annotations
 
 from slurmpod_health.probe import ProbeFailed
-from slurmpod_health.slurm import parse_state
+from slurmpod_health.scontrol import parse_state
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.health_programs import COMMAND

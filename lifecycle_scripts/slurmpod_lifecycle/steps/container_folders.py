@@ -1,16 +1,109 @@
-"""enroot keeps images and containers on the fastest disk of the node, as the root disk is small.
+"""Containers and images lie on the fastest disk of the node, as the root disk is small.
 
-Optional: with the image's own folders containers work, until the root disk is full.
+enroot and Docker are told so, by the settings of enroot's configuration.md and of Docker's
+daemon.json. Optional: with the image's own folders containers work, until the root disk is full.
 """
 
 from __future__ import annotations
 
-from slurmpod_lifecycle import container_storage, units
+import json
+import re
+
+from slurmpod_lifecycle import units
+from slurmpod_lifecycle.machine import source_at
 from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.scratch_volume import UNIT as SCRATCH_UNIT
+from slurmpod_lifecycle.scratch_volume import UNIT_OF_IMAGE
 from slurmpod_lifecycle.settings import Role
+
+DISKS = ("/opt/dlami/nvme", "/opt/sagemaker")
+"""The image's folders for NVMe and for the group's own volume, fastest first."""
+
+DISK_UNITS = f"{SCRATCH_UNIT}.service {UNIT_OF_IMAGE}.service"
+"""What mounts the disks at every boot; a node without these services does not wait for them."""
+
+ROOT = "/var/lib/containers"
+FOLDERS = {
+    "ENROOT_RUNTIME_PATH": "runtime/user-$(id -u)",
+    "ENROOT_DATA_PATH": "data/user-$(id -u)",
+    "ENROOT_CACHE_PATH": "cache/user-$(id -u)",
+    "ENROOT_TEMP_PATH": "tmp",
+}
+"""Per user, as enroot runs as the user; only root's own folders are above them."""
 
 ENROOT_CONF = "/etc/enroot/enroot.conf"
 UNIT = "slurmpod-container-folders"
+
+
+def disk_of(node: Node) -> str | None:
+    """Return the folder of the fastest disk; None where there is only the root disk."""
+    places = (node.settings.node.scratch_path, *DISKS)
+    return next((each for each in places if each and source_at(node.machine, each)), None)
+
+
+def base_of(node: Node) -> str:
+    """Return the folder of all containers: on the fastest disk, or else on the root disk."""
+    return disk_of(node) or ROOT
+
+
+def enroot_folders(base: str) -> tuple[str, ...]:
+    """Return the folders below which every user may make some."""
+    return tuple(f"{base}/enroot/{path.partition('/')[0]}" for path in FOLDERS.values())
+
+
+def enroot_conf(text: str, base: str) -> str:
+    """Return enroot.conf with our folders at its end; all other settings stay."""
+    kept = [line for line in text.splitlines() if line and line.split()[0] not in FOLDERS]
+    ours = [f"{name} {base}/enroot/{path}" for name, path in FOLDERS.items()]
+    return "".join(f"{line}\n" for line in [*kept, *ours])
+
+
+def has_own_enroot_folders(text: str, base: str) -> bool:
+    """Tell whether enroot.conf as the image has it keeps containers on the disk at `base`."""
+    paths = re.findall(r"^ENROOT_DATA_PATH\s+(\S.*?)\s*$", text, re.MULTILINE)
+    ours = f"{base}/enroot/{FOLDERS['ENROOT_DATA_PATH']}"
+    return any(path.startswith(f"{base}/") and path != ours for path in paths)
+
+
+def docker_conf(text: str, base: str) -> str:
+    """Return Docker's daemon.json with a folder for its data, unless it names one.
+
+    From version 29 on, a fresh Docker leaves images to containerd, which keeps them in a folder of
+    its own on the root disk (Docker, "containerd image store"); so it is told to keep them itself.
+    Raises ValueError for a file that is no JSON object.
+    """
+    settings = json.loads(text or "{}")
+    if not isinstance(settings, dict):
+        raise ValueError("not an object")  # noqa: TRY004  # as for any other text that is no JSON
+    if "data-root" in settings:
+        return text
+    features = {"containerd-snapshotter": False, **settings.get("features", {})}
+    ours = {"data-root": f"{base}/docker", "features": features}
+    return json.dumps({**settings, **ours}, indent=2) + "\n"
+
+
+def folders_unit(base: str) -> str:
+    """Return the service that makes the folders at every boot, when an NVMe disk may be empty.
+
+    systemd has services of its own for folders, but those run before any other has mounted a disk:
+    what they make would be on the root disk, hidden by the mount.
+    """
+    words = ["/usr/bin/install", "--directory", "--mode=1777", *enroot_folders(base)]
+    return f"""\
+# Written by slurmpod's lifecycle scripts.
+[Unit]
+Description=Folders for containers on this node's fastest disk
+After={DISK_UNITS}
+Before=slurmd.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={" ".join(map(units.quoted, words))}
+
+[Install]
+WantedBy=multi-user.target
+"""
 
 
 class ContainerFolders(NodeStep):
@@ -29,7 +122,7 @@ class ContainerFolders(NodeStep):
     def is_done(self) -> bool:
         """Tell whether the image has such folders, or ours are there."""
         machine, files = self.node.machine, self._files()
-        folders = container_storage.enroot_folders(container_storage.base_of(self.node))
+        folders = enroot_folders(base_of(self.node))
         return not files or (
             all(machine.read(path) == text for path, text in files.items())
             and not units.is_outdated(machine, UNIT)
@@ -46,17 +139,17 @@ class ContainerFolders(NodeStep):
             machine.write(path, text)
         units.reload_if_needed(machine, UNIT)
         units.start(machine, UNIT, anew=True)
-        base = container_storage.base_of(self.node)
-        is_root_disk = base == container_storage.ROOT
+        base = base_of(self.node)
+        is_root_disk = base == ROOT
         return f"{'warning: on the root disk, ' if is_root_disk else ''}in {base}/enroot"
 
     def _files(self) -> dict[str, str]:
         """Return what files should say, by path; none where the image has seen to it."""
         text = self.node.machine.read(ENROOT_CONF) or ""
-        base = container_storage.base_of(self.node)
-        if container_storage.has_own_enroot_folders(text, base):
+        base = base_of(self.node)
+        if has_own_enroot_folders(text, base):
             return {}
         return {
-            units.unit_path(UNIT): container_storage.folders_unit(base),
-            ENROOT_CONF: container_storage.enroot_conf(text, base),
+            units.unit_path(UNIT): folders_unit(base),
+            ENROOT_CONF: enroot_conf(text, base),
         }

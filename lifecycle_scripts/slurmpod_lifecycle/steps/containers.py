@@ -6,16 +6,22 @@ for a container fails where it is missing, and is not silently run without. So d
 hence the step is required.
 
 plugstack.conf is one for all nodes, but pyxis' package has the library in a folder that is named
-after the architecture (its debian/rules): such a node gets a link to it at a path for all.
+after the architecture (its debian/rules): such a node gets a link to it at a path for all. pyxis
+stands in it inline, and once: slurmctld hands plugstack.conf to configless nodes, but no file that
+it includes by a path, and no pattern of files. Images load pyxis by such an include. Nodes without
+that file would not know `--container-image`; on nodes that have it, a second line would load pyxis
+twice.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.artefacts import architecture, install_artefact
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
-from slurmpod_lifecycle.plugstack import PLUGIN, with_pyxis
+from slurmpod_lifecycle.packages import architecture, install_artefact
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.slurmctld import complete_slurm_conf
 
@@ -28,6 +34,9 @@ PLUGIN_FOLDERS = ("/usr/local/lib/slurm", "/opt/slurm/lib", "/usr/lib")
 
 OF_ONE_ARCHITECTURE = "-linux-gnu/"
 """In the paths of such folders (Debian's multiarch)."""
+
+PLUGIN = "spank_pyxis.so"
+_INCLUDE = re.compile(r"^\s*include\s+(\S+)\s*$", re.IGNORECASE)
 
 
 class Containers(NodeStep):
@@ -124,3 +133,31 @@ class Containers(NodeStep):
 
     def _has_enroot(self) -> bool:
         return self.node.machine.succeeds("which", "enroot")
+
+
+def with_pyxis(text: str, library: str, files_of: Callable[[str], Sequence[str]]) -> str:
+    """Return plugstack.conf with one line for pyxis, the last one.
+
+    `files_of` returns the texts of the files that a pattern names. What else is in a file that
+    loads pyxis moves into plugstack.conf with it; other includes stay. Options that the image gives
+    pyxis are kept.
+    """
+    lines = [line for each in text.splitlines() for line in _inlined(each, files_of)]
+    loading = [line for line in lines if _loads_pyxis(line)]
+    options = loading[0].split()[2:] if loading else []
+    kept = [line for line in lines if not _loads_pyxis(line)]
+    return "".join(f"{line}\n" for line in [*kept, " ".join(["required", library, *options])])
+
+
+def _inlined(line: str, files_of: Callable[[str], Sequence[str]]) -> list[str]:
+    """Return the lines that an include stands for, if one of them loads pyxis; else the line."""
+    match = _INCLUDE.match(line)
+    if match is None:
+        return [line]
+    lines = [each for text in files_of(match.group(1)) for each in text.splitlines()]
+    return lines if any(map(_loads_pyxis, lines)) else [line]
+
+
+def _loads_pyxis(line: str) -> bool:
+    words = line.split("#")[0].split()
+    return len(words) > 1 and words[1].rpartition("/")[2] == PLUGIN

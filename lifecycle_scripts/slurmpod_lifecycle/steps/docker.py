@@ -10,19 +10,20 @@ of the node: before, the folder would be made on the root disk, and a mount woul
 
 from __future__ import annotations
 
-from slurmpod_lifecycle import container_storage, units
+from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.known_files import knows_its_files, write_for
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.container_folders import DISK_UNITS, base_of, docker_conf
+from slurmpod_lifecycle.units import knows_its_files, write_for
 
 CONFIGURATION = "/etc/docker/daemon.json"
 PACKAGE = "docker.io"
 DROP_IN = f"""\
 # Written by slurmpod's lifecycle scripts.
 [Unit]
-After={container_storage.DISK_UNITS}
+After={DISK_UNITS}
 """
 
 
@@ -79,9 +80,9 @@ class Docker(NodeStep):
 
     def _configuration(self) -> str:
         text = self.node.machine.read(CONFIGURATION) or ""
-        base = container_storage.base_of(self.node)
+        base = base_of(self.node)
         try:
-            return container_storage.docker_conf(text, base)
+            return docker_conf(text, base)
         except ValueError as error:
             reason = f"{CONFIGURATION} is no JSON object: {error}"
             raise StepFailed(reason, "correct it by hand") from None

@@ -16,8 +16,7 @@ import slurmpod_health
 from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_lifecycle.dataclass_json import to_json
 from slurmpod_lifecycle.health_programs import COMMAND, COMMAND_TEXT, EXPECTATIONS, FOLDER
-from slurmpod_lifecycle.machine import Machine
-from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.machine import Machine, source_at
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slurmpod_lifecycle import known_files
+from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Access, Role
@@ -56,9 +56,9 @@ class Logins(NodeStep):
         for path, text in wanted.items():
             machine.write(path, text)
         self._allow_sudo(sudoers(access))
-        known_files.write_for(machine, "ssh", SSHD_CONF, SSHD_TEXT)
+        units.write_for(machine, "ssh", SSHD_CONF, SSHD_TEXT)
         if self._sshd_is_old():
-            known_files.reload(machine, "ssh")
+            units.reload(machine, "ssh")
         admins = sum(user.admin for user in access.users)
         return f"{len(wanted)} users with keys, {admins} administrators"
 
@@ -84,7 +84,7 @@ class Logins(NodeStep):
         """Tell whether sshd runs as it was configured before."""
         machine = self.node.machine
         runs = machine.succeeds("systemctl", "is-active", "--quiet", "ssh")
-        return runs and not known_files.knows_its_files(machine, "ssh")
+        return runs and not units.knows_its_files(machine, "ssh")
 
 
 def key_files(access: Access) -> Mapping[str, str]:

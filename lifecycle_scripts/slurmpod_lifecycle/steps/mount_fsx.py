@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.mounts import MOUNTS
+from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import FileSystem, Kind, Role
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX

@@ -7,10 +7,10 @@ where it is missing, the environment's own package is installed, and without one
 from __future__ import annotations
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.artefacts import architecture, install_artefact
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.mounts import source_at
+from slurmpod_lifecycle.machine import source_at
 from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.packages import architecture, install_artefact
 from slurmpod_lifecycle.settings import Role, S3Mount
 
 COMMAND = "/usr/bin/mount-s3"

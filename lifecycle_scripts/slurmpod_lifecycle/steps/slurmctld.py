@@ -10,9 +10,9 @@ import re
 
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.known_files import knows_its_files, note_change
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.units import knows_its_files, note_change
 
 INCLUDE = "include accounting.conf"
 AGENT_LOG = "/var/log/aws/clusters/sagemaker-cluster-agent.log"

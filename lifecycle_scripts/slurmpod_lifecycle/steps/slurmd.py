@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.known_files import knows_its_files
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.units import knows_its_files
 
 
 class Slurmd(NodeStep):

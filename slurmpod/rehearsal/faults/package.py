@@ -30,11 +30,11 @@ rm -r "$folder" "$folder.deb"
 
 _INSTALL = """
 import dataclasses, logging, os, sys
-from slurmpod_lifecycle.artefacts import install_artefact
+from slurmpod_lifecycle.packages import install_artefact
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.settings import Artefact
-from slurmpod_lifecycle.resource_config import path_of
+from slurmpod_lifecycle.node import resource_config_path
 from slurmpod_lifecycle.runner import Runner, State
 from slurmpod_lifecycle.settings import SETTINGS, load_settings
 from slurmpod_lifecycle.step import Step
@@ -49,7 +49,7 @@ class Package(Step):
         return f"installed {name}"
 
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-identify = Identify(load_settings(SETTINGS), Machine(), path_of(os.environ))
+identify = Identify(load_settings(SETTINGS), Machine(), resource_config_path(os.environ))
 identify.apply()
 settings = identify.node.settings
 both = tuple(Artefact(name, each, "", sha256, mirror) for each in ("x86_64", "arm64"))

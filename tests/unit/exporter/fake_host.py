@@ -6,8 +6,7 @@ import time
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from slurmpod_exporter.collector import Collector
-from slurmpod_exporter.host import CollectorFailed, Host
+from slurmpod_exporter.collector import Collector, CollectorFailed, Host
 
 SAMPLES = Path(__file__).with_name("samples")
 NOW = time.mktime((2026, 11, 20, 17, 30, 0, 0, 0, -1))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod_exporter.collectors.dcgm import DCGM
+from slurmpod_exporter.collector import CollectorFailed
 from slurmpod_exporter.collectors.efa import EFA
-from slurmpod_exporter.collectors.gpu import FIELDS, GPU
 from slurmpod_exporter.collectors.lustre import LUSTRE
 from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
 from slurmpod_exporter.collectors.neuron import NEURON
-from slurmpod_exporter.collectors.xid import XID
-from slurmpod_exporter.host import CollectorFailed
+from slurmpod_exporter.collectors.nvidia_gpu import DCGM, GPU, GPU_FIELDS, XID
 from tests.unit.exporter.fake_host import FakeHost, found, sample
 
 PORT = "/sys/class/infiniband/rdmap79s0/ports/1"
@@ -35,7 +33,7 @@ class TestGpu:
     def test_every_gpu_is_told_in_base_units(self, host: FakeHost) -> None:
         host.prints("nvidia-smi", sample("nvidia-smi.csv"))
         seen = found(GPU, host)
-        assert f"--query-gpu={','.join(FIELDS)}" in host.ran[0]
+        assert f"--query-gpu={','.join(GPU_FIELDS)}" in host.ran[0]
         assert seen["slurmpod_gpu_utilization_ratio{gpu=0}"] == pytest.approx(0.97)
         assert seen["slurmpod_gpu_memory_used_bytes{gpu=0}"] == 71230 * 1024**2
         assert seen["slurmpod_gpu_memory_bytes{gpu=0}"] == 81559 * 1024**2

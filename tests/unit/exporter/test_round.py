@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod_exporter.collector import Collector
+from slurmpod_exporter.__main__ import collect, publish
+from slurmpod_exporter.collector import Collector, CollectorFailed, Host
 from slurmpod_exporter.collectors import COLLECTORS
-from slurmpod_exporter.exposition import Sample, exposition
-from slurmpod_exporter.families import FAMILIES
-from slurmpod_exporter.host import CollectorFailed, Host
-from slurmpod_exporter.round import collect, publish
+from slurmpod_exporter.exposition import FAMILIES, Sample, exposition
 from tests.unit.exporter.fake_host import FakeHost
 
 UP = Sample("slurmpod_slurmctld_up", {}, 1)

@@ -7,9 +7,12 @@ import time
 import pytest
 
 from slurmpod_exporter.collector import Collector
-from slurmpod_exporter.collectors.slurm_jobs import SLURM_JOBS
-from slurmpod_exporter.collectors.slurm_nodes import SLURM_NODES, plain_state
-from slurmpod_exporter.collectors.slurm_scheduler import SLURM_SCHEDULER
+from slurmpod_exporter.collectors.slurm_controller import (
+    SLURM_JOBS,
+    SLURM_NODES,
+    SLURM_SCHEDULER,
+    plain_state,
+)
 from tests.unit.exporter.fake_host import NOW, FakeHost, found, sample
 
 BIN = "/opt/slurm/bin"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import slurmpod_health.__main__ as program
 from slurmpod_health import scontrol as command_of_slurm
-from slurmpod_health import slurm
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeTimedOut
 from slurmpod_health.scontrol import Scontrol
@@ -63,4 +62,4 @@ def run(monkeypatch: pytest.MonkeyPatch, finding: Finding, *arguments: str) -> i
 
 
 def drain(node: str, reason: str) -> bool:
-    return slurm.drain(Scontrol.starting_now(), node, reason)
+    return command_of_slurm.drain(Scontrol.starting_now(), node, reason)

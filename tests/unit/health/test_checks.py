@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from slurmpod_health import accelerators, clock, efa, folders
+from slurmpod_health import clock, disks, hardware
 from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations, SharedFolder
-from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.finding import Finding, Verdict, reason, table
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut
-from slurmpod_health.table import reason, table
 
 NODE = Expectations(
     node="ip-10-0-1-5",
@@ -59,9 +58,10 @@ class TestAccelerators:
         verdict: Verdict,
         detail: str,
     ) -> None:
-        monkeypatch.setattr(accelerators, "probe", answers(said))
-        monkeypatch.setattr(accelerators, "_device_files", lambda _: 4)
-        found = accelerators.check(Expectations(**{**vars(NODE), "accelerator_kind": kind}))
+        monkeypatch.setattr(hardware, "probe", answers(said))
+        monkeypatch.setattr(hardware, "_device_files", lambda _: 4)
+        expected = Expectations(**{**vars(NODE), "accelerator_kind": kind})
+        found = hardware.check_accelerators(expected)
         assert found is not None
         assert found.verdict is verdict
         assert found.detail.startswith(detail)
@@ -71,12 +71,14 @@ class TestAccelerators:
     ) -> None:
         warned = ProbeFailed("WARNING: infoROM is corrupted at gpu 0000:10:1C.0")
         warned.said = "".join(f"GPU {n}: A10G\n" for n in range(4)) + f"{warned}\n"
-        monkeypatch.setattr(accelerators, "probe", answers(warned))
-        found = accelerators.check(NODE)
+        monkeypatch.setattr(hardware, "probe", answers(warned))
+        found = hardware.check_accelerators(NODE)
         assert found == Finding("accelerators", Verdict.REPORTED, f"nvidia-smi: {warned}")
 
     def test_are_nobodys_business_where_there_are_none(self) -> None:
-        assert accelerators.check(Expectations(**{**vars(NODE), "accelerators": 0})) is None
+        assert (
+            hardware.check_accelerators(Expectations(**{**vars(NODE), "accelerators": 0})) is None
+        )
 
 
 class TestEfa:
@@ -99,8 +101,8 @@ class TestEfa:
         verdict: Verdict,
         detail: str,
     ) -> None:
-        monkeypatch.setattr(efa, "DEVICES", rdma_devices(tmp_path, drivers))
-        assert efa.check(NODE) == Finding("efa", verdict, detail)
+        monkeypatch.setattr(hardware, "DEVICES", rdma_devices(tmp_path, drivers))
+        assert hardware.check_efa(NODE) == Finding("efa", verdict, detail)
 
 
 def rdma_devices(sys: Path, drivers: tuple[str | None, ...]) -> Path:
@@ -139,9 +141,9 @@ class TestFolders:
         verdict: Verdict,
     ) -> None:
         (tmp_path / "mounts").write_text(mounts)
-        monkeypatch.setattr(folders, "MOUNTS", tmp_path / "mounts")
-        monkeypatch.setattr(folders, "probe", answers(said))
-        assert folders.check_shared(SHARED, NODE.node).verdict is verdict
+        monkeypatch.setattr(disks, "MOUNTS", tmp_path / "mounts")
+        monkeypatch.setattr(disks, "probe", answers(said))
+        assert disks.check_shared(SHARED, NODE.node).verdict is verdict
 
     @pytest.mark.parametrize(
         ("said", "verdict"),
@@ -151,9 +153,9 @@ class TestFolders:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, verdict: Verdict
     ) -> None:
         (tmp_path / "mounts").write_text("/dev/md0 /scratch xfs rw 0 0\n")
-        monkeypatch.setattr(folders, "MOUNTS", tmp_path / "mounts")
-        monkeypatch.setattr(folders, "probe", answers(ProbeFailed(f"dd: /scratch: {said}")))
-        own = folders.check_scratch("/scratch", NODE.node)
+        monkeypatch.setattr(disks, "MOUNTS", tmp_path / "mounts")
+        monkeypatch.setattr(disks, "probe", answers(ProbeFailed(f"dd: /scratch: {said}")))
+        own = disks.check_scratch("/scratch", NODE.node)
         assert own.verdict is verdict
         assert own.detail == f"/scratch cannot be written: dd: /scratch: {said}"
 
@@ -161,9 +163,9 @@ class TestFolders:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         (tmp_path / "mounts").write_text("/dev/md0 /scratch xfs rw 0 0\n")
-        monkeypatch.setattr(folders, "MOUNTS", tmp_path / "mounts")
-        monkeypatch.setattr(folders, "probe", answers(ProbeTimedOut("no answer within 2 s")))
-        assert folders.check_scratch("/scratch", NODE.node).verdict is Verdict.REPORTED
+        monkeypatch.setattr(disks, "MOUNTS", tmp_path / "mounts")
+        monkeypatch.setattr(disks, "probe", answers(ProbeTimedOut("no answer within 2 s")))
+        assert disks.check_scratch("/scratch", NODE.node).verdict is Verdict.REPORTED
 
 
 class TestClock:
@@ -188,7 +190,7 @@ class TestTogether:
         def broken(_: Expectations) -> Finding:
             raise RuntimeError("a mistake")
 
-        monkeypatch.setattr(accelerators, "check", broken)
+        monkeypatch.setattr(hardware, "check_accelerators", broken)
         monkeypatch.setattr(clock, "check", lambda: None)
         findings = run_checks(Expectations(**{**vars(NODE), "efa_interfaces": 0}))
         assert findings[0] == Finding("health check", Verdict.REPORTED, "RuntimeError: a mistake")

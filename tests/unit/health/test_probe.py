@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod_health.folders import WRITE
+from slurmpod_health.disks import WRITE
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 import slurmpod_health.__main__ as program
-from slurmpod_health import accelerators, clock, folders
+from slurmpod_health import clock, disks, hardware
 from slurmpod_health import scontrol as command_of_slurm
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.scontrol import SECONDS_OF_ALL
@@ -106,6 +106,6 @@ def test_all_calls_of_a_run_end_within_their_time(
 
 def test_the_program_ends_before_it_is_ended() -> None:
     """Who is ended says nothing about the node, and a job starts on a bad one."""
-    checks = max(accelerators.SECONDS, 2 * folders.SECONDS, clock.SECONDS)
+    checks = max(hardware.SECONDS, 2 * disks.SECONDS, clock.SECONDS)
     start_of_python = 2
     assert checks + SECONDS_OF_ALL + start_of_python < health_programs.SECONDS

@@ -12,4 +12,4 @@ def few_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package.mkdir()
     for name in ("__init__", "machine"):
         (package / f"{name}.py").write_text(f"# {name}\n")
-    monkeypatch.setattr("slurmpod_lifecycle.boot_programs.PACKAGE", package)
+    monkeypatch.setattr("slurmpod_lifecycle.units.PACKAGE", package)

@@ -9,8 +9,7 @@ from typing import Any
 
 from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
-from slurmpod_lifecycle.node import Node
-from slurmpod_lifecycle.resource_config import DEFAULT_PATH, Instance
+from slurmpod_lifecycle.node import RESOURCE_CONFIG, Instance, Node
 from slurmpod_lifecycle.settings import (
     Database,
     FileSystem,
@@ -158,10 +157,10 @@ def node(role: Role, **changes: Any) -> Node:
     `changes` are those of its settings.
     """
     machine = FakeMachine()
-    machine.files[DEFAULT_PATH] = json.dumps(resource_config())
+    machine.files[RESOURCE_CONFIG] = json.dumps(resource_config())
     machine.files["/proc/self/mounts"] = MOUNTED
     instance = Instance(GROUPS[role], f"{GROUPS[role]}-1", "i-0", ADDRESSES[role])
-    return Node(settings(**changes), machine, instance, role, DEFAULT_PATH)
+    return Node(settings(**changes), machine, instance, role, RESOURCE_CONFIG)
 
 
 def controller_of_two(**changes: Any) -> Node:
@@ -173,7 +172,7 @@ def controller_of_two(**changes: Any) -> Node:
         {**second, "CustomerIpAddress": BACKUP_ADDRESS},
         instance(Role.CONTROLLER),
     ]
-    machine_of(first).files[DEFAULT_PATH] = json.dumps(config)
+    machine_of(first).files[RESOURCE_CONFIG] = json.dumps(config)
     return first
 
 

@@ -15,11 +15,9 @@ import pytest
 from slurmpod_lifecycle.directory import CA_CERTIFICATE
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, only_asks
 from slurmpod_lifecycle.failures import CommandFailed
-from slurmpod_lifecycle.known_files import NOTES, knows_its_files
-from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND
-from slurmpod_lifecycle.mounts import MOUNTS
-from slurmpod_lifecycle.ssh_programs import KEY_PROGRAM
-from slurmpod_lifecycle.units import drop_in_path
+from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, MOUNTS, RUN_BY_HAND
+from slurmpod_lifecycle.steps.ssh_between_nodes import KEY_PROGRAM
+from slurmpod_lifecycle.units import NOTES, drop_in_path, knows_its_files
 from tests.unit.lifecycle.fakes import FakeMachine
 
 UNIT_FILES = "/etc/systemd/system/"

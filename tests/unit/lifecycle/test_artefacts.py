@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.artefacts import CACHE, install_artefact
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.packages import CACHE, install_artefact
 from slurmpod_lifecycle.settings import Artefact, NodeOptions, Role
 from tests.unit.lifecycle.fakes import machine_of, node
 

@@ -7,15 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.container_storage import docker_conf, enroot_conf, has_own_enroot_folders
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node
-from slurmpod_lifecycle.plugstack import with_pyxis
 from slurmpod_lifecycle.settings import NodeOptions, Role
 from slurmpod_lifecycle.steps import containers, docker
-from slurmpod_lifecycle.steps.container_folders import ENROOT_CONF, UNIT, ContainerFolders
+from slurmpod_lifecycle.steps.container_folders import (
+    ENROOT_CONF,
+    UNIT,
+    ContainerFolders,
+    docker_conf,
+    enroot_conf,
+    has_own_enroot_folders,
+)
 from slurmpod_lifecycle.steps.container_option import ContainerOption
-from slurmpod_lifecycle.steps.containers import PLUGSTACK, Containers
+from slurmpod_lifecycle.steps.containers import PLUGSTACK, Containers, with_pyxis
 from slurmpod_lifecycle.steps.docker import Docker
 from slurmpod_lifecycle.units import unit_path
 from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node

@@ -7,7 +7,7 @@ import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.identify import Identify, addresses_in
-from slurmpod_lifecycle.resource_config import DEFAULT_PATH, Instance, instances_of, path_of
+from slurmpod_lifecycle.node import RESOURCE_CONFIG, Instance, instances_of, resource_config_path
 from slurmpod_lifecycle.settings import Role
 from tests.unit.lifecycle.fakes import ADDRESSES, FakeMachine, node, resource_config, settings
 
@@ -27,8 +27,8 @@ def identify(config: dict[str, Any] | str | None, *own_addresses: str) -> Identi
     machine.reply("ip -json", ip_output(*own_addresses))
     if config is not None:
         text = config if isinstance(config, str) else json.dumps(config)
-        machine.files[DEFAULT_PATH] = text
-    return Identify(settings(), machine, DEFAULT_PATH)
+        machine.files[RESOURCE_CONFIG] = text
+    return Identify(settings(), machine, RESOURCE_CONFIG)
 
 
 class TestIdentify:
@@ -107,8 +107,8 @@ class TestResourceConfig:
         assert instances_of({"InstanceGroups": [group]}) == (Instance("g", "", "", "10.0.0.1"),)
 
     def test_the_platform_may_say_where_the_file_is(self) -> None:
-        assert path_of({}) == DEFAULT_PATH
-        assert path_of({"SAGEMAKER_RESOURCE_CONFIG_PATH": "/x"}) == "/x"
+        assert resource_config_path({}) == RESOURCE_CONFIG
+        assert resource_config_path({"SAGEMAKER_RESOURCE_CONFIG_PATH": "/x"}) == "/x"
 
 
 class TestControllerAddresses:
@@ -119,7 +119,7 @@ class TestControllerAddresses:
         worker = node(Role.WORKER)
         config = resource_config()
         config["InstanceGroups"][0]["Instances"] = None
-        worker.machine.write(DEFAULT_PATH, json.dumps(config))
+        worker.machine.write(RESOURCE_CONFIG, json.dumps(config))
         with pytest.raises(NotYet, match="lists 0 of 1 instances of the controller's group"):
             worker.controller_addresses()
 

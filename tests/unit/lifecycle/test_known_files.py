@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod_lifecycle.known_files import knows_its_files, reload, write_for
+from slurmpod_lifecycle.units import knows_its_files, reload, write_for
 from tests.unit.lifecycle.fakes import FakeMachine
 
 CONF = "/etc/service.conf"

@@ -10,11 +10,10 @@ import shlex
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.metrics_services import AGENT_CONFIGURATION, KEPT
 from slurmpod_lifecycle.settings import Metrics as MetricsSettings
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.steps import steps_for
-from slurmpod_lifecycle.steps.metrics import PORTS, Metrics
+from slurmpod_lifecycle.steps.metrics import AGENT_CONFIGURATION, KEPT, PORTS, Metrics
 from tests.unit.lifecycle.fakes import machine_of, node
 
 URL = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-0/api/v1/remote_write"
@@ -137,7 +136,7 @@ def test_the_exporter_outlives_the_bundle_in_tmp() -> None:
     step.apply()
     files = machine_of(step.node).files
     assert "def main()" in files["/usr/local/lib/slurmpod/slurmpod_exporter/__main__.py"]
-    assert "/usr/local/lib/slurmpod/slurmpod_exporter/collectors/gpu.py" in files
+    assert "/usr/local/lib/slurmpod/slurmpod_exporter/collectors/nvidia_gpu.py" in files
 
 
 def test_a_changed_setting_is_not_done_yet() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slurmpod_lifecycle.people_plan import Change, people_plan
 from slurmpod_lifecycle.sacctmgr import Row
 from slurmpod_lifecycle.settings import Account, Association, User
+from slurmpod_lifecycle.steps.associations import Change, people_plan
 from tests.unit.lifecycle.people import ALICE, BOB
 
 HERE = "cluster=dev"

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from slurmpod_lifecycle.dry_run import WouldChange, preview
-from slurmpod_lifecycle.mounts import MOUNTS
-from slurmpod_lifecycle.node import Node, NodeStep
-from slurmpod_lifecycle.resource_config import DEFAULT_PATH
+from slurmpod_lifecycle.machine import MOUNTS
+from slurmpod_lifecycle.node import RESOURCE_CONFIG, Node, NodeStep
 from slurmpod_lifecycle.settings import (
     Account,
     Hardware,
@@ -155,7 +154,7 @@ def living_node(
     """Return a node as HyperPod hands it over: nothing of ours is there, but for the mounts."""
     plain, machine = node(role, **environment), LivingMachine()
     listed = machine_of(controller_of_two() if "multi_head" in environment else plain)
-    machine.files = {**IMAGE, DEFAULT_PATH: listed.files[DEFAULT_PATH], MOUNTS: ""}
+    machine.files = {**IMAGE, RESOURCE_CONFIG: listed.files[RESOURCE_CONFIG], MOUNTS: ""}
     for unit in RUNNING.get(step.name, ()):
         machine.enabled.add(unit)
         machine.start(unit)

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from slurmpod_lifecycle.boot_programs import FOLDER, PACKAGE
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.mounts import MOUNTS
+from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.scratch_volume import UNIT
 from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
 from slurmpod_lifecycle.steps.scratch import Scratch
+from slurmpod_lifecycle.units import BOOT_FOLDER, PACKAGE
 from tests.unit.lifecycle.fakes import machine_of, node
 
 P4D = Hardware("x86_64", "gpu", 8, 4, nvme_gb=8000)
@@ -57,8 +57,8 @@ def test_the_program_is_complete_without_the_bundle() -> None:
     step.apply()
     files = machine_of(step.node).files
     for path in PACKAGE.rglob("*.py"):
-        assert f"{FOLDER}/{path.relative_to(PACKAGE.parent)}" in files
-    assert f"WorkingDirectory={FOLDER}\n" in files[UNIT_PATH]
+        assert f"{BOOT_FOLDER}/{path.relative_to(PACKAGE.parent)}" in files
+    assert f"WorkingDirectory={BOOT_FOLDER}\n" in files[UNIT_PATH]
 
 
 def test_files_of_yesterday_do_not_pass_for_todays() -> None:

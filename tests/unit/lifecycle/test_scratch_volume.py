@@ -10,8 +10,7 @@ import pytest
 
 from slurmpod_lifecycle import scratch_volume
 from slurmpod_lifecycle.failures import CommandFailed, StepFailed
-from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
-from slurmpod_lifecycle.mounts import MOUNTS
+from slurmpod_lifecycle.machine import MOUNTS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.scratch_volume import (
     MODEL,
     free_disks,

@@ -5,7 +5,7 @@ import configparser
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.resource_config import DEFAULT_PATH
+from slurmpod_lifecycle.node import RESOURCE_CONFIG
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.slurmd import Slurmd, drop_in
 from tests.unit.lifecycle.fakes import (
@@ -41,7 +41,7 @@ def test_it_asks_the_controller_for_its_configuration(step: Slurmd) -> None:
 def test_it_asks_any_of_several_controllers() -> None:
     step = Slurmd(node(Role.WORKER, multi_head=TWO_HEADS))
     machine = machine_of(step.node)
-    machine.files[DEFAULT_PATH] = machine_of(controller_of_two()).files[DEFAULT_PATH]
+    machine.files[RESOURCE_CONFIG] = machine_of(controller_of_two()).files[RESOURCE_CONFIG]
     machine.open_ports.add((BACKUP_ADDRESS, 6817))  # the first one is gone
     step.apply()
     assert "--conf-server=10.0.128.10:6817,10.0.127.9:6817\n" in machine.files[DROP_IN]

@@ -10,16 +10,16 @@ import pytest
 
 from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.settings import NodeOptions, Role
-from slurmpod_lifecycle.ssh_programs import (
+from slurmpod_lifecycle.steps.ssh_between_nodes import (
     HOSTS_PROGRAM,
     KEY_PROGRAM,
     KEY_TEXT,
     PAIR_PROGRAM,
     PAIR_TEXT,
     SSH_CONF,
+    SshBetweenNodes,
     hosts_program,
 )
-from slurmpod_lifecycle.steps.ssh_between_nodes import SshBetweenNodes
 from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
 
 OPTIONS = NodeOptions({}, {}, ssh_between_nodes=True)

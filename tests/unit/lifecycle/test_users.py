@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.accounts_plan import conflicts, plan, read_known
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Group, Mode, Role
-from slurmpod_lifecycle.steps.users import RECORD, Users
+from slurmpod_lifecycle.steps.users import RECORD, Users, conflicts, plan, read_known
 from tests.unit.lifecycle.fakes import machine_of, node
 from tests.unit.lifecycle.people import ACCESS, ALICE, BOB, GROUP, PASSWD, SHADOW
 

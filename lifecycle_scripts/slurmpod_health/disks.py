@@ -1,15 +1,17 @@
-"""Folders that jobs write to: the node's own scratch, and the file systems that all nodes share.
+"""Disks: the node's own scratch, the file systems that all nodes share, and room on the root disk.
 
 A shared file system that is not mounted on this node is the node's fault: jobs would write to its
 root disk. One that is mounted, but full or without an answer, is everybody's. Scratch that jobs
-have filled up is no fault of the node either: one node after the other would drain.
+have filled up is no fault of the node either: one node after the other would drain. On the root
+disk are Slurm, logs and /tmp.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from slurmpod_health.expectations import SharedFolder
+from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
 
@@ -28,6 +30,9 @@ exit $status
 
 Its name is another each time, as the checks of several jobs may run at once.
 """
+
+ROOT_DISK = "root disk"
+MIB = 1024 * 1024
 
 
 def check_scratch(folder: str, node: str) -> Finding:
@@ -69,3 +74,11 @@ def _write(name: str, folder: str, node: str, *, at_fault: Verdict) -> Finding:
         verdict = Verdict.REPORTED if is_busy else at_fault
         return Finding(name, verdict, f"{folder} cannot be written: {error}")
     return Finding(name, Verdict.GOOD, "writable")
+
+
+def check_root_disk(expected: Expectations) -> Finding:
+    """Compare what is free for root with what must be."""
+    status = os.statvfs("/")
+    free = status.f_bfree * status.f_frsize // MIB
+    enough = free >= expected.free_mib_on_root
+    return Finding(ROOT_DISK, Verdict.GOOD if enough else Verdict.BAD, f"{free} MiB free on /")

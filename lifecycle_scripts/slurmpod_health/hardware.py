@@ -1,10 +1,14 @@
-"""The accelerators that the driver knows, against the catalog's number.
+"""The accelerators and the EFA interfaces that this node has, against the catalog's numbers.
 
 nvidia-smi(1) lists a GPU per line; neuron-ls (AWS Neuron, Neuron LS user guide) lists a device per
 object. Where the tool is missing, or does not answer in time, the drivers' device files are counted
 instead, and where it ends well without a word: of no devices, tools say that there are none. A tool
 that ends badly may have listed all of them before it warns of something else: nvidia-smi does so
 for a damaged infoROM, with which jobs run.
+
+Other RDMA devices may stand beside EFA interfaces, which are those whose driver is `efa`. None at
+all is how a group without EFA looks, whose nodes are all alike: it is only reported. That some are
+missing is a fault of the node.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed, ProbeMissing, ProbeTimedOut, probe
 
-NAME = "accelerators"
+ACCELERATORS = "accelerators"
 SECONDS = 4.0
 TOOLS = {
     "gpu": (("/usr/bin/nvidia-smi", "--list-gpus"), r"^GPU \d+:"),
@@ -24,18 +28,22 @@ TOOLS = {
 }
 DEVICE_FILES = {"gpu": "nvidia[0-9]*", "neuron": "neuron[0-9]*"}
 
+EFA = "efa"
+DEVICES = Path("/sys/class/infiniband")
+DRIVER = "efa"
 
-def check(expected: Expectations) -> Finding | None:
+
+def check_accelerators(expected: Expectations) -> Finding | None:
     """Count the accelerators; None for a node that has none."""
     if not expected.accelerators:
         return None
     found, doubt = _count(expected.accelerator_kind)
     if found < expected.accelerators:
         detail = f"{found} of {expected.accelerators} accelerators"
-        return Finding(NAME, Verdict.BAD, f"{detail} ({doubt})" if doubt else detail)
+        return Finding(ACCELERATORS, Verdict.BAD, f"{detail} ({doubt})" if doubt else detail)
     if doubt:
-        return Finding(NAME, Verdict.REPORTED, doubt)
-    return Finding(NAME, Verdict.GOOD, f"{found} accelerators")
+        return Finding(ACCELERATORS, Verdict.REPORTED, doubt)
+    return Finding(ACCELERATORS, Verdict.GOOD, f"{found} accelerators")
 
 
 def _count(kind: str) -> tuple[int, str]:
@@ -56,3 +64,20 @@ def _count(kind: str) -> tuple[int, str]:
 
 def _device_files(kind: str) -> int:
     return len(list(Path("/dev").glob(DEVICE_FILES[kind])))
+
+
+def check_efa(expected: Expectations) -> Finding | None:
+    """Count the interfaces; None for a type that has none."""
+    if not expected.efa_interfaces:
+        return None
+    devices = DEVICES.iterdir() if DEVICES.is_dir() else ()
+    found = sum(_driver(device) == DRIVER for device in devices)
+    if found >= expected.efa_interfaces:
+        return Finding(EFA, Verdict.GOOD, f"{found} EFA interfaces")
+    verdict = Verdict.BAD if found else Verdict.REPORTED
+    return Finding(EFA, verdict, f"{found} of {expected.efa_interfaces} EFA interfaces")
+
+
+def _driver(device: Path) -> str:
+    """Return the name of the driver that sysfs links a device to."""
+    return (device / "device" / "driver").resolve().name
