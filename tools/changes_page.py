@@ -29,6 +29,10 @@ users, changes nothing. Of files that an environment names, the contents are com
 | replaces | made anew beside the old one; a protected environment refuses it |
 | refused | AWS would fail the deployment, so `slurmpod diff` fails |
 
+Where the stack of the cluster was deleted, the file is compared with what was deployed before.
+CloudFormation remembers that for 90 days. What a cluster or its nodes cannot change is in place
+then, as the next cluster begins with it.
+
 This page is made by `make golden` from what `slurmpod/environment/` says on each field.
 """
 

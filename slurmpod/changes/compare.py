@@ -38,12 +38,22 @@ VARIANTS = {"name": "architecture", "bucket": "prefix"}
 one bucket."""
 
 
-def changes(deployed: Mapping[str, Any], wanted: Resolved) -> tuple[Change, ...]:
+NEXT_CLUSTER = Effect(Kind.IN_PLACE, "the next cluster begins with it")
+
+
+def changes(
+    deployed: Mapping[str, Any], wanted: Resolved, *, has_cluster: bool = True
+) -> tuple[Change, ...]:
     """Return the changes that lead from the deployed environment to the wanted one.
 
     What a record does not say has the defaults of today. One that this version cannot read whole is
-    compared field by field, as it is written.
+    compared field by field, as it is written. Without a cluster nothing of it is in the way.
     """
+    found = _changes(deployed, wanted)
+    return found if has_cluster else tuple(map(_without_cluster, found))
+
+
+def _changes(deployed: Mapping[str, Any], wanted: Resolved) -> tuple[Change, ...]:
     environment = wanted.environment
     known = {key: value for key, value in deployed.items() if key != FILES}
     try:
@@ -92,6 +102,10 @@ def _with_values_of(written: Change | None, change: Change) -> Change:
 def _is_consequence(change: Change) -> bool:
     keys = tuple(part for part in change.new_path if isinstance(part, str))
     return any(keys[: len(each)] == each for each in CONSEQUENCES)
+
+
+def _without_cluster(change: Change) -> Change:
+    return replace(change, effect=NEXT_CLUSTER) if change.effect.of_cluster else change
 
 
 def _at_its_file(change: Change, environment: Environment) -> Change:

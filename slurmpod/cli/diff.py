@@ -13,15 +13,17 @@ from typing import Any
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.inventory import AccountInventory
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.environment.effect import Kind
 from slurmpod.environment.environment import Environment
-from slurmpod.operations.deployed import deployed_environment, stacks_left
+from slurmpod.operations.deployed import Deployed, deployed_environment
 from slurmpod.problems import ExitCode
 from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.resolve import Resolved
 from slurmpod.terminal import BOLD, RED, YELLOW, paint
 
 COLOURS = {Kind.LOSES: RED, Kind.REPLACES: RED, Kind.REFUSED: RED, Kind.NEW_NODES: YELLOW}
@@ -39,40 +41,59 @@ def run(options: argparse.Namespace) -> ExitCode:
     sound = sound_environment(options.file)
     environment = sound.environment
     try:
-        account = AwsAccount(clients_of(environment.region))
-        deployed = deployed_environment(account, environment)
-        left = stacks_left(account, sound.resolved) if deployed is None else ()
+        clients = clients_of(environment.region)
+        account, inventory = AwsAccount(clients), AccountInventory(clients)
+        deployed = deployed_environment(account, inventory, sound.resolved)
     except AwsUnavailable as error:
         say(str(error))
         return ExitCode.FAILED
-    found = changes(deployed, sound.resolved) if deployed is not None else ()
+    found = _changes(deployed, sound.resolved)
     if options.json:
-        print_json({"deployed": deployed is not None, "changes": [_data(each) for each in found]})
-    elif deployed is None and not left:
+        print_json(_facts(deployed, found))
+    elif deployed is None:
         sys.stdout.write(f"{environment.name} is not deployed: everything would be new\n")
-    elif deployed:
+    elif deployed.record:
         _print_text(found, environment, sound.source)
-    verdict = _verdict(found, environment, left)
+    verdict = _verdict(found, environment, deployed)
     if verdict is ExitCode.OK and not options.json:
         say(f"next: npx cdk diff --all -c env={shlex.quote(str(options.file))}")
     return verdict
 
 
-def _verdict(found: Sequence[Change], environment: Environment, left: Sequence[str]) -> ExitCode:
-    if left:
-        say(
-            f"{environment.name} has no cluster, and the record of what was deployed went with it. "
-            f"What a deployment changes in {', '.join(left)} is not known here: look for "
-            f"replacements in 'npx cdk diff'"
-        )
+def _changes(deployed: Deployed | None, wanted: Resolved) -> Sequence[Change]:
+    if deployed is None or deployed.record is None:
+        return ()
+    return changes(deployed.record, wanted, has_cluster=deployed.has_cluster)
+
+
+def _verdict(
+    found: Sequence[Change], environment: Environment, deployed: Deployed | None
+) -> ExitCode:
+    is_unknown = deployed is not None and deployed.record is None
+    if deployed and not deployed.has_cluster:
+        say(_without_cluster(deployed, environment))
     harmful = [change for change in found if not change.is_harmless]
     if any(change.effect.kind is Kind.REFUSED for change in harmful):
         say("AWS refuses the changes that are marked 'refused': do not deploy this")
         return ExitCode.FAILED
-    if (harmful or left) and environment.protected:
+    if (harmful or is_unknown) and environment.protected:
         say(f"refused: {environment.name} is protected; write 'protected: false' to allow it")
         return ExitCode.FAILED
     return ExitCode.OK
+
+
+def _without_cluster(deployed: Deployed, environment: Environment) -> str:
+    left = ", ".join(deployed.stacks)
+    if deployed.record is None:
+        return (
+            f"{environment.name} has no cluster, and CloudFormation does not remember what was "
+            f"deployed. What a deployment changes in {left} is not known here: look for "
+            f"replacements in 'npx cdk diff'"
+        )
+    return (
+        f"{environment.name} has no cluster: the file is compared with what was deployed before "
+        f"the stack of the cluster was deleted. The stacks that are left: {left}"
+    )
 
 
 def _print_text(found: Sequence[Change], environment: Environment, source: YamlSource) -> None:
@@ -91,6 +112,14 @@ def _print_text(found: Sequence[Change], environment: Environment, source: YamlS
 def _shown(value: Any) -> str:
     text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+def _facts(deployed: Deployed | None, found: Sequence[Change]) -> dict[str, Any]:
+    return {
+        "deployed": deployed is not None and deployed.record is not None,
+        "has_cluster": deployed is not None and deployed.has_cluster,
+        "changes": [_data(each) for each in found],
+    }
 
 
 def _data(change: Change) -> dict[str, Any]:

@@ -158,6 +158,7 @@ class Access(Section):
             removed=Effect(
                 Kind.NEW_NODES,
                 "locked out of nodes that run when their lifecycle scripts run again; files stay",
+                of_cluster=True,
             ),
         ),
     ] = ()

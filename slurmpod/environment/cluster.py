@@ -24,9 +24,12 @@ GROUP_AGAIN = Effect(
     Kind.REFUSED,
     "a group cannot change it: add a group with another name, move the jobs, remove this group; "
     "for the controller, destroy the stack of the cluster with cdk destroy, then deploy",
+    of_cluster=True,
 )
 NODES_GO = Effect(
-    Kind.LOSES, "nodes are deleted with what is on their own volumes; jobs on them end"
+    Kind.LOSES,
+    "nodes are deleted with what is on their own volumes; jobs on them end",
+    of_cluster=True,
 )
 
 
@@ -70,6 +73,7 @@ class Group(Section):
                 Kind.NEW_NODES,
                 "changed in provisioning_parameters.json; a controller that runs keeps the old "
                 "name until HyperPod's agent there has read it again: see `sinfo` afterwards",
+                of_cluster=True,
             ),
         ),
         Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63, examples=["cpu"]),
@@ -102,7 +106,11 @@ class Group(Section):
 
     image_id: Annotated[
         str | None,
-        Effect(Kind.LOSES, "the nodes get the image, and lose what is on their root volumes"),
+        Effect(
+            Kind.LOSES,
+            "the nodes get the image, and lose what is on their root volumes",
+            of_cluster=True,
+        ),
         Field(pattern=r"^ami-[0-9a-f]{8,17}$", examples=["ami-0123456789abcdef0"]),
     ] = None
     """Machine image made from a HyperPod image; default: the newest of HyperPod."""

@@ -32,7 +32,8 @@ class Effect:
 
     `less` holds in its place where the new value is less than the old one, `removed` where a
     section or an entry of a list is taken out, and `in_customer_mode` where the scripts, and not
-    the request, tell HyperPod about Slurm.
+    the request, tell HyperPod about Slurm. `of_cluster` marks what holds only while there is a
+    cluster: the next one begins with what is written.
     """
 
     kind: Kind
@@ -40,6 +41,7 @@ class Effect:
     less: Effect | None = None
     removed: Effect | None = None
     in_customer_mode: Effect | None = None
+    of_cluster: bool = False
 
 
 def effect_of(field: FieldInfo) -> Effect:
@@ -50,11 +52,14 @@ def effect_of(field: FieldInfo) -> Effect:
 NOTHING = Effect(Kind.IN_PLACE, "nothing on AWS changes")
 IN_PLACE = Effect(Kind.IN_PLACE, "changed in place")
 NEW_NODES = Effect(
-    Kind.NEW_NODES, "changed in place; nodes that run keep what they have until they are replaced"
+    Kind.NEW_NODES,
+    "changed in place; nodes that run keep what they have until they are replaced",
+    of_cluster=True,
 )
 CLUSTER_AGAIN = Effect(
     Kind.REFUSED,
     "a cluster cannot change it: destroy its stack with cdk destroy, then deploy; the data stay",
+    of_cluster=True,
 )
 FILE_SYSTEM_AGAIN = Effect(
     Kind.REPLACES,
@@ -65,18 +70,29 @@ OTHER_FILE_SYSTEM = Effect(
     Kind.REPLACES, "nodes mount the other one when they are replaced; the one that they had is kept"
 )
 PATH_ON_NEW_NODES = Effect(
-    Kind.NEW_NODES, "nodes that run keep the old path until they are replaced: replace all of them"
+    Kind.NEW_NODES,
+    "nodes that run keep the old path until they are replaced: replace all of them",
+    of_cluster=True,
 )
 CONTROLLER_LATER = Effect(
-    Kind.NEW_NODES, "the controller keeps what it has until its lifecycle scripts run again"
+    Kind.NEW_NODES,
+    "the controller keeps what it has until its lifecycle scripts run again",
+    of_cluster=True,
 )
 GUARD = Effect(Kind.IN_PLACE, "changed in place: what happens to the data at a later deletion")
 CANNOT_SHRINK = Effect(Kind.REFUSED, "FSx refuses: a file system cannot shrink; make a new one")
 BY_SCRIPTS = Effect(
-    Kind.NEW_NODES, "counts for new nodes, and for nodes that run after `slurmpod lifecycle run`"
+    Kind.NEW_NODES,
+    "counts for new nodes, and for nodes that run after `slurmpod lifecycle run`",
+    of_cluster=True,
 )
-STAYS = Effect(Kind.NEW_NODES, "nodes that run keep what the scripts did until they are replaced")
+STAYS = Effect(
+    Kind.NEW_NODES,
+    "nodes that run keep what the scripts did until they are replaced",
+    of_cluster=True,
+)
 PEOPLE_LATER = Effect(
     Kind.NEW_NODES,
     "nodes that run keep the people that they have until their lifecycle scripts run again",
+    of_cluster=True,
 )

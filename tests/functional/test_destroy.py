@@ -98,14 +98,34 @@ class TestDestroy:
         sagemaker = destroyed.client("sagemaker")
         assert sagemaker.list_clusters()["ClusterSummaries"] == []
 
-    def test_what_is_left_without_a_record_is_told_and_refused_where_it_is_protected(
+    def test_what_was_deployed_is_known_without_the_cluster(
+        self, destroyed: Account, changed: Callable[..., str]
+    ) -> None:
+        result = destroyed.slurmpod("diff", changed())
+        assert (result.returncode, result.stdout) == (0, "dev: no changes\n")
+        assert "dev has no cluster" in result.stderr
+        assert "The stacks that are left: dev-network\n" in result.stderr
+
+    def test_what_only_a_cluster_cannot_change_is_harmless_without_one(
+        self, destroyed: Account, changed: Callable[..., str]
+    ) -> None:
+        protected = ("\nnetwork:", "\nprotected: true\nnetwork:")
+        other_name = ("name: workers", "name: hands")
+        result = destroyed.slurmpod("diff", changed(other_name, protected), "--json")
+        facts = json.loads(result.stdout)
+        assert (result.returncode, facts["deployed"], facts["has_cluster"]) == (0, True, False)
+        assert {each["path"]: each["kind"] for each in facts["changes"]} == {
+            "protected": "in place",
+            "cluster.groups.hands": "in place",
+            "cluster.groups.workers": "in place",
+        }
+
+    def test_what_the_stacks_that_are_left_cannot_change_is_refused(
         self, destroyed: Account, changed: Callable[..., str]
     ) -> None:
         result = destroyed.slurmpod("diff", changed(("zone: us-west-2b", "zone: us-west-2c")))
-        assert (result.returncode, result.stdout) == (0, "")
-        assert "What a deployment changes in dev-network is not known here" in result.stderr
-        protected = changed(("\nnetwork:", "\nprotected: true\nnetwork:"))
-        assert destroyed.slurmpod("diff", protected).returncode == 1
+        assert result.returncode == 1
+        assert 'refused: network.zone: "us-west-2b" -> "us-west-2c"' in result.stdout
 
     def test_keeps_the_file_system(self, destroyed: Account) -> None:
         (file_system,) = destroyed.client("fsx").describe_file_systems()["FileSystems"]
@@ -128,3 +148,10 @@ class TestDestroy:
         fsx.delete_file_system(FileSystemId=file_system["FileSystemId"])
         destroyed.cdk(*destroy_network)
         assert destroyed.stacks() == {"CDKToolkit"}
+
+    def test_nothing_is_deployed_once_all_stacks_are_gone(
+        self, destroyed: Account, changed: Callable[..., str]
+    ) -> None:
+        result = destroyed.slurmpod("diff", changed())
+        assert (result.returncode, result.stderr.count("no cluster")) == (0, 0)
+        assert result.stdout == "dev is not deployed: everything would be new\n"

@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 
 from slurmpod.changes.compare import changes
+from slurmpod.deploy import deployment_record
+from slurmpod.deploy.deployment_record import read_record
+from slurmpod.environment.base import Section
+from slurmpod.environment.cluster import Cluster, Group
 from slurmpod.environment.descriptions import all_sections, entry_section, section_in
 from slurmpod.environment.effect import Effect, Kind, effect_of
 from slurmpod.environment.environment import Environment
@@ -333,3 +337,39 @@ class TestRecords:
         )
         (change,) = between(before, after)
         assert change.is_harmless
+
+
+def groups(*groups: dict[str, Any]) -> dict[str, Any]:
+    return {"cluster": {"groups": list(groups)}}
+
+
+IN_PLACE = Kind.IN_PLACE
+WITH_AND_WITHOUT_CLUSTER = [
+    (groups(group(zone="us-west-2b")), groups(group(zone="us-west-2c")), Kind.REFUSED, IN_PLACE),
+    (groups(group(count=2)), groups(group(count=1)), Kind.LOSES, IN_PLACE),
+    (groups(group(), group("b")), groups(group()), Kind.LOSES, IN_PLACE),
+    ({}, {"lifecycle": {"motd": True}}, Kind.NEW_NODES, IN_PLACE),
+    (lustre(), lustre(efa=True), Kind.REPLACES, Kind.REPLACES),
+    (lustre(capacity_gib=2400), lustre(capacity_gib=1200), Kind.REFUSED, Kind.REFUSED),
+    ({}, {"network": {"zone": "us-west-2c"}}, Kind.REFUSED, Kind.REFUSED),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "with_cluster", "without"), WITH_AND_WITHOUT_CLUSTER)
+def test_without_a_cluster_nothing_of_it_is_in_the_way(
+    old: dict[str, Any], new: dict[str, Any], with_cluster: Kind, without: Kind
+) -> None:
+    deployed, wanted = (resolve(Reading(environment(**each))) for each in (old, new))
+    recorded = read_record(deployment_record.record(deployed))
+    for has_cluster, kind in ((True, with_cluster), (False, without)):
+        found = changes(recorded, wanted, has_cluster=has_cluster)
+        assert {each.effect.kind for each in found} == {kind}
+
+
+@pytest.mark.parametrize("section", [Cluster, Group], ids=lambda section: section.__name__)
+def test_whatever_a_cluster_refuses_or_loses_is_its_own(section: type[Section]) -> None:
+    effects = [effect_of(field) for field in section.model_fields.values()]
+    others = [other for each in effects for other in (each.less, each.removed) if other]
+    harmful = [each for each in (*effects, *others) if each.kind is not Kind.IN_PLACE]
+    assert harmful
+    assert [each.meaning for each in harmful if not each.of_cluster] == []
