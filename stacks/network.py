@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmpod.deploy.references import SecurityGroupReference, SubnetReference, VpcReference
 from slurmpod.environment.network import ExistingNetwork
-from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved, ResolvedNetwork
 from slurmpod_cdk.parts.cluster_vpc import ClusterVpc
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.interface_endpoints import InterfaceEndpoints
@@ -32,9 +33,14 @@ class ClusterNetwork:
     """By zone; none in a network that is not ours."""
     stack: NetworkStack | None
 
-    def subnet_id(self, zone: str) -> str:
+    def subnet(self, zone: str) -> SubnetReference:
         """Return the private subnet of a zone, named as the environment names it."""
-        return self.subnet_ids[zone]
+        return SubnetReference(self.subnet_ids[zone])
+
+    @property
+    def security_groups(self) -> list[SecurityGroupReference]:
+        """The security groups of nodes and file systems."""
+        return [SecurityGroupReference(id_) for id_ in self.security_group_ids]
 
 
 def network_of(scope: Construct, resolved: Resolved) -> ClusterNetwork:
@@ -71,9 +77,7 @@ class NetworkStack(EnvironmentStack):
         else:
             self._make(resolved)
         given = network.existing.security_group_ids if network.existing else ()
-        self.security_group_ids = list(given) or [
-            NodeSecurityGroup(self, "Nodes", vpc_id=self.vpc_id, network=network).security_group_id
-        ]
+        self.security_group_ids = list(given) or [self._make_security_group(network)]
         if network.interface_endpoints:
             InterfaceEndpoints(
                 self,
@@ -83,6 +87,11 @@ class NetworkStack(EnvironmentStack):
                 subnet_ids=list(self.subnet_ids.values()),
                 client_group_ids=self.security_group_ids,
             )
+
+    def _make_security_group(self, network: ResolvedNetwork) -> str:
+        cidrs = [str(cidr) for cidr in network.known_cidrs] if network.closed else None
+        group = NodeSecurityGroup(self, "Nodes", vpc=VpcReference(self.vpc_id), closed_cidrs=cidrs)
+        return group.security_group_id
 
     def _make(self, resolved: Resolved) -> None:
         vpc = ClusterVpc(self, "Network", resolved=resolved)

@@ -92,9 +92,9 @@ class StorageStack(EnvironmentStack):
             self,
             "Lustre" if is_main else f"Lustre-{file_system.name}",
             name=resolved.name if is_main else f"{resolved.name}-{file_system.name}",
-            file_system=file_system,
-            subnet_id=network.subnet_id(file_system.zone),
-            security_group_ids=network.security_group_ids,
+            settings=file_system.settings,
+            subnet=network.subnet(file_system.zone),
+            security_groups=network.security_groups,
         )
         which = "" if is_main else file_system.name.title()
         title = "FSx for Lustre file system" + ("" if is_main else f" {file_system.name}")
@@ -118,9 +118,9 @@ class StorageStack(EnvironmentStack):
             self,
             "OpenZfs",
             name=f"{resolved.name}-openzfs",
-            file_system=file_system,
-            subnet_id=network.subnet_id(file_system.zone),
-            security_group_ids=network.security_group_ids,
+            settings=file_system.settings,
+            subnet=network.subnet(file_system.zone),
+            security_groups=network.security_groups,
         )
         self._output("OpenZfsId", made.file_system_id, "Id of the FSx for OpenZFS file system")
         self._output(

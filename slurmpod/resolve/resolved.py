@@ -29,23 +29,32 @@ ALL_NODES_PARTITION = "dev"
 
 
 @dataclass(frozen=True)
-class ResolvedLustre:
-    """One FSx for Lustre file system, new or existing.
+class LustreFacts:
+    """What FSx for Lustre is told of a file system with `settings`, wherever it is.
 
-    `name` is `lustre` for the main one, `path` its place in the file. `capacity_gib`,
-    `throughput_mbps_per_tib` and `throughput_mbps` are None where FSx takes none; `metadata_iops`
-    is None where FSx chooses. `dns_name` is None until a new one is deployed.
+    `capacity_gib`, `throughput_mbps_per_tib` and `throughput_mbps` are None where FSx takes none;
+    `metadata_iops` is None where FSx chooses.
     """
 
-    name: str
-    path: YamlPath
     settings: Lustre
-    zone: str
     capacity_gib: int | None
     throughput_mbps_per_tib: int | None
     throughput_mbps: int | None
     has_metadata_configuration: bool
     metadata_iops: int | None
+
+
+@dataclass(frozen=True)
+class ResolvedLustre(LustreFacts):
+    """One FSx for Lustre file system of an environment, new or existing.
+
+    `name` is `lustre` for the main one, `path` its place in the file. `dns_name` is None until a
+    new one is deployed.
+    """
+
+    name: str
+    path: YamlPath
+    zone: str
     addresses: int
     dns_name: str | None
 

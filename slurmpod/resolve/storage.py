@@ -7,7 +7,7 @@ from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.openzfs import OpenZfs
 from slurmpod.environment.storage import Storage
 from slurmpod.problems import YamlPath
-from slurmpod.resolve.resolved import ResolvedLustre, ResolvedOpenZfs
+from slurmpod.resolve.resolved import LustreFacts, ResolvedLustre, ResolvedOpenZfs
 
 MAIN_LUSTRE = "lustre"
 """Name of the file system that `storage.lustre` describes."""
@@ -73,36 +73,48 @@ def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> Resolved
     """
     if openzfs is None:
         return None
-    generation = int(openzfs.deployment_type[-1])
     addresses = 3 if "_HA_" in openzfs.deployment_type else 1
     return ResolvedOpenZfs(
         path=("storage", "openzfs"),
         settings=openzfs,
         zone=zone,
-        throughput_mbps=openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT[generation],
+        throughput_mbps=openzfs_throughput_mbps(openzfs),
         addresses=0 if openzfs.existing else addresses,
         dns_name=_dns_name(openzfs.existing.id, region) if openzfs.existing else None,
+    )
+
+
+def openzfs_throughput_mbps(openzfs: OpenZfs) -> int:
+    """Return the throughput that FSx is told, at the least the one of the deployment type."""
+    generation = int(openzfs.deployment_type[-1])
+    return openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT[generation]
+
+
+def lustre_facts(lustre: Lustre) -> LustreFacts:
+    """Return what FSx is told of a file system with these settings."""
+    is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
+    default_throughput = DEFAULT_THROUGHPUT.get((lustre.deployment_type, lustre.storage_type))
+    return LustreFacts(
+        settings=lustre,
+        capacity_gib=None if is_tiering else lustre.capacity_gib,
+        throughput_mbps_per_tib=lustre.throughput_mbps_per_tib or default_throughput,
+        throughput_mbps=lustre.throughput_mbps or (MBPS_PER_TIERING_SERVER if is_tiering else None),
+        has_metadata_configuration=_has_metadata_configuration(lustre),
+        metadata_iops=lustre.metadata_iops or (TIERING_METADATA_IOPS if is_tiering else None),
     )
 
 
 def _resolve_lustre(
     name: str, path: YamlPath, lustre: Lustre, region: str, zone: str
 ) -> ResolvedLustre:
-    is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
-    default_throughput = DEFAULT_THROUGHPUT.get((lustre.deployment_type, lustre.storage_type))
-    throughput = lustre.throughput_mbps_per_tib or default_throughput
-    metadata_iops = lustre.metadata_iops or (TIERING_METADATA_IOPS if is_tiering else None)
+    facts = lustre_facts(lustre)
+    servers = _servers(lustre, facts.throughput_mbps_per_tib, facts.metadata_iops)
     return ResolvedLustre(
+        **vars(facts),
         name=name,
         path=path,
-        settings=lustre,
         zone=zone,
-        capacity_gib=None if is_tiering else lustre.capacity_gib,
-        throughput_mbps_per_tib=throughput,
-        throughput_mbps=lustre.throughput_mbps or (MBPS_PER_TIERING_SERVER if is_tiering else None),
-        has_metadata_configuration=_has_metadata_configuration(lustre),
-        metadata_iops=metadata_iops,
-        addresses=0 if lustre.existing else _servers(lustre, throughput, metadata_iops),
+        addresses=0 if lustre.existing else servers,
         dns_name=_dns_name(lustre.existing.id, region) if lustre.existing else None,
     )
 

@@ -7,19 +7,25 @@ from collections.abc import Sequence
 from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
+from slurmpod.deploy.references import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.environment.file_systems import StorageType
-from slurmpod.resolve import ResolvedLustre
+from slurmpod.environment.lustre import Lustre
+from slurmpod.resolve.resolved import LustreFacts
+from slurmpod.resolve.storage import lustre_facts
+from slurmpod.rules.plain_settings import mistakes_of_lustre
 from slurmpod_cdk.parts.data_repositories import DataRepositories
 from slurmpod_cdk.parts.lustre_root_squash import LustreRootSquash
+from slurmpod_cdk.parts.order import make_after
 from slurmpod_cdk.parts.retention import apply_on_delete
+from slurmpod_cdk.parts.wrong_properties import refuse
 
 
 class LustreFileSystem(Construct):
     """A file system in one subnet, with the folders that it shares with S3 buckets.
 
     L1, because the L2 construct knows no metadata configuration, and FSx does not let one be added
-    later. Unless the environment asks for deletion, removing or replacing the resource keeps the
-    data; only a first creation that fails is rolled back.
+    later. Unless `settings` ask for deletion, removing or replacing the resource keeps the data;
+    only a first creation that fails is rolled back.
     """
 
     def __init__(
@@ -27,27 +33,38 @@ class LustreFileSystem(Construct):
         scope: Construct,
         id_: str,
         *,
-        name: str,
-        file_system: ResolvedLustre,
-        subnet_id: str,
-        security_group_ids: Sequence[str],
+        subnet: HasSubnetId,
+        security_groups: Sequence[HasSecurityGroupId],
+        settings: Lustre | None = None,
+        kms_key: HasKeyArn | None = None,
+        name: str | None = None,
     ) -> None:
+        """Make a file system with `settings`, those of `storage.lustre` in an environment.
+
+        `kms_key` takes the place of the key that the settings name; `name` is shown in the console.
+
+        Raises:
+            WrongProperties: FSx has no such file system, or `settings` name an existing one.
+        """
         super().__init__(scope, id_)
-        settings = file_system.settings
+        settings = settings or Lustre()
+        refuse(self, mistakes_of_lustre(settings, has_key=kms_key is not None))
+        facts = lustre_facts(settings)
         lustre = aws_fsx.CfnFileSystem(
             self,
             "FileSystem",
             file_system_type="LUSTRE",
             file_system_type_version=settings.version,
             storage_type=settings.storage_type.value,
-            storage_capacity=file_system.capacity_gib,
-            kms_key_id=settings.kms_key_arn,
-            subnet_ids=[subnet_id],
-            security_group_ids=list(security_group_ids),
-            lustre_configuration=_configuration(file_system),
+            storage_capacity=facts.capacity_gib,
+            kms_key_id=kms_key.key_arn if kms_key else settings.kms_key_arn,
+            subnet_ids=[subnet.subnet_id],
+            security_group_ids=[group.security_group_id for group in security_groups],
+            lustre_configuration=_configuration(settings, facts),
         )
         apply_on_delete(lustre, settings.on_delete)
-        Tags.of(lustre).add("Name", name)
+        make_after(lustre, *security_groups)
+        Tags.of(lustre).add("Name", name or self.node.path)
         repositories = DataRepositories(
             self, "Repositories", repositories=settings.data_repositories, lustre=lustre
         )
@@ -59,22 +76,22 @@ class LustreFileSystem(Construct):
         self.file_system_id = lustre.ref
         self.dns_name = lustre.attr_dns_name
         self.mount_name = lustre.attr_lustre_mount_name
+        self.mount_path = settings.mount_path
 
 
 def _configuration(
-    file_system: ResolvedLustre,
+    settings: Lustre, facts: LustreFacts
 ) -> aws_fsx.CfnFileSystem.LustreConfigurationProperty:
     """Return what FSx is told; a change of `copy_tags_to_backups` replaces the file system."""
-    settings = file_system.settings
     backups = settings.backups
     return aws_fsx.CfnFileSystem.LustreConfigurationProperty(
         deployment_type=settings.deployment_type,
-        per_unit_storage_throughput=file_system.throughput_mbps_per_tib,
-        throughput_capacity=file_system.throughput_mbps,
-        data_read_cache_configuration=_read_cache(file_system),
-        drive_cache_type=_drive_cache(file_system),
+        per_unit_storage_throughput=facts.throughput_mbps_per_tib,
+        throughput_capacity=facts.throughput_mbps,
+        data_read_cache_configuration=_read_cache(settings),
+        drive_cache_type=_drive_cache(settings),
         data_compression_type=settings.compression,
-        metadata_configuration=_metadata(file_system),
+        metadata_configuration=_metadata(facts),
         efa_enabled=settings.efa or None,
         automatic_backup_retention_days=backups.retention_days if backups else None,
         daily_automatic_backup_start_time=backups.start_time if backups else None,
@@ -84,25 +101,24 @@ def _configuration(
 
 
 def _metadata(
-    file_system: ResolvedLustre,
+    facts: LustreFacts,
 ) -> aws_fsx.CfnFileSystem.MetadataConfigurationProperty | None:
-    if not file_system.has_metadata_configuration:
+    if not facts.has_metadata_configuration:
         return None
-    if file_system.metadata_iops is None:
+    if facts.metadata_iops is None:
         return aws_fsx.CfnFileSystem.MetadataConfigurationProperty(mode="AUTOMATIC")
     return aws_fsx.CfnFileSystem.MetadataConfigurationProperty(
-        mode="USER_PROVISIONED", iops=file_system.metadata_iops
+        mode="USER_PROVISIONED", iops=facts.metadata_iops
     )
 
 
 def _read_cache(
-    file_system: ResolvedLustre,
+    settings: Lustre,
 ) -> aws_fsx.CfnFileSystem.DataReadCacheConfigurationProperty | None:
     """Return the cache that Intelligent-Tiering must be told about, and nothing else may be.
 
     Only a cache of the user's own size has one (FSx API reference, LustreReadCacheConfiguration).
     """
-    settings = file_system.settings
     if settings.storage_type is not StorageType.INTELLIGENT_TIERING:
         return None
     sizing_modes = {None: "PROPORTIONAL_TO_THROUGHPUT_CAPACITY", 0: "NO_CACHE"}
@@ -112,9 +128,8 @@ def _read_cache(
     )
 
 
-def _drive_cache(file_system: ResolvedLustre) -> str | None:
+def _drive_cache(settings: Lustre) -> str | None:
     """Return the cache that HDD must be told about, and nothing else may be."""
-    settings = file_system.settings
     if settings.storage_type is not StorageType.HDD:
         return None
     return "READ" if settings.drive_cache else "NONE"

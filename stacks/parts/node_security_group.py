@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aws_cdk import aws_ec2
 from constructs import Construct
 
-from slurmpod.resolve import ResolvedNetwork
+from slurmpod.deploy.references import HasVpcId
 
 ALL_PROTOCOLS = "-1"
 ANYWHERE = "0.0.0.0/0"
@@ -26,22 +28,30 @@ class NodeSecurityGroup(Construct):
     HyperPod developer guide, prerequisites). The L2 `SecurityGroup` drops such a rule without a
     word when all egress is allowed; hence the rules are resources of their own.
 
-    In a closed network, members reach their VPC (of an existing one, the subnets whose ranges are
-    given), and HTTPS anywhere. That is S3: no route leads anywhere else. A narrower rule needs the
-    id of S3's prefix list, which CloudFormation cannot look up. Name resolution and time need no
-    rules: security groups do not filter the VPC's own servers for these.
+    In a closed network, whose ranges are `closed_cidrs`, members reach these (of an existing VPC,
+    the subnets that are known), and HTTPS anywhere. That is S3: no route leads anywhere else. A
+    narrower rule needs the id of S3's prefix list, which CloudFormation cannot look up. Name
+    resolution and time need no rules: security groups do not filter the VPC's own servers for
+    these.
     """
 
     def __init__(
-        self, scope: Construct, id_: str, *, vpc_id: str, network: ResolvedNetwork
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        vpc: HasVpcId,
+        closed_cidrs: Sequence[str] | None = None,
     ) -> None:
         super().__init__(scope, id_)
         group = aws_ec2.CfnSecurityGroup(
             self,
             "Group",
-            vpc_id=vpc_id,
+            vpc_id=vpc.vpc_id,
             group_description=DESCRIPTION,
-            security_group_egress=_closed_egress(network) if network.closed else _open_egress(),
+            security_group_egress=_open_egress()
+            if closed_cidrs is None
+            else _closed_egress(closed_cidrs),
         )
         aws_ec2.CfnSecurityGroupIngress(
             self,
@@ -72,13 +82,11 @@ def _open_egress() -> list[EgressRule]:
     ]
 
 
-def _closed_egress(network: ResolvedNetwork) -> list[EgressRule]:
+def _closed_egress(cidrs: Sequence[str]) -> list[EgressRule]:
     """Return the rules to the ranges that are known of the VPC, and to S3."""
     to_vpc = [
-        EgressRule(
-            ip_protocol=ALL_PROTOCOLS, cidr_ip=str(cidr), description="Whatever is in the VPC"
-        )
-        for cidr in network.known_cidrs
+        EgressRule(ip_protocol=ALL_PROTOCOLS, cidr_ip=cidr, description="Whatever is in the VPC")
+        for cidr in cidrs
     ]
     to_s3 = EgressRule(
         ip_protocol="tcp",

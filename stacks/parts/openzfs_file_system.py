@@ -7,8 +7,13 @@ from collections.abc import Sequence
 from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
-from slurmpod.resolve import ResolvedOpenZfs
+from slurmpod.deploy.references import HasKeyArn, HasSecurityGroupId, HasSubnetId
+from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.resolve.storage import openzfs_throughput_mbps
+from slurmpod.rules.plain_settings import mistakes_of_openzfs
+from slurmpod_cdk.parts.order import make_after
 from slurmpod_cdk.parts.retention import apply_on_delete
+from slurmpod_cdk.parts.wrong_properties import refuse
 
 NFS_OPTIONS = ("rw", "crossmnt", "no_root_squash")
 """Root of a node makes the home directories of users and gives them away, hence no squash."""
@@ -31,38 +36,48 @@ class OpenZfsFileSystem(Construct):
         scope: Construct,
         id_: str,
         *,
-        name: str,
-        file_system: ResolvedOpenZfs,
-        subnet_id: str,
-        security_group_ids: Sequence[str],
+        subnet: HasSubnetId,
+        security_groups: Sequence[HasSecurityGroupId],
+        settings: OpenZfs | None = None,
+        kms_key: HasKeyArn | None = None,
+        name: str | None = None,
     ) -> None:
+        """Make a file system with `settings`, those of `storage.openzfs` in an environment.
+
+        `kms_key` takes the place of the key that the settings name; `name` is shown in the console.
+
+        Raises:
+            WrongProperties: FSx has no such file system, or `settings` name an existing one.
+        """
         super().__init__(scope, id_)
-        settings = file_system.settings
+        settings = settings or OpenZfs()
+        refuse(self, mistakes_of_openzfs(settings))
         openzfs = aws_fsx.CfnFileSystem(
             self,
             "FileSystem",
             file_system_type="OPENZFS",
             storage_type="SSD",
             storage_capacity=settings.capacity_gib,
-            kms_key_id=settings.kms_key_arn,
-            subnet_ids=[subnet_id],
-            security_group_ids=list(security_group_ids),
-            open_zfs_configuration=_configuration(file_system),
+            kms_key_id=kms_key.key_arn if kms_key else settings.kms_key_arn,
+            subnet_ids=[subnet.subnet_id],
+            security_group_ids=[group.security_group_id for group in security_groups],
+            open_zfs_configuration=_configuration(settings),
         )
         apply_on_delete(openzfs, settings.on_delete)
-        Tags.of(openzfs).add("Name", name)
+        make_after(openzfs, *security_groups)
+        Tags.of(openzfs).add("Name", name or self.node.path)
         self.file_system_id = openzfs.ref
         self.dns_name = openzfs.attr_dns_name
+        self.mount_path = settings.mount_path
 
 
 def _configuration(
-    file_system: ResolvedOpenZfs,
+    settings: OpenZfs,
 ) -> aws_fsx.CfnFileSystem.OpenZFSConfigurationProperty:
-    settings = file_system.settings
     backups = settings.backups
     return aws_fsx.CfnFileSystem.OpenZFSConfigurationProperty(
         deployment_type=settings.deployment_type,
-        throughput_capacity=file_system.throughput_mbps,
+        throughput_capacity=openzfs_throughput_mbps(settings),
         disk_iops_configuration=_iops(settings.iops),
         root_volume_configuration=_root_volume(settings.compression),
         automatic_backup_retention_days=backups.retention_days if backups else 0,

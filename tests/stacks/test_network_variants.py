@@ -144,8 +144,8 @@ def test_members_of_the_node_group_reach_each_other(name: str) -> None:
 def test_an_existing_network_is_referred_to_by_its_ids() -> None:
     _, made, _ = network("existing and closed")
     assert made.vpc_id == "vpc-0a1b2c3d4e5f60718"
-    assert made.subnet_id("usw2-az2") == "subnet-0a1b2c3d4e5f60718"
-    assert made.subnet_id("usw2-az1") == "subnet-0a1b2c3d4e6071829"
+    assert made.subnet("usw2-az2").subnet_id == "subnet-0a1b2c3d4e5f60718"
+    assert made.subnet("usw2-az1").subnet_id == "subnet-0a1b2c3d4e6071829"
     types = {each["Type"] for each in template("existing and closed")["Resources"].values()}
     assert types == {
         "AWS::EC2::SecurityGroup",
