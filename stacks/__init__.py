@@ -1,11 +1,13 @@
 """The AWS side of an environment, and its parts for CDK apps of other people (docs/library.md)."""
 
+from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
 from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
 from slurmpod_cdk.parts.openzfs_file_system import OpenZfsFileSystem
 from slurmpod_cdk.parts.wrong_properties import WrongProperties
 
 __all__ = [
+    "LifecycleBundle",
     "LustreFileSystem",
     "NodeSecurityGroup",
     "OpenZfsFileSystem",

@@ -18,10 +18,10 @@ from slurmpod.bundle import (
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.database import DatabaseServer
 from slurmpod_cdk.monitoring import Watching
-from slurmpod_cdk.parts.bundle_deployment import BundleDeployment
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.generation import generation
 from slurmpod_cdk.parts.lifecycle_bucket import LifecycleBucket
+from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.storage import FileSystems
 
 if TYPE_CHECKING:
@@ -67,11 +67,12 @@ class LifecycleStack(EnvironmentStack):
         lifecycle = resolved.lifecycle
         is_kept = lifecycle.bucket_on_delete == "retain"
         scripts = LifecycleBucket(self, "Scripts", bucket_name=lifecycle.bucket, is_kept=is_kept)
-        BundleDeployment(
+        LifecycleBundle(
             self,
             "Bundle",
+            source=bundle,
+            entry_script=str(lifecycle.entry_script),
             bucket=scripts.bucket,
-            bundle=bundle,
             values=values,
             generation=generation(resolved),
         )

@@ -1,6 +1,6 @@
 """Resolved -> the bundle of lifecycle scripts, in memory. The only user of Jinja2."""
 
-from slurmpod.bundle.bundle import Bundle, render_bundle
+from slurmpod.bundle.bundle import Bundle, bundle_of, render_bundle
 from slurmpod.bundle.placeholders import (
     DATABASE_ENDPOINT,
     DATABASE_SECRET_ARN,
@@ -15,6 +15,7 @@ __all__ = [
     "OPENZFS_DNS_NAME",
     "REMOTE_WRITE_URL",
     "Bundle",
+    "bundle_of",
     "lustre_placeholders",
     "render_bundle",
 ]

@@ -48,16 +48,17 @@ def render_bundle(resolved: Resolved) -> Bundle | None:
         for path, content in _rendered(resolved).items()
         if not own or (path == provisioning.FILE_NAME and path not in own.files)
     }
-    files = MappingProxyType(dict(sorted({**scripts, **rendered}.items())))
-    digest = _digest(files)
-    return Bundle(
-        files=files,
-        digest=digest,
-        prefix=f"{resolved.lifecycle.prefix}/{digest}",
-        deploy_time_files=tuple(
-            path for path in sorted(rendered) if _waits(rendered[path], resolved)
-        ),
-    )
+    waiting = tuple(path for path in sorted(rendered) if _waits(rendered[path], resolved))
+    return bundle_of({**scripts, **rendered}, resolved.lifecycle.prefix, waiting)
+
+
+def bundle_of(
+    files: Mapping[str, bytes], folder: str, deploy_time_files: tuple[str, ...] = ()
+) -> Bundle:
+    """Return the bundle of files by their path, with its place below a folder of the bucket."""
+    ordered = MappingProxyType(dict(sorted(files.items())))
+    digest = _digest(ordered)
+    return Bundle(ordered, digest, f"{folder}/{digest}", deploy_time_files)
 
 
 def _scripts(resolved: Resolved) -> dict[str, bytes]:

@@ -49,7 +49,7 @@ class ScriptsReading:
     problems: tuple[Problem, ...]
 
 
-class _Refused(Exception):
+class Refused(Exception):
     """Raised for a file or folder that cannot be taken; says why not, and what to do."""
 
     def __init__(self, message: str, fix: str) -> None:
@@ -58,53 +58,68 @@ class _Refused(Exception):
         super().__init__(message)
 
 
+@dataclass(frozen=True)
+class Folder:
+    """The files of a folder by their paths in it, sorted, and what of it cannot be taken."""
+
+    files: Mapping[str, bytes]
+    refused: tuple[Refused, ...]
+
+
 def read_own_scripts(environment: Environment, source: YamlSource) -> ScriptsReading:
     """Read the folder that the environment names, relative to the file that says so."""
     written = environment.lifecycle.scripts
     if written is None:
         return ScriptsReading(None, ())
     where = source.where(WRITTEN_AT)
+    found = read_folder(Path(where.file).parent / written, written)
+    problems = tuple(
+        Problem(RULE, Severity.ERROR, where, each.message, each.fix) for each in found.refused
+    )
+    return ScriptsReading(None if problems else OwnScripts(written, found.files), problems)
+
+
+def read_folder(root: Path, written: str | None = None) -> Folder:
+    """Read all files below a folder, which the user has `written` so."""
     files: dict[str, bytes] = {}
-    refused: list[_Refused] = []
+    refused: list[Refused] = []
     try:
-        root = Path(where.file).parent / written
         for path in _paths(root, refused):
             files[path.relative_to(root).as_posix()] = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        refused.append(_Refused(f"cannot read {written}: {reason}", "name a readable folder"))
-    except _Refused as reason:
+        message = f"cannot read {written or root}: {reason}"
+        refused.append(Refused(message, "name a readable folder"))
+    except Refused as reason:
         refused.append(reason)
-    problems = (Problem(RULE, Severity.ERROR, where, each.message, each.fix) for each in refused)
-    scripts = None if refused else OwnScripts(written, dict(sorted(files.items())))
-    return ScriptsReading(scripts, tuple(problems)[:SHOWN])
+    return Folder(dict(sorted(files.items())), tuple(refused[:SHOWN]))
 
 
-def _paths(root: Path, refused: list[_Refused]) -> list[Path]:
+def _paths(root: Path, refused: list[Refused]) -> list[Path]:
     """Return the files to read; notes those that cannot be taken.
 
     Raises:
-        _Refused: The folder as a whole cannot be taken.
+        Refused: The folder as a whole cannot be taken.
         OSError: It cannot be looked into.
     """
     if not root.is_dir():
         what = "is a file" if root.is_file() else "does not exist"
-        raise _Refused(f"{root} {what}", "name a folder, relative to the file that says so")
+        raise Refused(f"{root} {what}", "name a folder, relative to the file that says so")
     paths: list[Path] = []
     size = 0
     for path in _walk(root):
         try:
             size += _size(path, root)
             paths.append(path)
-        except _Refused as reason:
+        except Refused as reason:
             refused.append(reason)
         if len(paths) + len(refused) > FILES_LIMIT or size > BYTES_LIMIT:
-            raise _Refused(
+            raise Refused(
                 f"{root} has more than {FILES_LIMIT} files or {BYTES_LIMIT // 1_000_000} MB",
                 "leave in it only what nodes need; data belongs into a bucket or an image",
             )
     if not paths and not refused:
-        raise _Refused(f"{root} has no files", "put your scripts into it")
+        raise Refused(f"{root} has no files", "put your scripts into it")
     return paths
 
 
@@ -122,10 +137,10 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _size(path: Path, root: Path) -> int:
-    """Return a file's size in bytes, whatever links lead to it; raises _Refused."""
+    """Return a file's size in bytes, whatever links lead to it; raises Refused."""
     name = path.relative_to(root).as_posix()
     if not name.isprintable() or "\\" in name or len(name.encode(errors="replace")) > PATH_LIMIT:
-        raise _Refused(f"{name!r} cannot be the name of an object in S3", "rename the file")
+        raise Refused(f"{name!r} cannot be the name of an object in S3", "rename the file")
     try:
         status = path.stat()
         leads_out = not path.resolve().is_relative_to(root.resolve())
@@ -133,11 +148,9 @@ def _size(path: Path, root: Path) -> int:
             path.open("rb").close()
     except OSError as error:
         fix = "make the file readable, or remove it"
-        raise _Refused(f"cannot read {name}: {error.strerror}", fix) from error
+        raise Refused(f"cannot read {name}: {error.strerror}", fix) from error
     if leads_out:
-        raise _Refused(f"{name} leads out of the folder", "put a copy of the file in its place")
+        raise Refused(f"{name} leads out of the folder", "put a copy of the file in its place")
     if not stat.S_ISREG(status.st_mode):
-        raise _Refused(
-            f"{name} is not a file", "leave only files in the folder, no links to others"
-        )
+        raise Refused(f"{name} is not a file", "leave only files in the folder, no links to others")
     return status.st_size

@@ -19,6 +19,9 @@ BUCKET_NAME_LIMIT = 63
 ENVIRONMENT_TAG = "slurmpod:environment"
 """The tag by which resources and costs of an environment are found."""
 
+LIFECYCLE_FOLDER = "lifecycle"
+"""Where in its bucket the scripts lie."""
+
 ENTRY_SCRIPTS = {"customer": "on_create.sh", "extended": "on_init_complete.sh", "managed": None}
 """The script that HyperPod starts, by lifecycle mode."""
 
@@ -104,7 +107,7 @@ def _resolve_lifecycle(environment: Environment, reading: Reading) -> ResolvedLi
     return ResolvedLifecycle(
         mode=lifecycle.mode,
         bucket=bucket_name(environment.name, environment.account, environment.region),
-        prefix="lifecycle",
+        prefix=LIFECYCLE_FOLDER,
         entry_script=lifecycle.entry_script or ENTRY_SCRIPTS[lifecycle.mode],
         own_scripts=reading.own_scripts,
         hooks=reading.hooks,

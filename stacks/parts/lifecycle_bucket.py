@@ -9,11 +9,13 @@ from constructs import Construct
 class LifecycleBucket(Construct):
     """A private, encrypted, versioned bucket that answers TLS requests only.
 
-    It is kept unless the environment says otherwise, because nodes that are replaced fetch their
+    It is kept unless somebody says otherwise, because nodes that are replaced fetch their
     scripts again. Versions show who wrote what over a script that runs as root on every node.
     """
 
-    def __init__(self, scope: Construct, id_: str, *, bucket_name: str, is_kept: bool) -> None:
+    def __init__(
+        self, scope: Construct, id_: str, *, bucket_name: str | None = None, is_kept: bool = True
+    ) -> None:
         super().__init__(scope, id_)
         kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         self.bucket = aws_s3.Bucket(

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, Stack, aws_ec2, aws_kms
+from aws_cdk import App, Environment, Stack, aws_ec2, aws_kms, aws_s3
 from aws_cdk.assertions import Template
 from pydantic import ValidationError
 
 from slurmpod.environment.file_systems import Backups
 from slurmpod.environment.lustre import ExistingLustre, Lustre
 from slurmpod.environment.openzfs import OpenZfs
-from slurmpod_cdk import LustreFileSystem, NodeSecurityGroup, OpenZfsFileSystem, WrongProperties
+from slurmpod_cdk import (
+    LifecycleBundle,
+    LustreFileSystem,
+    NodeSecurityGroup,
+    OpenZfsFileSystem,
+    WrongProperties,
+)
 from tests.functional.nothing_lost_kinds import RETAINED
 from tests.stacks.synthesis import of_type, only
 
@@ -131,3 +140,70 @@ def test_openzfs_that_fsx_does_not_have_is_refused(foreign: Foreign) -> None:
 def test_values_outside_of_limits_are_refused_at_once() -> None:
     with pytest.raises(ValidationError, match=r"capacity_gib\n.*greater than or equal to 1200"):
         Lustre(capacity_gib=12)
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> Path:
+    (tmp_path / "on_create.sh").write_text("#!/bin/bash\necho hello\n")
+    (tmp_path / "settings.json").write_text('{"file_system": "@DNS_NAME@"}\n')
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "left.pyc").write_bytes(b"over")
+    return tmp_path
+
+
+def bundle(stack: Foreign, scripts: Path, **properties: Any) -> LifecycleBundle:
+    given = {"source": scripts, "entry_script": "on_create.sh", **properties}
+    return LifecycleBundle(stack, "Scripts", **given)
+
+
+def test_a_bundle_without_a_bucket_has_a_closed_one_that_is_kept(
+    foreign: Foreign, scripts: Path
+) -> None:
+    bundle(foreign, scripts)
+    ((id_, resource),) = of_type(foreign.template, "AWS::S3::Bucket").items()
+    assert {key: resource[key] for key in RETAINED} == RETAINED
+    properties = resource["Properties"]
+    assert properties["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
+    assert properties["BucketEncryption"]
+    policy = only(foreign.template, "AWS::S3::BucketPolicy")
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert statement["Effect"] == "Deny"
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert policy["Bucket"] == {"Ref": id_}
+
+
+def test_a_bundle_goes_into_a_foreign_bucket_under_a_hash_of_its_content(
+    foreign: Foreign, scripts: Path
+) -> None:
+    bucket = aws_s3.Bucket.from_bucket_name(foreign, "Theirs", "their-bucket")
+    made = bundle(foreign, scripts, bucket=bucket)
+    assert not of_type(foreign.template, "AWS::S3::Bucket")
+    assert re.fullmatch(r"s3://their-bucket/lifecycle/[0-9a-f]{12}", made.source_s3_uri)
+    assert (made.folder, made.entry_script) == ("lifecycle", "on_create.sh")
+    (scripts / "more.sh").write_text("")
+    assert bundle(Foreign(), scripts, bucket=bucket).source_s3_uri != made.source_s3_uri
+
+
+def test_files_with_placeholders_get_values_of_the_deployment(
+    foreign: Foreign, scripts: Path
+) -> None:
+    data = lustre(foreign)
+    bundle(foreign, scripts, values={"@DNS_NAME@": data.dns_name})
+    deployed = only(foreign.template, "Custom::CDKBucketDeployment")
+    assert "DNSName" in json.dumps(deployed["SourceMarkers"])
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ({"entry_script": "on_init.sh"}, "entry_script: .*; there: on_create.sh, settings.json"),
+        ({"values": {"@NOWHERE@": "x"}}, "values: no file has the placeholder '@NOWHERE@'"),
+        ({"source": "/nowhere"}, "source: /nowhere does not exist: name a folder"),
+    ],
+)
+def test_a_bundle_that_nodes_could_not_start_is_refused(
+    foreign: Foreign, scripts: Path, properties: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(WrongProperties, match=f"LifecycleBundle Foreign/Scripts .*\n  {said}"):
+        bundle(foreign, scripts, **properties)

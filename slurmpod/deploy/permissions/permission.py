@@ -10,6 +10,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.environment.identity import DataBucket
 from slurmpod.environment.names import service_host
 from slurmpod.environment.storage import S3Mount
+from slurmpod.resolve.environment import LIFECYCLE_FOLDER
 
 Conditions = Mapping[str, Mapping[str, str]]
 
@@ -55,7 +56,7 @@ class Scope:
     security_group_ids: tuple[str, ...]
     has_login_nodes: bool
     scripts_bucket: str | None = None
-    scripts_prefix: str = "lifecycle"
+    scripts_prefix: str = LIFECYCLE_FOLDER
     volume_key_arns: Collection[str] = ()
     asks_for_file_systems: bool = False
     asks_for_alarms: bool = False
