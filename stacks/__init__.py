@@ -1,15 +1,27 @@
 """The AWS side of an environment, and its parts for CDK apps of other people (docs/library.md)."""
 
+from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
+from slurmpod.environment.cluster import Group, Role
+from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.openzfs import OpenZfs
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
 from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
 from slurmpod_cdk.parts.openzfs_file_system import OpenZfsFileSystem
+from slurmpod_cdk.parts.slurm_cluster import SlurmCluster
 from slurmpod_cdk.parts.wrong_properties import WrongProperties
 
 __all__ = [
+    "ClusterProperties",
+    "Group",
+    "InstanceGroup",
     "LifecycleBundle",
+    "Lustre",
     "LustreFileSystem",
     "NodeSecurityGroup",
+    "OpenZfs",
     "OpenZfsFileSystem",
+    "Role",
+    "SlurmCluster",
     "WrongProperties",
 ]

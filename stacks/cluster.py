@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, Fn
 
-from slurmpod.deploy.cluster_request import References, cluster_request
+from slurmpod.deploy.cluster_request import References, cluster_properties
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.database import DatabaseServer
 from slurmpod_cdk.identity import NodeRoles
@@ -55,7 +55,7 @@ class ClusterStack(EnvironmentStack):
             openzfs=file_systems.openzfs,
             database=database,
         )
-        cluster = SlurmCluster(self, "Slurm", request=cluster_request(resolved, references))
+        cluster = SlurmCluster(self, "Slurm", cluster_properties(resolved, references))
         deployed = DeployedEnvironment(self, "Deployed", resolved=resolved)
         deployed.node.add_dependency(cluster)
         self.cluster_arn = cluster.cluster_arn

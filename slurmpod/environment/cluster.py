@@ -20,6 +20,9 @@ InstanceTypeName = Annotated[
 ]
 """An instance type with its `ml.` prefix."""
 
+NodeRecovery = Literal["Automatic", "None"]
+"""Whether HyperPod replaces or reboots nodes that fail their health checks."""
+
 GROUP_AGAIN = Effect(
     Kind.REFUSED,
     "a group cannot change it: add a group with another name, move the jobs, remove this group; "
@@ -141,7 +144,7 @@ class Group(Section):
 class Cluster(Section):
     """The HyperPod cluster: node recovery and instance groups."""
 
-    node_recovery: Annotated[Literal["Automatic", "None"], IN_PLACE] = "Automatic"
+    node_recovery: Annotated[NodeRecovery, IN_PLACE] = "Automatic"
     """Whether HyperPod replaces or reboots nodes that fail their health checks."""
 
     provisioning: Annotated[Literal["standard", "continuous"], CLUSTER_AGAIN] = "standard"

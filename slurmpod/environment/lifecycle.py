@@ -22,6 +22,9 @@ READ_BY_SCRIPTS = (
 USUAL_ARCHITECTURE: Final = "x86_64"
 """Processors that an artefact is for where nothing else is said."""
 
+LifecycleMode = Literal["customer", "extended", "managed"]
+"""Who sets up Slurm: our scripts, HyperPod and then our scripts, or HyperPod alone."""
+
 HookPath = Annotated[
     str, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["hooks/worker.sh"])
 ]
@@ -78,7 +81,7 @@ class Artefact(Section):
 class Lifecycle(Section):
     """The scripts that HyperPod runs on every new node, and who configures Slurm."""
 
-    mode: Annotated[Literal["customer", "extended", "managed"], CLUSTER_AGAIN] = "customer"
+    mode: Annotated[LifecycleMode, CLUSTER_AGAIN] = "customer"
     """Who sets up Slurm: our scripts (customer), HyperPod and then our scripts (extended), or
     HyperPod alone, without scripts (managed)."""
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from slurmpod.environment.access import PosixGroup, Sessions, User
 from slurmpod.environment.catalog import InstanceType
-from slurmpod.environment.cluster import Group, Role
+from slurmpod.environment.cluster import Group, NodeRecovery, Role
 from slurmpod.environment.directory import Directory
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.identity import Identity
+from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.environment.names import service_host
@@ -107,7 +108,7 @@ class ResolvedLifecycle:
     `hooks` are the user's scripts around the steps, by their paths in the bundle.
     """
 
-    mode: str
+    mode: LifecycleMode
     bucket: str
     prefix: str
     entry_script: str | None
@@ -204,7 +205,7 @@ class Resolved:
     s3_mounts: tuple[S3Mount, ...]
     database: ResolvedDatabase | None
     lifecycle: ResolvedLifecycle
-    node_recovery: str
+    node_recovery: NodeRecovery
     continuous: bool
     groups: tuple[ResolvedGroup, ...]
     slurm: Slurm

@@ -1,7 +1,7 @@
 """Rules applied to settings that stand in no file, such as those of constructs in other CDK apps.
 
-An environment without mistakes stands in around them. What depends on more than the settings, such
-as the addresses of nodes, is not judged.
+An environment without mistakes stands in around them. What depends on more than the settings is not
+judged.
 """
 
 from __future__ import annotations
@@ -11,15 +11,27 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
+from slurmpod.environment.cluster import Cluster, Group
+from slurmpod.environment.lifecycle import Lifecycle
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.slurm import Slurm
 from slurmpod.environment.storage import Storage
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
-from slurmpod.rules import lustre, lustre_access, openzfs, storage
+from slurmpod.rules.cluster import CLUSTER
 from slurmpod.rules.file_systems import OPENZFS
+from slurmpod.rules.instance_types import CAPACITY, TYPES
+from slurmpod.rules.lustre import LUSTRE, TIERING
+from slurmpod.rules.lustre_access import ACCESS
+from slurmpod.rules.openzfs import ZFS
+from slurmpod.rules.partitions import SLURM
 from slurmpod.rules.registry import Area
+from slurmpod.rules.rollouts import PROVISIONING, ROLLOUTS
+from slurmpod.rules.storage import MOUNTS, STORAGE
+from slurmpod.rules.volumes import HEALTH_CHECKS, UPDATES, VOLUMES
 
 STAND_IN = """\
 name: stand-in
@@ -32,15 +44,20 @@ cluster:
     - {name: workers, role: worker, instance_type: ml.m5.xlarge, partition: cpu}
 """
 
-LUSTRE = ("storage", "lustre")
-
-
-DEPENDS_ON_MORE = frozenset({"LAC-007"})
-"""Rules for which the settings are not enough: who squashes root must know the nodes' addresses."""
+DEPENDS_ON_MORE = {
+    "CAP-006": "account and Region",
+    "CLU-002": "whether several controllers share their state",
+    "LAC-007": "the addresses of nodes",
+    "VOL-002": "the Region",
+}
+"""Rules for which these settings are not enough, and what they have to know."""
 
 A_KEY = "arn:aws:kms:us-west-2:123456789012:key/12345678-1234-1234-1234-123456789012"
 
 EXISTING = "existing: a file system that is there is not made: leave the construct out"
+
+NO_SCRIPTS = "lifecycle: mode '{mode}' has scripts: name them, or choose mode 'managed'"
+NEEDLESS_SCRIPTS = "lifecycle: mode 'managed' has no scripts: remove them, or choose 'extended'"
 
 
 def mistakes_of_lustre(settings: Lustre, *, has_key: bool = False) -> tuple[str, ...]:
@@ -50,25 +67,59 @@ def mistakes_of_lustre(settings: Lustre, *, has_key: bool = False) -> tuple[str,
     """
     if settings.existing:
         return (EXISTING,)
-    areas = (storage.STORAGE, storage.MOUNTS, lustre.LUSTRE, lustre.TIERING, lustre_access.ACCESS)
     if has_key:
         settings = settings.model_copy(update={"kms_key_arn": A_KEY})
-    return _mistakes(areas, LUSTRE, storage=Storage.model_construct(lustre=settings))
+    areas = (STORAGE, MOUNTS, LUSTRE, TIERING, ACCESS)
+    place = ("storage", "lustre")
+    return _mistakes(areas, [place], storage=Storage.model_construct(lustre=settings))
 
 
 def mistakes_of_openzfs(settings: OpenZfs) -> tuple[str, ...]:
     """Return in words what FSx for OpenZFS would refuse, each with what is allowed."""
     if settings.existing:
         return (EXISTING,)
-    areas = (storage.STORAGE, storage.MOUNTS, openzfs.ZFS)
-    return _mistakes(areas, OPENZFS, storage=Storage.model_construct(openzfs=settings))
+    areas = (STORAGE, MOUNTS, ZFS)
+    return _mistakes(areas, [OPENZFS], storage=Storage.model_construct(openzfs=settings))
 
 
-def _mistakes(areas: Collection[Area], place: YamlPath, **sections: Any) -> tuple[str, ...]:
+def mistakes_of_cluster(cluster: ClusterProperties) -> tuple[str, ...]:
+    """Return in words what HyperPod would refuse, each with what is allowed."""
+    if cluster.mode == "managed" and cluster.lifecycle:
+        return (NEEDLESS_SCRIPTS,)
+    if cluster.mode != "managed" and not cluster.lifecycle:
+        return (NO_SCRIPTS.format(mode=cluster.mode),)
+    groups = (CLUSTER, TYPES, CAPACITY, SLURM, VOLUMES, HEALTH_CHECKS, UPDATES, ROLLOUTS)
+    described = Cluster.model_construct(
+        node_recovery=cluster.node_recovery,
+        provisioning=cluster.provisioning,
+        groups=tuple(_settings(group) for group in cluster.groups),
+    )
+    return _mistakes(
+        (*groups, PROVISIONING),
+        [("cluster",), ("slurm",)],
+        cluster=described,
+        lifecycle=Lifecycle.model_construct(mode=cluster.mode),
+        slurm=Slurm.model_construct(config_strategy=cluster.config_strategy),
+    )
+
+
+def _settings(group: InstanceGroup) -> Group:
+    """Return what a group has, with its keys; where its subnet lies is not known."""
+    update: dict[str, str | None] = {"zone": None}
+    if group.volume_key:
+        update["volume_kms_key_arn"] = A_KEY
+    if group.root_volume_key:
+        update["root_volume_kms_key_arn"] = A_KEY
+    return group.settings.model_copy(update=update)
+
+
+def _mistakes(
+    areas: Collection[Area], places: Collection[YamlPath], **sections: Any
+) -> tuple[str, ...]:
     environment = _stand_in().environment
     assert environment is not None  # noqa: S101  # it has no mistakes
     changed = environment.model_copy(update=sections)
-    return tuple(_found(replace(_stand_in(), environment=changed), areas, place))
+    return tuple(_found(replace(_stand_in(), environment=changed), areas, places))
 
 
 @cache
@@ -76,13 +127,15 @@ def _stand_in() -> Reading:
     return read_as("stand-in.yaml", STAND_IN)
 
 
-def _found(reading: Reading, areas: Collection[Area], place: YamlPath) -> Iterator[str]:
-    """Yield the errors at and below `place`; warnings are for those who read the file."""
+def _found(
+    reading: Reading, areas: Collection[Area], places: Collection[YamlPath]
+) -> Iterator[str]:
+    """Yield the errors at and below `places`; warnings are for those who read the file."""
     resolved = resolve(reading)
     for rule in (rule for area in areas for rule in area.rules):
         if rule.severity is not Severity.ERROR or rule.id in DEPENDS_ON_MORE:
             continue
         for finding in rule.judge(resolved) if rule.judge else ():
-            if finding.path[: len(place)] == place:
+            for place in (each for each in places if finding.path[: len(each)] == each):
                 key = ".".join(map(str, finding.path[len(place) :]))
                 yield f"{key}: {finding.message}: {finding.fix or rule.fix} [{rule.id}]"

@@ -9,18 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, Stack, aws_ec2, aws_kms, aws_s3
+from aws_cdk import App, Environment, Stack, aws_ec2, aws_iam, aws_kms, aws_s3
 from aws_cdk.assertions import Template
 from pydantic import ValidationError
 
+from slurmpod.deploy.references import HasRoleArn
 from slurmpod.environment.file_systems import Backups
-from slurmpod.environment.lustre import ExistingLustre, Lustre
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.lustre import ExistingLustre
 from slurmpod_cdk import (
+    ClusterProperties,
+    Group,
+    InstanceGroup,
     LifecycleBundle,
+    Lustre,
     LustreFileSystem,
     NodeSecurityGroup,
+    OpenZfs,
     OpenZfsFileSystem,
+    Role,
+    SlurmCluster,
     WrongProperties,
 )
 from tests.functional.nothing_lost_kinds import RETAINED
@@ -38,6 +45,7 @@ class Foreign(Stack):
         self.subnet = self.vpc.private_subnets[0]
         self.group = NodeSecurityGroup(self, "Nodes", vpc=self.vpc)
         self.key = aws_kms.Key(self, "Key")
+        self.role = aws_iam.Role.from_role_arn(self, "Role", "arn:aws:iam::111122223333:role/nodes")
 
     @property
     def template(self) -> dict[str, Any]:
@@ -207,3 +215,105 @@ def test_a_bundle_that_nodes_could_not_start_is_refused(
 ) -> None:
     with pytest.raises(WrongProperties, match=f"LifecycleBundle Foreign/Scripts .*\n  {said}"):
         bundle(foreign, scripts, **properties)
+
+
+CONTROLLER = Group(name="head", role=Role.CONTROLLER, instance_type="ml.m5.large")
+WORKERS = Group(
+    name="gpus", role=Role.WORKER, instance_type="ml.g5.xlarge", count=3, partition="gpu"
+)
+
+
+def cluster(
+    stack: Foreign, *groups: Group, role: HasRoleArn | None = None, **properties: Any
+) -> SlurmCluster:
+    given = groups or (CONTROLLER, WORKERS)
+    all_of_it = ClusterProperties(
+        name="theirs",
+        groups=[InstanceGroup(group, role or stack.role) for group in given],
+        subnet=stack.subnet,
+        security_groups=[stack.group],
+        **properties,
+    )
+    return SlurmCluster(stack, "Cluster", all_of_it)
+
+
+def test_a_cluster_without_scripts_leaves_slurm_and_mounts_to_hyperpod(foreign: Foreign) -> None:
+    data, homes = lustre(foreign), openzfs(foreign)
+    made = cluster(foreign, lustre=data, openzfs=homes, tags={"team": "ml"})
+    request = only(foreign.template, "AWS::SageMaker::Cluster")
+    head, gpus = request["InstanceGroups"]
+    assert (head["SlurmConfig"], gpus["SlurmConfig"]) == (
+        {"NodeType": "Controller"},
+        {"NodeType": "Compute", "PartitionNames": ["gpu"]},
+    )
+    mounts = [next(iter(each)) for each in gpus["InstanceStorageConfigs"]]
+    assert mounts == ["FsxLustreConfig", "FsxOpenZfsConfig"]
+    assert (gpus["InstanceCount"], gpus["ThreadsPerCore"]) == (3, 2)
+    assert gpus["ExecutionRole"] == foreign.role.role_arn
+    assert "LifeCycleConfig" not in gpus
+    assert request["VpcConfig"]["Subnets"] == [foreign.resolve(foreign.subnet.subnet_id)]
+    assert request["Tags"] == [{"Key": "team", "Value": "ml"}]
+    assert foreign.resolve(made.cluster_arn)["Fn::GetAtt"][1] == "ClusterArn"
+
+
+@pytest.mark.parametrize(("mode", "member"), [(None, "OnInitComplete"), ("customer", "OnCreate")])
+def test_a_cluster_starts_after_its_scripts_and_roles_are_there(
+    foreign: Foreign, scripts: Path, mode: Any, member: str
+) -> None:
+    role = aws_iam.Role(
+        foreign, "Own", assumed_by=aws_iam.ServicePrincipal("sagemaker.amazonaws.com")
+    )
+    foreign.key.grant_decrypt(role)
+    made = bundle(foreign, scripts)
+    cluster(foreign, role=role, lifecycle=made, lifecycle_mode=mode)
+    ((_, resource),) = of_type(foreign.template, "AWS::SageMaker::Cluster").items()
+    assert [group["LifeCycleConfig"] for group in resource["Properties"]["InstanceGroups"]] == [
+        {"SourceS3Uri": foreign.resolve(made.source_s3_uri), member: "on_create.sh"}
+    ] * 2
+    awaited = {foreign.template["Resources"][id_]["Type"] for id_ in resource["DependsOn"]}
+    assert {"AWS::IAM::Policy", "Custom::CDKBucketDeployment"} <= awaited
+
+
+def test_groups_can_have_subnets_and_keys_of_their_own(foreign: Foreign) -> None:
+    other = aws_ec2.Subnet.from_subnet_id(foreign, "Other", "subnet-0123456789abcdef0")
+    settings = WORKERS.model_copy(update={"volume_gib": 500})
+    properties = ClusterProperties(
+        name="theirs",
+        groups=[
+            InstanceGroup(CONTROLLER, foreign.role),
+            InstanceGroup(settings, foreign.role, subnet=other, volume_key=foreign.key),
+        ],
+        subnet=foreign.subnet,
+        security_groups=[foreign.group],
+        provisioning="continuous",
+    )
+    SlurmCluster(foreign, "Cluster", properties)
+    _, gpus = only(foreign.template, "AWS::SageMaker::Cluster")["InstanceGroups"]
+    assert gpus["OverrideVpcConfig"]["Subnets"] == ["subnet-0123456789abcdef0"]
+    (volume,) = gpus["InstanceStorageConfigs"]
+    assert volume["EbsVolumeConfig"] == {
+        "VolumeSizeInGB": 500,
+        "VolumeKmsKeyId": foreign.resolve(foreign.key.key_arn),
+    }
+
+
+@pytest.mark.parametrize(
+    ("groups", "properties", "said"),
+    [
+        ([WORKERS], {}, "groups: .*controller"),
+        ([CONTROLLER, WORKERS, WORKERS], {}, "groups.2.name: "),
+        ([CONTROLLER, WORKERS.model_copy(update={"partition": None})], {}, "groups.1.partition: "),
+        ([CONTROLLER, WORKERS.model_copy(update={"min_count": 4})], {}, "groups.1.min_count: "),
+        ([CONTROLLER, WORKERS], {"lifecycle_mode": "extended"}, "lifecycle: .*'managed'"),
+        (
+            [CONTROLLER, WORKERS],
+            {"config_strategy": "Merge", "provisioning": "continuous"},
+            "config_strategy: ",
+        ),
+    ],
+)
+def test_clusters_that_hyperpod_would_not_make_are_refused(
+    foreign: Foreign, groups: list[Group], properties: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(WrongProperties, match=f"SlurmCluster Foreign/Cluster .*\n  {said}"):
+        cluster(foreign, *groups, **properties)

@@ -1,4 +1,4 @@
-"""Resolved -> the CreateCluster request, as plain data in the API's own spelling.
+"""Properties of a cluster -> the CreateCluster request, as plain data in the API's own spelling.
 
 One mapping for everybody: the stack deploys it (the CloudFormation resource has the same members),
 and a rule holds it against the API's model before anything costs money. What only a deployment
@@ -8,7 +8,17 @@ Source: SageMaker API reference, CreateCluster; SageMaker HyperPod developer gui
 """
 
 from slurmpod.deploy.cluster_request.members import is_configured_by_api
+from slurmpod.deploy.cluster_request.of_environment import cluster_properties, cluster_request
+from slurmpod.deploy.cluster_request.properties import ClusterProperties, InstanceGroup
 from slurmpod.deploy.cluster_request.references import References
-from slurmpod.deploy.cluster_request.request import cluster_request
+from slurmpod.deploy.cluster_request.request import request_for
 
-__all__ = ["References", "cluster_request", "is_configured_by_api"]
+__all__ = [
+    "ClusterProperties",
+    "InstanceGroup",
+    "References",
+    "cluster_properties",
+    "cluster_request",
+    "is_configured_by_api",
+    "request_for",
+]

@@ -2,79 +2,96 @@
 
 from __future__ import annotations
 
-from slurmpod.deploy.cluster_request.members import Request, given, is_configured_by_api
-from slurmpod.deploy.cluster_request.references import DatabaseServer, References
+from collections.abc import Iterator
+
+from slurmpod.deploy.cluster_request.members import Request, given
+from slurmpod.deploy.cluster_request.properties import (
+    AccountingDatabase,
+    ClusterProperties,
+    InstanceGroup,
+    LifecycleScripts,
+)
 from slurmpod.deploy.cluster_request.updates import auto_patch, scheduled_update
+from slurmpod.deploy.references import HasSubnetId
+from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.cluster import Group, Role
-from slurmpod.resolve import Resolved, ResolvedDatabase, ResolvedGroup
+from slurmpod.environment.lifecycle import LifecycleMode
 
 NODE_TYPES = {Role.CONTROLLER: "Controller", Role.LOGIN: "Login", Role.WORKER: "Compute"}
 """SlurmConfig.NodeType by role (API reference, ClusterSlurmConfig)."""
 
-SCRIPT_MEMBERS = {"customer": "OnCreate", "extended": "OnInitComplete"}
+SCRIPT_MEMBERS: dict[LifecycleMode, str] = {"customer": "OnCreate", "extended": "OnInitComplete"}
 """The member of LifeCycleConfig that names the entry script, by lifecycle mode."""
 
 
-def cluster_request(resolved: Resolved, references: References) -> Request:
-    """Return the request for the whole cluster; raises KeyError for a zone without a subnet."""
+def request_for(cluster: ClusterProperties) -> Request:
+    """Return the request for a whole cluster."""
     return given(
-        ClusterName=resolved.name,
-        InstanceGroups=[_group(resolved, group, references) for group in resolved.groups],
-        VpcConfig=_vpc_config(references, resolved.network.zone),
-        Orchestrator=_orchestrator(resolved, references.database),
-        NodeRecovery=resolved.node_recovery,
-        NodeProvisioningMode="Continuous" if resolved.continuous else None,
-        Tags=[{"Key": key, "Value": value} for key, value in sorted(resolved.tags.items())],
+        ClusterName=cluster.name,
+        InstanceGroups=[_group(cluster, group) for group in cluster.groups],
+        VpcConfig=_vpc_config(cluster, cluster.subnet),
+        Orchestrator=_orchestrator(cluster),
+        NodeRecovery=cluster.node_recovery,
+        NodeProvisioningMode="Continuous" if cluster.provisioning == "continuous" else None,
+        Tags=[{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())],
     )
 
 
-def _vpc_config(references: References, zone: str) -> Request:
+def _vpc_config(cluster: ClusterProperties, subnet: HasSubnetId) -> Request:
     return {
-        "SecurityGroupIds": list(references.security_group_ids),
-        "Subnets": [references.subnet_ids[zone]],
+        "SecurityGroupIds": [group.security_group_id for group in cluster.security_groups],
+        "Subnets": [subnet.subnet_id],
     }
 
 
-def _orchestrator(resolved: Resolved, new: DatabaseServer | None) -> Request | None:
+def _is_configured_by_api(cluster: ClusterProperties) -> bool:
+    """Tell whether HyperPod sets up Slurm itself, from the request.
+
+    In customer mode provisioning_parameters.json says the same, and may not say it twice.
+    """
+    return cluster.mode != "customer"
+
+
+def _orchestrator(cluster: ClusterProperties) -> Request | None:
     """Return what differs from the defaults; an empty configuration would be refused."""
-    if not is_configured_by_api(resolved):
+    if not _is_configured_by_api(cluster):
         return None
     slurm = given(
-        SlurmConfigStrategy=resolved.slurm.config_strategy,
-        AccountingDatabase=_database(resolved.database, new),
+        SlurmConfigStrategy=cluster.config_strategy,
+        AccountingDatabase=_database(cluster.accounting_database),
     )
     return {"Slurm": slurm} if slurm else None
 
 
-def _database(database: ResolvedDatabase | None, new: DatabaseServer | None) -> Request | None:
+def _database(database: AccountingDatabase | None) -> Request | None:
     if database is None:
         return None
     return given(
-        Endpoint=new.endpoint if new else database.endpoint,
+        Endpoint=database.endpoint,
         Port=database.port,
         Name=database.name,
-        SecretArn=new.secret_arn if new else database.secret_arn,
+        SecretArn=database.secret_arn,
     )
 
 
-def _group(resolved: Resolved, group: ResolvedGroup, references: References) -> Request:
-    settings = group.settings
-    is_elsewhere = group.zone != resolved.network.zone
+def _group(cluster: ClusterProperties, group: InstanceGroup) -> Request:
+    settings, by_api = group.settings, _is_configured_by_api(cluster)
+    mounts = _file_systems(cluster) if by_api else ()
     return given(
-        InstanceGroupName=group.name,
+        InstanceGroupName=settings.name,
         InstanceType=settings.instance_type,
         InstanceRequirements=_types(settings),
-        InstanceCount=group.count,
+        InstanceCount=settings.count,
         MinInstanceCount=settings.min_count,
-        ThreadsPerCore=_threads_per_core(group),
+        ThreadsPerCore=_threads_per_core(settings),
         CapacityRequirements=_capacity(settings),
         TrainingPlanArn=settings.training_plan_arn,
-        ExecutionRole=references.execution_role_arns[group.role],
-        LifeCycleConfig=_lifecycle(resolved, references),
-        SlurmConfig=_slurm_config(group) if is_configured_by_api(resolved) else None,
-        InstanceStorageConfigs=_storage(resolved, settings, references) or None,
+        ExecutionRole=group.execution_role.role_arn,
+        LifeCycleConfig=_lifecycle(cluster.mode, cluster.lifecycle),
+        SlurmConfig=_slurm_config(settings) if by_api else None,
+        InstanceStorageConfigs=[*_volumes(group), *mounts] or None,
         OnStartDeepHealthChecks=list(settings.deep_health_checks) or None,
-        OverrideVpcConfig=_vpc_config(references, group.zone) if is_elsewhere else None,
+        OverrideVpcConfig=_vpc_config(cluster, group.subnet) if group.subnet else None,
         NetworkInterface=_network_interface(settings),
         ImageId=settings.image_id,
         ScheduledUpdateConfig=scheduled_update(settings.scheduled_update),
@@ -86,10 +103,13 @@ def _types(settings: Group) -> Request | None:
     return {"InstanceTypes": list(settings.instance_types)} if settings.instance_types else None
 
 
-def _threads_per_core(group: ResolvedGroup) -> int | None:
+def _threads_per_core(settings: Group) -> int | None:
     """Return what the user chose, or what the one type starts with; else EC2 decides."""
-    has_one_known_type = len(group.instance_types) == 1 and group.facts
-    return group.threads_per_core if has_one_known_type else group.settings.threads_per_core
+    types = (settings.instance_type,) if settings.instance_type else settings.instance_types
+    facts = instance_types().get(types[0]) if len(types) == 1 else None
+    if settings.threads_per_core is None and facts:
+        return facts.default_threads_per_core
+    return settings.threads_per_core
 
 
 def _capacity(settings: Group) -> Request | None:
@@ -97,51 +117,45 @@ def _capacity(settings: Group) -> Request | None:
     return kinds[settings.capacity] if settings.capacity else None
 
 
-def _lifecycle(resolved: Resolved, references: References) -> Request | None:
-    member = SCRIPT_MEMBERS.get(resolved.lifecycle.mode)
-    if member is None:
+def _lifecycle(mode: LifecycleMode, scripts: LifecycleScripts | None) -> Request | None:
+    if scripts is None or mode == "managed":
         return None
-    return {"SourceS3Uri": references.bundle_uri, member: resolved.lifecycle.entry_script}
+    return {"SourceS3Uri": scripts.source_s3_uri, SCRIPT_MEMBERS[mode]: scripts.entry_script}
 
 
-def _slurm_config(group: ResolvedGroup) -> Request:
+def _slurm_config(settings: Group) -> Request:
     return given(
-        NodeType=NODE_TYPES[group.role],
-        PartitionNames=[group.partition] if group.partition else None,
+        NodeType=NODE_TYPES[settings.role],
+        PartitionNames=[settings.partition] if settings.partition else None,
     )
 
 
-def _storage(resolved: Resolved, settings: Group, references: References) -> list[Request]:
-    """Return volumes, and the file systems that HyperPod mounts itself."""
-    configs = [*_volumes(settings)]
-    if not is_configured_by_api(resolved):
-        return configs
-    main = resolved.lustre[0] if resolved.lustre else None
-    if main and references.lustre:
-        lustre = given(
-            DnsName=references.lustre.dns_name,
-            MountName=references.lustre.mount_name,
-            MountPath=main.settings.mount_path,
-        )
-        configs.append({"FsxLustreConfig": lustre})
-    if resolved.openzfs and references.openzfs:
-        openzfs = given(
-            DnsName=references.openzfs.dns_name, MountPath=resolved.openzfs.settings.mount_path
-        )
-        configs.append({"FsxOpenZfsConfig": openzfs})
-    return configs
-
-
-def _volumes(settings: Group) -> list[Request]:
-    """Return the additional volume, and the root volume where its key is chosen."""
-    volumes = []
+def _volumes(group: InstanceGroup) -> Iterator[Request]:
+    """Yield the additional volume, and the root volume where its key is chosen."""
+    settings = group.settings
+    key = group.volume_key.key_arn if group.volume_key else settings.volume_kms_key_arn
     if settings.volume_gib:
-        volumes.append(
-            given(VolumeSizeInGB=settings.volume_gib, VolumeKmsKeyId=settings.volume_kms_key_arn)
-        )
-    if settings.root_volume_kms_key_arn:
-        volumes.append({"RootVolume": True, "VolumeKmsKeyId": settings.root_volume_kms_key_arn})
-    return [{"EbsVolumeConfig": volume} for volume in volumes]
+        volume = given(VolumeSizeInGB=settings.volume_gib, VolumeKmsKeyId=key)
+        yield {"EbsVolumeConfig": volume}
+    root_key = settings.root_volume_kms_key_arn
+    if group.root_volume_key:
+        root_key = group.root_volume_key.key_arn
+    if root_key:
+        yield {"EbsVolumeConfig": {"RootVolume": True, "VolumeKmsKeyId": root_key}}
+
+
+def _file_systems(cluster: ClusterProperties) -> Iterator[Request]:
+    """Yield the file systems that HyperPod mounts itself."""
+    if cluster.lustre:
+        lustre = {
+            "DnsName": cluster.lustre.dns_name,
+            "MountName": cluster.lustre.mount_name,
+            "MountPath": cluster.lustre.mount_path,
+        }
+        yield {"FsxLustreConfig": lustre}
+    if cluster.openzfs:
+        openzfs = {"DnsName": cluster.openzfs.dns_name, "MountPath": cluster.openzfs.mount_path}
+        yield {"FsxOpenZfsConfig": openzfs}
 
 
 def _network_interface(settings: Group) -> Request | None:
