@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmpod.bundle.slurm_settings import WholeAccount, slurm_accounts
-from slurmpod.environment.access import User
-from slurmpod.environment.directory import Directory
+from slurmpod.environment.access import Directory, User
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import NORMAL
 from slurmpod_lifecycle import settings

@@ -60,8 +60,7 @@ def _write(folder: Path, job: Job) -> None:
 def _job(options: argparse.Namespace) -> Job:
     from slurmpod.cli.environment import sound_environment  # none of these to check a script
     from slurmpod.environment.suggestion import did_you_mean
-    from slurmpod.jobs.recipes import RECIPES
-    from slurmpod.jobs.render import render_job
+    from slurmpod.jobs.render import RECIPES, render_job
 
     resolved = sound_environment(options.file).resolved
     recipe = RECIPES.get(options.recipe)

@@ -1,12 +1,13 @@
 """The `access` section: who may use the cluster, as which user, and how they get there."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from slurmpod.environment.base import Section
-from slurmpod.environment.directory import Directory
 from slurmpod.environment.effect import (
     BY_SCRIPTS,
     IN_PLACE,
@@ -15,9 +16,108 @@ from slurmpod.environment.effect import (
     Effect,
     Kind,
 )
-from slurmpod.environment.names import KmsKeyArn, MountPath
+from slurmpod.environment.names import KmsKeyArn, MountPath, SecretArn
 from slurmpod.environment.network import RetentionDays
 from slurmpod.environment.slurm_limits import AccountingName
+
+PORT = r"(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})"
+"""A number from 1 to 65535."""
+
+DistinguishedName = Annotated[
+    str,
+    Field(
+        max_length=512,
+        pattern=r"^[A-Za-z][A-Za-z0-9-]*=[^\x00-\x1f\x7f]+$",
+        examples=["dc=example,dc=com"],
+    ),
+]
+
+
+class Directory(Section):
+    """Users and groups of a directory server, which SSSD shows to the nodes."""
+
+    uris: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Field(
+                    pattern=rf"^ldaps?://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:{PORT})?$",
+                    max_length=255,
+                    examples=["ldaps://ldap.example.com"],
+                ),
+            ],
+            ...,
+        ],
+        PEOPLE_LATER,
+        Field(min_length=1, max_length=8),
+    ]
+    """Servers, the first one first. The connection is always encrypted: ldap:// by StartTLS."""
+
+    base_dn: Annotated[DistinguishedName, PEOPLE_LATER]
+    """Where the search for users and groups begins."""
+
+    kind: Annotated[Literal["rfc2307", "rfc2307bis", "active_directory"], PEOPLE_LATER] = "rfc2307"
+    """How the directory stores members of groups, and ids."""
+
+    bind_dn: Annotated[DistinguishedName | None, PEOPLE_LATER] = None
+    """Who asks; default: nobody in particular (anonymous)."""
+
+    bind_secret_arn: Annotated[SecretArn | None, PEOPLE_LATER] = None
+    """Secret in Secrets Manager with the key password, for `bind_dn`; nodes fetch it themselves."""
+
+    bind_secret_kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
+    """Key of the secret, which nodes then may use to read it; default: AWS's own key."""
+
+    ca_certificate: Annotated[
+        str | None,
+        PEOPLE_LATER,
+        Field(
+            max_length=65_536,
+            pattern=r"^\s*-----BEGIN CERTIFICATE-----",
+            examples=["-----BEGIN CERTIFICATE-----"],
+        ),
+    ] = None
+    """Certificate of the authority that signed the servers', as PEM; default: those of the
+    image."""
+
+    allowed_groups: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Field(pattern=r"^[^\x00-\x1f\x7f,()*\\]+$", max_length=256, examples=["hpc-users"]),
+            ],
+            ...,
+        ],
+        PEOPLE_LATER,
+    ] = ()
+    """Groups of the directory whose members may log in; default: everybody in it."""
+
+
+IMAGE_USER = "ubuntu"
+"""The user of HyperPod's image, in whose name people without one of their own work."""
+
+IMAGE_USER_ID = 1000
+
+NAMES_OF_THE_IMAGE = frozenset(
+    (
+        *("root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp"),
+        *("proxy", "www-data", "backup", "list", "irc", "gnats", "nobody", "_apt"),
+        *("adm", "tty", "disk", "dialout", "fax", "voice", "cdrom", "floppy", "tape", "sudo"),
+        *("audio", "dip", "operator", "src", "shadow", "utmp", "video", "sasl", "plugdev"),
+        *("staff", "users", "nogroup", "input", "kvm", "render", "sgx", "lxd", "crontab"),
+        *("messagebus", "syslog", "uuidd", "tcpdump", "sshd", "landscape", "pollinate", "tss"),
+        *("dhcpcd", "fwupd-refresh", "lxd", "netdev", "admin", "docker", "ssl-cert", "sssd"),
+        *("slurm", "munge", "mysql", "ec2-instance-connect", "ssm-user", "ec2-user", IMAGE_USER),
+    )
+)
+"""Of Debian's and Ubuntu's base system and cloud images, Docker, MariaDB, Slurm and AWS's agents,
+beside everything that begins with `systemd-`."""
+
+
+def is_of_the_image(name: str) -> bool:
+    """Tell whether a user or group of this name is, or may be, on the image."""
+    return name in NAMES_OF_THE_IMAGE or name.startswith("systemd-")
+
 
 PosixName = Annotated[
     str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$", max_length=32, examples=["alice"])

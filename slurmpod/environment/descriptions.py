@@ -1,9 +1,4 @@
-"""Descriptions of fields, and the field that stands at a place in the file.
-
-Descriptions are the docstrings below the fields, read from the source text and only when asked for
-(the JSON Schema, an error message): pydantic's own `use_attribute_docstrings` reads them at every
-start, which costs a third of the start-up time.
-"""
+"""Descriptions of fields, and the values that they accept, in the words of error messages."""
 
 from __future__ import annotations
 
@@ -11,15 +6,20 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from functools import cache
+from ipaddress import IPv4Network
 from types import MappingProxyType, NoneType
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import YamlPath
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 KEY = "[key]"
 """The part of a path with which pydantic means a key of a mapping, not its value."""
@@ -119,3 +119,64 @@ def _without_alias(field: FieldInfo) -> FieldInfo:
     inner = FieldInfo.from_annotation(kind)
     inner.default = field.default
     return inner
+
+
+def expectation(field: FieldInfo) -> str:
+    """Say what `field` accepts: `a whole number from 0 to 6758`, `one of LZ4, NONE`."""
+    kind = type_of(field)
+    section = section_in(field)
+    if section:
+        return f"a mapping with the keys {', '.join(section.model_fields)}"
+    if choices := choices_of(field):
+        return "one of " + ", ".join(str(choice) for choice in choices)
+    if kind is bool:
+        return "true or false"
+    if kind is int:
+        return "a whole number" + _between(
+            limit(field, "ge"), limit(field, "le"), range_word="from"
+        )
+    if kind is IPv4Network:
+        return f"an IPv4 range such as {example_of(field)}"
+    size = _between(limit(field, "min_length"), limit(field, "max_length"))
+    if kind is str:
+        such_as = f" such as {example_of(field)}" if field.examples else ""
+        return "text" + (f"{size} characters" if size else "") + such_as
+    shape = "a list" if get_origin(kind) is tuple else "a mapping (key: value)"
+    return f"{shape}{size} entries" if size else shape
+
+
+def example_of(field: FieldInfo) -> str:
+    """Return something that `field` accepts, as it is written in YAML."""
+    choices = choices_of(field)
+    if choices:
+        return str(choices[0])
+    if field.examples:
+        example = str(field.examples[0])
+        return f'"{example}"' if example.isdigit() else example
+    if type_of(field) is int:
+        return str(limit(field, "ge") or 0)
+    return "" if section_in(field) else "..."
+
+
+def choices_of(field: FieldInfo) -> tuple[Any, ...]:
+    """Return the values that `field` accepts where these are few and known; otherwise none."""
+    kind = type_of(field)
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return tuple(member.value for member in kind)
+    return ()
+
+
+def limit(field: FieldInfo, name: str) -> Any:
+    """Return a limit that `field` declares (`ge`, `le`, `max_length`, `pattern` ...), or None."""
+    found = (getattr(constraint, name, None) for constraint in field.metadata)
+    return next((value for value in found if value is not None), None)
+
+
+def _between(least: int | None, most: int | None, *, range_word: str = "of") -> str:
+    if least is not None and most is not None:
+        return f" {range_word} {least} to {most}"
+    if most is not None:
+        return f" of at most {most}"
+    return f" of at least {least}" if least else ""

@@ -1,7 +1,11 @@
 """The `network` section: where the cluster lives."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from functools import cache
 from ipaddress import IPv4Network
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -10,6 +14,49 @@ from pydantic_core import PydanticCustomError
 from slurmpod.environment.base import Section
 from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
 from slurmpod.environment.names import BucketName, KmsKeyArn, Zone
+
+SERVICES_WITHOUT_POLICIES = frozenset(
+    {
+        "appmesh-envoy-management",
+        "appstream.api",
+        "appstream.streaming",
+        "cloudformation",
+        "cloudtrail",
+        "codeguru-profiler",
+        "codeguru-reviewer",
+        "codepipeline",
+        "config",
+        "datasync",
+        "ebs",
+        "ecs",
+        "ecs-agent",
+        "ecs-telemetry",
+        "email-smtp",
+        "glue",
+        "iotsitewise.api",
+        "iotsitewise.data",
+        "servicecatalog",
+        "sms",
+        "storagegateway",
+        "transfer",
+        "transfer.server",
+        "workspaces",
+    }
+)
+"""Those of which the AWS PrivateLink guide said that their endpoints take no policy, in the last
+version that was published as a repository (2022). AWS refuses an endpoint whose policy its service
+does not know; some of these may know one by now."""
+
+
+@cache
+def interface_endpoint_services() -> frozenset[str]:
+    """Return the names that follow `com.amazonaws.<region>.`, as the pinned aws-cdk-lib knows them.
+
+    AWS adds services: good for warnings, never for errors.
+    """
+    file = Path(__file__).parents[1] / "data" / "interface_endpoint_services.txt"
+    return frozenset(file.read_text(encoding="utf-8").split())
+
 
 LARGEST_VPC_PREFIX = 16
 """AWS refuses larger VPCs (VPC user guide, VPC CIDR blocks)."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from slurmpod.jobs.calls import program_name
-from slurmpod.jobs.ports import highest
 from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.resume_rules import AUTO_RESUME
 from slurmpod.jobs.script import Script
@@ -145,3 +144,34 @@ def _settings(
     for assignment in script.assignments:
         if assignment.name == name and assignment.value.lower() in values:
             yield ScriptFinding(assignment.place, message)
+
+
+HIGHEST_RANDOM = 32767
+"""bash(1): RANDOM is between 0 and 32767."""
+
+TERM = r"\s*(?:\$?\{?(RANDOM)\}?|([0-9]{1,9}))\s*(?:%\s*([0-9]{1,9})\s*)?"
+SUM = re.compile(rf"\$\(\(({TERM}(?:\+{TERM})*)\)\)", re.ASCII)
+ONE_TERM = re.compile(TERM, re.ASCII)
+NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+
+def highest(value: str) -> int | None:
+    """Return the most that a number, or a sum such as `$((RANDOM % 1000 + 29500))`, can be.
+
+    None for everything else: other variables, parentheses, other operators.
+    """
+    if NUMBER.fullmatch(value):
+        return int(value)
+    match = SUM.fullmatch(value)
+    if not match:
+        return None
+    return sum(
+        _most(*term.groups()) for term in map(ONE_TERM.fullmatch, match[1].split("+")) if term
+    )
+
+
+def _most(random: str | None, number: str | None, modulus: str | None) -> int:
+    most = HIGHEST_RANDOM if random else int(number or 0)
+    if not modulus or not int(modulus):
+        return most
+    return min(most, int(modulus) - 1) if random else most % int(modulus)

@@ -1,22 +1,59 @@
-"""A recipe and a place -> the files of a job, in memory."""
+"""Recipes, and a recipe with an allocation -> the files of a job, in memory."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
-from slurmpod.bundle.templates import render
-from slurmpod.environment.image_names import IMAGE_USER
+from slurmpod.bundle.templates import FOLDER, render
+from slurmpod.environment.access import IMAGE_USER
 from slurmpod.jobs.allocation import Allocation, JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
-from slurmpod.jobs.recipes import Recipe
 from slurmpod.resolve import Resolved
+
+JOBS = "jobs"
+"""The folder of job templates; programs of a recipe lie below, in a folder of its name."""
+
+WITHOUT_FSDP2 = frozenset({"Trainium"})
+"""Accelerators that PyTorch does not know as devices: its native backend for Neuron (TorchNeuron,
+"TorchNeuron: Native PyTorch on AWS Neuron") supports Trainium2 and later."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One kind of job. `program` is what each process runs; "" where its user names one."""
+
+    name: str
+    summary: str
+    program: str = ""
+    unsuitable: frozenset[str] = frozenset()
+
+    @property
+    def folder(self) -> Path:
+        """Where its programs lie, which are taken as they are."""
+        return FOLDER / JOBS / self.name
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe(
+            "train-fsdp2",
+            "PyTorch training with FSDP2 and checkpoints, to be filled with a model and data",
+            program="train.py",
+            unsuitable=WITHOUT_FSDP2,
+        ),
+        Recipe("own-program", "any program that torchrun starts, and that keeps checkpoints"),
+    )
+}
+
 
 STEP = "step.sh"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
-FOLDER = re.compile(r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", re.ASCII)
+JOB_FOLDER = re.compile(r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", re.ASCII)
 WITHOUT_NVLINK = frozenset({"A10G", "L4", "L40S"})
 """GPUs of g5, g6 and g6e, between which NCCL goes through the host's memory. Source: NCCL user
 guide, NCCL_SHM_USE_CUDA_MEMCPY; awslabs/awsome-distributed-ai, efa-cheatsheet.md."""
@@ -94,7 +131,7 @@ def _values(
 
 def _checked(folder: str, resolved: Resolved) -> str:
     """Return the folder if all nodes see it."""
-    if not FOLDER.fullmatch(folder):
+    if not JOB_FOLDER.fullmatch(folder):
         raise JobRefused(
             f"'{folder}' is no folder for jobs", "write a path from / on, without blanks"
         )

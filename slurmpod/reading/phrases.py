@@ -11,8 +11,17 @@ import re
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.environment.descriptions import KEY, description_of, field_at, section_at, type_of
-from slurmpod.environment.expectations import choices_of, example_of, expectation, limit
+from slurmpod.environment.descriptions import (
+    KEY,
+    choices_of,
+    description_of,
+    example_of,
+    expectation,
+    field_at,
+    limit,
+    section_at,
+    type_of,
+)
 from slurmpod.environment.network import LARGEST_VPC_PREFIX, SMALLEST_VPC_PREFIX
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Problem, Severity, YamlPath

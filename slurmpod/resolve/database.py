@@ -6,8 +6,7 @@ import hashlib
 import re
 
 from slurmpod.environment.environment import Environment
-from slurmpod.environment.rds import LARGEST_STORAGE_GIB, Rds
-from slurmpod.environment.slurm import Slurm
+from slurmpod.environment.slurm import LARGEST_STORAGE_GIB, Rds, Slurm
 from slurmpod.resolve.resolved import NewDatabase, ResolvedDatabase
 
 PORT = 3306

@@ -3,17 +3,94 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
+from slurmpod.environment.catalog import InstanceType, instance_types
+from slurmpod.environment.cluster import Group, Role
 from slurmpod.environment.environment import Environment
-from slurmpod.problems import InvalidEnvironment
+from slurmpod.problems import InvalidEnvironment, YamlPath
 from slurmpod.reading.read import Reading
-from slurmpod.resolve.access import resolve_access
+from slurmpod.reading.users_file import ListedUser
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET, resolve_database
-from slurmpod.resolve.groups import resolve_group
 from slurmpod.resolve.network import resolve_network
-from slurmpod.resolve.resolved import Resolved, ResolvedLifecycle
+from slurmpod.resolve.resolved import (
+    KnownGroup,
+    KnownUser,
+    Resolved,
+    ResolvedAccess,
+    ResolvedGroup,
+    ResolvedLifecycle,
+)
 from slurmpod.resolve.stacks import stack_names
 from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
+
+
+def resolve_group(path: YamlPath, group: Group, zone: str) -> ResolvedGroup:
+    """Resolve the group at `path`; `zone` is where it is placed unless it says otherwise."""
+    types = (group.instance_type,) if group.instance_type else group.instance_types
+    facts_of_types = tuple(instance_types().get(name) for name in types)
+    first = facts_of_types[0] if facts_of_types else None
+    default_threads = first.default_threads_per_core if first else 1
+    return ResolvedGroup(
+        name=group.name,
+        path=path,
+        role=group.role,
+        settings=group,
+        instance_types=types,
+        facts_of_types=facts_of_types,
+        count=group.count,
+        partition=group.partition,
+        threads_per_core=group.threads_per_core or default_threads,
+        zone=group.zone or zone,
+        addresses_per_node=max((_addresses(group, each) for each in facts_of_types), default=1),
+    )
+
+
+def _addresses(group: Group, facts: InstanceType | None) -> int:
+    """Return the addresses of one node: one per network card, unless those after it have none.
+
+    Source: SageMaker HyperPod developer guide, prerequisites (a P5 takes 32).
+    """
+    if facts is None or group.network_interface == "efa-only":
+        return 1
+    return facts.network_cards
+
+
+HOMES = "home"
+"""The folder of home directories below the main file system."""
+
+
+def resolve_access(environment: Environment, listed: Sequence[ListedUser]) -> ResolvedAccess:
+    """Put the users of the environment and of its file together."""
+    access = environment.access
+    users = [
+        KnownUser(user, ("access", "users", number), None)
+        for number, user in enumerate(access.users)
+    ]
+    users += [KnownUser(each.user, ("access", "users_file"), each.where) for each in listed]
+    login_groups = [g.name for g in environment.cluster.groups if g.role is Role.LOGIN]
+    return ResolvedAccess(
+        groups=tuple(
+            KnownGroup(group, ("access", "groups", number))
+            for number, group in enumerate(access.groups)
+        ),
+        users=tuple(users),
+        home_directory=access.home_directory or _home_directory(environment),
+        directory=access.directory,
+        sessions=access.sessions,
+        session_groups=access.user_groups or tuple(login_groups),
+    )
+
+
+def _home_directory(environment: Environment) -> str | None:
+    """Return where OpenZFS or else the main Lustre file system keeps homes; None without both."""
+    storage = environment.storage
+    if storage.openzfs:
+        return storage.openzfs.mount_path
+    if storage.lustre:
+        return f"{storage.lustre.mount_path}/{HOMES}"
+    return None
+
 
 BUCKET_NAME_LIMIT = 63
 ENVIRONMENT_TAG = "slurmpod:environment"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from slurmpod.environment.access import PosixGroup, Sessions, User
+from slurmpod.environment.access import Directory, PosixGroup, Sessions, User
 from slurmpod.environment.catalog import InstanceType
 from slurmpod.environment.cluster import Group, NodeRecovery, Role
-from slurmpod.environment.directory import Directory
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.identity import Identity
 from slurmpod.environment.lifecycle import LifecycleMode
@@ -16,8 +15,7 @@ from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.environment.names import service_host
 from slurmpod.environment.openzfs import OpenZfs
-from slurmpod.environment.rds import Rds
-from slurmpod.environment.slurm import Slurm
+from slurmpod.environment.slurm import Rds, Slurm
 from slurmpod.environment.storage import S3Mount
 from slurmpod.problems import Where, YamlPath
 from slurmpod.reading.own_scripts import OwnScripts

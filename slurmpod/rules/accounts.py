@@ -9,8 +9,8 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import NORMAL, ROOT
-from slurmpod.rules.listed_once import listed_twice
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import listed_twice
 from slurmpod.rules.sources import ACCOUNTING, FAIR_TREE, QOS_GUIDE, RESOURCE_LIMITS, SACCTMGR
 
 QUALITIES = Area("QOS", "Qualities of service")

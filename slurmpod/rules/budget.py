@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.rules.listed_once import values_listed_twice
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import values_listed_twice
 
 BUDGET = Area("BUD", "Budget")
 

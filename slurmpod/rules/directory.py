@@ -9,8 +9,8 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import enforces_limits
 from slurmpod.rules.lifecycle import is_ours
-from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_account, of_another_region
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import NAME_A_REPLICA, of_another_account, of_another_region
 from slurmpod.rules.sources import REPLICATED_SECRETS, RESOURCE_LIMITS
 
 DIRECTORIES = Area("DIR", "Directory of users")

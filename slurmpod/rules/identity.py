@@ -15,9 +15,8 @@ from slurmpod.environment.names import account_of_arn
 from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
-from slurmpod.rules.listed_once import values_listed_twice
-from slurmpod.rules.named_arns import of_another_region
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import of_another_region, values_listed_twice
 from slurmpod.rules.sources import LIFECYCLE_SCRIPTS
 
 if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.lifecycle import READ_BY_SCRIPTS
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.rules.artefact_needs import FOR_BUCKETS, is_missing
 from slurmpod.rules.file_systems import EFA_CLIENTS
-from slurmpod.rules.groups import API, GUIDE, has_efa
-from slurmpod.rules.named_arns import NAME_A_REPLICA, of_another_region
+from slurmpod.rules.groups import API, GUIDE, has_efa, known_types
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import NAME_A_REPLICA, of_another_region
 from slurmpod.rules.sources import ACCOUNTING, REPLICATED_SECRETS
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
@@ -230,3 +229,26 @@ def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
     if resolved.protected and lifecycle.bucket_on_delete == "delete":
         message = "the bucket goes with its stack, though the environment is protected"
         yield Finding(("lifecycle", "bucket_on_delete"), message)
+
+
+FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")
+FOR_BUCKETS = ("mount_s3",)
+
+
+def needed(resolved: Resolved) -> Sequence[str]:
+    """Return the names of packages that what the environment asks for could use."""
+    for_containers = FOR_CONTAINERS if resolved.environment.lifecycle.containers else ()
+    for_buckets = FOR_BUCKETS if resolved.s3_mounts else ()
+    return (*for_containers, *for_buckets)
+
+
+def is_missing(resolved: Resolved, name: str) -> bool:
+    """Tell whether no package of this name is listed for some of the nodes."""
+    artefacts = resolved.environment.lifecycle.artefacts
+    listed = {each.architecture for each in artefacts if each.name == name}
+    return not listed or bool(architectures(resolved) - listed)
+
+
+def architectures(resolved: Resolved) -> set[str]:
+    """Return those of the cluster's instance types, as far as the catalog knows the types."""
+    return {facts.architecture for group in resolved.groups for facts in known_types(group)}

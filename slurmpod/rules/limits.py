@@ -12,8 +12,8 @@ from slurmpod.deploy.deployment_record import record
 from slurmpod.deploy.permissions import Scope, document, expected_scope, node_roles, policies
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
-from slurmpod.rules.neutral_references import neutral_references
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.request import neutral_references
 
 LIMITS = Area("LIM", "Limits of what is deployed")
 

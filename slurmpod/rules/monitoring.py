@@ -8,9 +8,8 @@ from slurmpod.environment.monitoring import Subscribers
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import is_ours
-from slurmpod.rules.listed_once import values_listed_twice
-from slurmpod.rules.named_arns import of_another_region
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import of_another_region, values_listed_twice
 
 MONITORING = Area("MON", "Monitoring")
 

@@ -8,10 +8,9 @@ from slurmpod.environment.cluster import Role
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.hooks import RULE
 from slurmpod.resolve import Resolved
-from slurmpod.rules.artefact_needs import architectures, is_missing, needed
 from slurmpod.rules.file_systems import SCRATCH, new_openzfs
 from slurmpod.rules.groups import CATALOG, all_types_known, known_types
-from slurmpod.rules.lifecycle import SCRIPTS, is_ours
+from slurmpod.rules.lifecycle import SCRIPTS, architectures, is_missing, is_ours, needed
 from slurmpod.rules.people import has_people
 from slurmpod.rules.registry import Area, Finding
 

@@ -12,8 +12,8 @@ from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.resolve.slurm import NORMAL
-from slurmpod.rules.listed_once import listed_twice
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import listed_twice
 
 SLURM = Area("SLU", "Slurm")
 

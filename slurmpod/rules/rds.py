@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slurmpod.environment.rds import LARGEST_STORAGE_GIB
+from slurmpod.environment.slurm import LARGEST_STORAGE_GIB
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import USER
 from slurmpod.resolve.network import SUBNETS
-from slurmpod.rules.named_arns import (
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import (
     CHECK_THE_KEY_POLICY,
     NAME_A_KEY_OF_THE_REGION,
     of_another_account,
     of_another_region,
 )
-from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
 
 SHORTEST_MINUTES = 30

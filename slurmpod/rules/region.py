@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.catalog import HYPERPOD_REGIONS, REGION_NAME, REGIONS_AS_OF
-from slurmpod.environment.cluster import Role
-from slurmpod.environment.names import is_zone_id
-from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.environment.zones import (
+from slurmpod.environment.catalog import (
+    HYPERPOD_REGIONS,
     OFFERINGS_AS_OF,
+    REGION_NAME,
+    REGIONS_AS_OF,
     offered_zone_ids,
     region_of_zone,
     zone_prefix,
 )
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.names import is_zone_id
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.resolve.network import SUBNETS

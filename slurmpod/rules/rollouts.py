@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
-from slurmpod.environment.updates import Rollout
+from slurmpod.environment.cluster import Rollout
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE

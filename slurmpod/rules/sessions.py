@@ -9,9 +9,12 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, session_target
 from slurmpod.resolve.sessions import INSTANCE_ID_PATTERN
-from slurmpod.rules.listed_once import values_listed_twice
-from slurmpod.rules.named_arns import of_another_account, of_another_region
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import (
+    of_another_account,
+    of_another_region,
+    values_listed_twice,
+)
 from slurmpod.rules.sources import ACCESS_NODES, ENCRYPTED_LOGS, IAM_QUOTAS
 
 SESSIONS = Area("SES", "Sessions")

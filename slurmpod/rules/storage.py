@@ -20,15 +20,15 @@ from slurmpod.rules.file_systems import (
     new_file_systems,
     new_lustre,
 )
-from slurmpod.rules.named_arns import (
+from slurmpod.rules.own_scripts import FOLDER
+from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.script_text import lines_of
+from slurmpod.rules.shared_findings import (
     CHECK_THE_KEY_POLICY,
     NAME_A_KEY_OF_THE_REGION,
     of_another_account,
     of_another_region,
 )
-from slurmpod.rules.own_scripts import FOLDER
-from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.script_text import lines_of
 from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
 
 STORAGE = Area("STO", "Storage")

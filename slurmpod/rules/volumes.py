@@ -11,8 +11,8 @@ from slurmpod.environment.cluster import Group, Role
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE, known_types
-from slurmpod.rules.named_arns import NAME_A_KEY_OF_THE_REGION, of_another_region
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import NAME_A_KEY_OF_THE_REGION, of_another_region
 
 VOLUMES = Area("VOL", "Volumes of nodes")
 

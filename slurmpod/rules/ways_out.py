@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod.environment.endpoint_services import (
+from slurmpod.environment.network import (
     SERVICES_WITHOUT_POLICIES,
     interface_endpoint_services,
 )
@@ -13,8 +13,8 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
-from slurmpod.rules.named_arns import NAME_A_KEY_OF_THE_REGION, of_another_region
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.shared_findings import NAME_A_KEY_OF_THE_REGION, of_another_region
 from slurmpod.rules.sources import ENCRYPTED_LOGS
 
 WAYS_OUT = Area("OUT", "Ways out of the network")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import Aws, aws_ec2
 from constructs import Construct
 
-from slurmpod.environment.endpoint_services import SERVICES_WITHOUT_POLICIES
+from slurmpod.environment.network import SERVICES_WITHOUT_POLICIES
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.parts.endpoint_policies import service_policy
 

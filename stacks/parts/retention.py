@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aws_cdk import RemovalPolicy
 
-from slurmpod.environment.rds import RdsOnDelete
+from slurmpod.environment.slurm import RdsOnDelete
 
 if TYPE_CHECKING:
     from aws_cdk import CfnResource

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.jobs.durations import minutes
-from slurmpod.jobs.ports import highest
+from slurmpod.jobs.environment_rules import highest
+from slurmpod.jobs.resume_rules import minutes
 from slurmpod.jobs.script import Script, read_script
 
 

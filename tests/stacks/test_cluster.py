@@ -9,10 +9,9 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 
 from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.environment.catalog import instance_types
-from slurmpod.environment.cluster import Group
-from slurmpod.environment.updates import AutoPatch
+from slurmpod.environment.cluster import AutoPatch, Group
 from slurmpod.rules.limits import TEMPLATE_BODY_LIMIT, template_characters
-from slurmpod.rules.neutral_references import neutral_references
+from slurmpod.rules.request import neutral_references
 from slurmpod_cdk.nag import review
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.stacks.linting import IGNORED

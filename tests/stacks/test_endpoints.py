@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aws_cdk import aws_ec2
 
-from slurmpod.environment.endpoint_services import interface_endpoint_services
+from slurmpod.environment.network import interface_endpoint_services
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 from tests.stacks.networks import NEW, endpoints, network, properties, template
 from tests.stacks.synthesis import of_type, only

@@ -6,7 +6,7 @@ Source: SageMaker API reference, ClusterInstanceGroupSpecification.
 from __future__ import annotations
 
 from slurmpod.deploy.cluster_request.members import Request, given
-from slurmpod.environment.updates import AutoPatch, Rollout, ScheduledUpdate
+from slurmpod.environment.cluster import AutoPatch, Rollout, ScheduledUpdate
 
 
 def scheduled_update(update: ScheduledUpdate | None) -> Request | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from slurmpod.deploy.permissions.permission import Scope, Secret, SessionRecords
-from slurmpod.environment.cluster import Role
-from slurmpod.environment.updates import Rollout
+from slurmpod.environment.cluster import Role, Rollout
 from slurmpod.resolve import Resolved, ResolvedGroup, session_names
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmpod.bundle.quoting import Unquoted
-from slurmpod.bundle.templates import environment_for, render
+from slurmpod.bundle.templates import Unquoted, environment_for, render
 
 HOSTILE = (
     "it's",

@@ -11,11 +11,13 @@ from slurmpod.environment.descriptions import (
     all_sections,
     description_of,
     descriptions,
+    example_of,
+    expectation,
     field_at,
+    limit,
     section_at,
 )
 from slurmpod.environment.environment import Environment
-from slurmpod.environment.expectations import example_of, expectation, limit
 from slurmpod.problems import YamlPath
 
 if TYPE_CHECKING:

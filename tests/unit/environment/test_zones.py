@@ -4,13 +4,18 @@ import re
 
 import pytest
 
-from slurmpod.environment.catalog import HYPERPOD_REGIONS, instance_types
-from slurmpod.environment.endpoint_services import (
+from slurmpod.environment.catalog import (
+    HYPERPOD_REGIONS,
+    instance_types,
+    offered_zone_ids,
+    region_of_zone,
+    zone_prefix,
+)
+from slurmpod.environment.names import ZONE_ID_PATTERN, is_zone_id
+from slurmpod.environment.network import (
     SERVICES_WITHOUT_POLICIES,
     interface_endpoint_services,
 )
-from slurmpod.environment.names import ZONE_ID_PATTERN, is_zone_id
-from slurmpod.environment.zones import offered_zone_ids, region_of_zone, zone_prefix
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 
 

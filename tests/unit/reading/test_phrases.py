@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from pydantic import ValidationError
 
-from slurmpod.environment.descriptions import KEY, field_at, section_in, type_of
+from slurmpod.environment.descriptions import KEY, choices_of, field_at, limit, section_in, type_of
 from slurmpod.environment.environment import Environment
-from slurmpod.environment.expectations import choices_of, limit
 from slurmpod.problems import YamlPath
 from slurmpod.reading.phrases import WRONG, phrase
 from slurmpod.reading.read import read_as
