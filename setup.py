@@ -13,7 +13,10 @@ FILES = ("app.py", "cdk.json")
 
 
 class BuildWithFolders(build_py):
-    """Puts the folders into `slurmpod/data`, where `slurmpod.folders` looks for them."""
+    """Puts the folders into `slurmpod/data`, where `slurmpod.folders` looks for them.
+
+    The scripts for nodes are data, whole; the tool itself imports `slurmpod_lifecycle`, a package.
+    """
 
     def run(self) -> None:
         """Build the packages, and copy; an editable install finds the folders where they are."""

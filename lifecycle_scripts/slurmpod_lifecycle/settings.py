@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -56,7 +56,7 @@ class FileSystem:
     mounted_by_hyperpod: bool
     is_new: bool
     root_squash: bool
-    efa: bool = False
+    efa: bool
 
     @property
     def root_writes(self) -> bool:
@@ -122,10 +122,10 @@ class Account:
 class SlurmSettings:
     """Parameters of slurm.conf, options of partitions and QOS by name, and accounts, top first."""
 
-    configuration: Mapping[str, str] = field(default_factory=dict)
-    partitions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    qos: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
-    accounts: tuple[Account, ...] = ()
+    configuration: Mapping[str, str]
+    partitions: Mapping[str, Mapping[str, str]]
+    qos: Mapping[str, Mapping[str, Value]]
+    accounts: tuple[Account, ...]
 
 
 @dataclass(frozen=True)
@@ -183,11 +183,11 @@ class Access:
     `groups` include the users' own ones; homes are on each node's own disk unless `homes_shared`.
     """
 
-    groups: tuple[Group, ...] = ()
-    users: tuple[User, ...] = ()
-    home_directory: str = "/home"
-    homes_shared: bool = False
-    directory: Directory | None = None
+    groups: tuple[Group, ...]
+    users: tuple[User, ...]
+    home_directory: str
+    homes_shared: bool
+    directory: Directory | None
 
 
 @dataclass(frozen=True)
@@ -238,21 +238,21 @@ class NodeOptions:
     hardware: Mapping[str, Hardware]
     """By instance type; a type that the catalog does not know is not there."""
 
-    scratch_path: str | None = None
-    health_checks: bool = False
-    containers: bool = False
-    rotate_logs: bool = True
-    motd: bool = False
-    ssh_between_nodes: bool = False
-    ssh_needs_job: bool = False
-    has_way_out: bool = True
+    scratch_path: str | None
+    health_checks: bool
+    containers: bool
+    rotate_logs: bool
+    motd: bool
+    ssh_between_nodes: bool
+    ssh_needs_job: bool
+    has_way_out: bool
     """Whether nodes reach the internet, or at least mirrors of what is there."""
 
-    artefacts: tuple[Artefact, ...] = ()
-    hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    artefacts: tuple[Artefact, ...]
+    hooks: Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Settings:
     """What all nodes of the cluster share; `roles` is by the name of the instance group.
 
@@ -269,10 +269,10 @@ class Settings:
     accounting: bool
     database: Database | None
     multi_head: MultiHead | None
-    metrics: Metrics | None = None
-    slurm: SlurmSettings = field(default_factory=SlurmSettings)
-    access: Access = field(default_factory=Access)
-    node: NodeOptions = field(default_factory=lambda: NodeOptions({}, {}))
+    metrics: Metrics | None
+    slurm: SlurmSettings
+    access: Access
+    node: NodeOptions
     step_timeout_seconds: int
 
 

@@ -102,6 +102,7 @@ def _openzfs(openzfs: ResolvedOpenZfs, *, mounted_by_hyperpod: bool) -> settings
         mounted_by_hyperpod=mounted_by_hyperpod,
         is_new=not openzfs.settings.existing,
         root_squash=False,
+        efa=False,
     )
 
 

@@ -11,14 +11,17 @@ from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.node import RESOURCE_CONFIG, Instance, Node
 from slurmpod_lifecycle.settings import (
+    Access,
     Database,
     FileSystem,
     Kind,
     Mode,
     MultiHead,
+    NodeOptions,
     Role,
     S3Mount,
     Settings,
+    SlurmSettings,
 )
 
 CONTROLLER_ADDRESS = "10.0.128.10"
@@ -113,6 +116,7 @@ LUSTRE = FileSystem(
     mounted_by_hyperpod=False,
     is_new=True,
     root_squash=False,
+    efa=False,
 )
 OPENZFS = replace(
     LUSTRE,
@@ -131,6 +135,22 @@ DATABASE = Database(
     requires_tls=False,
 )
 TWO_HEADS = MultiHead(controllers=2, shared_directory="/fsx", sns_topic_arn=None)
+SLURM = SlurmSettings(configuration={}, partitions={}, qos={}, accounts=())
+NO_PEOPLE = Access(groups=(), users=(), home_directory="/home", homes_shared=False, directory=None)
+NODE_OPTIONS = NodeOptions(
+    instance_types={},
+    hardware={},
+    scratch_path=None,
+    health_checks=False,
+    containers=False,
+    rotate_logs=True,
+    motd=False,
+    ssh_between_nodes=False,
+    ssh_needs_job=False,
+    has_way_out=True,
+    artefacts=(),
+    hooks={},
+)
 BACKUP_ADDRESS = "10.0.127.9"
 
 
@@ -146,6 +166,10 @@ def settings(**changes: Any) -> Settings:
         accounting=True,
         database=None,
         multi_head=None,
+        metrics=None,
+        slurm=SLURM,
+        access=NO_PEOPLE,
+        node=NODE_OPTIONS,
         step_timeout_seconds=600,
     )
     return replace(plain, **changes)

@@ -47,6 +47,7 @@ ACCESS = Access(
     users=(ALICE, BOB),
     home_directory="/fsx/home",
     homes_shared=True,
+    directory=None,
 )
 PASSWD = """\
 root:x:0:0:root:/root:/bin/bash

@@ -7,8 +7,8 @@ import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.packages import CACHE, install_artefact
-from slurmpod_lifecycle.settings import Artefact, NodeOptions, Role
-from tests.unit.lifecycle.fakes import machine_of, node
+from slurmpod_lifecycle.settings import Artefact, Role
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 
 SHA256 = "404a" * 16
 """With 404 in it, which is not the status of an answer."""
@@ -25,7 +25,7 @@ INSTALLATION = "env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get
 
 def node_with(*artefacts: Artefact, has_way_out: bool = True) -> Node:
     """Return a worker that has fetched nothing yet; each download brings the right file."""
-    options = replace(NodeOptions({}, {}), artefacts=artefacts, has_way_out=has_way_out)
+    options = replace(NODE_OPTIONS, artefacts=artefacts, has_way_out=has_way_out)
     worker = node(Role.WORKER, node=options)
     machine = machine_of(worker)
     machine.reply("uname", "x86_64\n")

@@ -14,7 +14,7 @@ from slurmpod_lifecycle.steps.associations import (
     qos_plan,
     user_plan,
 )
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import SLURM, machine_of, node
 
 SACCTMGR = "/opt/slurm/bin/sacctmgr"
 SHOW = f"{SACCTMGR} --noheader --parsable2 show"
@@ -37,7 +37,7 @@ DESCRIBED = [{"Account": "research", "Description": "basic research"}]
 
 
 def step(conf: str = "ClusterName=Dev\n") -> Associations:
-    wanted = SlurmSettings(qos={"high": {"Priority": "10"}}, accounts=(RESEARCH,))
+    wanted = replace(SLURM, qos={"high": {"Priority": "10"}}, accounts=(RESEARCH,))
     step = Associations(node(Role.CONTROLLER, slurm=wanted))
     machine = machine_of(step.node)
     machine.files[SLURM_CONF] = conf
@@ -92,10 +92,10 @@ class TestStep:
     @pytest.mark.parametrize(
         ("wanted", "applies"),
         [
-            (SlurmSettings(), False),
-            (SlurmSettings(configuration={"KillWait": "60"}), False),
-            (SlurmSettings(qos={"high": {}}), True),
-            (SlurmSettings(accounts=(RESEARCH,)), True),
+            (SLURM, False),
+            (replace(SLURM, configuration={"KillWait": "60"}), False),
+            (replace(SLURM, qos={"high": {}}), True),
+            (replace(SLURM, accounts=(RESEARCH,)), True),
         ],
     )
     def test_is_there_only_where_it_is_needed(self, wanted: SlurmSettings, applies: bool) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.settings import NodeOptions, Role
+from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.back_in_service import BackInService
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 
-OPTIONS = NodeOptions({}, {}, health_checks=True)
+OPTIONS = replace(NODE_OPTIONS, health_checks=True)
 SHOW = "/opt/slurm/bin/scontrol --oneliner show node ip-10-0-128-20"
 RESUME = "/usr/local/sbin/slurmpod-health --resume"
 DRAINED = "State=IDLE+CLOUD+DRAIN Reason=slurmpod: 7 of 8 accelerators [root@2026-01-01T00:00:00]\n"

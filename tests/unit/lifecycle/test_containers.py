@@ -23,9 +23,9 @@ from slurmpod_lifecycle.steps.container_option import ContainerOption
 from slurmpod_lifecycle.steps.containers import PLUGSTACK, Containers, with_pyxis
 from slurmpod_lifecycle.steps.docker import Docker
 from slurmpod_lifecycle.units import unit_path
-from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, machine_of, node
+from tests.unit.lifecycle.fakes import CONTROLLER_ADDRESS, NODE_OPTIONS, machine_of, node
 
-OPTIONS = NodeOptions({}, {}, scratch_path="/scratch", containers=True)
+OPTIONS = replace(NODE_OPTIONS, scratch_path="/scratch", containers=True)
 LIBRARY = "/usr/local/lib/slurm/spank_pyxis.so"
 OURS = f"required {LIBRARY}\n"
 FIND_LIBRARY = "find -H /usr/local/lib/slurm /opt/slurm/lib /usr/lib -name spank_pyxis.so"

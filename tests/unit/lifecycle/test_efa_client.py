@@ -8,10 +8,10 @@ import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import PRODUCT_NAME, Node
-from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
+from slurmpod_lifecycle.settings import Hardware, Role
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX, EfaClient
 from slurmpod_lifecycle.steps.mount_fsx import fstab_entry
-from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
+from tests.unit.lifecycle.fakes import LUSTRE, NODE_OPTIONS, machine_of, node
 
 OVER_EFA = replace(LUSTRE, efa=True)
 P5 = Hardware("x86_64", "gpu", 8, 32, nvme_gb=30720)
@@ -22,7 +22,7 @@ UNIT_PATH_OF_FSX = f"/etc/systemd/system/{UNIT_OF_FSX}.service"
 
 def efa_node(hardware: Hardware | None = P5, *, file_system: object = OVER_EFA) -> Node:
     types = {"ml.p5.48xlarge": hardware} if hardware else {}
-    options = NodeOptions({"hands": ("ml.p5.48xlarge",)}, types)
+    options = replace(NODE_OPTIONS, instance_types={"hands": ("ml.p5.48xlarge",)}, hardware=types)
     made = node(Role.WORKER, node=options, file_systems=(file_system,))
     machine_of(made).files[PRODUCT_NAME] = "p5.48xlarge\n"
     return made

@@ -22,14 +22,14 @@ from slurmpod_lifecycle.health_programs import (
     prolog,
 )
 from slurmpod_lifecycle.settings import Hardware, Mode, NodeOptions, Role
-from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import SLURMPOD_CONF, slurmpod_conf
 from slurmpod_lifecycle.steps.health_checks import HealthChecks
 from slurmpod_lifecycle.steps.slurm_settings import SlurmSettings
 from tests.golden_files import ROOT
-from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
+from tests.unit.lifecycle.fakes import LUSTRE, NODE_OPTIONS, SLURM, machine_of, node
 
-OPTIONS = NodeOptions(
+OPTIONS = replace(
+    NODE_OPTIONS,
     instance_types={"hands": ("ml.p5.48xlarge",)},
     hardware={"ml.p5.48xlarge": Hardware("x86_64", "gpu", 8, 32, 30400)},
     scratch_path="/scratch",
@@ -111,14 +111,14 @@ class TestController:
         assert not settings.is_done()
 
     def test_adds_to_the_users_own_programs_and_flags(self) -> None:
-        wanted = Wanted(configuration={"Prolog": "/usr/bin/true", "prologflags": "Alloc"})
+        wanted = replace(SLURM, configuration={"Prolog": "/usr/bin/true", "prologflags": "Alloc"})
         lines = slurmpod_conf(wanted, replace(OPTIONS, ssh_needs_job=True)).splitlines()
         assert {"Prolog=/usr/bin/true", "Prolog=slurmpod-prolog"} < set(lines)
         assert "prologflags=Alloc,Contain" in lines
 
     def test_sets_no_flags_for_the_checks_alone(self) -> None:
         """Any of them keeps steps from starting again on a node that was replaced."""
-        assert "PrologFlags" not in slurmpod_conf(Wanted(), OPTIONS)
+        assert "PrologFlags" not in slurmpod_conf(SLURM, OPTIONS)
 
 
 class TestPrograms:

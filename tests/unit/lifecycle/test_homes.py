@@ -9,7 +9,7 @@ import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Role
 from slurmpod_lifecycle.steps.homes import PROGRAM, PROGRAM_TEXT, Homes, owners
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NO_PEOPLE, machine_of, node
 from tests.unit.lifecycle.people import ACCESS, DIRECTORY
 
 
@@ -106,4 +106,4 @@ def test_the_controller_makes_homes_for_people_of_the_directory() -> None:
 
 def test_is_there_for_people_only() -> None:
     assert not Homes.applies_to(node(Role.WORKER))
-    assert Homes.applies_to(node(Role.WORKER, access=Access(directory=DIRECTORY)))
+    assert Homes.applies_to(node(Role.WORKER, access=replace(NO_PEOPLE, directory=DIRECTORY)))

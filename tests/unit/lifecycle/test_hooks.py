@@ -15,16 +15,16 @@ from slurmpod_lifecycle.hook_program import HookProgram, descendants, run_progra
 from slurmpod_lifecycle.hooks import KILL_SECONDS, HookAfter, HookBefore, interpreter
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
-from slurmpod_lifecycle.settings import NodeOptions, Role
+from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps import steps_for
-from tests.unit.lifecycle.fakes import node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, node
 
 BOTH = {"worker": {"before": "hooks/worker-before.sh", "after": "hooks/worker-after.sh"}}
 LONG_SECONDS = 60
 
 
 def node_with_hooks(role: Role = Role.WORKER, **changes: Any) -> Node:
-    return node(role, node=replace(NodeOptions({}, {}), hooks=BOTH), **changes)
+    return node(role, node=replace(NODE_OPTIONS, hooks=BOTH), **changes)
 
 
 class TestOrder:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.settings import NodeOptions, Role
+from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.job_bound_ssh import MODULE, PAM_FILE, JobBoundSsh, with_lines
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 from tests.unit.lifecycle.people import ACCESS
 
-OPTIONS = NodeOptions({}, {}, ssh_needs_job=True)
+OPTIONS = replace(NODE_OPTIONS, ssh_needs_job=True)
 OF_THE_IMAGE = "@include common-auth\naccount required pam_nologin.so\n@include common-account\n"
 FOUND = f"/usr/lib/x86_64-linux-gnu/security/{MODULE}"
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from slurmpod_lifecycle.node import Node, NodeStep
-from slurmpod_lifecycle.settings import Access, Metrics, Role, SlurmSettings
-from tests.unit.lifecycle.fakes import BUCKET, DATABASE, OPENZFS, node
+from slurmpod_lifecycle.settings import Metrics, Role
+from tests.unit.lifecycle.fakes import BUCKET, DATABASE, NO_PEOPLE, OPENZFS, SLURM, node
 from tests.unit.lifecycle.living_machine import LivingMachine
 from tests.unit.lifecycle.people import DIRECTORY
 from tests.unit.lifecycle.test_repetition import OPTIONS, every_step, finish, living_node
@@ -25,9 +25,11 @@ OLDER: dict[str, Any] = {
     "s3_mounts": (replace(BUCKET, bucket="older-data"),),
     "database": replace(DATABASE, endpoint="older.example.com"),
     "node": replace(OPTIONS, scratch_path="/older-scratch"),
-    "access": Access(directory=replace(DIRECTORY, base_dn="dc=older", ca_certificate="older\n")),
+    "access": replace(
+        NO_PEOPLE, directory=replace(DIRECTORY, base_dn="dc=older", ca_certificate="older\n")
+    ),
     "metrics": Metrics("https://older.example.com/write", 60, may_install=False),
-    "slurm": SlurmSettings(configuration={"MessageTimeout": "10"}),
+    "slurm": replace(SLURM, configuration={"MessageTimeout": "10"}),
 }
 """What an environment said before, in place of what it says now."""
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.settings import NodeOptions, Role
+from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.log_rotation import (
     CANDIDATE,
     OTHERS_ROTATE_SLURM,
     PATH,
     LogRotation,
 )
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 
 OTHERS = " ".join(OTHERS_ROTATE_SLURM)
 
@@ -73,6 +75,6 @@ def test_what_logrotate_refuses_is_not_given_to_it() -> None:
 
 
 def test_who_rotates_logs_otherwise_switches_it_off() -> None:
-    off = NodeOptions({}, {}, rotate_logs=False)
+    off = replace(NODE_OPTIONS, rotate_logs=False)
     assert not LogRotation.applies_to(node(Role.WORKER, node=off))
     assert not LogRotation.required

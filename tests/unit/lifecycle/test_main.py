@@ -23,8 +23,8 @@ from slurmpod_lifecycle.report import (
 )
 from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.runner import Result, State
-from slurmpod_lifecycle.settings import NodeOptions, Role
-from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
+from slurmpod_lifecycle.settings import Role
+from tests.unit.lifecycle.fakes import LUSTRE, NODE_OPTIONS, OPENZFS, machine_of, node
 
 DONE = Result("mount_fsx", State.DONE, required=True, seconds=1.5, attempts=2, detail="mounted")
 FAILED = Result("slurmd", State.FAILED, required=True, detail="it ended", fix="mend it")
@@ -213,7 +213,7 @@ SETTINGS = {
         "directory": None,
     },
     "slurm": {"configuration": {}, "partitions": {}, "qos": {}, "accounts": []},
-    "node": to_json(NodeOptions({}, {})),
+    "node": to_json(NODE_OPTIONS),
     "step_timeout_seconds": 600,
 }
 RESOURCES = {

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
+from slurmpod_lifecycle.settings import Hardware, Role
 from slurmpod_lifecycle.steps.motd import PATH, Motd, message
-from tests.unit.lifecycle.fakes import BUCKET, LUSTRE, OPENZFS, machine_of, node
+from tests.unit.lifecycle.fakes import BUCKET, LUSTRE, NODE_OPTIONS, OPENZFS, machine_of, node
 
 P5 = Hardware("x86_64", "gpu", 8, 32, nvme_gb=30720)
-OPTIONS = NodeOptions({"hands": ("ml.p5.48xlarge",)}, {"ml.p5.48xlarge": P5}, motd=True)
+OPTIONS = replace(
+    NODE_OPTIONS,
+    instance_types={"hands": ("ml.p5.48xlarge",)},
+    hardware={"ml.p5.48xlarge": P5},
+    motd=True,
+)
 
 
 def test_it_is_there_when_it_is_asked_for() -> None:

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.settings import Artefact, NodeOptions, Role, S3Mount
+from slurmpod_lifecycle.settings import Artefact, Role, S3Mount
 from slurmpod_lifecycle.steps.mount_s3 import MountS3, service
-from tests.unit.lifecycle.fakes import BUCKET, machine_of, node
+from tests.unit.lifecycle.fakes import BUCKET, NODE_OPTIONS, machine_of, node
 
 UNIT = "/etc/systemd/system/slurmpod-s3-data.service"
 MOUNTS = "/proc/self/mounts"
@@ -56,7 +56,11 @@ def test_a_node_without_mountpoint_gets_the_environments_own() -> None:
         node(
             Role.WORKER,
             s3_mounts=(BUCKET,),
-            node=NodeOptions({"hands": ("ml.m5.large",)}, {}, artefacts=(artefact,)),
+            node=replace(
+                NODE_OPTIONS,
+                instance_types={"hands": ("ml.m5.large",)},
+                artefacts=(artefact,),
+            ),
         )
     )
     machine = machine_of(step.node)

@@ -7,15 +7,19 @@ from dataclasses import replace
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
+from slurmpod_lifecycle.settings import Hardware, Role
 from slurmpod_lifecycle.steps.neuron import DRIVER_VERSION, PROFILE, Neuron
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 
 TRN1 = Hardware("x86_64", "neuron", 16, 8, nvme_gb=7600)
 
 
 def step_of(hardware: Hardware = TRN1, *, devices: int = 16) -> Neuron:
-    options = NodeOptions({"hands": ("ml.trn1.32xlarge",)}, {"ml.trn1.32xlarge": hardware})
+    options = replace(
+        NODE_OPTIONS,
+        instance_types={"hands": ("ml.trn1.32xlarge",)},
+        hardware={"ml.trn1.32xlarge": hardware},
+    )
     step = Neuron(node(Role.WORKER, node=options))
     show(step, devices)
     return step

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slurmpod_lifecycle.failures import NotYet
-from slurmpod_lifecycle.settings import Role, SlurmSettings
+from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm_files import LIMITS_PROGRAM
 from slurmpod_lifecycle.steps.partitions import Partitions, differences
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import SLURM, machine_of, node
 
 SHOW = "/opt/slurm/bin/scontrol --oneliner show partition"
-WANTED = SlurmSettings(partitions={"cpu": {"MaxTime": "1-00:00:00"}, "dev": {"MaxNodes": "1"}})
+WANTED = replace(SLURM, partitions={"cpu": {"MaxTime": "1-00:00:00"}, "dev": {"MaxNodes": "1"}})
 
 
 @pytest.fixture

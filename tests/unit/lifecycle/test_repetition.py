@@ -15,9 +15,7 @@ from slurmpod_lifecycle.settings import (
     Hardware,
     Metrics,
     Mode,
-    NodeOptions,
     Role,
-    SlurmSettings,
 )
 from slurmpod_lifecycle.steps import STEPS
 from tests.unit.lifecycle.fakes import (
@@ -25,7 +23,9 @@ from tests.unit.lifecycle.fakes import (
     DATABASE,
     GROUPS,
     LUSTRE,
+    NODE_OPTIONS,
     OPENZFS,
+    SLURM,
     TWO_HEADS,
     controller_of_two,
     machine_of,
@@ -41,9 +41,10 @@ HARDWARE = {
     name: Hardware("x86_64", kind, accelerators=8, efa_interfaces=32, nvme_gb=30_000)
     for kind, name in TYPES.items()
 }
-OPTIONS = NodeOptions(
-    dict.fromkeys(GROUPS.values(), (TYPES["gpu"],)),
-    HARDWARE,
+OPTIONS = replace(
+    NODE_OPTIONS,
+    instance_types=dict.fromkeys(GROUPS.values(), (TYPES["gpu"],)),
+    hardware=HARDWARE,
     scratch_path="/scratch",
     health_checks=True,
     containers=True,
@@ -57,7 +58,8 @@ EVERYTHING: dict[str, Any] = {
     "node": OPTIONS,
     "access": replace(ACCESS, directory=DIRECTORY),
     "metrics": Metrics("https://example.com/write", 15, may_install=False),
-    "slurm": SlurmSettings(
+    "slurm": replace(
+        SLURM,
         configuration={"MessageTimeout": "30"},
         partitions={"cpu": {"MaxTime": "1-00:00:00"}},
         accounts=(Account("research", "", {"Parent": "root"}),),

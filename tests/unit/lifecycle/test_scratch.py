@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,10 +11,10 @@ from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.scratch_volume import UNIT
-from slurmpod_lifecycle.settings import Hardware, NodeOptions, Role
+from slurmpod_lifecycle.settings import Hardware, Role
 from slurmpod_lifecycle.steps.scratch import Scratch
 from slurmpod_lifecycle.units import BOOT_FOLDER, PACKAGE
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 
 P4D = Hardware("x86_64", "gpu", 8, 4, nvme_gb=8000)
 M5 = Hardware("x86_64", "", 0, 0, nvme_gb=0)
@@ -23,7 +24,12 @@ AT_SCRATCH = "/dev/slurmpod/scratch /scratch ext4 rw 0 0\n"
 
 def node_with(hardware: Hardware | None, scratch_path: str | None = "/scratch") -> Node:
     types = {"ml.p4d.24xlarge": hardware} if hardware else {}
-    options = NodeOptions({"hands": ("ml.p4d.24xlarge",)}, types, scratch_path=scratch_path)
+    options = replace(
+        NODE_OPTIONS,
+        instance_types={"hands": ("ml.p4d.24xlarge",)},
+        hardware=types,
+        scratch_path=scratch_path,
+    )
     return node(Role.WORKER, node=options)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from slurmpod_lifecycle.slurm_files import (
 )
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 from slurmpod_lifecycle.steps.slurm_settings import CANDIDATE, SlurmSettings
-from tests.unit.lifecycle.fakes import controller_of_two, machine_of, node
+from tests.unit.lifecycle.fakes import SLURM, controller_of_two, machine_of, node
 
-WANTED = Wanted(
+WANTED = replace(
+    SLURM,
     configuration={"SlurmdTimeout": "120", "KillWait": "60"},
     partitions={"cpu": {"MaxTime": "1-00:00:00", "AllowQos": "high,low"}},
 )
@@ -107,12 +109,12 @@ class TestStep:
         assert "SlurmdTimeout=120" in machine_of(settings.node).files[CANDIDATE]
 
     def test_an_environment_without_settings_leaves_the_node_alone(self) -> None:
-        settings = step(Wanted())
+        settings = step(SLURM)
         assert settings.is_done()
         assert machine_of(settings.node).ran == []
 
     def test_settings_that_were_removed_are_taken_back(self) -> None:
-        settings = step(Wanted())
+        settings = step(SLURM)
         machine_of(settings.node).files[SLURMPOD_CONF] = slurmpod_conf(WANTED)
         assert not settings.is_done()
         settings.apply()
@@ -143,12 +145,12 @@ class TestStep:
 
 class TestConf:
     def test_has_one_parameter_per_line_and_quotes_blanks(self) -> None:
-        text = slurmpod_conf(Wanted(configuration={"MailDomain": "a b", "KillWait": "60"}))
+        text = slurmpod_conf(replace(SLURM, configuration={"MailDomain": "a b", "KillWait": "60"}))
         assert text.splitlines()[1:] == ["KillWait=60", 'MailDomain="a b"']
 
     def test_names_the_program_only_where_partitions_have_limits(self) -> None:
         assert f"SlurmctldPrimaryOnProg={LIMITS_PROGRAM}" in slurmpod_conf(WANTED)
-        assert "SlurmctldPrimaryOnProg" not in slurmpod_conf(Wanted())
+        assert "SlurmctldPrimaryOnProg" not in slurmpod_conf(SLURM)
 
 
 class TestLimits:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slurmpod_lifecycle.failures import StepFailed
-from slurmpod_lifecycle.settings import NodeOptions, Role
+from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps.ssh_between_nodes import (
     HOSTS_PROGRAM,
     KEY_PROGRAM,
@@ -20,9 +20,9 @@ from slurmpod_lifecycle.steps.ssh_between_nodes import (
     SshBetweenNodes,
     hosts_program,
 )
-from tests.unit.lifecycle.fakes import LUSTRE, machine_of, node
+from tests.unit.lifecycle.fakes import LUSTRE, NODE_OPTIONS, machine_of, node
 
-OPTIONS = NodeOptions({}, {}, ssh_between_nodes=True)
+OPTIONS = replace(NODE_OPTIONS, ssh_between_nodes=True)
 FOLDER = "/fsx/slurmpod/dev/ssh"
 HOST_KEY = "ssh-ed25519 AAAA root@somewhere"
 LINE = "ip-10-0-128-20,ip-10-0-128-20.*,10.0.128.20 ssh-ed25519 AAAA\n"

@@ -11,14 +11,14 @@ from slurmpod_lifecycle.directory import CA_CERTIFICATE, SSSD_CONF, servers, sss
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Role
 from slurmpod_lifecycle.steps.sssd import Sssd
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NO_PEOPLE, machine_of, node
 from tests.unit.lifecycle.people import DIRECTORY
 
 ASK = "aws secretsmanager get-secret-value --region eu-west-1"
 
 
 def access(**changes: Any) -> Access:
-    return Access(home_directory="/fsx/home", directory=replace(DIRECTORY, **changes))
+    return replace(NO_PEOPLE, home_directory="/fsx/home", directory=replace(DIRECTORY, **changes))
 
 
 def step(**changes: Any) -> Sssd:

@@ -10,7 +10,7 @@ import pytest
 from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Group, Mode, Role
 from slurmpod_lifecycle.steps.users import RECORD, Users, conflicts, plan, read_known
-from tests.unit.lifecycle.fakes import machine_of, node
+from tests.unit.lifecycle.fakes import NO_PEOPLE, machine_of, node
 from tests.unit.lifecycle.people import ACCESS, ALICE, BOB, GROUP, PASSWD, SHADOW
 
 NOBODY = frozenset[str]()
@@ -71,7 +71,9 @@ class TestStep:
 
 class TestPlan:
     def test_a_user_is_made_as_the_environment_says(self) -> None:
-        access = Access((Group("lab", 30001),), (replace(ALICE, groups=()),))
+        access = replace(
+            NO_PEOPLE, groups=(Group("lab", 30001),), users=(replace(ALICE, groups=()),)
+        )
         assert plan(access, EMPTY, NOBODY) == [
             ("groupadd", "--gid", "30001", "lab"),
             (
