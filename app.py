@@ -42,9 +42,14 @@ def main() -> ExitCode:
     # Only now, because this starts the jsii runtime: mistakes are reported at once.
     os.environ.setdefault("JSII_NODE", str(node_executable()))
     from slurmpod_cdk.build import build_app
+    from slurmpod_cdk.feature_flags import MissingFeatureFlags
     from slurmpod_cdk.nag import review
 
-    app = build_app(found.environments, context=context)
+    try:
+        app = build_app(found.environments, context=context)
+    except MissingFeatureFlags as missing:
+        say(str(missing))
+        return ExitCode.USAGE
     findings = review(app)
     if findings:
         say("\n".join(findings))

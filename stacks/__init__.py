@@ -4,6 +4,7 @@ from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.openzfs import OpenZfs
+from slurmpod_cdk.hyperpod_environment import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
 from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
@@ -14,6 +15,7 @@ from slurmpod_cdk.parts.wrong_properties import WrongProperties
 __all__ = [
     "ClusterProperties",
     "Group",
+    "HyperPodEnvironment",
     "InstanceGroup",
     "LifecycleBundle",
     "Lustre",
@@ -23,5 +25,6 @@ __all__ = [
     "OpenZfsFileSystem",
     "Role",
     "SlurmCluster",
+    "UnusableEnvironment",
     "WrongProperties",
 ]

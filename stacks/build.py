@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
@@ -15,10 +16,11 @@ from slurmpod_cdk.access import access_of
 from slurmpod_cdk.cluster import ClusterStack
 from slurmpod_cdk.cluster_watch import cluster_watch_of
 from slurmpod_cdk.database import database_of
+from slurmpod_cdk.feature_flags import require_feature_flags
 from slurmpod_cdk.identity import node_roles_of
 from slurmpod_cdk.lifecycle import lifecycle_of
 from slurmpod_cdk.monitoring import watching_of
-from slurmpod_cdk.network import network_of
+from slurmpod_cdk.network import NetworkIds, network_of
 from slurmpod_cdk.parts.cost_tags import tag_everything
 from slurmpod_cdk.storage import file_systems_of
 
@@ -27,17 +29,26 @@ def build_app(environments: Iterable[Resolved], *, context: Mapping[str, Any]) -
     """Return the app of some environments, ready to be reviewed and synthesized.
 
     `context` holds the feature flags of cdk.json. The CDK command line passes them by itself,
-    nothing else does, and without them the templates are different ones.
+    nothing else does.
+
+    Raises:
+        MissingFeatureFlags: Without some of them, the templates would be different ones.
     """
     app = App(context=context)
+    require_feature_flags(app)
     for resolved in environments:
         add_stacks(app, resolved)
     return app
 
 
-def add_stacks(scope: Construct, resolved: Resolved) -> None:
-    """Add the stacks of an environment to an app, or to a part of one."""
-    network = network_of(scope, resolved)
+def add_stacks(
+    scope: Construct, resolved: Resolved, given: NetworkIds | None = None
+) -> Mapping[str, Stack]:
+    """Add the stacks of an environment to an app or a part of one; return them by field.
+
+    The network is the one that the app has `given`, if the environment is resolved for it.
+    """
+    network = network_of(scope, resolved, given)
     file_systems = file_systems_of(scope, resolved, network)
     database = database_of(scope, resolved, network)
     watching = watching_of(scope, resolved, network, file_systems)
@@ -56,8 +67,10 @@ def add_stacks(scope: Construct, resolved: Resolved) -> None:
     )
     cluster_watch_of(scope, resolved, cluster, watching)
     access_of(scope, resolved, cluster, roles)
-    stacks = [Stack.of(scope.node.find_child(name)) for name in resolved.stacks.in_order()]
-    for earlier, later in pairwise(stacks):
+    names = asdict(resolved.stacks).items()
+    stacks = {kind: Stack.of(scope.node.find_child(name)) for kind, name in names if name}
+    for earlier, later in pairwise(stacks.values()):
         later.add_stack_dependency(earlier)
-    for stack in stacks:
+    for stack in stacks.values():
         tag_everything(stack, resolved.tags)
+    return stacks

@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import PurePosixPath
 
-from aws_cdk import Stack
+from aws_cdk import Acknowledgment, Stack, Validations
 from cdk_nag import (
     AwsSolutionsChecks,
     HIPAASecurityChecks,
@@ -41,6 +42,11 @@ class Finding:
     detail: str
     description: str
 
+    @property
+    def id(self) -> str:
+        """The rule with its detail, as the CDK's validations know the finding."""
+        return f"{self.rule}[{self.detail}]" if self.detail else self.rule
+
 
 def review(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> tuple[str, ...]:
     """Return in words what must be changed before `scope` is deployed; empty if nothing.
@@ -58,6 +64,20 @@ def review(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> tupl
             for line in _review([each for each in found if each.path in paths], paths, waivers)
         ),
     )
+
+
+def acknowledge(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) -> None:
+    """Tell the CDK's validations which findings in `scope` are accepted, and why."""
+    constructs = {construct.node.path: construct for construct in scope.node.find_all()}
+    found = findings(scope)
+    for paths in _paths_by_environment(scope):
+        holding = [waiver for waiver in waivers if _holds(waiver, paths)]
+        for finding in found:
+            reasons = [waiver.reason for waiver in holding if _covers(waiver, finding)]
+            if finding.path in paths and reasons:
+                Validations.of(constructs[finding.path]).acknowledge(
+                    Acknowledgment(id=finding.id, reason=reasons[0])
+                )
 
 
 def findings(scope: IConstruct) -> tuple[Finding, ...]:
@@ -133,11 +153,17 @@ def _covers(waiver: Waiver, finding: Finding) -> bool:
 
 
 def _is_for(waiver: Waiver, path: str) -> bool:
-    return PurePosixPath(path).match(waiver.path)
+    return _parts(path).match(waiver.path)
 
 
 def _has(paths: Iterable[str], pattern: str) -> bool:
-    return any(PurePosixPath(path).match(pattern) for path in paths)
+    return any(_parts(path).match(pattern) for path in paths)
+
+
+@cache
+def _parts(path: str) -> PurePosixPath:
+    """Take a path apart, once for all waivers."""
+    return PurePosixPath(path)
 
 
 def _describe_finding(finding: Finding) -> str:

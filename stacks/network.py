@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class NetworkIds:
+    """An existing VPC with its subnets by zone and, where there are any, security groups."""
+
+    vpc_id: str
+    subnet_ids: Mapping[str, str]
+    security_group_ids: list[str]
+
+
+@dataclass(frozen=True)
 class ClusterNetwork:
     """Where nodes and file systems go: ids that are known, or tokens of `stack`.
 
@@ -43,11 +52,17 @@ class ClusterNetwork:
         return [SecurityGroupReference(id_) for id_ in self.security_group_ids]
 
 
-def network_of(scope: Construct, resolved: Resolved) -> ClusterNetwork:
-    """Return the network of an environment; what it lacks is made in a stack of `scope`."""
-    stack = NetworkStack(scope, resolved=resolved) if resolved.stacks.network else None
+def network_of(
+    scope: Construct, resolved: Resolved, given: NetworkIds | None = None
+) -> ClusterNetwork:
+    """Return the network of an environment; what it lacks is made in a stack of `scope`.
+
+    What an app has `given` has tokens for ids, which the resolved network cannot hold.
+    """
     existing = resolved.network.existing
-    if stack:
+    ids = given or (_written_ids(existing) if existing else None)
+    if resolved.stacks.network:
+        stack = NetworkStack(scope, resolved=resolved, ids=ids)
         return ClusterNetwork(
             stack.vpc_id,
             stack.subnet_ids,
@@ -55,16 +70,14 @@ def network_of(scope: Construct, resolved: Resolved) -> ClusterNetwork:
             stack.nat_gateway_ids,
             stack,
         )
-    assert existing is not None, "only an existing network needs no stack"  # noqa: S101
-    return ClusterNetwork(
-        existing.vpc_id, _existing_subnet_ids(existing), list(existing.security_group_ids), {}, None
-    )
+    assert ids is not None, "only an existing network needs no stack"  # noqa: S101
+    return ClusterNetwork(ids.vpc_id, ids.subnet_ids, ids.security_group_ids, {}, None)
 
 
 class NetworkStack(EnvironmentStack):
     """Where nodes and file systems live. Subnets cannot be changed under a running cluster."""
 
-    def __init__(self, scope: Construct, *, resolved: Resolved) -> None:
+    def __init__(self, scope: Construct, *, resolved: Resolved, ids: NetworkIds | None) -> None:
         super().__init__(
             scope,
             str(resolved.stacks.network),
@@ -72,12 +85,13 @@ class NetworkStack(EnvironmentStack):
             description=_description(resolved),
         )
         network = resolved.network
-        if network.existing:
-            self._use(network.existing, resolved)
+        if ids:
+            self._use(ids, resolved)
         else:
             self._make(resolved)
-        given = network.existing.security_group_ids if network.existing else ()
-        self.security_group_ids = list(given) or [self._make_security_group(network)]
+        self.security_group_ids = (ids.security_group_ids if ids else []) or [
+            self._make_security_group(network)
+        ]
         if network.interface_endpoints:
             InterfaceEndpoints(
                 self,
@@ -99,16 +113,17 @@ class NetworkStack(EnvironmentStack):
         self.subnet_ids: Mapping[str, str] = vpc.private_subnet_ids
         self.nat_gateway_ids: Mapping[str, str] = vpc.nat_gateway_ids
 
-    def _use(self, existing: ExistingNetwork, resolved: Resolved) -> None:
-        self.vpc_id = existing.vpc_id
-        self.subnet_ids = _existing_subnet_ids(existing)
+    def _use(self, ids: NetworkIds, resolved: Resolved) -> None:
+        self.vpc_id = ids.vpc_id
+        self.subnet_ids = ids.subnet_ids
         self.nat_gateway_ids = {}
-        if existing.route_table_ids:
+        existing = resolved.network.existing
+        if existing and existing.route_table_ids:
             S3Endpoint(
                 self,
                 "S3",
                 resolved=resolved,
-                vpc_id=existing.vpc_id,
+                vpc_id=ids.vpc_id,
                 route_table_ids=list(existing.route_table_ids),
             )
 
@@ -118,5 +133,6 @@ def _description(resolved: Resolved) -> str:
     return f"{what} of the HyperPod cluster {resolved.name}"
 
 
-def _existing_subnet_ids(existing: ExistingNetwork) -> Mapping[str, str]:
-    return {subnet.zone: subnet.id for subnet in existing.subnets}
+def _written_ids(existing: ExistingNetwork) -> NetworkIds:
+    subnet_ids = {subnet.zone: subnet.id for subnet in existing.subnets}
+    return NetworkIds(existing.vpc_id, subnet_ids, list(existing.security_group_ids))

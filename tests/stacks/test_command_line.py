@@ -12,13 +12,13 @@ import pytest
 import app
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
-from tests.stacks.synthesis import EXAMPLES, FILES, ROOT, Synthesized
+from tests.stacks.synthesis import CONTEXT, EXAMPLES, FILES, ROOT, Synthesized
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 
 
 def run(monkeypatch: pytest.MonkeyPatch, **context: str) -> ExitCode:
-    monkeypatch.setenv("CDK_CONTEXT_JSON", json.dumps(context))
+    monkeypatch.setenv("CDK_CONTEXT_JSON", json.dumps({**CONTEXT, **context}))
     return app.main()
 
 
@@ -161,6 +161,17 @@ def test_a_file_that_is_not_there_is_no_traceback(
 ) -> None:
     assert run(monkeypatch, env=str(tmp_path / "none.yaml")) is ExitCode.INVALID
     assert "cannot read the file" in capsys.readouterr().err
+
+
+def test_a_feature_flag_that_cdk_json_lacks_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flag = "@aws-cdk/core:defaultCrossStackReferences"
+    assert run(monkeypatch, env="dev", **{flag: "strong"}) is ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert f'{json.dumps(flag)}: "weak"' in said
+    assert "minimizePolicies" not in said
+    assert "cdk.json" in said
 
 
 def test_findings_stop_the_deployment(

@@ -1,0 +1,149 @@
+"""A VPC of the app in place of `network.existing`: the CDK's own interfaces, and their ids."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+from aws_cdk import Token, aws_ec2
+
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.network import ExistingNetwork, ExistingSubnet
+from slurmpod_cdk.network import NetworkIds
+
+DUMMY = "dummy"
+"""Begins the zones of a looked-up VPC until the CDK command line has looked it up."""
+
+ID_DIGITS = 17
+
+
+class UnusableNetwork(ValueError):
+    """A VPC of the app cannot be that of the cluster; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class GivenNetwork:
+    """A VPC with one private subnet for each zone of an environment, as the file names zones.
+
+    Without security groups, one is made for nodes and file systems. Endpoints are never made: the
+    VPC belongs to the app.
+    """
+
+    vpc: aws_ec2.IVpc
+    subnets: Mapping[str, aws_ec2.ISubnet]
+    security_groups: Sequence[aws_ec2.ISecurityGroup] = ()
+
+    @property
+    def ids(self) -> NetworkIds:
+        """Where nodes and file systems go: tokens, or ids of what was imported."""
+        return NetworkIds(
+            self.vpc.vpc_id,
+            {zone: subnet.subnet_id for zone, subnet in self.subnets.items()},
+            [group.security_group_id for group in self.security_groups],
+        )
+
+    def described(self, *, closed: bool) -> ExistingNetwork:
+        """Return what a file would say of it, with texts for ids that stay the same.
+
+        Tokens do not: their numbers change with every construct before them.
+        """
+        return ExistingNetwork.model_construct(
+            vpc_id=self.vpc.node.path,
+            subnets=tuple(
+                ExistingSubnet.model_construct(
+                    id=_stand_in("subnet", f"{zone} {subnet.node.path}"),
+                    zone=zone,
+                    cidr=_cidr(subnet),
+                )
+                for zone, subnet in self.subnets.items()
+            ),
+            security_group_ids=tuple(
+                _stand_in("sg", group.node.path) for group in self.security_groups
+            ),
+            has_endpoints=closed,
+        )
+
+
+def with_network(environment: Environment, given: GivenNetwork) -> Environment:
+    """Return the environment as if its file described the VPC."""
+    network = environment.network
+    existing = given.described(closed=network.closed)
+    update = {"existing": existing, "other_zones": ()}
+    return environment.model_copy(update={"network": network.model_copy(update=update)})
+
+
+def given_network(
+    environment: Environment,
+    vpc: aws_ec2.IVpc,
+    subnets: Mapping[str, aws_ec2.ISubnet] | None,
+    security_groups: Sequence[aws_ec2.ISecurityGroup],
+) -> GivenNetwork:
+    """Find the subnets of an environment's zones in a VPC.
+
+    Raises:
+        UnusableNetwork: The file describes a VPC, too, or this one has not what it needs.
+    """
+    if environment.network.existing:
+        raise UnusableNetwork(
+            f"the file describes a VPC under network.existing, and the app gives {vpc.node.path}\n"
+            "  fix: remove network.existing, or the argument vpc"
+        )
+    _refuse_elsewhere(environment, vpc)
+    zones = [environment.network.zone, *(each.zone for each in environment.network.other_zones)]
+    found = dict(subnets) if subnets else _private_subnets(vpc, zones)
+    if lacking := [zone for zone in zones if zone not in found]:
+        raise UnusableNetwork(
+            f"the subnets that the app gives are in {', '.join(found)}, and the file names "
+            f"{', '.join(lacking)}\n  fix: give a subnet for each zone of the file"
+        )
+    return GivenNetwork(vpc, found, tuple(security_groups))
+
+
+def _refuse_elsewhere(environment: Environment, vpc: aws_ec2.IVpc) -> None:
+    """Refuse a VPC that is in another account or Region, or made without saying in which."""
+    fix = "  fix: give the stack of the VPC env=Environment(account=..., region=...) of the file"
+    if Token.is_unresolved(vpc.vpc_id) and Token.is_unresolved(vpc.env.region):
+        raise UnusableNetwork(f"the stack that makes {vpc.node.path} has no Region\n{fix}")
+    of_vpc = (vpc.env.account, vpc.env.region)
+    of_file = (environment.account, environment.region)
+    for has, needs in zip(of_vpc, of_file, strict=True):
+        if not Token.is_unresolved(has) and has != needs:
+            raise UnusableNetwork(
+                f"{vpc.node.path} is in {has}, and the file describes a cluster in {needs}\n{fix}"
+            )
+
+
+def _private_subnets(vpc: aws_ec2.IVpc, zones: Sequence[str]) -> dict[str, aws_ec2.ISubnet]:
+    """Return the one private subnet of each zone."""
+    private = [*vpc.private_subnets, *vpc.isolated_subnets]
+    if private and private[0].availability_zone.startswith(DUMMY):
+        return dict.fromkeys(zones, private[0])
+    return {zone: _only_subnet(vpc, private, zone) for zone in zones}
+
+
+def _only_subnet(
+    vpc: aws_ec2.IVpc, private: Iterable[aws_ec2.ISubnet], zone: str
+) -> aws_ec2.ISubnet:
+    inside = [subnet for subnet in private if subnet.availability_zone == zone]
+    if len(inside) == 1:
+        return inside[0]
+    what = "several private subnets" if inside else "no private subnet"
+    raise UnusableNetwork(
+        f"{vpc.node.path} has {what} in the zone {zone}\n"
+        f"  fix: choose one with subnets={{'{zone}': subnet}}"
+    )
+
+
+def _stand_in(kind: str, path: str) -> str:
+    """Return what reads as an id of EC2: rules judge the request of which it becomes a part."""
+    return f"{kind}-{hashlib.sha256(path.encode()).hexdigest()[:ID_DIGITS]}"
+
+
+def _cidr(subnet: aws_ec2.ISubnet) -> IPv4Network | None:
+    """Return the addresses of a subnet where they are known: imported ones may not say."""
+    with suppress(RuntimeError, ValueError):
+        return IPv4Network(subnet.ipv4_cidr_block)
+    return None
