@@ -1,15 +1,25 @@
-"""The seam to whoever runs the embedded AWS: what it is given because it cannot know it.
+"""The interface to whoever runs the embedded AWS, and a platform without machines.
 
-Nothing here imports moto or boto3, so that what is given costs nothing to import.
+Nodes of that platform exist in the API only, and run at once. Nothing here imports moto or boto3,
+so that what is given costs nothing to import.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from embedded_aws.cluster import Cluster, ClusterNode, InstanceGroup, SoftwareUpdate
+from embedded_aws.cluster import (
+    Cluster,
+    ClusterNode,
+    InstanceGroup,
+    SoftwareUpdate,
+    new_instance_id,
+    new_node,
+    surplus_nodes,
+)
 
 
 class ClusterPlatform(Protocol):
@@ -68,3 +78,48 @@ class Workspaces(Protocol):
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]
     ) -> list[bytes] | None:
         """Answer a WSGI request to a workspace; return None for a request to anything else."""
+
+
+class CloudOnlyPlatform:
+    """For rehearsals of the infrastructure alone: boots nothing, addresses come from the subnet."""
+
+    def create(self, cluster: Cluster) -> None:
+        """Add the nodes of every group, in the order of the request."""
+        self.update(cluster, cluster.groups)
+
+    def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
+        """Take away the nodes that are too many, and add those that are missing."""
+        self.remove(cluster, surplus_nodes(cluster, desired))
+        cluster.groups = desired
+        for group in desired:
+            while len(cluster.members(group.name)) < group.instance_count:
+                node = new_node(cluster, group)
+                node.status = "Running"
+                cluster.nodes.append(node)
+
+    def delete(self, cluster: Cluster) -> None:
+        """Forget the nodes."""
+        cluster.nodes.clear()
+
+    def replace(self, cluster: Cluster, node: ClusterNode) -> None:  # noqa: ARG002
+        """Give a node another instance."""
+        node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
+        node.status = "Running"
+
+    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:  # noqa: ARG002
+        """Let a node run again."""
+        node.status = "Running"
+
+    def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Forget some nodes; their addresses become free."""
+        for node in nodes:
+            cluster.nodes.remove(node)
+            if node.interface:
+                cluster.network.delete_interface(node.interface.interface_id)
+
+    def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
+        """Note that nodes have other software now."""
+        for node in cluster.nodes:
+            if node.group in update.groups:
+                node.updated_at = datetime.now(UTC)
+        cluster.software_updates |= dict.fromkeys(update.groups, "Succeeded")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import logging
 import os
 import socket
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import PurePath
 from types import TracebackType
 from typing import Any, Self
 
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.loaders import JSONFileLoader, Loader
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from embedded_aws.clients import Clients
@@ -40,8 +46,6 @@ from embedded_aws.moto_setup import (
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
 from embedded_aws.sagemaker.node_operations import NodeOperations
-from embedded_aws.service_descriptions import read_once
-from embedded_aws.warm_up import WarmUp
 
 _HOST_NAME = "localhost"
 _one_per_process = threading.Lock()
@@ -156,7 +160,7 @@ class EmbeddedAws:
         # moto takes 0.3 s to import and looks at the environment when it is
         from embedded_aws.application import QuietRequestHandler, application
         from embedded_aws.enforcement.gate import Gate
-        from embedded_aws.enforcement.names import Names
+        from embedded_aws.enforcement.resource_needs import Names
         from embedded_aws.moto_ids import patch_ids
         from embedded_aws.ssm_sessions import SessionManager, serve_with_moto
 
@@ -233,3 +237,66 @@ def _bind(port: int | None) -> socket.socket:
             "Choose another port, leave it out to have a free one chosen, or end the program that "
             f"uses it; `ss -ltnp sport = :{port}` shows which."
         ) from error
+
+
+class WarmUp:
+    """Calls one operation of every such service, in the background."""
+
+    def __init__(self, aws: Clients) -> None:
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(aws,), name="warm-up", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the call that is under way.
+
+        A service must not load when this process is no longer isolated: it would read the user's
+        profile.
+        """
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self, aws: Clients) -> None:
+        with contextlib.suppress(BotoCoreError, ClientError):
+            for call in _calls(aws):
+                if self._ended.is_set():
+                    return
+                call()
+
+
+def _calls(aws: Clients) -> Iterator[Callable[[], object]]:
+    yield aws.ec2.describe_vpcs
+    yield aws.iam.list_roles
+    yield aws.s3.list_buckets
+    yield aws.service("ssm").describe_parameters
+    yield aws.service("ecr").describe_repositories
+    yield aws.service("lambda").list_functions
+    yield aws.logs.describe_log_groups
+
+
+_CHANGED_BY_CLIENTS = "service-2"
+"""The description of a service's operations: the client of S3 takes the bucket out of its paths."""
+
+
+class _ReadOnce(JSONFileLoader):
+    """Gives every session of this process the same objects, which sessions only look at."""
+
+    def load_file(self, file_path: str) -> Any:
+        """Return the content of a JSON file, None when there is none; `file_path` lacks .json."""
+        if PurePath(file_path).name == _CHANGED_BY_CLIENTS:
+            return super().load_file(file_path)
+        return _content(file_path)
+
+
+def read_once() -> None:
+    """Let all sessions that are made from now on share what they read; may be repeated.
+
+    botocore keeps it for each session, and moto makes a session for each of its services: reading
+    it anew was a third of all that an embedded AWS did.
+    """
+    Loader.FILE_LOADER_CLASS = _ReadOnce
+
+
+@functools.cache
+def _content(file_path: str) -> Any:
+    return JSONFileLoader().load_file(file_path)

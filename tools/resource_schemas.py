@@ -21,7 +21,7 @@ def resource_schemas(types: Iterable[str]) -> str:
     A type has `create_only`: the paths of the properties that cannot change; `identifiers`: the
     properties that identify it for import, none if CloudFormation cannot read it (CloudFormation
     user guide, "Resource type support"); `properties` and `definitions`: the keys that it has, as
-    `embedded_aws.resources.schemas` reads them.
+    `embedded_aws.resources.provider` reads them.
     """
     rows = (f"{json.dumps(name)}: {json.dumps(_row(_schema(name)))}" for name in sorted(types))
     return "{\n" + ",\n".join(rows) + "\n}\n"

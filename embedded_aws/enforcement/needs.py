@@ -21,8 +21,13 @@ from typing import Any
 from moto.kms.utils import KEY_ID_LEN
 
 from embedded_aws.enforcement.calls import Call
-from embedded_aws.enforcement.names import OWN_KEY_PREFIX, Names
-from embedded_aws.enforcement.resource_needs import Need, resources_of, s3_needs
+from embedded_aws.enforcement.resource_needs import (
+    OWN_KEY_PREFIX,
+    Names,
+    Need,
+    resources_of,
+    s3_needs,
+)
 
 ALWAYS_ALLOWED = frozenset({"sts:GetCallerIdentity", "sts:GetSessionToken"})
 """What needs no permission, and no policy can deny (STS API reference)."""

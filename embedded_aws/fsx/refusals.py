@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from embedded_aws.constraints import summary, violations
-from embedded_aws.errors import ServiceError
+from embedded_aws.errors import ServiceError, summary, violations
 
 
 def bad_request(message: str) -> ServiceError:

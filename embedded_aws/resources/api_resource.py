@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from embedded_aws.constraints import summary, violations
+from embedded_aws.errors import summary, violations
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging, identified, tags_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.constraints import members
+from embedded_aws.errors import members
 from embedded_aws.resources.api_resource import ApiResource, Reading
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from embedded_aws.cluster import Cluster, ClusterNode
-from embedded_aws.constraints import summary, violations
-from embedded_aws.errors import ServiceError
+from embedded_aws.errors import ServiceError, summary, violations
 from embedded_aws.sagemaker import describe
 from embedded_aws.sagemaker.clusters import Clusters
 from embedded_aws.sagemaker.describe import Entry, describe_event, list_events, list_page
-from embedded_aws.sagemaker.node_addition import NodeAddition
-from embedded_aws.sagemaker.node_operations import NodeOperations
+from embedded_aws.sagemaker.node_operations import NodeAddition, NodeOperations
 from embedded_aws.wire import Operation
 
 Shape = dict[str, Any]

@@ -19,8 +19,7 @@ from embedded_aws.cluster import (
     SoftwareUpdate,
     VpcConfig,
 )
-from embedded_aws.constraints import summary, violations
-from embedded_aws.errors import ServiceError
+from embedded_aws.errors import ServiceError, summary, violations
 from embedded_aws.interface import InstanceTypes
 from embedded_aws.sagemaker.rules import MOUNT_PATHS, change_rules, refusals, types_of
 

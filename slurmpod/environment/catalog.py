@@ -102,7 +102,8 @@ def _valid_threads(stated: str, default: int) -> frozenset[int]:
 
 
 OFFERINGS_AS_OF = "July 2026"
-"""When `data/accelerator_zone_ids.json` was true."""
+"""When `data/accelerator_zone_ids.json` was true, which says in which zone ids EC2 offers each
+accelerated type (from DescribeInstanceTypeOfferings). It ages: good for warnings only."""
 
 
 @cache

@@ -15,8 +15,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
-from embedded_aws.interface import ClusterPlatform
+from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
 from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse

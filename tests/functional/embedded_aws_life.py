@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloud_only import CloudOnlyPlatform
 from embedded_aws.cluster import Cluster, ClusterFailed
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 

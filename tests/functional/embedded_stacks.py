@@ -10,7 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 
 ACCOUNT = "111122223333"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.golden_files import ROOT

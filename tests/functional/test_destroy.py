@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.golden_files import ROOT

@@ -18,7 +18,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import AlreadyRunning, EmbeddedAws, PortInUse
 from tests.functional.embedded_aws_life import (
     BIN,
@@ -461,7 +461,7 @@ def test_there_is_one_embedded_aws_per_process(deployed: Life) -> None:
 
 def test_the_next_embedded_aws_knows_nothing_of_the_last() -> None:
     script = """
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 for _ in range(2):
     with EmbeddedAws(account="111122223333", region="us-west-2") as aws:
@@ -478,7 +478,7 @@ for _ in range(2):
 
 def test_platforms_import_neither_moto_nor_boto3() -> None:
     script = (
-        "import sys, embedded_aws.cluster, embedded_aws.cloud_only\n"
+        "import sys, embedded_aws.cluster, embedded_aws.interface\n"
         "print([name for name in ('moto', 'boto3', 'botocore') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from tests.functional.embedded_networks import group, subnet, vpc
 from tests.functional.embedded_stacks import ACCOUNT, REGION, Stacks, att, ref, resource

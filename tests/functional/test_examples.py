@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.environment import sound_environment

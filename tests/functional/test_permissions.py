@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.environment import sound_environment
 from slurmpod.rehearsal.existing_resources import make_identity

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
 from embedded_aws.cluster import Cluster, ClusterFailed, InstanceGroup
 from embedded_aws.errors import ServiceError
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.sagemaker import Cluster as ClusterProvider
 from embedded_aws.sagemaker.clusters import Clusters

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
 from embedded_aws.cluster import Cluster, ClusterNode, StillAtWork
 from embedded_aws.errors import ServiceError
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
 from embedded_aws.sagemaker.node_operations import NodeOperations

@@ -21,8 +21,7 @@ from embedded_aws.cluster import (
     SlurmConfig,
     VpcConfig,
 )
-from embedded_aws.constraints import summary, violations
-from embedded_aws.errors import ServiceError
+from embedded_aws.errors import ServiceError, summary, violations
 from embedded_aws.sagemaker import describe
 from embedded_aws.sagemaker.describe import Entry, describe_event, list_events, list_page
 from embedded_aws.sagemaker.events import creation_ends

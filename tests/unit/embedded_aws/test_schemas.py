@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from embedded_aws.cloudformation.template import TemplateError, parse_template
-from embedded_aws.constraints import members
+from embedded_aws.errors import members
 from embedded_aws.resources.ec2_network import association_problem
 from embedded_aws.resources.registry import PROVIDERS
 from embedded_aws.resources.schemas import create_only_paths, extraneous_keys
