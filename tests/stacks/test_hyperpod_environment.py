@@ -15,7 +15,15 @@ from slurmpod.deploy.deployment_record import record, record_folder
 from slurmpod_cdk import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.feature_flags import FEATURE_FLAGS
 from tests.sound_environment import SOUND
-from tests.stacks.synthesis import CONTEXT, FILES, Template, of_type, only, resolved_from
+from tests.stacks.synthesis import (
+    CONTEXT,
+    FILES,
+    Synthesized,
+    Template,
+    of_type,
+    only,
+    resolved_from,
+)
 
 ACCOUNT, REGION, ZONE = "123456789012", "us-west-2", "us-west-2b"
 PLACE = Environment(account=ACCOUNT, region=REGION)
@@ -85,6 +93,20 @@ def test_stacks_have_the_names_and_the_place_of_the_file(file: Path) -> None:
     }
     places = [stack.environment for _, stack in stacks(stage)]
     assert {(place.account, place.region) for place in places} == {(ACCOUNT, REGION)}
+
+
+def test_an_environment_of_this_repository_can_move_into_an_app(dev: Synthesized) -> None:
+    app = App()
+    HyperPodEnvironment.from_file(app, "Hpc", FILES["dev"])
+    moved = {name.removeprefix("dev-"): template for name, template in templates(app).items()}
+    assert without_tags(moved) == without_tags(dev.templates)
+
+
+def without_tags(value: Any) -> Any:
+    """Return a template without tags: those of networks tell where in the app they are."""
+    if isinstance(value, dict):
+        return {key: without_tags(each) for key, each in value.items() if key != "Tags"}
+    return [without_tags(each) for each in value] if isinstance(value, list) else value
 
 
 def test_two_environments_are_in_one_app(file: Path, tmp_path: Path) -> None:

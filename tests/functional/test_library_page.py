@@ -1,0 +1,96 @@
+"""docs/library.md: its apps are synthesized as they are printed, and one is deployed."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
+from tests.cdk_process import start_of_the_cdk
+from tests.functional.cdk_account import ACCOUNT, REGION, Account
+from tests.golden_files import ROOT
+
+with start_of_the_cdk():
+    from slurmpod_cdk.feature_flags import FEATURE_FLAGS
+
+PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+NAMES = [f"research-{kind}" for kind in ("network", "storage", "lifecycle", "identity", "cluster")]
+
+
+def snippets(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+APPS = snippets("python")
+WITH_A_NETWORK = next(app for app in APPS if "vpc=vpc" in app)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of somebody else."""
+    (file,) = snippets("yaml")
+    (tmp_path / "cluster.yaml").write_text(file)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def synthesized(folder: Path, text: str) -> Any:
+    """Run an app; return what it is in the cloud assembly."""
+    (folder / "app.py").write_text(text)
+    return runpy.run_path(str(folder / "app.py"))["app"].synth()
+
+
+@pytest.mark.parametrize("number", range(len(APPS)))
+def test_every_app_is_synthesized_as_printed(folder: Path, number: int) -> None:
+    assembly = synthesized(folder, APPS[number])
+    assert assembly.stacks_recursively
+
+
+def test_an_environment_has_the_stacks_that_the_page_names(folder: Path) -> None:
+    stacks = synthesized(folder, APPS[0]).stacks_recursively
+    assert [stack.stack_name for stack in stacks] == NAMES
+    assert all(f"`{name}`" in PAGE for name in NAMES)
+
+
+def test_the_page_lists_the_feature_flags() -> None:
+    listed = re.findall(r"^\| `(@[^`]+)` \| `([^`]+)` \|$", PAGE, re.MULTILINE)
+    expected = {flag: str(value).lower().strip('"') for flag, value in FEATURE_FLAGS.items()}
+    assert {flag: value.strip('"') for flag, value in listed} == expected
+
+
+@pytest.fixture
+def account(folder: Path) -> Iterator[Account]:
+    with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
+        aws.start(CloudOnlyPlatform())
+        yield Account(aws)
+
+
+def test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found(
+    folder: Path, account: Account
+) -> None:
+    assembly = synthesized(folder, WITH_A_NETWORK).directory
+    account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+    account.cdk("deploy", "Prod/**", "--app", assembly, "--require-approval", "never", "--ci")
+    assert {*NAMES, "Prod-Network"} <= account.stacks()
+
+    (cluster,) = account.client("sagemaker").list_clusters()["ClusterSummaries"]
+    vpc = account.client("sagemaker").describe_cluster(ClusterName=cluster["ClusterName"])
+    subnets = account.client("ec2").describe_subnets(SubnetIds=vpc["VpcConfig"]["Subnets"])
+    (own,) = [
+        each["PhysicalResourceId"]
+        for each in account.client("cloudformation").describe_stack_resources(
+            StackName="Prod-Network"
+        )["StackResources"]
+        if each["ResourceType"] == "AWS::EC2::VPC"
+    ]
+    assert [each["VpcId"] for each in subnets["Subnets"]] == [own]
+
+    file = str(folder / "cluster.yaml")
+    assert "no changes" in account.slurmpod("diff", file).stdout
+    assert "nothing is left" in account.slurmpod("adopt", file).stdout
