@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from tests.cdk_process import start_of_the_cdk
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
