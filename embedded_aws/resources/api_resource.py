@@ -6,6 +6,7 @@ A usual resource type is a few declarations; only what is peculiar about it is c
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -175,6 +176,39 @@ class ApiResource(Provider):
         return getattr(client, name)(**arguments)
 
 
+class SharedPolicy(Provider):
+    """A policy that lies on each of several resources, its holders."""
+
+    holders: ClassVar[str]
+    """The property that names them."""
+
+    @abstractmethod
+    def put(self, request: ResourceRequest, holder: str, policy: Mapping[str, Any] | None) -> None:
+        """Put a policy on a holder; None for what it has without this resource."""
+
+    def create(self, request: ResourceRequest) -> str:
+        """Put the policy on every holder."""
+        for holder in request.properties[self.holders]:
+            self.put(request, holder, request.properties["PolicyDocument"])
+        return request.generated_name()
+
+    def update(
+        self,
+        request: ResourceRequest,
+        physical_id: str,  # noqa: ARG002
+        previous: Mapping[str, Any],
+    ) -> None:
+        """Put the policy anew, and take it from holders that are no longer named."""
+        for holder in set(previous[self.holders]) - set(request.properties[self.holders]):
+            self.put(request, holder, None)
+        self.create(request)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+        """Take the policy from its holders."""
+        for holder in request.properties[self.holders]:
+            self.put(request, holder, None)
+
+
 def reached(value: Any, steps: Steps) -> Any:
     """Return what lies at the end of the way."""
     for step in steps:
@@ -192,3 +226,13 @@ def require_valid(service: str, operation: str, arguments: Mapping[str, Any]) ->
 def lower_camel(name: str) -> str:
     """Spell a property as some services do: `metricName`, not `MetricName`."""
     return name[0].lower() + name[1:]
+
+
+def texts(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Write attributes as SNS and SQS take them: values as texts, structures as JSON."""
+    return {name: text(value) for name, value in attributes.items()}
+
+
+def text(value: Any) -> str:
+    """Write one value as a text."""
+    return value if isinstance(value, str) else json.dumps(value)

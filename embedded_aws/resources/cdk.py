@@ -1,12 +1,15 @@
 """The CDK's own resources: metadata, and what its functions for custom resources do.
 
-Each does what the function of aws-cdk-lib 2.275.0 does, without Lambda.
+Each does what the function of aws-cdk-lib 2.275.0 does, without Lambda and without the AWS CLI.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import mimetypes
 import re
+import zipfile
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from embedded_aws.errors import suppressed
+from embedded_aws.ids import ids
 from embedded_aws.resources.logs import require_usable_key
-from embedded_aws.resources.provider import Provider, ResourceRequest
+from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -206,3 +210,173 @@ def _versions(s3: S3Client, bucket: str) -> Iterator[Any]:
     for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket):
         yield from page.get("Versions", [])
         yield from page.get("DeleteMarkers", [])
+
+
+_SWITCHES = ("Extract", "OutputObjectKeys", "Prune", "RetainOnDelete")
+_OWNER_TAG = "aws-cdk:cr-owned"
+
+
+class BucketDeployment(Provider):
+    """Objects under a prefix of a bucket; Ref gives `aws.cdk.s3deployment.<uuid>`.
+
+    Unpacks the assets of the staging bucket, fills in deploy-time values, and puts the files into
+    the destination bucket (bucket-deployment-handler/index.py).
+    """
+
+    type = "Custom::CDKBucketDeployment"
+    supported = frozenset(
+        {
+            *_SWITCHES,
+            "DestinationBucketArn",
+            "DestinationBucketKeyPrefix",
+            "DestinationBucketName",
+            "ServiceToken",
+            "SourceBucketNames",
+            "SourceMarkers",
+            "SourceMarkersConfig",
+            "SourceObjectKeys",
+            "UserMetadata",
+            "WaitForDistributionInvalidation",
+        }
+    )
+    in_place = supported - {"ServiceToken"}
+
+    def create(self, request: ResourceRequest) -> str:
+        """Allocate an id, as the function does before it begins."""
+        return f"aws.cdk.s3deployment.{ids.uuid(request.logical_id)}"
+
+    def complete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+        """Put the files."""
+        s3, bucket = request.aws.s3, _bucket(request.properties)
+        prefix = _prefix(request.properties)
+        files = {prefix + name: content for name, content in _files(s3, request.properties)}
+        for key, content in files.items():
+            s3.put_object(
+                Bucket=bucket,
+                Key=key,
+                Body=content,
+                ContentType=_content_type(key),
+                Metadata=request.properties.get("UserMetadata", {}),
+            )
+        if _switch(request.properties, "Prune"):
+            _delete(s3, bucket, [k for k in _keys(s3, bucket, prefix) if k not in files])
+
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what the function passes on."""
+        keys = request.properties["SourceObjectKeys"]
+        return {
+            **request.given("DestinationBucketArn"),
+            "SourceObjectKeys": keys if _switch(request.properties, "OutputObjectKeys") else [],
+        }
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Put the files anew; what lies at an old destination goes unless it is retained."""
+        moved = (_bucket(previous), _prefix(previous)) != (
+            _bucket(request.properties),
+            _prefix(request.properties),
+        )
+        if moved and not _switch(request.properties, "RetainOnDelete"):
+            s3, bucket = request.aws.s3, _bucket(previous)
+            _delete(s3, bucket, list(_keys(s3, bucket, _prefix(previous))))
+        self.complete(request, physical_id)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+        """Delete the objects, unless they are retained or another deployment owns them."""
+        if _switch(request.properties, "RetainOnDelete"):
+            return
+        s3, bucket = request.aws.s3, _bucket(request.properties)
+        prefix = _prefix(request.properties)
+        if not _is_owned(s3, bucket, str(request.properties.get("DestinationBucketKeyPrefix", ""))):
+            _delete(s3, bucket, list(_keys(s3, bucket, prefix)))
+
+
+def _files(s3: S3Client, properties: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield (path, content) of every source, in order: a later file replaces an earlier one."""
+    buckets, keys = properties["SourceBucketNames"], properties["SourceObjectKeys"]
+    nothing: list[dict[str, Any]] = [{} for _ in keys]
+    markers = properties.get("SourceMarkers") or nothing
+    configs = properties.get("SourceMarkersConfig") or nothing
+    if not len(buckets) == len(keys) == len(markers) == len(configs):
+        raise ProviderError("Source buckets, keys and markers must be of the same number")
+    for bucket, key, replacements, config in zip(buckets, keys, markers, configs, strict=True):
+        content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+        if not _switch(properties, "Extract"):
+            yield key.rpartition("/")[2], content
+            continue
+        json_escape = str(config.get("jsonEscape", "false")).lower() == "true"
+        yield from archive_files(content, replacements, json_escape=json_escape)
+
+
+def _bucket(properties: Mapping[str, Any]) -> str:
+    return str(properties["DestinationBucketName"])
+
+
+def _prefix(properties: Mapping[str, Any]) -> str:
+    """Return the prefix with the slash at its end that separates it from file names."""
+    prefix = str(properties.get("DestinationBucketKeyPrefix", "")).strip("/")
+    return f"{prefix}/" if prefix else ""
+
+
+def _switch(properties: Mapping[str, Any], name: str) -> bool:
+    """Read a switch; every switch of the function is on unless it is turned off."""
+    return str(properties.get(name, "true")).lower() == "true"
+
+
+def _content_type(key: str) -> str:
+    return mimetypes.guess_type(key)[0] or "binary/octet-stream"
+
+
+def _keys(s3: S3Client, bucket: str, prefix: str) -> Iterator[str]:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+        yield from (found["Key"] for found in page.get("Contents", []))
+
+
+def _delete(s3: S3Client, bucket: str, keys: list[str]) -> None:
+    for key in keys:
+        s3.delete_object(Bucket=bucket, Key=key)
+
+
+def _is_owned(s3: S3Client, bucket: str, prefix: str) -> bool:
+    """Tell whether the bucket is tagged as belonging to a deployment that outlives this one."""
+    owner = f"{_OWNER_TAG}:{prefix}" if prefix else _OWNER_TAG
+    tags = {tag["Key"] for tag in _bucket_tags(s3, bucket)}
+    return any(tag.startswith(owner) for tag in tags)
+
+
+def _bucket_tags(s3: S3Client, bucket: str) -> list[Any]:
+    if not any(b["Name"] == bucket for b in s3.list_buckets()["Buckets"]):
+        return []
+    with suppressed("NoSuchTagSet"):
+        return list(s3.get_bucket_tagging(Bucket=bucket)["TagSet"])
+    return []
+
+
+def archive_files(
+    archive: bytes, markers: Mapping[str, object], *, json_escape: bool
+) -> Iterator[tuple[str, bytes]]:
+    """Yield (path, content) of every file of a zip archive, its markers replaced.
+
+    With `json_escape`, replacements are written so that they can stand inside a JSON string.
+    """
+    replacements = {
+        marker.encode(): _replacement(value, json_escape=json_escape)
+        for marker, value in markers.items()
+    }
+    with zipfile.ZipFile(io.BytesIO(archive)) as zip_file:
+        for entry in zip_file.infolist():
+            if entry.is_dir():
+                continue
+            content = zip_file.read(entry)
+            for marker, replacement in replacements.items():
+                content = content.replace(marker, replacement)
+            yield entry.filename, content
+
+
+def _replacement(value: object, *, json_escape: bool) -> bytes:
+    if not json_escape:
+        return str(value).encode()
+    text = json.dumps(value)
+    is_text = text.startswith('"') and text.endswith('"')
+    return (text[1:-1] if is_text else text).encode()

@@ -2,64 +2,39 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import ModuleType
 from typing import Final
 
 from embedded_aws.cloudformation.template import TemplateError
-from embedded_aws.resources import (
-    aps,
-    budgets,
-    cdk,
-    cdk_bucket_deployment,
-    cloudwatch,
-    ec2_endpoint,
-    ec2_network,
-    ec2_routing,
-    ec2_security_group,
-    ecr,
-    events,
-    fsx,
-    grafana,
-    iam,
-    kms,
-    lambda_functions,
-    logs,
-    rds,
-    s3,
-    sagemaker,
-    secretsmanager,
-    sns,
-    sqs,
-    ssm,
-)
 from embedded_aws.resources.provider import Provider
 
 _SERVICES: Final = (
-    aps,
-    budgets,
-    cdk,
-    cdk_bucket_deployment,
-    cloudwatch,
-    ec2_endpoint,
-    ec2_network,
-    ec2_routing,
-    ec2_security_group,
-    ecr,
-    events,
-    fsx,
-    grafana,
-    iam,
-    kms,
-    lambda_functions,
-    logs,
-    rds,
-    s3,
-    sagemaker,
-    secretsmanager,
-    sns,
-    sqs,
-    ssm,
+    "aps",
+    "budgets",
+    "cdk",
+    "cloudwatch",
+    "ec2_endpoint",
+    "ec2_network",
+    "ec2_routing",
+    "ec2_security_group",
+    "ecr",
+    "events",
+    "fsx",
+    "grafana",
+    "iam",
+    "kms",
+    "lambda_functions",
+    "logs",
+    "rds",
+    "s3",
+    "sagemaker",
+    "secretsmanager",
+    "sns",
+    "sqs",
+    "ssm",
 )
+"""The files of this folder with resource types, by service."""
 
 
 def _providers(module: ModuleType) -> list[Provider]:
@@ -72,7 +47,9 @@ def _providers(module: ModuleType) -> list[Provider]:
 
 
 PROVIDERS: Final[dict[str, Provider]] = {
-    provider.type: provider for module in _SERVICES for provider in _providers(module)
+    provider.type: provider
+    for name in _SERVICES
+    for provider in _providers(import_module(f"embedded_aws.resources.{name}"))
 }
 """Every supported resource type, by CloudFormation's name."""
 

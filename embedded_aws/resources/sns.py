@@ -6,9 +6,15 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
-from embedded_aws.resources.attribute_texts import text, texts
-from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
+from embedded_aws.resources.api_resource import (
+    ApiResource,
+    Naming,
+    Reading,
+    SharedPolicy,
+    text,
+    texts,
+)
+from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
 _TOPIC_ATTRIBUTES = frozenset(
@@ -110,43 +116,24 @@ class Subscription(ApiResource):
             )
 
 
-class TopicPolicy(Provider):
+class TopicPolicy(SharedPolicy):
     """The policy of topics."""
 
     type = "AWS::SNS::TopicPolicy"
+    holders = "Topics"
     supported = frozenset({"PolicyDocument", "Topics"})
     in_place = supported
 
-    def create(self, request: ResourceRequest) -> str:
-        """Put the policy on every topic."""
-        for topic in request.properties["Topics"]:
-            self._put(request, topic, request.properties["PolicyDocument"])
-        return request.generated_name()
+    def put(self, request: ResourceRequest, holder: str, policy: Mapping[str, Any] | None) -> None:
+        """Put a policy on a topic, or give it the one back that it was created with."""
+        document = policy or _owners_policy(request, holder)
+        request.aws.service("sns").set_topic_attributes(
+            TopicArn=holder, AttributeName="Policy", AttributeValue=json.dumps(document)
+        )
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the id under its own name."""
         return {"Id": physical_id}
-
-    def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
-    ) -> None:
-        """Put the policy anew, and give topics that are no longer named their first one back."""
-        for topic in set(previous["Topics"]) - set(request.properties["Topics"]):
-            self._put(request, topic, _owners_policy(request, topic))
-        self.create(request)
-
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
-        """Give the topics the policy back that they were created with."""
-        for topic in request.properties["Topics"]:
-            self._put(request, topic, _owners_policy(request, topic))
-
-    def _put(self, request: ResourceRequest, topic: str, document: Mapping[str, Any]) -> None:
-        request.aws.service("sns").set_topic_attributes(
-            TopicArn=topic, AttributeName="Policy", AttributeValue=json.dumps(document)
-        )
 
 
 def _subscribe(request: ResourceRequest, topic: str, given: Mapping[str, Any]) -> str:

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from embedded_aws.resources.api_resource import ApiResource, Naming
-from embedded_aws.resources.attribute_texts import texts
-from embedded_aws.resources.provider import Provider, ResourceRequest
+from embedded_aws.resources.api_resource import ApiResource, Naming, SharedPolicy, texts
+from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
 _ATTRIBUTES = frozenset(
@@ -63,35 +62,15 @@ class Queue(ApiResource):
         self.retag(request, physical_id, previous)
 
 
-class QueuePolicy(Provider):
+class QueuePolicy(SharedPolicy):
     """The policy of queues; without it a queue is for its account alone."""
 
     type = "AWS::SQS::QueuePolicy"
+    holders = "Queues"
     supported = frozenset({"PolicyDocument", "Queues"})
     in_place = supported
 
-    def create(self, request: ResourceRequest) -> str:
-        """Put the policy on every queue."""
-        for queue in request.properties["Queues"]:
-            _put_policy(request, queue, json.dumps(request.properties["PolicyDocument"]))
-        return request.generated_name()
-
-    def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
-    ) -> None:
-        """Put the policy anew, and take it from queues that are no longer named."""
-        for queue in set(previous["Queues"]) - set(request.properties["Queues"]):
-            _put_policy(request, queue, "")
-        self.create(request)
-
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
-        """Take the policy away."""
-        for queue in request.properties["Queues"]:
-            _put_policy(request, queue, "")
-
-
-def _put_policy(request: ResourceRequest, queue: str, policy: str) -> None:
-    request.aws.service("sqs").set_queue_attributes(QueueUrl=queue, Attributes={"Policy": policy})
+    def put(self, request: ResourceRequest, holder: str, policy: Mapping[str, Any] | None) -> None:
+        """Put a policy on a queue, or take it away."""
+        attributes = {"Policy": json.dumps(policy) if policy else ""}
+        request.aws.service("sqs").set_queue_attributes(QueueUrl=holder, Attributes=attributes)

@@ -16,7 +16,7 @@ from embedded_aws.isolation import (
     process_environment,
     variables,
 )
-from embedded_aws.resources.cdk_bucket_deployment import archive_files
+from embedded_aws.resources.cdk import archive_files
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.registry import PROVIDERS
 from embedded_aws.resources.s3 import (
