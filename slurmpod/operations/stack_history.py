@@ -80,8 +80,10 @@ def definition_of(
     """
 
     def output(stack: str, name: str) -> str:
-        for other in history:
-            outputs = other.template.get("Outputs", {}) if other.stack.name == stack else {}
+        known = [other for other in history if other.stack.name == stack]
+        # A network may be in a stack of another app, which has a name of its own.
+        for other in known or remembered_stacks(remembered.inventory, [stack]):
+            outputs = other.template.get("Outputs", {})
             if name in outputs:
                 return str(without_references(outputs[name]["Value"], other, output))
         raise UnknownReference(f"{stack}.{name}")

@@ -131,13 +131,16 @@ class TestDefinitions:
             "Tags": [{"Key": "a", "Value": "b"}],
         }
 
-    def test_outputs_of_other_stacks_as_well(self, inventory: FakeHoldings) -> None:
-        network = inventory.add("dev-network", "DELETE_FAILED", Vpc=VPC)
+    @pytest.mark.parametrize("stack", ["dev-network", "Network"])
+    def test_outputs_of_other_stacks_as_well_also_of_other_apps(
+        self, inventory: FakeHoldings, stack: str
+    ) -> None:
+        network = inventory.add(stack, "DELETE_FAILED", Vpc=VPC)
         inventory.templates[network.arn]["Outputs"] = {"V": {"Value": {"Ref": "Vpc"}}}
         record = inventory.add(
             "dev-database", "DELETE_COMPLETE", B=("AWS::S3::Bucket", "b", "DELETE_SKIPPED")
         )
-        output = {"Fn::GetStackOutput": {"StackName": "dev-network", "OutputName": "V"}}
+        output = {"Fn::GetStackOutput": {"StackName": stack, "OutputName": "V"}}
         inventory.templates[record.arn]["Resources"]["B"]["Properties"] = {"Vpc": output}
         found = {each.resource.logical_id: each.definition for each in plan(inventory).resources}
         assert found["B"]["Properties"] == {"Vpc": "vpc-1"}
