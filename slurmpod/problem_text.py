@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TextIO
 
 from slurmpod.problems import Problem, Severity, Where
-from slurmpod.reading.private_keys import HIDDEN, lines_of_private_keys
-from slurmpod.reading.secret_values import HIDDEN_VALUE, without_secrets
+from slurmpod.reading.secrets_in_text import (
+    HIDDEN,
+    HIDDEN_VALUE,
+    lines_of_private_keys,
+    without_secrets,
+)
 from slurmpod.terminal import BOLD, DIM, RED, YELLOW, paint
 
 WIDTH = 100

@@ -2,13 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.errors import as_unavailable
-from slurmpod.aws.iam_roles import IamRole, read_policy, read_role
+from slurmpod.aws.errors import as_unavailable, suppressed
+
+if TYPE_CHECKING:
+    from types_boto3_iam import IAMClient
+
+    Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class IamRole:
+    """A role: the document of who may assume it, those of its policies and of its boundary.
+
+    `policies` go by the name or ARN of each; `boundary_arn` is None for a role without one.
+    """
+
+    arn: str
+    trust: Document
+    policies: Mapping[str, Document]
+    boundary_arn: str | None
+
+
+def read_role(iam: IAMClient, arn: str) -> IamRole | None:
+    """Return the role of this ARN, or None where there is none."""
+    name = arn.rpartition("/")[2]
+    with suppressed("NoSuchEntity"):
+        role = iam.get_role(RoleName=name)["Role"]
+        if role["Arn"] != arn:  # of another path
+            return None
+        boundary = role.get("PermissionsBoundary")
+        return IamRole(
+            arn=arn,
+            trust=_document(role["AssumeRolePolicyDocument"]),
+            policies=dict(_policies(iam, name)),
+            boundary_arn=boundary["PermissionsBoundaryArn"] if boundary else None,
+        )
+    return None
+
+
+def read_policy(iam: IAMClient, arn: str) -> Document | None:
+    """Return the document of a managed policy, or None where there is none."""
+    with suppressed("NoSuchEntity"):
+        policy = iam.get_policy(PolicyArn=arn)["Policy"]
+        version = iam.get_policy_version(PolicyArn=arn, VersionId=policy["DefaultVersionId"])
+        return _document(version["PolicyVersion"]["Document"])
+    return None
+
+
+def _policies(iam: IAMClient, role: str) -> Iterator[tuple[str, Document]]:
+    for page in iam.get_paginator("list_role_policies").paginate(RoleName=role):
+        for name in page["PolicyNames"]:
+            found = iam.get_role_policy(RoleName=role, PolicyName=name)
+            yield name, _document(found["PolicyDocument"])
+    for attached in iam.get_paginator("list_attached_role_policies").paginate(RoleName=role):
+        for policy in attached["AttachedPolicies"]:
+            document = read_policy(iam, policy["PolicyArn"])
+            if document is not None:
+                yield policy["PolicyArn"], document
+
+
+def _document(found: Any) -> Document:
+    """Return a document that the SDK has decoded already; its types still call it text."""
+    return dict(found)
 
 
 @dataclass(frozen=True)

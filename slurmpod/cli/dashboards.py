@@ -13,7 +13,7 @@ from slurmpod.cli.output import print_json, say
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import dashboard_json
 from slurmpod.metrics.panel import Dashboard
-from slurmpod.metrics.rules_file import rules_yaml
+from slurmpod.metrics.prometheus import rules_yaml
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 

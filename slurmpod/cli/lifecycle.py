@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.cluster_logs import ClusterLogs
+from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.cli import lifecycle_run

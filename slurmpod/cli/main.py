@@ -111,7 +111,7 @@ def _say_unexpected(error: Exception) -> None:
         place = f": {error.filename}" if error.filename else ""
         say(f"slurmpod: {error.strerror or error}{place}")
         return
-    from slurmpod.reading.private_keys import HIDDEN, holds_private_key  # only needed here
+    from slurmpod.reading.secrets_in_text import HIDDEN, holds_private_key  # only needed here
 
     said = HIDDEN if holds_private_key(str(error)) else error
     say(f"slurmpod: unexpected error: {type(error).__name__}: {said}")

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from embedded_aws.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
-from slurmpod.aws.account import AwsAccount
-from slurmpod.aws.iam_roles import IamRole
+from slurmpod.aws.account import AwsAccount, IamRole
 from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
 from slurmpod.deploy.permissions.sufficiency import Lack, lacking
 from slurmpod.environment.cluster import Role

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from slurmpod.aws.cluster_logs import ClusterLogs
+from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.aws.session_nodes import SessionNodes
 
 MARK = "slurmpod-report"

@@ -26,8 +26,14 @@ from slurmpod.environment.network import LARGEST_VPC_PREFIX, SMALLEST_VPC_PREFIX
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Problem, Severity, YamlPath
 from slurmpod.reading.extends import EXTENDS
-from slurmpod.reading.private_keys import FOUND, HIDDEN, REMOVE, holds_private_key
-from slurmpod.reading.secret_values import HIDDEN_VALUE, may_be_secret
+from slurmpod.reading.secrets_in_text import (
+    FOUND,
+    HIDDEN,
+    HIDDEN_VALUE,
+    REMOVE,
+    holds_private_key,
+    may_be_secret,
+)
 from slurmpod.reading.yaml_source import LONGEST_NUMBER, YamlSource
 
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ def _wrong_columns(header: _Row) -> Iterator[Problem]:
 
 def _misfits(row: _Row, columns: Sequence[str]) -> Iterator[Problem]:
     """Yield why a line cannot be looked at cell by cell; never says what is in them."""
-    from slurmpod.reading.private_keys import FOUND, REMOVE, holds_private_key
+    from slurmpod.reading.secrets_in_text import FOUND, REMOVE, holds_private_key
 
     if len(row.cells) != len(columns):
         message = f"the line has {len(row.cells)} cells, and the first one names {len(columns)}"

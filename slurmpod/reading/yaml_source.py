@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from slurmpod.problems import Problem, Severity, Where, YamlPath
-from slurmpod.reading.private_keys import shown_path
+from slurmpod.reading.secrets_in_text import shown_path
 
 ALIASED_LIMIT = 20_000
 """Values that the aliases of one file stand for: ends a document that would unfold without end."""

@@ -177,7 +177,7 @@ def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:
 def _crashed(what: str, error: Exception, source: YamlSource) -> Problem:
     import traceback  # only needed when something crashed
 
-    from slurmpod.reading.private_keys import HIDDEN, holds_private_key
+    from slurmpod.reading.secrets_in_text import HIDDEN, holds_private_key
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{last.filename.rpartition('/')[2]}, line {last.lineno}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurmpod.problems import Severity, YamlPath
-from slurmpod.reading.private_keys import FOUND, REMOVE, holds_private_key
+from slurmpod.reading.secrets_in_text import FOUND, REMOVE, holds_private_key
 from slurmpod.resolve import KnownUser, Resolved
 from slurmpod.rules.people import at_user
 from slurmpod.rules.registry import Area, Finding

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_logs
 from constructs import Construct
 
-from slurmpod.metrics.alert_manager import alert_manager_definition
-from slurmpod.metrics.rules_file import rules_yaml
+from slurmpod.metrics.prometheus import alert_manager_definition, rules_yaml
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
 from slurmpod_cdk.parts.retention import apply_on_delete

@@ -8,8 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from slurmpod.metrics.alert_manager import alert_manager_definition
-from slurmpod.metrics.rules_file import rules_yaml
+from slurmpod.metrics.prometheus import alert_manager_definition, rules_yaml
 from slurmpod.rehearsal.prometheus_servers import rules_of
 from tests.functional.embedded_stacks import ACCOUNT, REGION, Resources, Stacks, att, ref, resource
 

@@ -21,12 +21,13 @@ from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal import launch, take_down
 from slurmpod.rehearsal.home import rehearsals
-from slurmpod.rehearsal.journal import Journal, JournalReader
 from slurmpod.rehearsal.launch import Host, Rehearsal, UnknownRehearsal, keep_logs, running
 from slurmpod.rehearsal.state import (
     HOST_FILE,
     REQUEST_FILE,
     STATE_FILE,
+    Journal,
+    JournalReader,
     Request,
     State,
     read_pid,

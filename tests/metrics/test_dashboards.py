@@ -13,8 +13,7 @@ import pytest
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import dashboard_json
 from slurmpod.metrics.panel import Query, Subject
-from slurmpod.metrics.recordings import RECORDINGS
-from slurmpod.metrics.rules_file import GROUPS, rules_yaml
+from slurmpod.metrics.prometheus import GROUPS, RECORDINGS, rules_yaml
 from tests.metrics.collected_samples import collected_samples
 
 OF_NODE = {"cluster": "dev", "group": "p5", "node": "ip-10-0-0-9", "role": "worker"}

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from slurmpod.metrics.alert_manager import alert_manager_definition
 from slurmpod.metrics.alerts import SEVERITIES
-from slurmpod.metrics.rules_file import GROUPS, rules_yaml
+from slurmpod.metrics.prometheus import GROUPS, alert_manager_definition, rules_yaml
 from tests.metrics.alert_cases import CASES, Case
 
 ALERTS = {alert.name: alert for _, alerts in GROUPS for alert in alerts}

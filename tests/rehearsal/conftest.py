@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from slurmpod.rehearsal.home import images
-from slurmpod.rehearsal.journal import FILE_NAME as JOURNAL
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
+from slurmpod.rehearsal.state import JOURNAL_FILE as JOURNAL
 
 PROJECT = Path(__file__).parents[2]
 JOURNAL_LINES = 40

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slurmpod.metrics.rules_file import rules_yaml
+from slurmpod.metrics.prometheus import rules_yaml
 from tests.stacks.synthesis import (
     Template,
     example_text,

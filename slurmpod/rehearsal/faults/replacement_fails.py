@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.cluster import ENDED, FAILED, NOT_REPLACED, REPLACED, FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
-from slurmpod.rehearsal.faults.instance_records import ENDED, FAILED, NOT_REPLACED, REPLACED
 from slurmpod.rehearsal.faults.interventions import cut_power, entry_script
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch

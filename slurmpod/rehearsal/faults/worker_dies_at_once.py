@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.faults.cluster import REPLACED, SUCCEEDED, FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
-from slurmpod.rehearsal.faults.instance_records import REPLACED, SUCCEEDED
 from slurmpod.rehearsal.faults.interventions import cut_power
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable
 
 from embedded_aws.cluster import ClusterFailed
-from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
-from slurmpod.rehearsal.hyperpod.resumable_steps import ResumeAction
+from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
+from slurmpod.rehearsal.nodes.door import Listener
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.listener import Listener
 
 AGENT_PORT = 4001
 """The cluster agent's port on HyperPod; plugstack.conf of the image names it."""

@@ -59,10 +59,10 @@ from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole, NodeRole
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
 from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
-from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+from slurmpod.rehearsal.state import Journal
 
 
 @dataclass

@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from slurmpod.aws.gateway import DatabaseServer, Gateway
 from slurmpod.rehearsal.hyperpod.node_commands import run_script
-from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
+from slurmpod.rehearsal.state import Journal
 
 RDS_PRIVILEGES = (
     "ALTER",

@@ -18,9 +18,9 @@ from embedded_aws.cluster import ClusterFailed
 from slurmpod.aws.gateway import Gateway
 from slurmpod.rehearsal.hyperpod.bundles import DownloadedBundle
 from slurmpod.rehearsal.hyperpod.node_commands import put_tree, run_script
-from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.state import Journal
 
 SCRIPT_TIMEOUT_SECONDS = 3600
 LOG_INTERVAL_SECONDS = 0.5

@@ -23,8 +23,7 @@ from slurmpod.rehearsal.hyperpod.accounting import credentials
 from slurmpod.rehearsal.hyperpod.bundles import download_bundles
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
-from slurmpod.rehearsal.hyperpod.continuous import ContinuousProvisioning
-from slurmpod.rehearsal.hyperpod.creation import Creation
+from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
 from slurmpod.rehearsal.hyperpod.database_servers import (
     DatabaseAccess,
     DatabaseServers,
@@ -34,11 +33,10 @@ from slurmpod.rehearsal.hyperpod.database_servers import (
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning, SharedDatabase, provisioning_of
-from slurmpod.rehearsal.hyperpod.software_update import SoftwareRollout
-from slurmpod.rehearsal.hyperpod.update import Update
-from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.hyperpod.update import SoftwareRollout, Update
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.state import Journal
 
 
 @dataclass

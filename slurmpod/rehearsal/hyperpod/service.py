@@ -13,8 +13,8 @@ from slurmpod.rehearsal.hyperpod.auto_resume import AGENT_PORT, AutoResumeServer
 from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRoles
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
-from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.state import Journal
 
 
 @contextmanager

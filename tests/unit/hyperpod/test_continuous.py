@@ -9,9 +9,9 @@ import pytest
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
-from slurmpod.rehearsal.hyperpod.continuous import ContinuousProvisioning
+from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
-from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.state import Journal
 from tests.unit.hyperpod.clusters import cluster, group, node
 
 

@@ -14,9 +14,8 @@ import pytest
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, Cluster, ClusterFailed, ClusterNode
 from slurmpod.rehearsal.hyperpod import deep_health_checks, health_agent, recovery
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
-from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
+from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
-from slurmpod.rehearsal.hyperpod.resumable_steps import ResumeAction
 from slurmpod.rehearsal.hyperpod.slurm_control import SlurmJob, SlurmNodeState
 from tests.unit.hyperpod.clusters import cluster, group, node, slurm
 

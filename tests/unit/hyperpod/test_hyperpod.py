@@ -21,8 +21,8 @@ from embedded_aws.cluster import (
 from slurmpod.rehearsal.hyperpod.creation import together
 from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
-from slurmpod.rehearsal.journal import Journal
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.state import Journal
 from tests.unit.hyperpod.clusters import ON_CREATE, cluster, group, slurm
 
 

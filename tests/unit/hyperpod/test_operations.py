@@ -24,9 +24,9 @@ from embedded_aws.sagemaker.node_operations import NodeOperations
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, operation
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
-from slurmpod.rehearsal.hyperpod.software_update import SoftwareRollout
-from slurmpod.rehearsal.journal import Journal
+from slurmpod.rehearsal.hyperpod.update import SoftwareRollout
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.state import Journal
 from tests.unit.hyperpod.clusters import cluster, group, node
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.cluster_logs import ClusterLogs
+from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.cli.lifecycle_text import print_reports
 from slurmpod.operations.lifecycle_report import NodeReport, lifecycle_reports, read_report

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.reading.private_keys import (
+from slurmpod.reading.read import read_as
+from slurmpod.reading.secrets_in_text import (
     FOUND,
     HIDDEN,
     REMOVE,
     holds_private_key,
     lines_of_private_keys,
 )
-from slurmpod.reading.read import read_as
 from tests.sound_environment import SOUND
 
 SECRET = "k9Xq"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.reading.secret_values import may_be_secret, without_secrets
+from slurmpod.reading.secrets_in_text import may_be_secret, without_secrets
 
 ARN = "arn:aws:secretsmanager:us-west-2:123456789012:secret:db-AbCdEf"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.faults.instance_records import REPLACED, is_in_events, printed_by
+from slurmpod.rehearsal.faults.cluster import REPLACED, is_in_events, printed_by
 
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abc"
 EVENTS = [{"Description": f"Instance i-1 {REPLACED}"}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.rehearsal.nodes.apt_sources import (
+from slurmpod.rehearsal.nodes.image import (
     Source,
     choose_mirror,
     parse_deb822,

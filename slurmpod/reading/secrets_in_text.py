@@ -1,6 +1,8 @@
-"""Private keys that somebody pasted where a public one belongs: recognised, and shown nowhere.
+"""Secrets that somebody wrote where none belongs: private keys, passwords and the like.
 
-Whatever shows a part of a user's file asks here first: messages, excerpts, `--json`.
+They are recognised, and shown nowhere: whatever shows a part of a user's file asks here first,
+messages, excerpts and `--json`. No field of an environment holds a secret: those that have
+to do with one take an ARN.
 """
 
 from __future__ import annotations
@@ -65,3 +67,39 @@ def _is_mixed(text: str) -> bool:
     """Tell base64 from a word or a number: it has letters of both kinds and digits."""
     kinds = (str.isupper, str.islower, str.isdigit)
     return all(any(kind(character) for character in text) for kind in kinds)
+
+
+HIDDEN_VALUE = "(not shown: it may be a secret)"
+"""What is shown in its place."""
+
+_NAME = r"passw(?:or)?d|passphrase|secret|token|credential|private_?key|api_?key"
+_SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
+_ARN_NAME = re.compile(r"_arns?$")
+_USER_IN_URI = re.compile(r"(?<=://)[^\s/@'\"]*:[^\s/@'\"]*@")
+_HARMLESS = re.compile(r"['\"]?arn:|[\[{&*!|>]|null\b|~|true\b|false\b", re.IGNORECASE)
+_ENTRY = re.compile(
+    rf"(?P<key>(?<![\w-])[\w-]*(?:(?:{_NAME})[\w-]*|_arns?)['\"]?\s*:\s+)"
+    r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,}\]#][^,}\]#]*)",
+    re.IGNORECASE,
+)
+
+
+def may_be_secret(path: Sequence[str | int], value: object, *, takes_arn: bool = False) -> bool:
+    """Tell whether a value is better not shown: by its path, its look, and what belongs there."""
+    if not isinstance(value, str) or _HARMLESS.match(value):
+        return False
+    if _USER_IN_URI.search(value) or takes_arn:
+        return True
+    names = [part for part in path if isinstance(part, str)]
+    return any(_SECRET_NAME.search(name) or _ARN_NAME.search(name) for name in names[-2:])
+
+
+def without_secrets(line: str) -> str:
+    """Return a line of YAML as it can be shown: asterisks leave every column where it was."""
+    shown = _USER_IN_URI.sub(lambda user: "*" * len(user[0]), line)
+    return _ENTRY.sub(_hidden, shown)
+
+
+def _hidden(entry: re.Match[str]) -> str:
+    value = entry["value"]
+    return entry[0] if _HARMLESS.match(value) else entry["key"] + "*" * len(value)

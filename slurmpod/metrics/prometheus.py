@@ -1,0 +1,124 @@
+"""Configuration of a workspace of Prometheus: recordings, the rules file, the alert manager.
+
+Recordings are series that are computed once and looked at often; their names have the form
+`level:metric:operations` (Prometheus, "Recording rules"). Windows are five times the longest
+interval between two samples that an environment may have.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from slurmpod.metrics.alerts import ACCELERATOR_ALERTS, NODE_ALERTS, SEVERITIES, SLURM_ALERTS, Alert
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A series, and the expression that gives it."""
+
+    name: str
+    expression: str
+
+
+RECORDINGS = (
+    Recording(
+        "slurm:nodes:count",
+        "count by (state) (max by (node, state) (slurmpod_slurm_node_state))",
+    ),
+    Recording(
+        "slurm:cpus:sum",
+        "sum by (use) (max by (node, use) (slurmpod_slurm_node_cpus))",
+    ),
+    Recording(
+        "slurm:gpus:sum",
+        "sum by (use) (max by (node, use) (slurmpod_slurm_node_gpus))",
+    ),
+    Recording(
+        "node:cpu_busy:ratio",
+        '1 - avg by (node, group, role) (rate(node_cpu_seconds_total{mode="idle"}[10m]))',
+    ),
+    Recording(
+        "node:gpu_utilization:avg",
+        "avg by (node, group) (slurmpod_gpu_utilization_ratio)",
+    ),
+    Recording(
+        "node:efa_bytes:rate",
+        "sum by (node, group, kind) (rate(slurmpod_efa_bytes_total[10m]))",
+    ),
+)
+
+
+GROUPS = (
+    ("slurm", SLURM_ALERTS),
+    ("accelerators", ACCELERATOR_ALERTS),
+    ("nodes", NODE_ALERTS),
+)
+
+
+def rules_yaml() -> str:
+    """Return the text of the rules file."""
+    groups = [{"name": "recordings", "rules": [_recording(each) for each in RECORDINGS]}]
+    groups += [
+        {"name": name, "rules": [_alert(each) for each in alerts]} for name, alerts in GROUPS
+    ]
+    return yaml.safe_dump({"groups": groups}, sort_keys=False, width=100)
+
+
+def _recording(recording: Recording) -> dict[str, Any]:
+    return {"record": recording.name, "expr": recording.expression}
+
+
+def _alert(alert: Alert) -> dict[str, Any]:
+    return {
+        "alert": alert.name,
+        "expr": alert.condition,
+        **({"for": f"{alert.minutes}m"} if alert.minutes else {}),
+        "labels": {"severity": alert.severity},
+        "annotations": {"summary": alert.summary, "action": alert.action},
+    }
+
+
+MESSAGE = (
+    "{{ range .Alerts }}{{ .Status }}: {{ .Annotations.summary }}. {{ .Annotations.action }}\n"
+    "{{ end }}"
+)
+
+
+def alert_manager_definition(environment: str, region: str, topic_arns: Mapping[str, str]) -> str:
+    """Return the definition, for topics by severity; values may be known later only.
+
+    Its form is AWS's: the configuration is a text in a text. Source: Amazon Managed Service for
+    Prometheus user guide, "Create an alert manager configuration".
+    """
+    receivers = [_receiver(each, environment, region, topic_arns[each]) for each in SEVERITIES]
+    routes = [{"matchers": [f'severity="{each}"'], "receiver": each} for each in SEVERITIES]
+    configuration = {
+        "route": {
+            "receiver": SEVERITIES[-1],
+            "group_by": ["alertname"],
+            "group_wait": "30s",
+            "group_interval": "5m",
+            "repeat_interval": "12h",
+            "routes": routes,
+        },
+        "receivers": receivers,
+    }
+    return "alertmanager_config: |\n" + textwrap.indent(json.dumps(configuration, indent=2), "  ")
+
+
+def _receiver(severity: str, environment: str, region: str, topic_arn: str) -> dict[str, Any]:
+    subject = f"{environment}: {severity}: {{{{ .CommonLabels.alertname }}}}"
+    sns = {
+        "topic_arn": topic_arn,
+        "sigv4": {"region": region},
+        "subject": subject,
+        "message": MESSAGE,
+        "attributes": {"severity": severity},
+    }
+    return {"name": severity, "sns_configs": [sns]}
