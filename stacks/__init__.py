@@ -7,6 +7,7 @@ from slurmpod.environment.openzfs import OpenZfs
 from slurmpod_cdk.hyperpod_environment import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
+from slurmpod_cdk.parts.node_roles import NodeRoles
 from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
 from slurmpod_cdk.parts.openzfs_file_system import OpenZfsFileSystem
 from slurmpod_cdk.parts.slurm_cluster import SlurmCluster
@@ -20,6 +21,7 @@ __all__ = [
     "LifecycleBundle",
     "Lustre",
     "LustreFileSystem",
+    "NodeRoles",
     "NodeSecurityGroup",
     "OpenZfs",
     "OpenZfsFileSystem",

@@ -10,7 +10,7 @@ from aws_cdk import CfnOutput, aws_iam
 from slurmpod.environment.access import Sessions
 from slurmpod.resolve import Resolved, session_names
 from slurmpod_cdk.cluster import ClusterStack
-from slurmpod_cdk.identity import NodeRoles
+from slurmpod_cdk.identity import ExecutionRoles
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.people_policies import Statements, Ways, administrators, users
 from slurmpod_cdk.parts.session_document import SessionDocument
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def access_of(
-    scope: Construct, resolved: Resolved, cluster: ClusterStack, roles: NodeRoles
+    scope: Construct, resolved: Resolved, cluster: ClusterStack, roles: ExecutionRoles
 ) -> AccessStack | None:
     """Make what the environment says about sessions; None where it says nothing."""
     sessions = resolved.access.sessions

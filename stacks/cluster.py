@@ -9,7 +9,7 @@ from aws_cdk import CfnOutput, Fn
 from slurmpod.deploy.cluster_request import References, cluster_properties
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.database import DatabaseServer
-from slurmpod_cdk.identity import NodeRoles
+from slurmpod_cdk.identity import ExecutionRoles
 from slurmpod_cdk.lifecycle import LifecycleStack
 from slurmpod_cdk.network import ClusterNetwork
 from slurmpod_cdk.parts.deployed_environment import DeployedEnvironment
@@ -37,7 +37,7 @@ class ClusterStack(EnvironmentStack):
         file_systems: FileSystems,
         database: DatabaseServer | None,
         lifecycle: LifecycleStack | None,
-        roles: NodeRoles,
+        roles: ExecutionRoles,
     ) -> None:
         super().__init__(
             scope,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class NodeRoles:
+class ExecutionRoles:
     """The execution role of the groups of each role; `stack` is None when none is made."""
 
     stack: IdentityStack | None
@@ -34,11 +34,11 @@ def node_roles_of(
     network: ClusterNetwork,
     database: DatabaseServer | None,
     watching: Watching | None,
-) -> NodeRoles:
+) -> ExecutionRoles:
     """Make the roles of the nodes, or look up those that are there already."""
     if resolved.stacks.identity is None:
         existing = node_roles(resolved).items()
-        return NodeRoles(None, {role: arn for arn, served in existing for role in served})
+        return ExecutionRoles(None, {role: arn for arn, served in existing for role in served})
     scopes = {
         name: scope_of(
             resolved,
@@ -51,7 +51,7 @@ def node_roles_of(
         for name, served in node_roles(resolved).items()
     }
     stack = IdentityStack(scope, resolved.stacks.identity, resolved=resolved, scopes=scopes)
-    return NodeRoles(stack, stack.role_arns)
+    return ExecutionRoles(stack, stack.role_arns)
 
 
 class IdentityStack(EnvironmentStack):

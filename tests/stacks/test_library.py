@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, Stack, aws_ec2, aws_iam, aws_kms, aws_s3
+from aws_cdk import App, Environment, Stack, aws_ec2, aws_iam, aws_kms, aws_logs, aws_s3
 from aws_cdk.assertions import Template
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from slurmpod_cdk import (
     LifecycleBundle,
     Lustre,
     LustreFileSystem,
+    NodeRoles,
     NodeSecurityGroup,
     OpenZfs,
     OpenZfsFileSystem,
@@ -317,3 +318,81 @@ def test_clusters_that_hyperpod_would_not_make_are_refused(
 ) -> None:
     with pytest.raises(WrongProperties, match=f"SlurmCluster Foreign/Cluster .*\n  {said}"):
         cluster(foreign, *groups, **properties)
+
+
+def roles(stack: Foreign, **properties: Any) -> NodeRoles:
+    return NodeRoles(
+        stack,
+        "Roles",
+        cluster_name="theirs",
+        subnets=[stack.subnet],
+        security_groups=[stack.group],
+        **properties,
+    )
+
+
+def allowed(template: dict[str, Any], role: str) -> dict[str, Any]:
+    """Return the statements of a role's policies by their ids, those of grants by their actions."""
+    ((logical_id, resource),) = (
+        (id_, each)
+        for id_, each in of_type(template, "AWS::IAM::Role").items()
+        if id_.startswith(f"Roles{role}")
+    )
+    policies = [policy["PolicyDocument"] for policy in resource["Properties"]["Policies"]]
+    policies += [
+        each["Properties"]["PolicyDocument"]
+        for each in of_type(template, "AWS::IAM::Policy").values()
+        if {"Ref": logical_id} in each["Properties"]["Roles"]
+    ]
+    statements = [statement for policy in policies for statement in policy["Statement"]]
+    return {each.get("Sid") or str(each["Action"]): each for each in statements}
+
+
+def test_roles_may_do_what_the_table_of_permissions_says_and_no_more() -> None:
+    foreign = Foreign(HERE)
+    roles(foreign)
+    for role in ("Controller", "Login", "Worker"):
+        found = allowed(foreign.template, role)
+        assert found.keys() == {
+            "CreateLogGroups",
+            "CreateNetworkInterfaces",
+            "DescribeNetwork",
+            "DetachNetworkInterfaces",
+            "ManageNetworkInterfaces",
+            "PutMetrics",
+            "TakeSessions",
+            "WriteLogs",
+        }
+        logs = json.dumps(found["CreateLogGroups"]["Resource"])
+        assert ":logs:eu-west-1:111122223333:log-group:/aws/sagemaker/Clusters/theirs/*" in logs
+
+
+def test_roles_read_the_scripts_wherever_they_lie(foreign: Foreign, scripts: Path) -> None:
+    bucket = aws_s3.Bucket(foreign, "Theirs", encryption_key=foreign.key)
+    roles(foreign, lifecycle=bundle(foreign, scripts, bucket=bucket))
+    found = allowed(foreign.template, "Worker")
+    assert "kms:Decrypt" in found
+    objects = found["GetLifecycleScripts"]["Resource"]["Fn::Join"][1]
+    assert foreign.resolve(bucket.bucket_name) in objects
+    assert objects[-1] == "/lifecycle/*"
+
+
+def test_roles_use_keys_and_log_groups_of_others(foreign: Foreign) -> None:
+    group = aws_logs.LogGroup(foreign, "Theirs")
+    roles(foreign, volume_keys=[foreign.key], log_groups=[group], has_efa_file_systems=True)
+    found = allowed(foreign.template, "Controller")
+    assert found["UseVolumeKeys"]["Resource"] == foreign.resolve(foreign.key.key_arn)
+    assert found["['logs:CreateLogStream', 'logs:PutLogEvents']"]
+    assert found["DescribeFileSystems"]
+
+
+def test_everybody_gets_a_role_of_their_own(foreign: Foreign) -> None:
+    made = roles(foreign)
+    assert len({made.controller.role_arn, made.login.role_arn, made.worker.role_arn}) == 3
+    trusted = {
+        json.dumps(each["Properties"]["AssumeRolePolicyDocument"])
+        for id_, each in of_type(foreign.template, "AWS::IAM::Role").items()
+        if id_.startswith("Roles")
+    }
+    assert len(trusted) == 1
+    assert "sagemaker.amazonaws.com" in trusted.pop()
