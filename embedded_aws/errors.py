@@ -33,7 +33,7 @@ def validation_error(message: str) -> ServiceError:
 
 @contextlib.contextmanager
 def suppressed(*codes: str) -> Iterator[None]:
-    """Go on after a service's error of one of these codes, such as what is gone already.
+    """Go on after an error of one of these codes, such as what is there or gone already.
 
     By code, because two threads that ask a client for its exceptions at once get two classes of
     the same name, of which the client raises one (botocore's client.exceptions).

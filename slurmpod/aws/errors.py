@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from embedded_aws.errors import suppressed
+
+__all__ = ["AwsUnavailable", "as_unavailable", "suppressed"]
+
 
 class AwsUnavailable(Exception):
     """AWS could not be asked, or refused to answer: no credentials, no network, no permission."""
@@ -23,17 +27,3 @@ def as_unavailable(what: str) -> Iterator[None]:
         raise AwsUnavailable(f"cannot {what}: {reason}") from error
     except BotoCoreError as error:
         raise AwsUnavailable(f"cannot {what}: {error}") from error
-
-
-@contextlib.contextmanager
-def suppressed(*codes: str) -> Iterator[None]:
-    """Go on after an error of one of these codes, such as what is there already when it is created.
-
-    By code, because two threads that ask a client for its exceptions at once get two classes of
-    the same name, of which the client raises one (botocore's client.exceptions).
-    """
-    try:
-        yield
-    except ClientError as error:
-        if error.response["Error"].get("Code") not in codes:
-            raise
