@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from aws_cdk import RemovalPolicy, aws_s3
+from aws_cdk import Names, RemovalPolicy, Stack, aws_s3
 from constructs import Construct
+
+BEGINNING = "sagemaker-"
+"""HyperPod fetches scripts from no bucket with another name."""
+
+LONGEST_NAME_OF_ITS_OWN = 24
+"""What account, Region and the beginning leave of the 63 characters of a bucket's name."""
 
 
 class LifecycleBucket(Construct):
@@ -21,7 +27,7 @@ class LifecycleBucket(Construct):
         self.bucket = aws_s3.Bucket(
             self,
             "Bucket",
-            bucket_name=bucket_name,
+            bucket_name=bucket_name or self._own_name(),
             block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
             encryption=aws_s3.BucketEncryption.S3_MANAGED,
             enforce_ssl=True,
@@ -30,3 +36,11 @@ class LifecycleBucket(Construct):
             versioned=True,
             auto_delete_objects=not is_kept,
         )
+
+    def _own_name(self) -> str:
+        """Return a name that no other such bucket of this account and Region has."""
+        stack = Stack.of(self)
+        own = Names.unique_resource_name(
+            self, max_length=LONGEST_NAME_OF_ITS_OWN, separator="-"
+        ).lower()
+        return f"{BEGINNING}{own}-{stack.account}-{stack.region}"

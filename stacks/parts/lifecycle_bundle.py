@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-from aws_cdk import RemovalPolicy, aws_logs, aws_s3_deployment
+from aws_cdk import RemovalPolicy, Stack, Token, aws_logs, aws_s3, aws_s3_deployment
 from constructs import Construct
 
 from slurmpod.bundle import Bundle, bundle_of
 from slurmpod.reading.own_scripts import read_folder
 from slurmpod.resolve.environment import LIFECYCLE_FOLDER
-from slurmpod_cdk.parts.lifecycle_bucket import LifecycleBucket
+from slurmpod_cdk.parts.lifecycle_bucket import BEGINNING, LifecycleBucket
 from slurmpod_cdk.parts.wrong_properties import refuse
 
-if TYPE_CHECKING:
-    from aws_cdk import aws_s3
+NAME_IT = f"choose a bucket whose name begins with '{BEGINNING}', as HyperPod asks"
 
 
 class LifecycleBundle(Construct):
@@ -52,12 +50,12 @@ class LifecycleBundle(Construct):
 
         Raises:
             WrongProperties: The folder cannot be taken, lacks the entry script, or has no such
-                placeholder.
+                placeholder; or HyperPod does not fetch from such a bucket.
         """
         super().__init__(scope, id_)
         values = values or {}
         bundle = source if isinstance(source, Bundle) else self._read(Path(source), values)
-        refuse(self, tuple(_lacks(bundle, entry_script)))
+        refuse(self, (*_lacks(bundle, entry_script), *(_misnamed(bucket) if bucket else ())))
         self.bucket = bucket or LifecycleBucket(self, "Scripts").bucket
         self.folder, _, _ = bundle.prefix.rpartition("/")
         self.source_s3_uri = f"s3://{self.bucket.bucket_name}/{bundle.prefix}"
@@ -103,6 +101,21 @@ def _lacks(bundle: Bundle, entry_script: str) -> Iterator[str]:
     if entry_script not in at_the_top:
         there = ", ".join(at_the_top) or "none"
         yield f"entry_script: no '{entry_script}' at the top of the files; there: {there}"
+
+
+def _misnamed(bucket: aws_s3.IBucket) -> Iterator[str]:
+    """Yield in words that HyperPod would not fetch from this bucket, as far as its name is known.
+
+    Source: SageMaker API reference, ClusterLifeCycleConfig.
+    """
+    made = bucket.node.default_child
+    name = bucket.bucket_name
+    if isinstance(made, aws_s3.CfnBucket):
+        name = Stack.of(bucket).resolve(made.bucket_name)
+    if name is None:
+        yield f"bucket: it has no name of its own: {NAME_IT}"
+    elif isinstance(name, str) and not Token.is_unresolved(name) and not name.startswith(BEGINNING):
+        yield f"bucket: HyperPod does not fetch from '{name}': {NAME_IT}"
 
 
 def _log_group(scope: Construct) -> aws_logs.LogGroup:

@@ -232,7 +232,9 @@ class TestKey:
     @pytest.mark.parametrize("record", ["cloudwatch", "s3", "none"])
     def test_in_a_closed_network_nodes_reach_the_key(self, record: str) -> None:
         text = TEXT.replace("zone: usw2-az2", "zone: usw2-az2, closed: true")
-        text = text.replace("count: 2", f"count: 2, volume_kms_key_arn: {KEY}")
+        text = text.replace("count: 2", f"count: 2, volume_gib: 100, volume_kms_key_arn: {KEY}")
+        text = text.replace("cluster:\n", "cluster:\n  provisioning: continuous\n")
+        text += "lifecycle: {mode: extended}\n"
         example = synthesize(resolved_from(text.replace("SESSIONS", f"record: {record}")))
         (passing,) = (
             resource["Properties"]["PolicyDocument"]["Statement"][0]["Action"]

@@ -172,6 +172,8 @@ def test_a_bundle_without_a_bucket_has_a_closed_one_that_is_kept(
     ((id_, resource),) = of_type(foreign.template, "AWS::S3::Bucket").items()
     assert {key: resource[key] for key in RETAINED} == RETAINED
     properties = resource["Properties"]
+    beginning, *_ = properties["BucketName"]["Fn::Join"][1]
+    assert re.fullmatch("sagemaker-[a-z0-9-]{10,24}-", beginning)
     assert properties["VersioningConfiguration"] == {"Status": "Enabled"}
     assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
     assert properties["BucketEncryption"]
@@ -185,10 +187,10 @@ def test_a_bundle_without_a_bucket_has_a_closed_one_that_is_kept(
 def test_a_bundle_goes_into_a_foreign_bucket_under_a_hash_of_its_content(
     foreign: Foreign, scripts: Path
 ) -> None:
-    bucket = aws_s3.Bucket.from_bucket_name(foreign, "Theirs", "their-bucket")
+    bucket = aws_s3.Bucket.from_bucket_name(foreign, "Theirs", "sagemaker-theirs")
     made = bundle(foreign, scripts, bucket=bucket)
     assert not of_type(foreign.template, "AWS::S3::Bucket")
-    assert re.fullmatch(r"s3://their-bucket/lifecycle/[0-9a-f]{12}", made.source_s3_uri)
+    assert re.fullmatch(r"s3://sagemaker-theirs/lifecycle/[0-9a-f]{12}", made.source_s3_uri)
     assert (made.folder, made.entry_script) == ("lifecycle", "on_create.sh")
     (scripts / "more.sh").write_text("")
     assert bundle(Foreign(), scripts, bucket=bucket).source_s3_uri != made.source_s3_uri
@@ -201,6 +203,17 @@ def test_files_with_placeholders_get_values_of_the_deployment(
     bundle(foreign, scripts, values={"@DNS_NAME@": data.dns_name})
     deployed = only(foreign.template, "Custom::CDKBucketDeployment")
     assert "DNSName" in json.dumps(deployed["SourceMarkers"])
+
+
+def test_a_bucket_from_which_hyperpod_does_not_fetch_is_refused(
+    foreign: Foreign, scripts: Path
+) -> None:
+    imported = aws_s3.Bucket.from_bucket_name(foreign, "Imported", "theirs")
+    named = aws_s3.Bucket(foreign, "Named", bucket_name="theirs")
+    unnamed = aws_s3.Bucket(foreign, "Unnamed")
+    for bucket, said in ((imported, "'theirs'"), (named, "'theirs'"), (unnamed, "no name")):
+        with pytest.raises(WrongProperties, match=f"bucket: .*{said}.* begins with 'sagemaker-'"):
+            bundle(Foreign(), scripts, bucket=bucket)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +381,9 @@ def test_roles_may_do_what_the_table_of_permissions_says_and_no_more() -> None:
 
 
 def test_roles_read_the_scripts_wherever_they_lie(foreign: Foreign, scripts: Path) -> None:
-    bucket = aws_s3.Bucket(foreign, "Theirs", encryption_key=foreign.key)
+    bucket = aws_s3.Bucket(
+        foreign, "Theirs", bucket_name="sagemaker-theirs", encryption_key=foreign.key
+    )
     roles(foreign, lifecycle=bundle(foreign, scripts, bucket=bucket))
     found = allowed(foreign.template, "Worker")
     assert "kms:Decrypt" in found
