@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloud_only import CloudOnlyPlatform
+from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.nodejs import node_executable

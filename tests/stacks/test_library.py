@@ -9,13 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, Stack, aws_ec2, aws_iam, aws_kms, aws_logs, aws_s3
+from aws_cdk import (
+    App,
+    Environment,
+    Stack,
+    Validations,
+    aws_ec2,
+    aws_iam,
+    aws_kms,
+    aws_logs,
+    aws_s3,
+)
 from aws_cdk.assertions import Template
+from cdk_nag import AwsSolutionsChecks
 from pydantic import ValidationError
 
 from slurmpod.deploy.references import HasRoleArn
 from slurmpod.environment.file_systems import Backups
-from slurmpod.environment.lustre import ExistingLustre
+from slurmpod.environment.lustre import ExistingLustre, RootSquash
 from slurmpod_cdk import (
     ClusterProperties,
     Group,
@@ -31,6 +42,8 @@ from slurmpod_cdk import (
     SlurmCluster,
     WrongProperties,
 )
+from slurmpod_cdk.library_waivers import accept_known_findings, library_waivers
+from slurmpod_cdk.nag import findings, uncovered
 from tests.functional.nothing_lost_kinds import RETAINED
 from tests.stacks.synthesis import of_type, only
 
@@ -41,7 +54,8 @@ class Foreign(Stack):
     """A stack of somebody else, with a network and keys of its own."""
 
     def __init__(self, env: Environment | None = None) -> None:
-        super().__init__(App(), "Foreign", env=env)
+        self.app = App()
+        super().__init__(self.app, "Foreign", env=env)
         self.vpc = aws_ec2.Vpc(self, "Vpc", max_azs=1)
         self.subnet = self.vpc.private_subnets[0]
         self.group = NodeSecurityGroup(self, "Nodes", vpc=self.vpc)
@@ -411,3 +425,29 @@ def test_everybody_gets_a_role_of_their_own(foreign: Foreign) -> None:
     }
     assert len(trusted) == 1
     assert "sagemaker.amazonaws.com" in trusted.pop()
+
+
+@pytest.mark.parametrize("env", [HERE, None])
+def test_what_cdk_nag_finds_in_the_constructs_is_known(
+    env: Environment | None, scripts: Path
+) -> None:
+    foreign = Foreign(env)
+    squashed = Lustre(root_squash=RootSquash(user="65534:65534"))
+    data, homes = lustre(foreign, squashed), openzfs(foreign)
+    made = bundle(foreign, scripts)
+    role = roles(foreign, lifecycle=made, has_efa_file_systems=True).worker
+    cluster(foreign, role=role, lustre=data, openzfs=homes, lifecycle=made)
+    left = uncovered(findings(foreign), tuple(library_waivers(foreign)))
+    assert {finding.path.split("/")[1] for finding in left} == {"Key", "Vpc"}
+
+
+def test_known_findings_are_acknowledged_and_others_stay(foreign: Foreign, scripts: Path) -> None:
+    bundle(foreign, scripts)
+    accept_known_findings(foreign.app)
+    Validations.of(foreign.app).add_plugins(AwsSolutionsChecks(foreign.app))
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        foreign.app.synth()
+    report = (Path(foreign.app.outdir) / "validation-report.json").read_text()
+    assert "Foreign/Vpc" in report
+    assert "Foreign/Scripts" not in report
+    assert "Custom::CDKBucketDeployment" not in report

@@ -1,0 +1,79 @@
+"""The accepted findings of cdk-nag's packs on the constructs in other people's apps.
+
+They are those of environments, at the places where these constructs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from aws_cdk import Stack
+from constructs import IConstruct
+
+from slurmpod_cdk.nag import ALL_WAIVERS, acknowledge
+from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
+from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
+from slurmpod_cdk.parts.node_roles import NodeRoles
+from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
+from slurmpod_cdk.waivers import HERE, NAME, Waiver
+
+_ASSETS = f"Resource::arn:*:s3:::cdk-{NAME}-assets-{'[0-9]' * 12}-*/[*]"
+_SCRIPTS = "Resource::<ScriptsBucket[A-F0-9]*.Arn>/[*]"
+_ANYWHERE = {
+    HERE: f"{NAME}:{NAME}",
+    _ASSETS: f"Resource::arn:*{NAME}/[*]",
+    _SCRIPTS: f"Resource::{NAME}/[*]",
+}
+"""Details of findings where account, Region and bucket may be any, or may not be known yet."""
+
+
+def accept_known_findings(scope: IConstruct) -> None:
+    """Tell the CDK's validations what slurmpod accepts of its own constructs in `scope`, and why.
+
+    For an app that has cdk-nag's packs among its own validations. Findings on anything else stay.
+    """
+    acknowledge(scope, tuple(library_waivers(scope)))
+
+
+def library_waivers(scope: IConstruct) -> Iterator[Waiver]:
+    """Yield the waivers for slurmpod's constructs in `scope`."""
+    for construct in scope.node.find_all():
+        for beginning, place in _places(construct).items():
+            for waiver in ALL_WAIVERS:
+                if waiver.path.startswith(beginning) and _is_for_every_cluster(waiver):
+                    path = place + waiver.path.removeprefix(beginning)
+                    yield replace(waiver, path=path, detail=_anywhere(waiver.detail), beside="*")
+
+
+def _places(construct: IConstruct) -> Mapping[str, str]:
+    """Return where a construct has what lies in the stacks of an environment at other places."""
+    path = construct.node.path
+    match construct:
+        case NodeRoles():
+            return {"*-identity/": f"{path}/"}
+        case NodeSecurityGroup():
+            return {"*-network/Nodes/": f"{path}/"}
+        case LifecycleBundle():
+            stack = Stack.of(construct).node.path
+            return {
+                "*-lifecycle/Scripts/": f"{path}/Scripts/",
+                "*-lifecycle/Bundle/": f"{path}/",
+                "*-lifecycle/Custom::": f"{stack}/Custom::",
+            }
+        case LustreFileSystem():
+            stack = Stack.of(construct).node.path
+            return {"*-storage/*/": f"{path}/", "*-storage/AWS": f"{stack}/AWS"}
+        case _:
+            return {}
+
+
+def _is_for_every_cluster(waiver: Waiver) -> bool:
+    """Tell whether a finding does not depend on what only environments have."""
+    return waiver.beside == "*" or waiver.beside.startswith("*-lifecycle/")
+
+
+def _anywhere(detail: str) -> str:
+    for known, any_of_them in _ANYWHERE.items():
+        detail = detail.replace(known, any_of_them)
+    return detail
