@@ -28,7 +28,8 @@ def snippets(language: str) -> list[str]:
 
 
 APPS = snippets("python")
-WITH_A_NETWORK = next(app for app in APPS if "vpc=vpc" in app)
+WITH_A_NETWORK = next(app for app in APPS if "apply_waivers()" in app)
+OF_CONSTRUCTS = next(app for app in APPS if "SlurmCluster(" in app)
 
 
 @pytest.fixture
@@ -36,6 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of somebody else."""
     (file,) = snippets("yaml")
     (tmp_path / "cluster.yaml").write_text(file)
+    (script,) = snippets("sh")
+    (tmp_path / "lifecycle").mkdir()
+    (tmp_path / "lifecycle" / "on_init_complete.sh").write_text(script)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -88,3 +92,29 @@ def test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found(
     file = str(folder / "cluster.yaml")
     assert "no changes" in account.slurmpod("diff", file).stdout
     assert "nothing is left" in account.slurmpod("adopt", file).stdout
+
+
+def test_single_constructs_make_a_cluster_with_its_scripts_and_file_systems(
+    folder: Path, account: Account
+) -> None:
+    assembly = synthesized(folder, OF_CONSTRUCTS).directory
+    account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+    account.cdk("deploy", "--all", "--app", assembly, "--require-approval", "never", "--ci")
+
+    sagemaker = account.client("sagemaker")
+    cluster = sagemaker.describe_cluster(ClusterName="hpc")
+    assert cluster["ClusterStatus"] == "InService"
+    nodes = sagemaker.list_cluster_nodes(ClusterName="hpc")["ClusterNodeSummaries"]
+    assert sorted(node["InstanceGroupName"] for node in nodes) == ["gpus", "gpus", "head", "login"]
+
+    groups = cluster["InstanceGroups"]
+    (uri,) = {group["LifeCycleConfig"]["SourceS3Uri"] for group in groups}
+    bucket, _, prefix = uri.removeprefix("s3://").partition("/")
+    held = account.client("s3").get_object(Bucket=bucket, Key=f"{prefix}/on_init_complete.sh")
+    assert [held["Body"].read().decode()] == snippets("sh")
+
+    systems = account.client("fsx").describe_file_systems()["FileSystems"]
+    for group in groups:
+        lustre, openzfs = group["InstanceStorageConfigs"]
+        mounted = {lustre["FsxLustreConfig"]["DnsName"], openzfs["FsxOpenZfsConfig"]["DnsName"]}
+        assert mounted == {each["DNSName"] for each in systems}
