@@ -14,32 +14,25 @@ from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from tests.cdk_process import start_of_the_cdk
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
-from tests.golden_files import ROOT
+from tests.functional.library_page import (
+    APPS,
+    OF_CONSTRUCTS,
+    PAGE,
+    WITH_A_NETWORK,
+    snippets,
+    write_files,
+)
 
 with start_of_the_cdk():
     from slurmpod_cdk.feature_flags import FEATURE_FLAGS
 
-PAGE = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
 NAMES = set(re.findall(r"`(research-[a-z]+)`", PAGE))
-
-
-def snippets(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-
-
-APPS = snippets("python")
-WITH_A_NETWORK = next(app for app in APPS if "apply_waivers()" in app)
-OF_CONSTRUCTS = next(app for app in APPS if "SlurmCluster(" in app)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of somebody else."""
-    (file,) = snippets("yaml")
-    (tmp_path / "cluster.yaml").write_text(file)
-    (script,) = snippets("sh")
-    (tmp_path / "lifecycle").mkdir()
-    (tmp_path / "lifecycle" / "on_init_complete.sh").write_text(script)
+    write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from slurmpod.problems import ExitCode
+from tests.functional.library_page import OF_A_FILE, OF_CONSTRUCTS, write_files
 from tests.golden_files import ROOT
 
 PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
+WHERE_FROM = "import slurmpod_cdk; print(slurmpod_cdk.__file__)"
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
 
 
@@ -47,17 +52,26 @@ def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None
     assert {name.partition("/")[0] for name in held} == PACKAGES
 
 
-def test_a_bare_installation_works_and_names_what_a_command_lacks(
-    wheel: Path, tmp_path: Path
-) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True, timeout=120)
-    pip = [str(tmp_path / "venv/bin/pip"), "install", "--quiet", "--no-cache-dir", str(wheel)]
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the programs of a new virtual environment with the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
+    pip = [str(folder / "bin/pip"), "install", "--quiet", "--no-cache-dir", str(wheel)]
     subprocess.run(pip, check=True, timeout=400)
+    return folder / "bin"
 
+
+def test_a_bare_installation_works_and_names_what_a_command_lacks(
+    installed: Path, tmp_path: Path
+) -> None:
     def slurmpod(*arguments: str) -> subprocess.CompletedProcess[str]:
-        program = str(tmp_path / "venv/bin/slurmpod")
         return subprocess.run(
-            [program, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+            [installed / "slurmpod", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
     environment = str(ROOT / "environments/dev.yaml")
@@ -69,3 +83,28 @@ def test_a_bare_installation_works_and_names_what_a_command_lacks(
         assert result.returncode == ExitCode.UNPREPARED
         assert f"fix: pip install 'slurmpod[{extra}]'" in result.stderr
         assert "Traceback" not in result.stderr
+
+
+def test_apps_of_the_library_page_need_no_checkout(installed: Path, tmp_path: Path) -> None:
+    """The CDK itself is that of the tests: it is large, and installed for them already."""
+    write_files(tmp_path)
+    (tmp_path / "hpc_app.py").write_text("\n".join((OF_CONSTRUCTS, OF_A_FILE, WHERE_FROM)))
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [installed / "python", "hpc_app.py"],
+        cwd=tmp_path,
+        env={
+            "CDK_OUTDIR": str(tmp_path / "cdk.out"),
+            "PATH": programs,
+            "PYTHONPATH": sysconfig.get_paths()["purelib"],
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip()).is_relative_to(installed.parent)
+    template = json.loads((tmp_path / "cdk.out/Hpc.template.json").read_text())
+    kinds = {resource["Type"] for resource in template["Resources"].values()}
+    assert {"AWS::FSx::FileSystem", "AWS::SageMaker::Cluster"} <= kinds
+    assert list((tmp_path / "cdk.out/assembly-Prod").glob("*researchcluster*.template.json"))
