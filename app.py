@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from slurmpod.nodejs import node_executable
+from slurmpod.folders import node_executable
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, InvalidEnvironment
 from slurmpod.reading.extends import SUFFIXES, environment_files

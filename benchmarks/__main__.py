@@ -20,7 +20,7 @@ from benchmarks.bring_up import bring_up_rows
 from benchmarks.growth import growth_rows
 from benchmarks.measure import Command, Row, medians
 from benchmarks.recovery import recovery_rows
-from slurmpod.nodejs import node_executable
+from slurmpod.folders import node_executable
 from slurmpod.rehearsal.nodes.image import bake
 from tests.rehearsal.hyperpod_lab import HyperPodLab
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from embedded_aws.clients import Clients
 from embedded_aws.errors import ServiceError
-from embedded_aws.resources.existence import is_there
 from embedded_aws.resources.provider import ProviderError
+from embedded_aws.resources.registry import is_there
 from embedded_aws.resources.schemas import import_identifiers
 from embedded_aws.wire import Operation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
@@ -13,7 +14,15 @@ from slurmpod.reading.secrets_in_text import (
     lines_of_private_keys,
     without_secrets,
 )
-from slurmpod.terminal import BOLD, DIM, RED, YELLOW, paint
+
+RED, YELLOW, BOLD, DIM = "31", "33", "1", "2"
+
+
+def paint(text: str, style: str, stream: TextIO) -> str:
+    """Colour `text` where `stream` is a terminal that shows colours (https://no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty()
+    return text if plain else f"\x1b[{style}m{text}\x1b[0m"
+
 
 WIDTH = 100
 """Longest piece of a line that is shown above a caret."""

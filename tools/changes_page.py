@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from slurmpod.environment.base import Effect, effect_of
 from slurmpod.environment.descriptions import entry_section, section_in
-from slurmpod.environment.effect import Effect, effect_of
 from slurmpod.environment.environment import Environment
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from embedded_aws.cloudformation.template import (
     creation_order,
 )
 from embedded_aws.errors import validation_error
-from embedded_aws.resources import existence, schemas
+from embedded_aws.resources import registry, schemas
 from embedded_aws.resources.provider import ProviderError
 from embedded_aws.resources.registry import provider_for
 from embedded_aws.resources.schemas import changed_properties
@@ -367,7 +367,7 @@ def _physical_id(wanted: ResourceToImport) -> str:
 
 def _exists(aws: Clients, resource_type: str, name: str) -> bool:
     try:
-        return existence.is_there(aws, resource_type, name)
+        return registry.is_there(aws, resource_type, name)
     except ProviderError:
         return False
 

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from embedded_aws.clients import Clients
 from embedded_aws.cloudformation.stack import Stack, StackResource
 from embedded_aws.cloudformation.template import ResourceDefinition
-from embedded_aws.resources import existence
+from embedded_aws.resources import registry
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.registry import provider_for
 
@@ -69,7 +69,7 @@ class Provisioner:
         request, provider = self._request(resource), _provider(resource)
 
         def steps() -> None:
-            existence.require_existing(self._aws, definition.type, physical_id)
+            registry.require_existing(self._aws, definition.type, physical_id)
             resource.attributes = provider.attributes(request, physical_id)
 
         self._attempt(resource, "IMPORT_FAILED", steps)

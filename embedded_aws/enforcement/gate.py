@@ -19,8 +19,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from embedded_aws.clients import access_key_id
-from embedded_aws.enforcement.calls import Call, call_of, signature_of
-from embedded_aws.enforcement.identities import Identities, Identity, UnknownCredentials
+from embedded_aws.enforcement.callers import (
+    Call,
+    Identities,
+    Identity,
+    UnknownCredentials,
+    call_of,
+    signature_of,
+)
 from embedded_aws.enforcement.needs import needs_of
 from embedded_aws.enforcement.resource_needs import Names, Need
 from embedded_aws.iam import Policies, Policy, Request, evaluate, policy_of

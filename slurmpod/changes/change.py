@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slurmpod.environment.effect import Effect, Kind
+from slurmpod.environment.base import Effect, Kind
 from slurmpod.problems import YamlPath
 
 

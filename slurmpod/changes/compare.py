@@ -18,8 +18,8 @@ from slurmpod.changes.change import Change, FieldPath
 from slurmpod.changes.several_fields import FILE_SYSTEM_LOST, changes_of_several_fields
 from slurmpod.changes.written_out import CONSEQUENCES, written_out_with_files
 from slurmpod.deploy.deployment_record import FILES, in_files, is_content
+from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.descriptions import entry_section, section_in
-from slurmpod.environment.effect import Effect, Kind, effect_of
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.openzfs import OpenZfs

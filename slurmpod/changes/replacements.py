@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from slurmpod.environment.effect import Kind, effect_of
+from slurmpod.environment.base import Kind, effect_of
 from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedNetwork
 
 

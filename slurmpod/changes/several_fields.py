@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from slurmpod.changes.change import Change, FieldPath
 from slurmpod.changes.replacements import copies_tags
+from slurmpod.environment.base import FILE_SYSTEM_AGAIN, Effect, Kind, effect_of
 from slurmpod.environment.cluster import Group
-from slurmpod.environment.effect import FILE_SYSTEM_AGAIN, Effect, Kind, effect_of
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import LINK_AGAIN, DataRepository, Lustre

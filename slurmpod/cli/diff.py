@@ -18,13 +18,13 @@ from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
-from slurmpod.environment.effect import Kind
+from slurmpod.environment.base import Kind
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.deployed import Deployed, deployed_environment
+from slurmpod.problem_text import BOLD, RED, YELLOW, paint
 from slurmpod.problems import ExitCode
 from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.resolve import Resolved
-from slurmpod.terminal import BOLD, RED, YELLOW, paint
 
 COLOURS = {Kind.LOSES: RED, Kind.REPLACES: RED, Kind.REFUSED: RED, Kind.NEW_NODES: YELLOW}
 LONGEST_VALUE = 60

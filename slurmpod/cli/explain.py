@@ -11,11 +11,11 @@ from slurmpod.cli.output import print_json, say
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs import lint
 from slurmpod.jobs.registry import Rule as JobRule
+from slurmpod.problem_text import BOLD, paint
 from slurmpod.problems import ExitCode
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.documentation import rules_page
 from slurmpod.rules.registry import Rule
-from slurmpod.terminal import BOLD, paint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,9 +18,9 @@ from slurmpod.deploy.permissions import document, expected_scope, grants, node_r
 from slurmpod.deploy.permissions.sufficiency import Lack
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.identity_check import Checked, check_identity
+from slurmpod.problem_text import BOLD, RED, paint
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
-from slurmpod.terminal import BOLD, RED, paint
 
 UNKNOWN = (
     "ids that nobody knows before a deployment, such as those of new subnets, are left open (*); "

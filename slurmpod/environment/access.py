@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import (
+from slurmpod.environment.base import (
     BY_SCRIPTS,
     IN_PLACE,
     PEOPLE_LATER,
     STAYS,
     Effect,
     Kind,
+    Section,
 )
 from slurmpod.environment.names import KmsKeyArn, MountPath, SecretArn
 from slurmpod.environment.network import RetentionDays

@@ -1,6 +1,21 @@
-"""The common base of all sections of an environment."""
+"""The common base of all sections of an environment, and the effects of changing a field.
+
+An effect is a part of the field's type. Sources: the "Update requires" lines of the CloudFormation
+reference (AWS::SageMaker::Cluster, AWS::EC2, AWS::FSx, AWS::RDS::DBInstance); UpdateCluster in the
+SageMaker API reference and the HyperPod developer guide; UpdateFileSystem in the FSx API reference;
+ModifyDBInstance in the RDS API reference, whose changes slurmpod applies at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 
 class Section(BaseModel):
@@ -13,3 +28,85 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+class Kind(StrEnum):
+    """How a change ends, from harmless to impossible."""
+
+    IN_PLACE = "in place"
+    NEW_NODES = "new nodes only"
+    LOSES = "loses something"
+    REPLACES = "replaces"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How a change of a field ends, and what that means, as a sentence without its full stop.
+
+    `less` holds in its place where the new value is less than the old one, `removed` where a
+    section or an entry of a list is taken out, and `in_customer_mode` where the scripts, and not
+    the request, tell HyperPod about Slurm. `of_cluster` marks what holds only while there is a
+    cluster: the next one begins with what is written.
+    """
+
+    kind: Kind
+    meaning: str
+    less: Effect | None = None
+    removed: Effect | None = None
+    in_customer_mode: Effect | None = None
+    of_cluster: bool = False
+
+
+def effect_of(field: FieldInfo) -> Effect:
+    """Return what is said on a field; a field without it is a mistake in this program."""
+    return next(each for each in field.metadata if isinstance(each, Effect))
+
+
+NOTHING = Effect(Kind.IN_PLACE, "nothing on AWS changes")
+IN_PLACE = Effect(Kind.IN_PLACE, "changed in place")
+NEW_NODES = Effect(
+    Kind.NEW_NODES,
+    "changed in place; nodes that run keep what they have until they are replaced",
+    of_cluster=True,
+)
+CLUSTER_AGAIN = Effect(
+    Kind.REFUSED,
+    "a cluster cannot change it: destroy its stack with cdk destroy, then deploy; the data stay",
+    of_cluster=True,
+)
+FILE_SYSTEM_AGAIN = Effect(
+    Kind.REPLACES,
+    "a new, empty file system is made, the old one is kept; nodes mount the new one when they are "
+    "replaced",
+)
+OTHER_FILE_SYSTEM = Effect(
+    Kind.REPLACES, "nodes mount the other one when they are replaced; the one that they had is kept"
+)
+PATH_ON_NEW_NODES = Effect(
+    Kind.NEW_NODES,
+    "nodes that run keep the old path until they are replaced: replace all of them",
+    of_cluster=True,
+)
+CONTROLLER_LATER = Effect(
+    Kind.NEW_NODES,
+    "the controller keeps what it has until its lifecycle scripts run again",
+    of_cluster=True,
+)
+GUARD = Effect(Kind.IN_PLACE, "changed in place: what happens to the data at a later deletion")
+CANNOT_SHRINK = Effect(Kind.REFUSED, "FSx refuses: a file system cannot shrink; make a new one")
+BY_SCRIPTS = Effect(
+    Kind.NEW_NODES,
+    "counts for new nodes, and for nodes that run after `slurmpod lifecycle run`",
+    of_cluster=True,
+)
+STAYS = Effect(
+    Kind.NEW_NODES,
+    "nodes that run keep what the scripts did until they are replaced",
+    of_cluster=True,
+)
+PEOPLE_LATER = Effect(
+    Kind.NEW_NODES,
+    "nodes that run keep the people that they have until their lifecycle scripts run again",
+    of_cluster=True,
+)

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import CLUSTER_AGAIN, IN_PLACE, NEW_NODES, Effect, Kind
+from slurmpod.environment.base import CLUSTER_AGAIN, IN_PLACE, NEW_NODES, Effect, Kind, Section
 from slurmpod.environment.names import KmsKeyArn, Zone
 
 ALARMS = Effect(Kind.IN_PLACE, "changed in place; counts from the next update on")

@@ -6,9 +6,8 @@ from typing import Annotated
 from pydantic import Field
 
 from slurmpod.environment.access import Access
-from slurmpod.environment.base import Section
+from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
 from slurmpod.environment.cluster import Cluster
-from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
 from slurmpod.environment.identity import Identity
 from slurmpod.environment.lifecycle import Lifecycle
 from slurmpod.environment.monitoring import Budget, Monitoring

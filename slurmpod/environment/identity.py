@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
+from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
 from slurmpod.environment.names import BucketName, KmsKeyArn
 
 MANAGED_POLICIES_OF_A_ROLE = 10

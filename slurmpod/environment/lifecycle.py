@@ -5,8 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import BY_SCRIPTS, CLUSTER_AGAIN, GUARD, NEW_NODES, STAYS
+from slurmpod.environment.base import BY_SCRIPTS, CLUSTER_AGAIN, GUARD, NEW_NODES, STAYS, Section
 
 READ_BY_SCRIPTS = (
     "step_timeout_seconds",

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import (
+from slurmpod.environment.base import (
     CANNOT_SHRINK,
     FILE_SYSTEM_AGAIN,
     GUARD,
@@ -15,6 +14,7 @@ from slurmpod.environment.effect import (
     PATH_ON_NEW_NODES,
     Effect,
     Kind,
+    Section,
 )
 from slurmpod.environment.file_systems import (
     Backups,

@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import IN_PLACE, NEW_NODES, Effect, Kind
+from slurmpod.environment.base import IN_PLACE, NEW_NODES, Effect, Kind, Section
 from slurmpod.environment.names import KmsKeyArn
 from slurmpod.environment.network import RetentionDays
 

@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import IN_PLACE, NOTHING, Effect, Kind
+from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
 from slurmpod.environment.names import BucketName, KmsKeyArn, Zone
 
 SERVICES_WITHOUT_POLICIES = frozenset(

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import (
+from slurmpod.environment.base import (
     CANNOT_SHRINK,
     FILE_SYSTEM_AGAIN,
     GUARD,
@@ -14,6 +13,7 @@ from slurmpod.environment.effect import (
     PATH_ON_NEW_NODES,
     Effect,
     Kind,
+    Section,
 )
 from slurmpod.environment.file_systems import Backups, FileSystemId, MaintenanceWindow, OnDelete
 from slurmpod.environment.names import KmsKeyArn, MountPath

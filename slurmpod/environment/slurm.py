@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import (
+from slurmpod.environment.base import (
     CLUSTER_AGAIN,
     CONTROLLER_LATER,
     GUARD,
     IN_PLACE,
     Effect,
     Kind,
+    Section,
 )
 from slurmpod.environment.names import HostName, KmsKeyArn, MountPath, SecretArn
 from slurmpod.environment.slurm_limits import Account, FairShare, Partition, Qos

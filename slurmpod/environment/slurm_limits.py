@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import CONTROLLER_LATER
+from slurmpod.environment.base import CONTROLLER_LATER, Section
 
 AccountingName = Annotated[
     str, Field(pattern=r"^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$", max_length=40, examples=["research"])

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from slurmpod.environment.base import Section
-from slurmpod.environment.effect import (
+from slurmpod.environment.base import (
     BY_SCRIPTS,
     IN_PLACE,
     NEW_NODES,
@@ -14,6 +13,7 @@ from slurmpod.environment.effect import (
     STAYS,
     Effect,
     Kind,
+    Section,
 )
 from slurmpod.environment.lustre import AdditionalLustre, Lustre
 from slurmpod.environment.names import BucketName, KmsKeyArn, MountPath

@@ -16,8 +16,8 @@ from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.bundle.bundle import SHARED_SCRIPT
+from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.operations.lifecycle_report import NodeReport, read_report
-from slurmpod.operations.node_command import NodeSessions, command_session
 from slurmpod.resolve import Resolved, session_target
 
 AT_ONCE = 4

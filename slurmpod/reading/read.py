@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import ErrorDetails, to_json
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Where, in_file_order
-from slurmpod.reading.extends import with_bases
+from slurmpod.reading.extends import EXTENDS, with_bases
 from slurmpod.reading.hooks import read_hooks
 from slurmpod.reading.own_scripts import OwnScripts, read_own_scripts
 from slurmpod.reading.policy_files import PolicyDocument, read_policy_files
@@ -93,7 +94,6 @@ def _with_files(environment: Environment, source: YamlSource) -> Reading:
 
 
 def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> Reading:
-    from slurmpod.reading.salvage import salvage  # only needed on mistakes
 
     problems = [*source.problems, *(_in_words(error, source) if error else ())]
     remains = None
@@ -106,7 +106,6 @@ def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> 
 def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
     """Say the findings of pydantic, but for what follows from other problems."""
     from slurmpod.reading.phrases import phrase  # only needed on mistakes: a tenth of the start-up
-    from slurmpod.reading.salvage import is_mere_consequence
 
     said = {_line(problem) for problem in source.problems}
     details = error.errors(include_url=False)
@@ -116,3 +115,43 @@ def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
 
 def _line(problem: Problem) -> tuple[str, int]:
     return problem.where.file, problem.where.line
+
+
+STAND_INS: dict[str, Any] = {
+    "name": "name",
+    "account": "123456789012",
+    "region": "us-west-2",
+    "network": {"zone": "us-west-2a"},
+    "cluster": {
+        "groups": [
+            {"name": "controller", "role": "controller", "instance_type": "ml.m5.large"},
+        ]
+    },
+}
+"""What stands in for broken keys that every environment has. No finding may rest on them."""
+
+
+def salvage(
+    source: YamlSource, error: ValidationError | None
+) -> tuple[Environment, frozenset[str]] | None:
+    """Return an environment without the sections that have mistakes, and the keys of these.
+
+    Mistakes are those in `error` and what is doubtful as YAML. None where all of it is doubtful.
+    """
+    details = error.errors(include_url=False) if error else []
+    mistakes = {detail["loc"] for detail in details if not is_mere_consequence(detail)}
+    mistakes |= source.doubtful
+    if () in mistakes:
+        return None
+    broken = {str(path[0]) for path in mistakes}
+    if not broken <= Environment.model_fields.keys():  # a misspelt key may be any that is not there
+        broken |= Environment.model_fields.keys() - source.data.keys()
+    sound = {key: value for key, value in source.data.items() if key not in broken | {EXTENDS}}
+    needed = {key: value for key, value in STAND_INS.items() if key not in sound}
+    environment = Environment.model_validate_json(to_json({**sound, **needed}))
+    return environment, frozenset(broken)
+
+
+def is_mere_consequence(detail: ErrorDetails) -> bool:
+    """Tell whether a list is too short only because pydantic counts no entries with mistakes."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]

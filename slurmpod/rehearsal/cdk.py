@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from slurmpod.folders import app_folder
-from slurmpod.nodejs import node_executable
+from slurmpod.folders import app_folder, node_executable
 
 CDK = "node_modules/aws-cdk/bin/cdk"
 LINES_SHOWN = 15

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.reading.hooks import hook_path, hook_place, named_hooks
-from slurmpod.reading.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE
+from slurmpod.reading.own_scripts import BYTES_LIMIT, FILES_LIMIT, RULE, OwnScripts
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.script_text import lines_in, lines_of, text_of
 from slurmpod.rules.ways_out import needs_internet
 
 OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")
@@ -238,3 +238,51 @@ def _texts(resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:
 
 def _without_bom(content: bytes) -> bytes:
     return content.removeprefix(b"\xef\xbb\xbf")
+
+
+NO_SCRIPTS = (".json", ".md", ".txt", ".csv", ".html", ".conf", ".yaml", ".yml")
+"""Endings of files that are text, but nothing that runs."""
+
+COMMENT = re.compile(r"(^|\s)#.*")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line as a shell takes it: without comment, and with the lines that continue it."""
+
+    path: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        """Return the place as editors understand it."""
+        return f"{self.path}:{self.number}"
+
+
+def lines_of(scripts: OwnScripts) -> Iterator[Line]:
+    """Yield the lines of every script in a folder."""
+    for path, content in scripts.files.items():
+        yield from lines_in(path, text_of(content) or "")
+
+
+def lines_in(path: str, text: str) -> Iterator[Line]:
+    """Yield the lines of one file; none where its name says that it does not run."""
+    if path.lower().endswith(NO_SCRIPTS):
+        return
+    parts: list[str] = []
+    for number, written in enumerate((*text.splitlines(), ""), start=1):
+        line = COMMENT.sub("", written)
+        parts.append(line.removesuffix("\\"))
+        if not line.endswith("\\"):
+            yield Line(path, number - len(parts) + 1, " ".join(parts))
+            parts.clear()
+
+
+def text_of(content: bytes) -> str | None:
+    """Return the text of a file, or None for one that is no text."""
+    if b"\0" in content:
+        return None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None

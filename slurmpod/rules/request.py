@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
 
 from embedded_aws.service_model import violations
 from slurmpod.deploy.cluster_request import References, cluster_request
@@ -15,7 +20,6 @@ from slurmpod.problems import YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.service_model import CREATE_CLUSTER_INPUT, create_cluster_shapes
 
 REQUEST = Area("REQ", "The request to HyperPod")
 
@@ -168,3 +172,15 @@ def _database(resolved: Resolved) -> NeutralDatabase | None:
         endpoint=f"example.abcdefghijkl.{resolved.region}.rds.amazonaws.com",
         secret_arn=resolved.arn("secretsmanager", "secret:rds!db-example-AbCdEf"),
     )
+
+
+CREATE_CLUSTER = Path(__file__).parents[1] / "data" / "create_cluster_shape.json"
+"""The model of the request, so that offline rules need no SDK."""
+CREATE_CLUSTER_INPUT = "CreateClusterRequest"
+
+
+@cache
+def create_cluster_shapes() -> Mapping[str, Any]:
+    """Return the shapes that a CreateCluster request consists of."""
+    shapes: dict[str, Any] = from_json(CREATE_CLUSTER.read_bytes())
+    return shapes

@@ -20,9 +20,8 @@ from slurmpod.rules.file_systems import (
     new_file_systems,
     new_lustre,
 )
-from slurmpod.rules.own_scripts import FOLDER
+from slurmpod.rules.own_scripts import FOLDER, lines_of
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.script_text import lines_of
 from slurmpod.rules.shared_findings import (
     CHECK_THE_KEY_POLICY,
     NAME_A_KEY_OF_THE_REGION,

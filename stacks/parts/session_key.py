@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aws_cdk import RemovalPolicy, aws_iam, aws_kms
 from constructs import Construct
 
-from slurmpod.deploy.permissions.through_endpoints import JOIN_SESSIONS, RECORD_SESSIONS
+from slurmpod.deploy.permissions.registry import JOIN_SESSIONS, RECORD_SESSIONS
 from slurmpod.resolve import Resolved, log_group_of_sessions, session_names
 from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
 

@@ -12,7 +12,7 @@ import boto3
 
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
-from slurmpod.nodejs import node_executable
+from slurmpod.folders import node_executable
 from slurmpod.rehearsal.cdk import CDK
 from tests.golden_files import ROOT
 

@@ -22,8 +22,8 @@ from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle.settings import settings_of
-from slurmpod.deploy.permissions.expected import expected_scope
 from slurmpod.deploy.permissions.registry import grants
+from slurmpod.deploy.permissions.scope import expected_scope
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.artefacts import NotMirrored, mirror, mirrored
 from slurmpod.reading.read import Reading, read_as

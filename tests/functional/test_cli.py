@@ -17,8 +17,8 @@ import yaml
 from slurmpod.cli import main as main_module
 from slurmpod.cli.commands import COMMANDS
 from slurmpod.cli.main import run
+from slurmpod.problem_text import RED, paint
 from slurmpod.problems import ExitCode
-from slurmpod.terminal import RED, paint
 from tests.golden_files import ROOT, assert_matches
 from tests.sound_environment import SOUND, sound_with
 

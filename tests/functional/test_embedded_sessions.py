@@ -22,7 +22,7 @@ from botocore.exceptions import ClientError
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
-from slurmpod.nodejs import node_executable
+from slurmpod.folders import node_executable
 from slurmpod.rehearsal.cdk import CDK
 from tests.golden_files import ROOT
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.nodejs import node_executable
+from slurmpod.folders import node_executable
 from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 from tests.rehearsal.conftest import PROJECT, Workplace, make_workplace

@@ -7,7 +7,7 @@ from slurmpod.environment.catalog import instance_types
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from slurmpod.rules.instance_types import is_plausible, likely_meant
-from slurmpod.service_model import create_cluster_shapes
+from slurmpod.rules.request import create_cluster_shapes
 from tests.sound_environment import SOUND
 
 EC2_SIZES_THAT_HYPERPOD_HAS_NOT = "metal"

@@ -14,8 +14,7 @@ from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
 from slurmpod.rules import request as request_rule
 from slurmpod.rules.check import check
-from slurmpod.rules.request import neutral_references, place_of
-from slurmpod.service_model import create_cluster_shapes
+from slurmpod.rules.request import create_cluster_shapes, neutral_references, place_of
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.sound_environment import SOUND
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from slurmpod.cli.environment import sound_environment
+from slurmpod.environment.base import FILE_SYSTEM_AGAIN
 from slurmpod.environment.descriptions import all_sections
-from slurmpod.environment.effect import FILE_SYSTEM_AGAIN
 from slurmpod.environment.monitoring import Notify
 from tests.stacks.synthesis import FILES, synthesize, synthesized_file
 

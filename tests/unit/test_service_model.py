@@ -9,7 +9,7 @@ import botocore.session
 import pytest
 
 from embedded_aws.service_model import violations
-from slurmpod.service_model import (
+from slurmpod.rules.request import (
     CREATE_CLUSTER,
     CREATE_CLUSTER_INPUT,
     create_cluster_shapes,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from slurmpod.metrics.dashboards.accelerators import ACCELERATORS
+from slurmpod.metrics.dashboards.accelerators import ACCELERATORS, EFA
 from slurmpod.metrics.dashboards.cluster import CLUSTER
-from slurmpod.metrics.dashboards.efa import EFA
 from slurmpod.metrics.dashboards.file_systems import FILE_SYSTEMS
 from slurmpod.metrics.dashboards.queue import QUEUE
 

@@ -1,4 +1,4 @@
-"""Accelerators: GPUs and Trainium, how busy and how sound they are."""
+"""Accelerators: how busy and how sound GPUs and Trainium are, and EFA, the network between them."""
 
 from __future__ import annotations
 
@@ -128,6 +128,56 @@ ACCELERATORS = Dashboard(
             subject=Subject.NEURON,
             form=Form.GRAPH,
             may_be_empty=True,
+        ),
+    ),
+)
+
+
+def _rate(kinds: str, what: str) -> str:
+    selection = f'slurmpod_efa_{what}_total{{node=~"$node",kind=~"{kinds}"}}'
+    return f"sum by (node, kind) (rate({selection}[$__rate_interval]))"
+
+
+EFA = Dashboard(
+    "slurmpod-efa",
+    "EFA",
+    "The network between accelerated nodes: traffic, and what got lost.",
+    (
+        Panel(
+            "Ports that are not active",
+            (Query('count(slurmpod_efa_port_active{node=~"$node"} == 0) or vector(0)', "ports"),),
+            form=Form.NUMBER,
+            subject=Subject.EFA,
+        ),
+        Panel(
+            "Traffic of all nodes",
+            (Query("sum by (kind) (node:efa_bytes:rate)", "{{kind}}"),),
+            unit="Bps",
+            subject=Subject.EFA,
+        ),
+        Panel(
+            "Sent and received, by node",
+            (Query(_rate("tx|rx", "bytes"), "{{node}} {{kind}}"),),
+            unit="Bps",
+            subject=Subject.EFA,
+        ),
+        Panel(
+            "RDMA, by node",
+            (Query(_rate("rdma_read|rdma_write", "bytes"), "{{node}} {{kind}}"),),
+            unit="Bps",
+            subject=Subject.EFA,
+        ),
+        Panel(
+            "Sent again, by node",
+            (Query(_rate("retrans", "bytes"), "{{node}}"),),
+            unit="Bps",
+            subject=Subject.EFA,
+        ),
+        Panel(
+            "Errors, by node and kind",
+            (Query(_rate(".+", "errors"), "{{node}} {{kind}}"),),
+            unit="ops",
+            subject=Subject.EFA,
         ),
     ),
 )

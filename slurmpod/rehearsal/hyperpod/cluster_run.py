@@ -42,18 +42,16 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
     slurm_layout,
 )
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
-from slurmpod.rehearsal.hyperpod.image_configuration import (
-    mount_file_systems,
-    start_slurmctld,
-    start_slurmd,
-)
 from slurmpod.rehearsal.hyperpod.node_commands import put_file
 from slurmpod.rehearsal.hyperpod.node_files import (
     AWS_ENVIRONMENT,
     PROVISIONING_PARAMETERS,
     RESOURCE_CONFIG,
     aws_environment,
+    mount_file_systems,
     resource_config,
+    start_slurmctld,
+    start_slurmd,
 )
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole, NodeRole
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork

@@ -7,10 +7,9 @@ import pytest
 from slurmpod.changes.compare import changes
 from slurmpod.deploy import deployment_record
 from slurmpod.deploy.deployment_record import read_record
-from slurmpod.environment.base import Section
+from slurmpod.environment.base import Effect, Kind, Section, effect_of
 from slurmpod.environment.cluster import Cluster, Group
 from slurmpod.environment.descriptions import all_sections, entry_section, section_in
-from slurmpod.environment.effect import Effect, Kind, effect_of
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import resolve

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.environment.effect import Kind
+from slurmpod.environment.base import Kind
 from tests.unit.changes.comparing import between, summary
 
 EFA = {"efa": True, "capacity_gib": 38400}

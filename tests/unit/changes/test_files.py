@@ -11,7 +11,7 @@ import yaml
 
 from slurmpod.changes.compare import changes
 from slurmpod.deploy.deployment_record import read_record, record
-from slurmpod.environment.effect import Kind
+from slurmpod.environment.base import Kind
 from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import sound_data

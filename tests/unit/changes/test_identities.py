@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from slurmpod.changes.compare import IDENTITIES
+from slurmpod.environment.base import Kind
 from slurmpod.environment.descriptions import all_sections, entry_section
-from slurmpod.environment.effect import Kind
 from tests.unit.changes.comparing import between, summary
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.environment.effect import Kind
+from slurmpod.environment.base import Kind
 from tests.unit.changes.comparing import between, summary
 
 PINNED = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.128.0/17"}

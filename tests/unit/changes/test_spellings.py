@@ -11,7 +11,7 @@ import pytest
 from slurmpod.changes.written_out import written_out
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.plain_data import plain
-from slurmpod.environment.effect import Kind
+from slurmpod.environment.base import Kind
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.extends import environment_files
 from slurmpod.reading.read import Reading

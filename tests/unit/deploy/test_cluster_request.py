@@ -12,8 +12,7 @@ from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.environment.catalog import instance_types
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
-from slurmpod.rules.request import neutral_references
-from slurmpod.service_model import CREATE_CLUSTER_INPUT, create_cluster_shapes
+from slurmpod.rules.request import CREATE_CLUSTER_INPUT, create_cluster_shapes, neutral_references
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.sound_environment import SOUND, sound_with
 

@@ -17,7 +17,7 @@ from embedded_aws.cloudformation.stack import (
     Submission,
 )
 from embedded_aws.cloudformation.template import parse_template
-from embedded_aws.resources import existence, schemas
+from embedded_aws.resources import registry, schemas
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.registry import PROVIDERS
 
@@ -95,7 +95,7 @@ class Lab:
             schemas, "import_identifiers", lambda kind: ("Name",) if kind == THING else ()
         )
         monkeypatch.setattr(
-            existence, "is_there", lambda _aws, _type, id_: id_ in self.things.existing
+            registry, "is_there", lambda _aws, _type, id_: id_ in self.things.existing
         )
         self.engine = CloudFormation(lambda _region: NoClients())  # type: ignore[arg-type,return-value]
 

@@ -98,7 +98,7 @@ class TestRefusals:
     def test_of_a_type_that_has_no_import(
         self, lab: Lab, left: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("embedded_aws.resources.provider.import_identifiers", lambda _type: ())
+        monkeypatch.setattr("embedded_aws.resources.schemas.import_identifiers", lambda _type: ())
         with pytest.raises(ServiceError, match=rf"\[{THING}\] are not supported for Import"):
             lab.change_set(imports={"A": left}, A=thing(keep="Retain"))
 

@@ -1,7 +1,7 @@
 import pytest
 
 from embedded_aws.cluster import FileSystemMount
-from slurmpod.rehearsal.hyperpod.image_configuration import home_folder
+from slurmpod.rehearsal.hyperpod.node_files import home_folder
 
 LUSTRE = FileSystemMount("lustre", "fs-1@tcp:/abcdefgh", "/fsx")
 OPENZFS = FileSystemMount("nfs", "fs-2:/fsx", "/home")

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from slurmpod.environment.environment import Environment
-from slurmpod.reading.read import Reading, Remains, read_as
-from slurmpod.reading.salvage import STAND_INS
+from slurmpod.reading.read import STAND_INS, Reading, Remains, read_as
 from tests.sound_environment import SOUND, sound_with
 from tests.unit.reading.test_phrases import FULL, paths
 
