@@ -11,6 +11,7 @@ from aws_cdk import App, Stack
 from constructs import Construct
 
 from slurmpod.bundle import render_bundle
+from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.access import access_of
 from slurmpod_cdk.cluster import ClusterStack
@@ -42,24 +43,28 @@ def build_app(environments: Iterable[Resolved], *, context: Mapping[str, Any]) -
 
 
 def add_stacks(
-    scope: Construct, resolved: Resolved, given: NetworkIds | None = None
+    scope: Construct,
+    resolved: Resolved,
+    *,
+    network: NetworkIds | None = None,
+    role_arns: Mapping[Role, str] | None = None,
 ) -> Mapping[str, Stack]:
     """Add the stacks of an environment to an app or a part of one; return them by field.
 
-    The network is the one that the app has `given`, if the environment is resolved for it.
+    `network` and `role_arns` are what the app gives, where the environment is resolved for it.
     """
-    network = network_of(scope, resolved, given)
-    file_systems = file_systems_of(scope, resolved, network)
-    database = database_of(scope, resolved, network)
-    watching = watching_of(scope, resolved, network, file_systems)
+    placed = network_of(scope, resolved, network)
+    file_systems = file_systems_of(scope, resolved, placed)
+    database = database_of(scope, resolved, placed)
+    watching = watching_of(scope, resolved, placed, file_systems)
     lifecycle = lifecycle_of(
         scope, resolved, render_bundle(resolved), file_systems, database, watching
     )
-    roles = node_roles_of(scope, resolved, network, database, watching)
+    roles = node_roles_of(scope, resolved, placed, database, watching, role_arns)
     cluster = ClusterStack(
         scope,
         resolved=resolved,
-        network=network,
+        network=placed,
         file_systems=file_systems,
         database=database,
         lifecycle=lifecycle,

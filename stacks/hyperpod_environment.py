@@ -8,17 +8,18 @@ from io import StringIO
 from pathlib import Path
 from typing import Self
 
-from aws_cdk import Annotations, Stack, aws_ec2
+from aws_cdk import Annotations, Stack, aws_ec2, aws_iam
 from constructs import Construct
 
+from slurmpod.environment.environment import Environment
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import InvalidEnvironment, Problem
-from slurmpod.reading.read import Reading, read
+from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import all_sound
 from slurmpod_cdk.build import add_stacks
 from slurmpod_cdk.feature_flags import set_feature_flags
-from slurmpod_cdk.given_network import GivenNetwork, UnusableNetwork, given_network, with_network
+from slurmpod_cdk.given import Given, Unusable, given_network, given_roles
 
 
 class UnusableEnvironment(ValueError):
@@ -39,12 +40,15 @@ class HyperPodEnvironment(Construct):
         id_: str,
         *,
         resolved: Resolved,
-        network: GivenNetwork | None = None,
+        given: Given,
     ) -> None:
         super().__init__(scope, id_)
         set_feature_flags(self)
         self.stacks: Mapping[str, Stack] = add_stacks(
-            self, resolved, network.ids if network else None
+            self,
+            resolved,
+            network=given.network.ids if given.network else None,
+            role_arns=given.role_arns,
         )
 
     @classmethod
@@ -57,27 +61,32 @@ class HyperPodEnvironment(Construct):
         vpc: aws_ec2.IVpc | None = None,
         subnets: Mapping[str, aws_ec2.ISubnet] | None = None,
         security_groups: Sequence[aws_ec2.ISecurityGroup] = (),
+        roles: Mapping[str, aws_iam.IRole] | None = None,
     ) -> Self:
         """Check an environment file as `slurmpod validate` does, and make its stacks.
 
         `vpc` is used in place of a new one, with its private subnet in each zone that the file
         names; `subnets` are others, by zone. Nodes and file systems are in `security_groups`; by
-        default a group is made for them. Warnings are annotations of the cluster's
-        stack.
+        default a group is made for them. `roles` are the execution roles of nodes, in place of new
+        ones: of `controller` groups, and of `login` and `worker` groups if they have others.
+        Warnings are annotations of the cluster's stack.
 
         Raises:
             UnusableEnvironment: The file has errors, or what is given does not fit it.
         """
         reading = read(Path(file))
+        given = Given()
         try:
-            network = _network(reading, vpc, subnets, security_groups)
-            found = all_sound([_with(reading, network)])
+            if environment := reading.environment:
+                given = _given(environment, vpc, subnets, security_groups, roles)
+                reading = replace(reading, environment=given.applied_to(environment))
+            found = all_sound([reading])
         except InvalidEnvironment as invalid:
             raise UnusableEnvironment(_text(invalid.problems)) from None
-        except UnusableNetwork as unusable:
+        except Unusable as unusable:
             raise UnusableEnvironment(f"{file}: {unusable}") from None
         (resolved,) = found.environments
-        made = cls(scope, id_, resolved=_as_written(resolved, reading), network=network)
+        made = cls(scope, id_, resolved=_as_written(resolved, environment), given=given)
         annotations = Annotations.of(made.stacks["cluster"])  # every environment has one
         for warning in found.warnings:
             annotations.add_warning_v2(f"slurmpod:{warning.rule}", _text([warning]))
@@ -99,30 +108,26 @@ class HyperPodEnvironment(Construct):
         acknowledge(self)
 
 
-def _network(
-    reading: Reading,
+def _given(
+    environment: Environment,
     vpc: aws_ec2.IVpc | None,
     subnets: Mapping[str, aws_ec2.ISubnet] | None,
     security_groups: Sequence[aws_ec2.ISecurityGroup],
-) -> GivenNetwork | None:
-    if vpc is not None and reading.environment:
-        return given_network(reading.environment, vpc, subnets, security_groups)
+    roles: Mapping[str, aws_iam.IRole] | None,
+) -> Given:
     if vpc is None and (subnets or security_groups):
-        raise UnusableNetwork(
+        raise Unusable(
             "subnets and security groups are given without their VPC\n  fix: give the vpc, too"
         )
-    return None
+    return Given(
+        given_network(environment, vpc, subnets, security_groups) if vpc is not None else None,
+        given_roles(environment, roles) if roles else {},
+    )
 
 
-def _with(reading: Reading, network: GivenNetwork | None) -> Reading:
-    if network is None or reading.environment is None:
-        return reading
-    return replace(reading, environment=with_network(reading.environment, network))
-
-
-def _as_written(resolved: Resolved, reading: Reading) -> Resolved:
+def _as_written(resolved: Resolved, environment: Environment | None) -> Resolved:
     """Let the record of what is deployed hold the file: `slurmpod diff` compares it with that."""
-    return replace(resolved, environment=reading.environment or resolved.environment)
+    return replace(resolved, environment=environment or resolved.environment)
 
 
 def _text(problems: Sequence[Problem]) -> str:

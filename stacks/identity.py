@@ -34,11 +34,13 @@ def node_roles_of(
     network: ClusterNetwork,
     database: DatabaseServer | None,
     watching: Watching | None,
+    given_arns: Mapping[Role, str] | None = None,
 ) -> ExecutionRoles:
-    """Make the roles of the nodes, or look up those that are there already."""
+    """Make the roles of the nodes, or look up those that are there already or that an app gave."""
     if resolved.stacks.identity is None:
         existing = node_roles(resolved).items()
-        return ExecutionRoles(None, {role: arn for arn, served in existing for role in served})
+        written = {role: arn for arn, served in existing for role in served}
+        return ExecutionRoles(None, given_arns or written)
     scopes = {
         name: scope_of(
             resolved,

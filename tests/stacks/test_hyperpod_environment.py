@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, Stack, Stage, Tags, Validations, aws_ec2, aws_s3
+from aws_cdk import App, Environment, Stack, Stage, Tags, Validations, aws_ec2, aws_iam, aws_s3
 from cdk_nag import AwsSolutionsChecks, PCIDSS321Checks
 
 from slurmpod.deploy.deployment_record import record, record_folder
@@ -171,6 +171,39 @@ def test_subnets_and_security_groups_of_the_app_are_used(file: Path) -> None:
     ]
     (group,) = cluster["SecurityGroupIds"]
     assert value(group)["Fn::GetAtt"][0].startswith("Group")
+
+
+def test_roles_of_the_app_are_carried_by_nodes(file: Path) -> None:
+    app = App()
+    own = Network(app)
+    principal = aws_iam.ServicePrincipal("sagemaker.amazonaws.com")
+    roles = {
+        "controller": aws_iam.Role(own, "Nodes", assumed_by=principal),
+        "worker": aws_iam.Role.from_role_arn(own, "Worker", f"arn:aws:iam::{ACCOUNT}:role/w"),
+    }
+    HyperPodEnvironment.from_file(app, "Hpc", file, roles=roles)
+    made = templates(app)
+    assert "dev-identity" not in made
+    groups = only(made["dev-cluster"], "AWS::SageMaker::Cluster")["InstanceGroups"]
+    carried = {each["InstanceGroupName"]: each["ExecutionRole"] for each in groups}
+    assert carried["workers"] == f"arn:aws:iam::{ACCOUNT}:role/w"
+    output = carried["controller"]["Fn::GetStackOutput"]["OutputName"]
+    role, attribute = made["Own"]["Outputs"][output]["Value"]["Fn::GetAtt"]
+    assert (role[: len("Nodes")], attribute) == ("Nodes", "Arn")
+
+
+def test_roles_that_do_not_fit_the_file_are_refused(file: Path) -> None:
+    app = App()
+    own = Stack(app, "Own", env=PLACE)
+    foreign = aws_iam.Role.from_role_arn(own, "Foreign", "arn:aws:iam::210987654321:role/nodes")
+    assert "[IDN-005]" in problem(app, file, roles={"controller": foreign})
+    assert "give one for controller" in problem(app, file, roles={"worker": foreign})
+    assert "are for controller, head" in problem(
+        app, file, roles={"controller": foreign, "head": foreign}
+    )
+    existing = f"identity: {{existing: {{controller: 'arn:aws:iam::{ACCOUNT}:role/nodes'}}}}\n"
+    file.write_text(YAML + existing)
+    assert "identity.existing" in problem(app, file, roles={"controller": foreign})
 
 
 def test_several_zones_take_a_subnet_each(file: Path) -> None:

@@ -1,17 +1,20 @@
-"""A VPC of the app in place of `network.existing`: the CDK's own interfaces, and their ids."""
+"""What an app gives to an environment in place of what its file would name: a VPC, roles."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 
-from aws_cdk import Token, aws_ec2
+from aws_cdk import Token, aws_ec2, aws_iam
 
+from slurmpod.environment.cluster import Role
 from slurmpod.environment.environment import Environment
+from slurmpod.environment.identity import ExistingRoles
 from slurmpod.environment.network import ExistingNetwork, ExistingSubnet
+from slurmpod.resolve import partition_of
 from slurmpod_cdk.network import NetworkIds
 
 DUMMY = "dummy"
@@ -20,8 +23,8 @@ DUMMY = "dummy"
 ID_DIGITS = 17
 
 
-class UnusableNetwork(ValueError):
-    """A VPC of the app cannot be that of the cluster; the text says why and what to do."""
+class Unusable(ValueError):
+    """What an app gives does not fit the environment; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -46,33 +49,61 @@ class GivenNetwork:
         )
 
     def described(self, *, closed: bool) -> ExistingNetwork:
-        """Return what a file would say of it, with texts for ids that stay the same.
-
-        Tokens do not: their numbers change with every construct before them.
-        """
+        """Return what a file would say of it."""
         return ExistingNetwork.model_construct(
-            vpc_id=self.vpc.node.path,
+            vpc_id=_stable(self.vpc.vpc_id, self.vpc.node.path),
             subnets=tuple(
                 ExistingSubnet.model_construct(
-                    id=_stand_in("subnet", f"{zone} {subnet.node.path}"),
+                    id=_stable(subnet.subnet_id, _made_up("subnet", f"{zone} {subnet.node.path}")),
                     zone=zone,
                     cidr=_cidr(subnet),
                 )
                 for zone, subnet in self.subnets.items()
             ),
             security_group_ids=tuple(
-                _stand_in("sg", group.node.path) for group in self.security_groups
+                _stable(group.security_group_id, _made_up("sg", group.node.path))
+                for group in self.security_groups
             ),
             has_endpoints=closed,
         )
 
 
-def with_network(environment: Environment, given: GivenNetwork) -> Environment:
-    """Return the environment as if its file described the VPC."""
-    network = environment.network
-    existing = given.described(closed=network.closed)
-    update = {"existing": existing, "other_zones": ()}
-    return environment.model_copy(update={"network": network.model_copy(update=update)})
+@dataclass(frozen=True)
+class Given:
+    """All that an app gives to one environment; roles go by those of the groups that carry them."""
+
+    network: GivenNetwork | None = None
+    roles: Mapping[Role, aws_iam.IRole] = field(default_factory=dict)
+
+    @property
+    def role_arns(self) -> Mapping[Role, str]:
+        """The execution roles of nodes: tokens, or ARNs of what was imported."""
+        return {role: given.role_arn for role, given in self.roles.items()}
+
+    def applied_to(self, environment: Environment) -> Environment:
+        """Return the environment as if its file described what is given.
+
+        With texts for ids that stay the same. Tokens do not: their numbers change with every
+        construct before them.
+        """
+        network, identity = environment.network, environment.identity
+        if self.network:
+            existing = self.network.described(closed=network.closed)
+            update = {"existing": existing, "other_zones": ()}
+            network = network.model_copy(update=update)
+        if self.roles:
+            identity = identity.model_copy(update={"existing": self._described_roles(environment)})
+        return environment.model_copy(update={"network": network, "identity": identity})
+
+    def _described_roles(self, environment: Environment) -> ExistingRoles:
+        here = f"arn:{partition_of(environment.region)}:iam::{environment.account}:role"
+        arns = {
+            role: _stable(each.role_arn, f"{here}/{each.node.path}")
+            for role, each in self.roles.items()
+        }
+        return ExistingRoles.model_construct(
+            controller=arns[Role.CONTROLLER], login=arns[Role.LOGIN], worker=arns[Role.WORKER]
+        )
 
 
 def given_network(
@@ -84,10 +115,10 @@ def given_network(
     """Find the subnets of an environment's zones in a VPC.
 
     Raises:
-        UnusableNetwork: The file describes a VPC, too, or this one has not what it needs.
+        Unusable: The file describes a VPC, too, or this one has not what it needs.
     """
     if environment.network.existing:
-        raise UnusableNetwork(
+        raise Unusable(
             f"the file describes a VPC under network.existing, and the app gives {vpc.node.path}\n"
             "  fix: remove network.existing, or the argument vpc"
         )
@@ -95,23 +126,44 @@ def given_network(
     zones = [environment.network.zone, *(each.zone for each in environment.network.other_zones)]
     found = dict(subnets) if subnets else _private_subnets(vpc, zones)
     if lacking := [zone for zone in zones if zone not in found]:
-        raise UnusableNetwork(
+        raise Unusable(
             f"the subnets that the app gives are in {', '.join(found)}, and the file names "
             f"{', '.join(lacking)}\n  fix: give a subnet for each zone of the file"
         )
     return GivenNetwork(vpc, found, tuple(security_groups))
 
 
+def given_roles(
+    environment: Environment, roles: Mapping[str, aws_iam.IRole]
+) -> Mapping[Role, aws_iam.IRole]:
+    """Return the execution role of the groups of each role; that of controllers by default.
+
+    Raises:
+        Unusable: The file names roles, too, or those of the app are for no groups.
+    """
+    if environment.identity.existing:
+        raise Unusable(
+            "the file names roles under identity.existing, and the app gives some, too\n"
+            "  fix: remove identity.existing, or the argument roles"
+        )
+    if "controller" not in roles or not set(roles) <= set(Role):
+        raise Unusable(
+            f"the roles that the app gives are for {', '.join(roles)}\n"
+            "  fix: give one for controller, which the others share, or also for login and worker"
+        )
+    return {role: roles.get(role, roles["controller"]) for role in Role}
+
+
 def _refuse_elsewhere(environment: Environment, vpc: aws_ec2.IVpc) -> None:
     """Refuse a VPC that is in another account or Region, or made without saying in which."""
     fix = "  fix: give the stack of the VPC env=Environment(account=..., region=...) of the file"
     if Token.is_unresolved(vpc.vpc_id) and Token.is_unresolved(vpc.env.region):
-        raise UnusableNetwork(f"the stack that makes {vpc.node.path} has no Region\n{fix}")
+        raise Unusable(f"the stack that makes {vpc.node.path} has no Region\n{fix}")
     of_vpc = (vpc.env.account, vpc.env.region)
     of_file = (environment.account, environment.region)
     for has, needs in zip(of_vpc, of_file, strict=True):
         if not Token.is_unresolved(has) and has != needs:
-            raise UnusableNetwork(
+            raise Unusable(
                 f"{vpc.node.path} is in {has}, and the file describes a cluster in {needs}\n{fix}"
             )
 
@@ -131,13 +183,18 @@ def _only_subnet(
     if len(inside) == 1:
         return inside[0]
     what = "several private subnets" if inside else "no private subnet"
-    raise UnusableNetwork(
+    raise Unusable(
         f"{vpc.node.path} has {what} in the zone {zone}\n"
         f"  fix: choose one with subnets={{'{zone}': subnet}}"
     )
 
 
-def _stand_in(kind: str, path: str) -> str:
+def _stable(id_: str, stand_in: str) -> str:
+    """Return an id that is known, or what stands for one that is not."""
+    return stand_in if Token.is_unresolved(id_) else id_
+
+
+def _made_up(kind: str, path: str) -> str:
     """Return what reads as an id of EC2: rules judge the request of which it becomes a part."""
     return f"{kind}-{hashlib.sha256(path.encode()).hexdigest()[:ID_DIGITS]}"
 
