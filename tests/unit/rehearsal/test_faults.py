@@ -74,7 +74,7 @@ class TestWatch:
         assert all(before <= after for before, after in pairwise(seconds))
 
     def test_another_state_is_a_failure_that_says_which(self) -> None:
-        with pytest.raises(FaultFailed, match="the node: not 'idle' within 0 s, but 'down'"):
+        with pytest.raises(FaultFailed, match=r"the node: not 'idle' within 0 s, but 'down'"):
             Watch(0.0).until("the node", lambda: "down", "idle")
 
     def test_a_command_that_fails_is_tried_again(self) -> None:
