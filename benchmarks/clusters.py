@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slurmpod.operations.lifecycle_report import MARK
+from slurmpod.operations.lifecycle import MARK
 from slurmpod.reading.read import read_as
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.resolve import resolve

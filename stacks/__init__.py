@@ -3,7 +3,7 @@
 from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.environment.lustre import Lustre
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import OpenZfs
 from slurmpod_cdk.hyperpod_environment import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem

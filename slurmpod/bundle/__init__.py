@@ -1,7 +1,7 @@
 """Resolved -> the bundle of lifecycle scripts, in memory. The only user of Jinja2."""
 
 from slurmpod.bundle.bundle import Bundle, bundle_of, render_bundle
-from slurmpod.bundle.placeholders import (
+from slurmpod.bundle.provisioning import (
     DATABASE_ENDPOINT,
     DATABASE_SECRET_ARN,
     OPENZFS_DNS_NAME,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from slurmpod.bundle import provisioning, settings
-from slurmpod.bundle.placeholders import placeholders_of
+from slurmpod.bundle.provisioning import placeholders_of
 from slurmpod.bundle.templates import render
 from slurmpod.folders import folder
 from slurmpod.resolve import Resolved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from slurmpod.bundle.access_settings import access_settings
-from slurmpod.bundle.placeholders import (
+from slurmpod.bundle.provisioning import (
     REMOTE_WRITE_URL,
     database_endpoint,
     database_secret_arn,

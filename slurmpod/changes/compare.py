@@ -22,7 +22,7 @@ from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.descriptions import entry_section, section_in
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.lustre import Lustre
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import OpenZfs
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 

@@ -16,7 +16,7 @@ from slurmpod.environment.cluster import Group
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import LINK_AGAIN, DataRepository, Lustre
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import OpenZfs
 from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.resolve.storage import MAIN_LUSTRE, automatic_metadata_iops
 

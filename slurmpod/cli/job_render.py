@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from slurmpod.cli.output import print_json, say
-from slurmpod.jobs.allocation import JobRefused, allocation_for
-from slurmpod.jobs.render import Job
+from slurmpod.jobs.render import Job, JobRefused, allocation_for
 from slurmpod.problems import ExitCode
 
 

@@ -14,7 +14,7 @@ from slurmpod.cli import lifecycle_run
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle_text import print_reports
 from slurmpod.cli.output import print_json, say
-from slurmpod.operations.lifecycle_report import lifecycle_reports
+from slurmpod.operations.lifecycle import lifecycle_reports
 from slurmpod.problems import ExitCode
 
 

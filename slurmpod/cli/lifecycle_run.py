@@ -18,8 +18,7 @@ from slurmpod.cli.lifecycle_text import print_reports
 from slurmpod.cli.output import counted, is_confirmed, print_json, say
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.lifecycle_report import NodeReport
-from slurmpod.operations.lifecycle_run import RunPlan, plan_run, run_plan
+from slurmpod.operations.lifecycle import NodeReport, RunPlan, plan_run, run_plan
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 

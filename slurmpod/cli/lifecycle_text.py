@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from slurmpod.operations.lifecycle_report import NodeReport, StepReport
+from slurmpod.operations.lifecycle import NodeReport, StepReport
 from slurmpod.problems import first_of
 
 COLUMNS = 6

@@ -1,23 +1,85 @@
 """The `storage` section: what the cluster's nodes share."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from slurmpod.environment.base import (
     BY_SCRIPTS,
+    CANNOT_SHRINK,
+    FILE_SYSTEM_AGAIN,
+    GUARD,
     IN_PLACE,
     NEW_NODES,
+    OTHER_FILE_SYSTEM,
     PATH_ON_NEW_NODES,
     STAYS,
     Effect,
     Kind,
     Section,
 )
+from slurmpod.environment.file_systems import Backups, FileSystemId, MaintenanceWindow, OnDelete
 from slurmpod.environment.lustre import AdditionalLustre, Lustre
 from slurmpod.environment.names import BucketName, KmsKeyArn, MountPath
-from slurmpod.environment.openzfs import OpenZfs
+
+
+class ExistingOpenZfs(Section):
+    """An FSx for OpenZFS file system that is there already."""
+
+    id: Annotated[FileSystemId, OTHER_FILE_SYSTEM]
+    """Id of the file system."""
+
+
+class OpenZfs(Section):
+    """An FSx for OpenZFS file system that every node mounts by NFS; the place for /home.
+
+    In one zone, as the nodes are: with several, it would cost twice and help no job.
+    """
+
+    mount_path: Annotated[MountPath, PATH_ON_NEW_NODES] = "/home"
+    """Folder on every node."""
+
+    existing: Annotated[ExistingOpenZfs | None, OTHER_FILE_SYSTEM] = None
+    """Your own file system, in place of a new one."""
+
+    deployment_type: Annotated[
+        Literal["SINGLE_AZ_1", "SINGLE_AZ_2", "SINGLE_AZ_HA_1", "SINGLE_AZ_HA_2"], FILE_SYSTEM_AGAIN
+    ] = "SINGLE_AZ_HA_2"
+    """Generation, and whether a second server takes over when the first one fails (HA)."""
+
+    capacity_gib: Annotated[
+        int,
+        Effect(
+            Kind.IN_PLACE,
+            "changed in place; FSx refuses less than 10 percent more at a time",
+            less=CANNOT_SHRINK,
+        ),
+        Field(ge=64, le=524_288),
+    ] = 256
+    """Size in GiB; it grows in place and never shrinks."""
+
+    throughput_mbps: Annotated[int | None, IN_PLACE, Field(ge=64, le=10_240)] = None
+    """Throughput in MB/s; default: the least of the deployment type."""
+
+    iops: Annotated[int | None, IN_PLACE, Field(ge=192, le=400_000)] = None
+    """Provisioned SSD operations per second; default: 3 for each GiB."""
+
+    compression: Annotated[Literal["ZSTD", "LZ4", "NONE"], FILE_SYSTEM_AGAIN] = "ZSTD"
+    """Compression of new data; a change replaces the file system by an empty one."""
+
+    kms_key_arn: Annotated[KmsKeyArn | None, FILE_SYSTEM_AGAIN] = None
+    """Key that encrypts the data; default: AWS's own for FSx."""
+
+    backups: Annotated[Backups | None, IN_PLACE] = None
+    """Daily backups; default: none."""
+
+    maintenance_window: Annotated[MaintenanceWindow | None, IN_PLACE] = None
+    """When FSx may patch the servers, such as 7:05:00 (Sunday, 5 o'clock UTC)."""
+
+    on_delete: Annotated[OnDelete, GUARD] = "retain"
+    """What becomes of the data when the stack is deleted or the file system replaced."""
+
 
 KEPT = Effect(Kind.LOSES, "nodes lose it; the file system is kept, and costs")
 

@@ -17,7 +17,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.deploy.deployment_record import read_record, record_folder
 from slurmpod.environment.environment import Environment
-from slurmpod.operations.stack_history import RememberedStack, remembered_stacks
+from slurmpod.operations.leftovers import RememberedStack, remembered_stacks
 from slurmpod.resolve import Resolved
 
 PARAMETER = "AWS::SSM::Parameter"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.lustre import Lustre
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import OpenZfs
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import Resolved, ResolvedGroup
 

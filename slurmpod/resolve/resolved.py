@@ -14,9 +14,8 @@ from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.environment.names import service_host
-from slurmpod.environment.openzfs import OpenZfs
 from slurmpod.environment.slurm import Rds, Slurm
-from slurmpod.environment.storage import S3Mount
+from slurmpod.environment.storage import OpenZfs, S3Mount
 from slurmpod.problems import Where, YamlPath
 from slurmpod.reading.own_scripts import OwnScripts
 from slurmpod.reading.policy_files import PolicyDocument

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import Lustre
-from slurmpod.environment.openzfs import OpenZfs
-from slurmpod.environment.storage import Storage
+from slurmpod.environment.storage import OpenZfs, Storage
 from slurmpod.problems import YamlPath
 from slurmpod.resolve.resolved import LustreFacts, ResolvedLustre, ResolvedOpenZfs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import OpenZfs
 from slurmpod.problems import YamlPath
 from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
 from slurmpod.rules.registry import Finding

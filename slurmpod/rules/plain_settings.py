@@ -15,9 +15,8 @@ from slurmpod.deploy.cluster_request import ClusterProperties, InstanceGroup
 from slurmpod.environment.cluster import Cluster, Group
 from slurmpod.environment.lifecycle import Lifecycle
 from slurmpod.environment.lustre import Lustre
-from slurmpod.environment.openzfs import OpenZfs
 from slurmpod.environment.slurm import Slurm
-from slurmpod.environment.storage import Storage
+from slurmpod.environment.storage import OpenZfs, Storage
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve

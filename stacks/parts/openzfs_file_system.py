@@ -8,7 +8,7 @@ from aws_cdk import Tags, aws_fsx
 from constructs import Construct
 
 from slurmpod.deploy.references import HasKeyArn, HasSecurityGroupId, HasSubnetId
-from slurmpod.environment.openzfs import OpenZfs
+from slurmpod.environment.storage import OpenZfs
 from slurmpod.resolve.storage import openzfs_throughput_mbps
 from slurmpod.rules.plain_settings import mistakes_of_openzfs
 from slurmpod_cdk.parts.order import make_after

@@ -12,9 +12,8 @@ import pytest
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.main import run
 from slurmpod.environment.environment import Environment
-from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.lint import lint
-from slurmpod.jobs.render import RECIPES, Job, render_job
+from slurmpod.jobs.render import RECIPES, Job, JobRefused, allocation_for, render_job
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slurmpod.operations.lifecycle_report import MARK
+from slurmpod.operations.lifecycle import MARK
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.steady_job import SteadyJob

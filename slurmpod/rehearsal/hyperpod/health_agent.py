@@ -23,8 +23,7 @@ from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, Clus
 from embedded_aws.sagemaker.events import node_health
 from slurmpod.rehearsal.hyperpod.cluster_agent import gpu_count, hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_log
-from slurmpod.rehearsal.hyperpod.deep_health_checks import DeepHealthCheck
-from slurmpod.rehearsal.hyperpod.recovery import Recovery, Repair
+from slurmpod.rehearsal.hyperpod.recovery import DeepHealthCheck, Recovery, Repair
 from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl, SlurmNodeState
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.slurmctld_log import LogsOfControllers

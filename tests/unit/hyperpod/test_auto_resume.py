@@ -6,7 +6,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
-from slurmpod.rehearsal.hyperpod.auto_resume import AutoResumeServer
+from slurmpod.rehearsal.hyperpod.service import AutoResumeServer
 
 if TYPE_CHECKING:
     import pytest

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, Cluster, ClusterFailed, ClusterNode
-from slurmpod.rehearsal.hyperpod import deep_health_checks, health_agent, recovery
+from slurmpod.rehearsal.hyperpod import health_agent, recovery
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
@@ -391,7 +391,7 @@ def test_a_new_node_is_checked_before_jobs_start_if_its_group_wants_it(
     slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Run(slurm_state)
-    monkeypatch.setattr(deep_health_checks.DeepHealthCheck, "_log", lambda *_: False)
+    monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
     run.off, run.status_after = {A}, DEEP_HEALTH_CHECK
     watch(run, lambda: "requeued jobs start" in slurm_state.did)
     isolated, released = f"{A} isolated", f"{A} released"
@@ -431,7 +431,7 @@ def test_new_nodes_are_isolated_until_they_have_passed(
     slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Run(slurm_state)
-    monkeypatch.setattr(deep_health_checks.DeepHealthCheck, "_log", lambda *_: False)
+    monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
     worker = run.cluster.nodes[1]
     worker.status = DEEP_HEALTH_CHECK
     watch(run, lambda: worker.status == "Running")
@@ -458,7 +458,7 @@ def test_a_place_where_no_instance_passes_stays_out_of_service(
     slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Run(slurm_state)
-    monkeypatch.setattr(deep_health_checks.DeepHealthCheck, "_log", lambda *_: False)
+    monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
     slurm_state.printed = "1"
     worker = run.cluster.nodes[1]
     worker.status = DEEP_HEALTH_CHECK

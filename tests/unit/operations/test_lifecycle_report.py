@@ -11,7 +11,7 @@ import pytest
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.cli.lifecycle_text import print_reports
-from slurmpod.operations.lifecycle_report import NodeReport, lifecycle_reports, read_report
+from slurmpod.operations.lifecycle import NodeReport, lifecycle_reports, read_report
 
 ROLES = {"head": "controller", "cpu": "worker", "gpu": "worker"}
 

@@ -16,7 +16,7 @@ from slurmpod.aws.deployment import ClusterNode, Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.operations.connect import NodeSessions, command_session
-from slurmpod.operations.lifecycle_run import RunPlan, node_command, plan_run, run_plan
+from slurmpod.operations.lifecycle import RunPlan, node_command, plan_run, run_plan
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
