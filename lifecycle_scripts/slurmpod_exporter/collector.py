@@ -1,4 +1,4 @@
-"""What a collector is, and what it may ask of the node: commands, files.
+"""Collectors of metrics, and their way to ask the node: commands, files.
 
 Tests give collectors another node.
 """

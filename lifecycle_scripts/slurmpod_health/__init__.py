@@ -1,4 +1,4 @@
-"""Whether a worker can run jobs: checks that take a moment, before and after every job.
+"""Health of a worker: checks that take a moment, before and after every job.
 
 Only what is certain to be this node's own fault takes it out of service. Storage that all nodes
 share never does while it is mounted: a file system that is full or does not answer would otherwise

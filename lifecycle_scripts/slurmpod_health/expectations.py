@@ -1,4 +1,4 @@
-"""What this node should have: written by the lifecycle scripts when they set it up."""
+"""Expectations of this node, written by the lifecycle scripts when they set it up."""
 
 from __future__ import annotations
 

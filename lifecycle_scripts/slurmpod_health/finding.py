@@ -1,4 +1,4 @@
-"""What a check has found, and what administrators see of it."""
+"""Findings of checks, also as administrators see them."""
 
 from __future__ import annotations
 

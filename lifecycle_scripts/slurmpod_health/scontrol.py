@@ -1,4 +1,4 @@
-"""What a node tells Slurm about itself, by scontrol: only itself, and never over others' reasons.
+"""Reports of a node to Slurm, by scontrol: only about itself, and never over others' reasons.
 
 What all nodes see, because the catalog is wrong about their type or an image has changed, must not
 take a whole partition out of service. So a node that has drained itself looks at the others, and

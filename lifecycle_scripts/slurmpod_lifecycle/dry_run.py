@@ -1,4 +1,4 @@
-"""What a run would do, without doing it.
+"""Dry runs: the work that steps would do, without doing it.
 
 Every step is asked whether it is done, and one that is not is begun on a machine that refuses the
 first change: so the answer comes from the step itself and needs no second description of it.

@@ -1,4 +1,4 @@
-"""How steps say what went wrong: for good, or for now."""
+"""Failures of steps: for good, or for now."""
 
 
 class StepFailed(Exception):

@@ -1,4 +1,4 @@
-"""Who this node is: the instance whose customer address is one of the node's own addresses.
+"""The node's own identity: the instance whose customer address is one of the node's addresses.
 
 All of its addresses are compared, because an instance with EFA has many interfaces. There is no
 guess and no fallback: a node that took itself for another one would damage the cluster.

@@ -1,4 +1,4 @@
-"""What steps may do to the node: run commands, read and write files, ask for ports and mounts.
+"""The node as steps change it: run commands, read and write files, ask for ports and mounts.
 
 Steps get a `Machine` and touch nothing by other means, so that tests can give them another one.
 """

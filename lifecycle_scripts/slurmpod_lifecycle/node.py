@@ -1,4 +1,4 @@
-"""What a step knows: this node, its place in the cluster, and the steps' common form.
+"""The knowledge of a step: this node, its place in the cluster; and the steps' common form.
 
 The cluster's instances are those of HyperPod's own list, /opt/ml/config/resource_config.json. The
 platform writes it before the scripts run and again when nodes come and go. On a node it may be

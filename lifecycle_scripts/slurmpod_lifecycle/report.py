@@ -1,4 +1,4 @@
-"""What a run leaves behind: a line that sums it up for people, and a report for programs."""
+"""The result of a run: a line that sums it up for people, and a report for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of a cluster are told: `settings.json` beside this package, in the bundle.
+"""The settings of a cluster's nodes: `settings.json` beside this package, in the bundle.
 
 The tool makes these same objects of an environment and writes them as JSON.
 """

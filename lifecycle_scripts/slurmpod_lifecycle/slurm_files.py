@@ -1,4 +1,4 @@
-"""The files with which the environment's settings reach slurmctld, and what keeps them there.
+"""The files with which the environment's settings reach slurmctld, and their protection there.
 
 slurm.conf belongs to HyperPod: its agent writes it late, and may write it anew. The parameters are
 in slurmpod.conf, which slurm.conf includes. A systemd unit watches slurm.conf and puts the line

@@ -1,4 +1,4 @@
-"""What a step is: one thing that a node needs, in a form that may be repeated at any time."""
+"""A step: one thing that a node needs, in a form that may be repeated at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs: what nvidia-smi and DCGM say of them, and the XID errors in the kernel's log.
+"""NVIDIA GPUs, by nvidia-smi, DCGM and the XID errors in the kernel's log.
 
 nvidia-smi comes with the driver, and needs neither DCGM nor its daemon. Only fields are asked for
 that every driver of the last years knows, by names that did not change: one unknown field makes it

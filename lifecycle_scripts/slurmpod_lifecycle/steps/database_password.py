@@ -1,6 +1,6 @@
-"""What keeps slurmdbd in step with a password that changes: see `renew_password`.
+"""A timer that gives slurmdbd a password that has changed: see `renew_password`.
 
-A timer, not a reaction to errors: connections that slurmdbd has open go on with the old password,
+It does not react to errors: connections that slurmdbd has open go on with the old password,
 so that it fails first for somebody who asks for records. The program is a copy of these scripts in
 a folder that stays; the folder of the bundle is in /tmp.
 """

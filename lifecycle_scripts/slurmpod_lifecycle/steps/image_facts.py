@@ -1,4 +1,4 @@
-"""What this node's image is made of, for the report: images change, and steps break with them.
+"""Facts of this node's image, for the report: images change, and steps break with them.
 
 Nothing is judged here, and nothing that is missing fails the node.
 """

@@ -1,4 +1,4 @@
-"""How the environment's users get in, and who may become root.
+"""Logins of the environment's users, and the right to become root.
 
 Their keys are in a folder of root's on each node, beside those that users keep in their homes: what
 the environment takes away is gone, and nothing is written as root where users can write.

@@ -1,4 +1,4 @@
-"""What people read when they log in over SSH: where they are, and what is where.
+"""The message of the day: people read after an SSH login where they are, and what is where.
 
 A file of its own beside the image's messages (pam_motd(8) shows all in /etc/motd.d). Sessions of
 Systems Manager are no logins, and show none.

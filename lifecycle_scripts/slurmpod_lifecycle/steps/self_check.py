@@ -1,4 +1,4 @@
-"""The last step: does this node do what its role asks of it, as seen from outside the other steps?
+"""The last step: a check of what the node's role asks of it, from outside the other steps.
 
 It never finds itself done already, so that running the scripts again is a check of a live node.
 """

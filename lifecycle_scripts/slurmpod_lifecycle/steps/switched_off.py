@@ -1,4 +1,4 @@
-"""What an option has left behind on nodes that are older than the wish to have it off.
+"""Remains of an option on nodes that are older than the wish to have it off.
 
 Files of our own go, and our lines in files of others; a service stops before its file goes.
 docs/lifecycle.md says what stays: whatever running jobs may use.

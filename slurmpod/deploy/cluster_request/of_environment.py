@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slurmpod.deploy.cluster_request.members import Request
 from slurmpod.deploy.cluster_request.properties import (
     AccountingDatabase,
     ClusterProperties,
     InstanceGroup,
 )
-from slurmpod.deploy.cluster_request.references import MountTarget, References
-from slurmpod.deploy.cluster_request.request import request_for
-from slurmpod.deploy.references import RoleReference, SecurityGroupReference, SubnetReference
+from slurmpod.deploy.cluster_request.request import Request, request_for
+from slurmpod.deploy.references import (
+    MountTarget,
+    References,
+    RoleReference,
+    SecurityGroupReference,
+    SubnetReference,
+)
 from slurmpod.resolve import Resolved, ResolvedGroup
 
 

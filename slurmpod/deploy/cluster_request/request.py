@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from slurmpod.deploy.cluster_request.members import Request, given
 from slurmpod.deploy.cluster_request.properties import (
     AccountingDatabase,
     ClusterProperties,
     InstanceGroup,
     LifecycleScripts,
 )
-from slurmpod.deploy.cluster_request.updates import auto_patch, scheduled_update
 from slurmpod.deploy.references import HasSubnetId
 from slurmpod.environment.catalog import instance_types
-from slurmpod.environment.cluster import Group, Role
+from slurmpod.environment.cluster import AutoPatch, Group, Role, Rollout, ScheduledUpdate
 from slurmpod.environment.lifecycle import LifecycleMode
+from slurmpod.resolve import Resolved
+
+Request = dict[str, Any]
+
+
+def given(**members: Any) -> Request:
+    """Return the members that have a value; the API has no null."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def is_configured_by_api(resolved: Resolved) -> bool:
+    """Tell whether HyperPod sets up Slurm itself, from the request.
+
+    In customer mode provisioning_parameters.json says the same, and may not say it twice.
+    """
+    return resolved.lifecycle.mode != "customer"
+
 
 NODE_TYPES = {Role.CONTROLLER: "Controller", Role.LOGIN: "Login", Role.WORKER: "Compute"}
 """SlurmConfig.NodeType by role (API reference, ClusterSlurmConfig)."""
@@ -161,3 +177,48 @@ def _file_systems(cluster: ClusterProperties) -> Iterator[Request]:
 def _network_interface(settings: Group) -> Request | None:
     interface = settings.network_interface
     return {"InterfaceType": interface} if interface else None
+
+
+def scheduled_update(update: ScheduledUpdate | None) -> Request | None:
+    """Return when the software of a group is updated; None where nothing is planned."""
+    if update is None:
+        return None
+    return given(ScheduleExpression=update.schedule, DeploymentConfig=_rollout(update.rollout))
+
+
+def auto_patch(patch: AutoPatch | None) -> Request | None:
+    """Return how HyperPod patches a group by itself; None where nothing is said of it."""
+    if patch is None:
+        return None
+    return given(PatchingStrategy=patch.strategy, DeploymentConfig=_rollout(patch.rollout))
+
+
+def _rollout(rollout: Rollout | None) -> Request | None:
+    if rollout is None:
+        return None
+    alarms = [{"AlarmName": name} for name in rollout.rollback_alarms]
+    return given(
+        RollingUpdatePolicy=_policy(rollout),
+        WaitIntervalInSeconds=rollout.wait_seconds,
+        AutoRollbackConfiguration=alarms or None,
+    )
+
+
+def _policy(rollout: Rollout) -> Request | None:
+    batch = _batch(rollout.batch_count, rollout.batch_percent)
+    if batch is None:
+        return None
+    return given(
+        MaximumBatchSize=batch,
+        RollbackMaximumBatchSize=_batch(
+            rollout.rollback_batch_count, rollout.rollback_batch_percent
+        ),
+    )
+
+
+def _batch(count: int | None, percent: int | None) -> Request | None:
+    if count is not None:
+        return {"Type": "INSTANCE_COUNT", "Value": count}
+    if percent is not None:
+        return {"Type": "CAPACITY_PERCENTAGE", "Value": percent}
+    return None
