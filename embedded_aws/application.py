@@ -67,8 +67,7 @@ def application(
             return embedded[service]
         return cast("Flask", _serialized(service, one_at_a_time))
 
-    dispatcher = DomainDispatcherApplication(create_app)
-    dispatcher.backend_url_patterns = [*dispatcher.backend_url_patterns, _UNKNOWN_TO_MOTO]
+    dispatcher = _Dispatcher(create_app)
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         environ[ACCOUNT_HEADER] = account
@@ -84,6 +83,21 @@ def application(
             return _refusal(error, environ, start_response)
 
     return answer
+
+
+class _Dispatcher(DomainDispatcherApplication):
+    """moto's choice of the service for a host, made once: moto looks through its folders."""
+
+    def __init__(self, create_app: Callable[[Any], Flask]) -> None:
+        super().__init__(create_app)
+        self.backend_url_patterns = [*self.backend_url_patterns, _UNKNOWN_TO_MOTO]
+        self._services: dict[str, Any] = {}
+
+    def get_backend_for_host(self, host: Any) -> Any:
+        """Return the service that answers at a host."""
+        if host not in self._services:
+            self._services[host] = super().get_backend_for_host(host)
+        return self._services[host]
 
 
 def _serialized(service: Any, lock: threading.Lock) -> Wsgi:

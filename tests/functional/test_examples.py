@@ -1,7 +1,7 @@
-"""Every environment of this repository, once through its life: deployed, unchanged, destroyed.
+"""All environments of this repository together through their life: deployed, unchanged, destroyed.
 
-The real CDK CLI does it, against one embedded AWS that has what an environment names as the user's
-own: networks, keys, buckets.
+The real CDK CLI does it, with one app and against one embedded AWS that has what environments name
+as the user's own: networks, keys, buckets.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,102 +33,107 @@ FILES = {
     for file in environment_files(PROJECT / folder)
 }
 ENVIRONMENTS = {name: sound_environment(file).resolved for name, file in FILES.items()}
+AT_ONCE = "8"
+"""Stacks that the CDK CLI deploys side by side."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of the CDK CLI: how it ended, the last it printed, and the stacks after it."""
+
+    status: int
+    printed: str
+    stacks: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class Account:
-    """An account of the embedded AWS, and every environment's assembly."""
+    """An account of the embedded AWS, the assembly of all environments, and what was done."""
 
     aws: EmbeddedAws
-    assemblies: Path
+    assembly: Path
+    steps: dict[str, Step] = field(default_factory=dict)
 
-    def cdk(self, *arguments: str) -> tuple[int, str]:
-        """Run the CDK CLI; return its exit status and the last of what it printed."""
+    def cdk(self, step: str, *arguments: str) -> None:
+        """Run the CDK CLI and remember it as `step`."""
         isolated = isolated_environment(os.environ, self.aws.environment())
         done = subprocess.run(
             [CDK, *arguments, "--ci", "--no-color"],
             env={**isolated, "PATH": f"{BIN}:{isolated['PATH']}"},
-            cwd=self.assemblies,
+            cwd=PROJECT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        return done.returncode, done.stdout[-2000:]
+        stacks = {name: self.stacks(resolved) for name, resolved in ENVIRONMENTS.items()}
+        self.steps[step] = Step(done.returncode, done.stdout[-2000:], stacks)
 
     def stacks(self, resolved: Resolved) -> dict[str, str]:
         """Return the state of every stack of an environment that there is."""
-        stacks = self.service(resolved.region, "cloudformation").describe_stacks()["Stacks"]
+        stacks = self.service(resolved, "cloudformation").describe_stacks()["Stacks"]
         states = {stack["StackName"]: stack["StackStatus"] for stack in stacks}
         return {name: states[name] for name in resolved.stacks.in_order() if name in states}
 
-    def service(self, region: str, name: str) -> Any:
-        """Return a client."""
-        return self.aws.clients(region).service(name)
+    def service(self, resolved: Resolved, name: str) -> Any:
+        """Return a client of an environment's Region."""
+        return self.aws.clients(resolved.region).service(name)
 
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
-    assemblies = tmp_path_factory.mktemp("assemblies")
-    subprocess.run(
-        [sys.executable, "-m", "tests.functional.example_assemblies", assemblies],
-        cwd=PROJECT,
-        env={**os.environ, "TMPDIR": str(assemblies)},
-        check=True,
-    )
     (number,) = {resolved.account for resolved in ENVIRONMENTS.values()}
     regions = sorted({resolved.region for resolved in ENVIRONMENTS.values()})
     with EmbeddedAws(account=number, region=regions[0]) as aws:
         aws.start(CloudOnlyPlatform())
-        account = Account(aws, assemblies)
-        status, printed = account.cdk("bootstrap", *(f"aws://{number}/{each}" for each in regions))
-        assert status == 0, printed
+        account = Account(aws, tmp_path_factory.mktemp("assembly"))
+        for resolved in ENVIRONMENTS.values():
+            make_existing_resources(aws.clients(resolved.region), resolved)
+        account.cdk(
+            "bootstrap", "bootstrap", *(f"aws://{number}/{each}" for each in regions), "--app", ""
+        )
+        live(account)
         yield account
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_it_is_deployed_has_no_difference_and_is_destroyed(account: Account, name: str) -> None:
-    resolved = ENVIRONMENTS[name]
-    make_existing_resources(account.aws.clients(resolved.region), resolved)
-    app = ("--app", name)
-
-    status, printed = account.cdk("deploy", "--all", *app, "--require-approval", "never")
-    assert status == 0, printed
-    made = dict.fromkeys(resolved.stacks.in_order(), "CREATE_COMPLETE")
-    assert account.stacks(resolved) == made
-
-    status, printed = account.cdk("diff", "--all", *app, "--fail")
-    assert status == 0, printed
-    assert "Number of stacks with differences: 0" in printed
-
-    unprotect(account, resolved)
-    status, printed = account.cdk("destroy", "--all", *app, "--force")
-    delete_databases(account, resolved)
-    if delete_file_systems(account, resolved) and not resolved.network.existing:
-        assert status == 1, "data does not end with its stack"
-        delete_network(account, resolved)
-    else:
-        assert status == 0, printed
-    assert account.stacks(resolved) == {}
+def live(account: Account) -> None:
+    """Deploy everything, look for differences, and destroy it as far as AWS lets one."""
+    app = ("--app", str(account.assembly))
+    account.cdk("synth", "synth", "--quiet", "-c", "env=all", "--output", str(account.assembly))
+    account.cdk(
+        "deploy", "deploy", "--all", *app, "--require-approval", "never", "--concurrency", AT_ONCE
+    )
+    account.cdk("diff", "diff", "--all", *app, "--fail")
+    unprotect(account)
+    above = above_the_network(ENVIRONMENTS.values())
+    account.cdk("destroy", "destroy", *above, *app, "--exclusively", "--force")
+    account.cdk("blocked", "destroy", ENVIRONMENTS["dev"].stacks.network, *app, "--force")
+    for resolved in ENVIRONMENTS.values():
+        delete_databases(account.service(resolved, "rds"), account.service(resolved, "ec2"))
+        delete_file_systems(account.service(resolved, "fsx"))
+    account.cdk("destroy the rest", "destroy", "--all", *app, "--force")
 
 
-def unprotect(account: Account, resolved: Resolved) -> None:
-    for stack in resolved.stacks.in_order():
-        account.service(resolved.region, "cloudformation").update_termination_protection(
-            StackName=stack, EnableTerminationProtection=False
-        )
+def above_the_network(environments: Iterable[Resolved]) -> list[str]:
+    """Return all stacks but those that the kept file systems stand on."""
+    return [
+        stack
+        for resolved in environments
+        for stack in resolved.stacks.in_order()
+        if stack != resolved.stacks.network
+    ]
 
 
-def delete_network(account: Account, resolved: Resolved) -> None:
-    """Delete what the file systems had kept."""
-    cloudformation = account.service(resolved.region, "cloudformation")
-    cloudformation.delete_stack(StackName=resolved.stacks.network)
-    waiter = cloudformation.get_waiter("stack_delete_complete")
-    waiter.wait(StackName=resolved.stacks.network, WaiterConfig={"Delay": 1})
+def unprotect(account: Account) -> None:
+    for resolved in ENVIRONMENTS.values():
+        cloudformation = account.service(resolved, "cloudformation")
+        for stack in resolved.stacks.in_order():
+            cloudformation.update_termination_protection(
+                StackName=stack, EnableTerminationProtection=False
+            )
 
 
-def delete_databases(account: Account, resolved: Resolved) -> None:
+def delete_databases(rds: Any, ec2: Any) -> None:
     """Delete the servers that were kept, knowingly, and what they stood on."""
-    rds, ec2 = (account.service(resolved.region, name) for name in ("rds", "ec2"))
     for each in rds.describe_db_instances()["DBInstances"]:
         which = {"DBInstanceIdentifier": each["DBInstanceIdentifier"]}
         assert each["DeletionProtection"]
@@ -139,10 +144,38 @@ def delete_databases(account: Account, resolved: Resolved) -> None:
             ec2.delete_security_group(GroupId=group["VpcSecurityGroupId"])
 
 
-def delete_file_systems(account: Account, resolved: Resolved) -> bool:
-    """Delete the file systems that were kept; tell whether there are any."""
-    fsx = account.service(resolved.region, "fsx")
-    kept = fsx.describe_file_systems()["FileSystems"]
-    for each in kept:
+def delete_file_systems(fsx: Any) -> None:
+    """Delete the file systems that were kept."""
+    for each in fsx.describe_file_systems()["FileSystems"]:
         fsx.delete_file_system(FileSystemId=each["FileSystemId"])
-    return bool(kept)
+
+
+@pytest.mark.parametrize("step", ["bootstrap", "synth", "deploy", "diff", "destroy"])
+def test_the_cdk_command_line_succeeds(account: Account, step: str) -> None:
+    assert account.steps[step].status == 0, account.steps[step].printed
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_stack_is_deployed(account: Account, name: str) -> None:
+    made = dict.fromkeys(ENVIRONMENTS[name].stacks.in_order(), "CREATE_COMPLETE")
+    assert account.steps["deploy"].stacks[name] == made
+
+
+def test_nothing_differs_from_what_was_deployed(account: Account) -> None:
+    assert "Number of stacks with differences: 0" in account.steps["diff"].printed
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_what_stands_on_the_network_is_destroyed_first(account: Account, name: str) -> None:
+    network = {ENVIRONMENTS[name].stacks.network} & set(ENVIRONMENTS[name].stacks.in_order())
+    assert account.steps["destroy"].stacks[name].keys() == network
+
+
+def test_data_does_not_end_with_its_stack(account: Account) -> None:
+    assert account.steps["blocked"].status == 1
+    assert account.steps["blocked"].stacks["dev"] == {"dev-network": "DELETE_FAILED"}
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_nothing_is_left_once_the_data_was_deleted(account: Account, name: str) -> None:
+    assert account.steps["destroy the rest"].stacks[name] == {}
