@@ -15,6 +15,8 @@ from embedded_aws.clients import SECRET_ACCESS_KEY, access_key_id
 
 _LOOPBACK = "localhost,127.0.0.1,::1"
 _READ_BY_AWS_TOOLS = ("AWS_", "BOTO_", "CDK_", "MOTO_")
+_LEADS_NOWHERE = "CDK_VALIDATION"
+"""Whether the CDK checks templates while it synthesizes them: the user's choice, here as there."""
 
 
 def variables(*, endpoint: str, account: str, region: str) -> dict[str, str]:
@@ -52,8 +54,8 @@ def isolated_environment(
 
 
 def is_read_by_aws_tools(name: str) -> bool:
-    """Tell whether AWS tools look at an environment variable of this name."""
-    return name.startswith(_READ_BY_AWS_TOOLS)
+    """Tell whether AWS tools look at a variable of this name to know where and who they are."""
+    return name.startswith(_READ_BY_AWS_TOOLS) and name != _LEADS_NOWHERE
 
 
 @contextmanager

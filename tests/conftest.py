@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,11 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
+
+CDK_VALIDATION = "CDK_VALIDATION"
+os.environ.setdefault(CDK_VALIDATION, "false")
+"""The CDK's own check of templates takes half of a synthesis: functional/test_examples.py has it
+look at every environment once, and no other test waits for it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -22,13 +22,13 @@ ACCOUNT, REGION = "123456789012", "us-west-2"
 class Account:
     """An embedded account, and the commands that work in it.
 
-    The CDK CLI synthesizes into `assembly`, as two of them cannot share one folder.
+    The CDK CLI deploys what lies in `assembly`, unless a command names another app.
     """
 
     def __init__(self, aws: EmbeddedAws, assembly: Path | None = None) -> None:
         self._variables = isolated_environment(os.environ, aws.environment())
         self._endpoint = aws.endpoint
-        self._output = ["--output", str(assembly)] if assembly else []
+        self._assembly = str(assembly)
 
     def client(self, service: str) -> Any:
         session = boto3.session.Session(region_name=REGION)
@@ -37,6 +37,11 @@ class Account:
     def stacks(self) -> set[str]:
         stacks = self.client("cloudformation").describe_stacks()["Stacks"]
         return {stack["StackName"] for stack in stacks}
+
+    def synthesize(self, environment: str) -> None:
+        """Synthesize an environment into the assembly: most of the time of a command goes there."""
+        context = ("--context", f"env={environment}")
+        self.cdk("synth", "--quiet", *context, "--output", self._assembly)
 
     def cdk(self, *arguments: str) -> None:
         result = self.run_cdk(*arguments)
@@ -49,7 +54,9 @@ class Account:
         )
 
     def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [str(node_executable()), str(ROOT / CDK), *arguments, *self._output]
+        named = {"--app", "--context"} & set(arguments)
+        app = () if named else ("--app", self._assembly)
+        command = [str(node_executable()), str(ROOT / CDK), *arguments, *app]
         search_path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         return subprocess.run(
             command,

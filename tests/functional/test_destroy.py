@@ -23,13 +23,14 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         aws.start(CloudOnlyPlatform())
         account = Account(aws, tmp_path_factory.mktemp("assembly"))
         account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
-        account.cdk("deploy", "--all", "--context", "env=dev", "--require-approval", "never")
+        account.synthesize("dev")
+        account.cdk("deploy", "--all", "--require-approval", "never")
         yield account
 
 
 @pytest.fixture(scope="module")
 def destroyed(deployed: Account) -> Account:
-    deployed.cdk("destroy", *ABOVE_THE_NETWORK, "--context", "env=dev", "--force")
+    deployed.cdk("destroy", *ABOVE_THE_NETWORK, "--force")
     return deployed
 
 
@@ -138,7 +139,7 @@ class TestDestroy:
     def test_the_network_stays_as_long_as_the_file_system_is_in_it(
         self, destroyed: Account
     ) -> None:
-        destroy_network = ("destroy", "dev-network", "--context", "env=dev", "--force")
+        destroy_network = ("destroy", "dev-network", "--force")
         failed = destroyed.run_cdk(*destroy_network)
         assert failed.returncode == 1
         assert "Created by Amazon FSx" in failed.stdout

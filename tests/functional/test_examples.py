@@ -23,6 +23,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.reading.extends import environment_files
 from slurmpod.rehearsal.existing_resources import make_existing_resources
 from slurmpod.resolve import Resolved
+from tests.conftest import CDK_VALIDATION
 
 PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -59,7 +60,7 @@ class Account:
         isolated = isolated_environment(os.environ, self.aws.environment())
         done = subprocess.run(
             [CDK, *arguments, "--ci", "--no-color"],
-            env={**isolated, "PATH": f"{BIN}:{isolated['PATH']}"},
+            env={**isolated, "PATH": f"{BIN}:{isolated['PATH']}", CDK_VALIDATION: "true"},
             cwd=PROJECT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -38,7 +38,7 @@ lifecycle: {{step_timeout_seconds: {patience}}}
 TRUST = policy(Principal={"Service": "sagemaker.amazonaws.com"}, Action="sts:AssumeRole")
 SCRIPTS_REFUSED = "Execution role provided does not have permissions to access the bucket s3://"
 PATIENCE_SECONDS = 900
-IMPATIENCE_SECONDS = 45
+IMPATIENCE_SECONDS = 30
 """How long steps are tried again; the shorter one where they cannot succeed."""
 
 Statements = list[dict[str, Any]]

@@ -1,11 +1,13 @@
-"""Rehearsals of environments/dev.yaml that go well."""
+"""Rehearsals that go well: one of environments/dev.yaml that is kept, and two at once."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ cluster:
   groups:
     - {name: controller, role: controller, instance_type: ml.m5.large}
     - {name: login, role: login, instance_type: ml.m5.large}
-    - {name: workers, role: worker, instance_type: ml.m5.xlarge, count: 1, partition: cpu}
+    - {name: workers, role: worker, instance_type: ml.m5.xlarge, count: 2, partition: cpu}
 """
 
 
@@ -76,7 +78,9 @@ class Kept:
 @pytest.fixture(scope="module")
 def kept(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     workplace = make_workplace(tmp_path_factory.mktemp("kept"))
-    result = workplace.run("rehearse", DEV, "--keep", "--json", "--fault", FAULT)
+    with odd_surroundings(tmp_path_factory.mktemp("a folder")) as folder:
+        command = ("rehearse", str(PROJECT / DEV), "--keep", "--json", "--fault", FAULT)
+        result = workplace.run(*command, cwd=folder)
     assert result.returncode == 0, result.stderr
     cgroup = machines_cgroup(workplace.rehearsals()[0])
     yield Kept(workplace, json.loads(result.stdout))
@@ -85,6 +89,19 @@ def kept(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept
     assert workplace.processes() == []
     assert cgroup
     assert not cgroup.exists()
+
+
+@contextmanager
+def odd_surroundings(folder: Path) -> Iterator[Path]:
+    """Have what a user may have set up for other things; none of it must do harm."""
+    (folder / "secrets.py").write_text("raise SystemExit('the wrong module')")
+    old_umask = os.umask(0o077)
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv("AWS_PROFILE", "there-is-none")
+        variables.setenv("AWS_ENDPOINT_URL_SAGEMAKER", "http://127.0.0.1:1")
+        variables.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+        yield folder
+    os.umask(old_umask)
 
 
 class TestWhatIsShown:
@@ -217,24 +234,41 @@ class TestDeployingAgain:
         assert kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev") == before
 
 
-def test_two_rehearsals_at_once_both_pass(
-    image: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    workplaces = [make_workplace(tmp_path_factory.mktemp("parallel")) for _ in range(2)]
-    processes = [workplace.start("rehearse", DEV, "--json") for workplace in workplaces]
-    for process, workplace in zip(processes, workplaces, strict=True):
+AtOnce = dict[str, subprocess.CompletedProcess[str]]
+"""How rehearsals ended, by the name of their environment."""
+
+
+@pytest.fixture(scope="module")
+def at_once(image: Path, tmp_path_factory: pytest.TempPathFactory) -> AtOnce:
+    """Two rehearsals side by side: with a database of the user's own, and without workers."""
+    no_workers = (PROJECT / DEV).read_text().replace("count: 2", "count: 0")
+    places = {}
+    for name, text in (("own", OWN_DATABASE), ("no-workers", no_workers)):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "environment.yaml").write_text(text)
+        places[name] = make_workplace(folder)
+    processes = {
+        name: workplace.start("rehearse", str(workplace.home.parent / "environment.yaml"), "--json")
+        for name, workplace in places.items()
+    }
+    ended = {}
+    for name, process in processes.items():
         stdout, stderr = process.communicate(timeout=300)
-        assert process.returncode == 0, stderr
-        assert json.loads(stdout)["first_job"]["output"].count("sees /fsx") == 2
-        assert workplace.rehearsals() == []
-        assert workplace.processes() == []
+        ended[name] = subprocess.CompletedProcess(name, process.returncode, stdout, stderr)
+        assert places[name].rehearsals() == []
+        assert places[name].processes() == []
+    return ended
 
 
-def test_a_database_of_the_users_own_keeps_the_records(
-    image: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("database")
-    (folder / "own.yaml").write_text(OWN_DATABASE)
-    shown = make_workplace(folder).run("rehearse", str(folder / "own.yaml"), "--json")
-    assert shown.returncode == 0, shown.stderr
-    assert "COMPLETED" in json.loads(shown.stdout)["first_job"]["sacct"]
+class TestTwoAtOnce:
+    @pytest.mark.parametrize("name", ["own", "no-workers"])
+    def test_both_pass(self, at_once: AtOnce, name: str) -> None:
+        assert at_once[name].returncode == 0, at_once[name].stderr
+
+    def test_a_database_of_the_users_own_keeps_the_records(self, at_once: AtOnce) -> None:
+        first_job = json.loads(at_once["own"].stdout)["first_job"]
+        assert first_job["output"].count("sees /fsx") == 2
+        assert "COMPLETED" in first_job["sacct"]
+
+    def test_a_cluster_without_workers_runs_no_job(self, at_once: AtOnce) -> None:
+        assert json.loads(at_once["no-workers"].stdout)["first_job"] is None

@@ -144,6 +144,10 @@ def test_isolation_takes_out_everything_that_leads_to_a_real_account() -> None:
     assert environment["CDK_DEFAULT_ACCOUNT"] == "111122223333"
 
 
+def test_isolation_leaves_it_to_the_user_whether_the_cdk_validates() -> None:
+    assert isolated_environment({"CDK_VALIDATION": "false"}, {}) == {"CDK_VALIDATION": "false"}
+
+
 def test_access_keys_have_the_form_of_real_ones_and_name_the_account() -> None:
     assert len(access_key_id("111122223333")) == 20
     assert access_key_id("111122223333") != access_key_id("444455556666")
