@@ -107,7 +107,7 @@ def live(account: Account) -> None:
     unprotect(account)
     above = above_the_network(ENVIRONMENTS.values())
     account.cdk("destroy", "destroy", *above, *app, "--exclusively", "--force")
-    account.cdk("blocked", "destroy", ENVIRONMENTS["dev"].stacks.network, *app, "--force")
+    account.cdk("blocked", "destroy", "dev-network", *app, "--force")
     for resolved in ENVIRONMENTS.values():
         delete_databases(account.service(resolved, "rds"), account.service(resolved, "ec2"))
         delete_file_systems(account.service(resolved, "fsx"))
