@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from slurmpod.folders import node_executable
@@ -94,11 +94,14 @@ def _is_path(name: str) -> bool:
     return os.sep in name or name.endswith(SUFFIXES)
 
 
-def _say_choices(unknown: Sequence[str], known: Iterable[str]) -> None:
+def _say_choices(unknown: Sequence[str], known: Collection[str]) -> None:
     missing = [f"there is no environment '{name}'" for name in unknown]
     say("\n".join(missing or ["which environment?"]))
+    if not known:
+        say("  write the path of a YAML file: npx cdk synth -c env=PATH")
+        return
     say(f"  environments: {', '.join(known)}, or the path of a YAML file")
-    say(f"  choose one: npx cdk synth -c env={next(iter(known), 'PATH')}")
+    say(f"  choose one: npx cdk synth -c env={next(iter(known))}")
     say(f"  or several: npx cdk synth -c env={','.join(known)}, or -c env={ALL}")
 
 

@@ -147,6 +147,15 @@ def test_environments_are_chosen_by_name_by_path_or_all_together(
     assert app.environment_paths(written) == [Path(file) for file in files]
 
 
+def test_an_installed_app_has_no_environments_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(app, "ENVIRONMENTS", tmp_path / "environments")
+    assert run(monkeypatch, env="all") is ExitCode.USAGE
+    said = capsys.readouterr().err
+    assert said.endswith("write the path of a YAML file: npx cdk synth -c env=PATH\n")
+
+
 def test_a_file_may_have_a_comma_in_its_path(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
