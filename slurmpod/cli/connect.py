@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slurmpod.aws.clients import clients_of
+from slurmpod.aws.deployment import SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import say
 from slurmpod.operations.connect import session_command, usual_group

@@ -13,8 +13,7 @@ from slurmpod.jobs import lint
 from slurmpod.jobs.registry import Rule as JobRule
 from slurmpod.problem_text import BOLD, paint
 from slurmpod.problems import ExitCode
-from slurmpod.rules.areas import all_rules
-from slurmpod.rules.documentation import rules_page
+from slurmpod.rules.areas import AREAS, all_rules
 from slurmpod.rules.registry import Rule
 
 
@@ -72,3 +71,40 @@ def _print_one(rule: Rule | JobRule) -> None:
 def _as_data(rule: Rule | JobRule) -> dict[str, str]:
     names = ("id", "severity", "title", "why", "fix", "source")
     return {name: str(getattr(rule, name)) for name in names}
+
+
+INTRODUCTION = """\
+# Rules
+
+Every environment file is held against these rules before anything is deployed:
+`slurmpod validate environments/dev.yaml`. An error stops every command; a warning is shown and
+passed. `slurmpod explain NET-003` prints one rule in the terminal.
+
+This page is made from the rules themselves: `slurmpod explain --markdown > docs/rules.md`.
+"""
+
+
+def rules_page() -> str:
+    """Return the page of all rules, area by area."""
+    return "\n".join((INTRODUCTION, *_sections()))
+
+
+def _sections() -> Iterator[str]:
+    for area in AREAS:
+        yield f"## {area.title}\n"
+        for rule in area.rules:
+            yield _section(rule)
+
+
+def _section(rule: Rule) -> str:
+    return (
+        f"### {rule.id}: {rule.title}\n\n"
+        f"{rule.why}\n\n"
+        f"- Severity: {rule.severity}\n"
+        f"- Fix: {rule.fix}\n"
+        f"- Source: {_linked(rule.source)}\n"
+    )
+
+
+def _linked(source: str) -> str:
+    return f"<{source}>" if source.startswith("https://") else f"`{source}`"

@@ -7,9 +7,8 @@ import dataclasses
 from pathlib import Path
 
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.deployment import ClusterLogs, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.cli import lifecycle_run
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle_text import print_reports

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.deployment import Deployment
-from slurmpod.aws.session_nodes import SessionNodes
+from slurmpod.aws.deployment import Deployment, SessionNodes
 from slurmpod.bundle import render_bundle
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment

@@ -10,8 +10,8 @@ import subprocess
 import threading
 from contextlib import suppress
 
+from slurmpod.aws.deployment import SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved, session_names, session_target
 

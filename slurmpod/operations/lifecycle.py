@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
-from slurmpod.aws.deployment import ClusterLogs, ClusterNode, Deployment
+from slurmpod.aws.deployment import ClusterLogs, ClusterNode, Deployment, ListedNode, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.bundle.bundle import SHARED_SCRIPT
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.resolve import Resolved, session_target

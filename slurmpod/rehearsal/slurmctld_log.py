@@ -1,4 +1,4 @@
-"""Nodes that somebody set down, by slurmctld's log: their states may not show it.
+"""slurmctld by its log and sdiag: nodes that somebody set down, and messages under way.
 
 With ReturnToService=2 slurmctld takes a node that was set down back into service as soon as its
 slurmd answers, for example that it has ended a job, and forgets the reason: often within a second
@@ -60,3 +60,20 @@ def set_down(updates: str) -> Iterator[SetDown]:
             yield SetDown(node, reasons[node])
         elif match["state"] == "IDLE":  # the reason goes with the state that it was for
             reasons.pop(node, None)
+
+
+MESSAGES_COMMAND = "sdiag"
+"""What prints the counts; any user may run it."""
+
+_WAITING_OR_UNDER_WAY = re.compile(r"^Agent (?:queue size|count): +([0-9]+)$", re.MULTILINE)
+
+
+def messages_are_under_way(printed: str) -> bool:
+    """Tell from what `sdiag` prints whether slurmctld has messages to nodes that have not ended.
+
+    No new instance may hear them. slurmctld tells the node of a job that is over to end it, even
+    one that has lost its power, and tries for up to ten seconds. A successor with the same address
+    that answers within them gets the message; if the same job has begun anew there, it is ended
+    (Slurm 24.11). Real replacements take minutes.
+    """
+    return any(int(count) for count in _WAITING_OR_UNDER_WAY.findall(printed))

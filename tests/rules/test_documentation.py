@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from slurmpod.cli.explain import rules_page
 from slurmpod.rules.areas import all_rules
-from slurmpod.rules.documentation import rules_page
 from tests.golden_files import ROOT, assert_matches
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
-from slurmpod.rehearsal import slurmctld_messages
+from slurmpod.rehearsal import slurmctld_log
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.watch import Watch
 from slurmpod.rehearsal.shell import CommandFailed
@@ -97,8 +97,8 @@ class SteadyJob:
 
     def _may_be_ended(self) -> bool:
         """Whether a message that was meant for its last run can still reach the next one."""
-        printed = self.cluster.user.run([slurmctld_messages.COMMAND])
-        return slurmctld_messages.are_under_way(printed)
+        printed = self.cluster.user.run([slurmctld_log.MESSAGES_COMMAND])
+        return slurmctld_log.messages_are_under_way(printed)
 
     def finish(self) -> None:
         """Let it end, and wait until Slurm says that it ended well."""

@@ -33,7 +33,6 @@ from embedded_aws.sagemaker.events import (
     termination_begins,
 )
 from slurmpod.rehearsal.hyperpod.accounting import start_accounting, storage_of
-from slurmpod.rehearsal.hyperpod.bundles import SCRIPTS_FAILED, DownloadedBundle, download_bundles
 from slurmpod.rehearsal.hyperpod.cluster_agent import (
     accelerator_devices,
     controllers_of,
@@ -55,7 +54,12 @@ from slurmpod.rehearsal.hyperpod.node_files import (
 )
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole, NodeRole
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
-from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
+from slurmpod.rehearsal.hyperpod.provisioning import (
+    SCRIPTS_FAILED,
+    DownloadedBundle,
+    Provisioning,
+    download_bundles,
+)
 from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines

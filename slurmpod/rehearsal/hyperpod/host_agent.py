@@ -16,8 +16,8 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.cluster import ClusterFailed
 from slurmpod.aws.gateway import Gateway
-from slurmpod.rehearsal.hyperpod.bundles import DownloadedBundle
 from slurmpod.rehearsal.hyperpod.node_commands import put_tree, run_script
+from slurmpod.rehearsal.hyperpod.provisioning import DownloadedBundle
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.state import Journal

@@ -20,7 +20,6 @@ from embedded_aws.cluster import (
 )
 from slurmpod.aws.gateway import Gateway
 from slurmpod.rehearsal.hyperpod.accounting import credentials
-from slurmpod.rehearsal.hyperpod.bundles import download_bundles
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
@@ -32,7 +31,12 @@ from slurmpod.rehearsal.hyperpod.database_servers import (
 )
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
-from slurmpod.rehearsal.hyperpod.provisioning import Provisioning, SharedDatabase, provisioning_of
+from slurmpod.rehearsal.hyperpod.provisioning import (
+    Provisioning,
+    SharedDatabase,
+    download_bundles,
+    provisioning_of,
+)
 from slurmpod.rehearsal.hyperpod.update import SoftwareRollout, Update
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from embedded_aws.cluster import ClusterFailed
-from slurmpod.rehearsal import slurmctld_log, slurmctld_messages
+from slurmpod.rehearsal import slurmctld_log
 from slurmpod.rehearsal.hyperpod.node_commands import run_script
 from slurmpod.rehearsal.nodes.machines import Machines
 
@@ -144,7 +144,7 @@ class SlurmControl:
 
     def is_telling_nodes(self) -> bool:
         """Whether slurmctld has messages to nodes, dead ones too, that may still arrive."""
-        return slurmctld_messages.are_under_way(self._run(slurmctld_messages.COMMAND))
+        return slurmctld_log.messages_are_under_way(self._run(slurmctld_log.MESSAGES_COMMAND))
 
     def start_requeued_jobs(self) -> None:
         """Let jobs that Slurm took back start at once.

@@ -10,7 +10,7 @@ import pytest
 
 from slurmpod.changes.written_out import written_out
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.plain_data import plain
+from slurmpod.cli.expand import plain
 from slurmpod.environment.base import Kind
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.extends import environment_files

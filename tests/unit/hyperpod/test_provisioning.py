@@ -3,9 +3,9 @@ import json
 import pytest
 
 from embedded_aws.cluster import ClusterFailed
-from slurmpod.rehearsal.hyperpod.bundles import DownloadedBundle
 from slurmpod.rehearsal.hyperpod.provisioning import (
     FILE_NAME,
+    DownloadedBundle,
     SharedDatabase,
     provisioning_of,
     read_provisioning,

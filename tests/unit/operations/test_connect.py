@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from slurmpod.aws.deployment import SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import SessionNodes
 from slurmpod.operations.connect import session_command, usual_group
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.deployment import ClusterLogs
-from slurmpod.aws.session_nodes import ListedNode, SessionNodes
+from slurmpod.aws.deployment import ClusterLogs, ListedNode, SessionNodes
 from slurmpod.cli.lifecycle_text import print_reports
 from slurmpod.operations.lifecycle import NodeReport, lifecycle_reports, read_report
 

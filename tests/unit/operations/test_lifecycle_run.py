@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.aws.deployment import ClusterNode, Deployment
+from slurmpod.aws.deployment import ClusterNode, Deployment, ListedNode, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.session_nodes import ListedNode, SessionNodes
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.operations.lifecycle import RunPlan, node_command, plan_run, run_plan
 from slurmpod.reading.read import read_as
