@@ -9,7 +9,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
-FILES = ("app.py", "cdk.json")
+FILES = ("app.py", "cdk.json", "package.json", "package-lock.json")
 
 
 class BuildWithFolders(build_py):

