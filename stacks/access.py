@@ -13,9 +13,7 @@ from slurmpod_cdk.cluster import ClusterStack
 from slurmpod_cdk.identity import ExecutionRoles
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.people_policies import Statements, Ways, administrators, users
-from slurmpod_cdk.parts.session_document import SessionDocument
-from slurmpod_cdk.parts.session_key import SessionKey
-from slurmpod_cdk.parts.session_records import SessionRecords
+from slurmpod_cdk.parts.sessions import SessionDocument, SessionKey, SessionRecords
 
 if TYPE_CHECKING:
     from constructs import Construct

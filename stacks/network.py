@@ -10,10 +10,9 @@ from slurmpod.deploy.references import SecurityGroupReference, SubnetReference, 
 from slurmpod.environment.network import ExistingNetwork
 from slurmpod.resolve import Resolved, ResolvedNetwork
 from slurmpod_cdk.parts.cluster_vpc import ClusterVpc
+from slurmpod_cdk.parts.endpoints import InterfaceEndpoints, S3Endpoint
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
-from slurmpod_cdk.parts.interface_endpoints import InterfaceEndpoints
 from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
-from slurmpod_cdk.parts.s3_endpoint import S3Endpoint
 
 if TYPE_CHECKING:
     from constructs import Construct

@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsii
-from aws_cdk import Acknowledgment, Validations, aws_ec2
+from aws_cdk import Acknowledgment, RemovalPolicy, Validations, aws_ec2, aws_kms, aws_logs
 from constructs import Construct
 
 from slurmpod.environment.names import is_zone_id
+from slurmpod.environment.network import FlowLogs
 from slurmpod.resolve import Resolved, ResolvedNetwork
-from slurmpod_cdk.parts.flow_logs import add_flow_logs
-from slurmpod_cdk.parts.s3_endpoint import S3Endpoint
+from slurmpod_cdk.parts.endpoints import S3Endpoint
+
+if TYPE_CHECKING:
+    from constructs import Construct
+
+TRAFFIC_TYPES = {
+    "ALL": aws_ec2.FlowLogTrafficType.ALL,
+    "REJECT": aws_ec2.FlowLogTrafficType.REJECT,
+}
+
+
+def add_flow_logs(scope: Construct, vpc: aws_ec2.Vpc, settings: FlowLogs) -> None:
+    """Record the traffic of `vpc` in a log group, which outlives its stack."""
+    if settings.traffic == "NONE":
+        return
+    key_arn = settings.kms_key_arn
+    log_group = aws_logs.LogGroup(
+        scope,
+        "FlowLogs",
+        encryption_key=aws_kms.Key.from_key_arn(scope, "FlowLogsKey", key_arn) if key_arn else None,
+        removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    )
+    resource = log_group.node.default_child
+    if isinstance(resource, aws_logs.CfnLogGroup):
+        resource.retention_in_days = settings.retention_days
+    vpc.add_flow_log(
+        "FlowLog",
+        destination=aws_ec2.FlowLogDestination.to_cloud_watch_logs(log_group),
+        traffic_type=TRAFFIC_TYPES[settings.traffic],
+    )
 
 
 @jsii.implements(aws_ec2.IIpAddresses)

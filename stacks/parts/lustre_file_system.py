@@ -2,22 +2,111 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from aws_cdk import Tags, aws_fsx
+from aws_cdk import Tags, aws_fsx, aws_iam, custom_resources
 from constructs import Construct
 
 from slurmpod.deploy.references import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.environment.file_systems import StorageType
-from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.lustre import DataRepository, Lustre, RootSquash
 from slurmpod.resolve.resolved import LustreFacts
 from slurmpod.resolve.storage import lustre_facts
 from slurmpod.rules.plain_settings import mistakes_of_lustre
-from slurmpod_cdk.parts.data_repositories import DataRepositories
-from slurmpod_cdk.parts.lustre_root_squash import LustreRootSquash
 from slurmpod_cdk.parts.order import make_after
 from slurmpod_cdk.parts.retention import apply_on_delete
 from slurmpod_cdk.parts.wrong_properties import refuse
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_fsx
+
+_Association = aws_fsx.CfnDataRepositoryAssociation
+
+
+class DataRepositories(Construct):
+    """One data repository association for each folder.
+
+    An association is a link, no data: it goes with its stack, and what is in the folder and in the
+    bucket stays. Its construct is named after the folder, because an id by position would move
+    with its neighbours.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        repositories: Sequence[DataRepository],
+        lustre: aws_fsx.CfnFileSystem,
+    ) -> None:
+        super().__init__(scope, id_)
+        for repository in repositories:
+            _Association(
+                self,
+                hashlib.sha256(repository.path.encode()).hexdigest()[:12],
+                file_system_id=lustre.ref,
+                file_system_path=repository.path,
+                data_repository_path=repository.s3_uri,
+                batch_import_meta_data_on_create=repository.import_metadata_on_create,
+                s3=_events(repository),
+            )
+
+
+def _events(repository: DataRepository) -> _Association.S3Property:
+    """Return what is carried over automatically; a policy without events must not be sent."""
+    imported, exported = list(repository.import_events), list(repository.export_events)
+    return _Association.S3Property(
+        auto_import_policy=_Association.AutoImportPolicyProperty(events=imported)
+        if imported
+        else None,
+        auto_export_policy=_Association.AutoExportPolicyProperty(events=exported)
+        if exported
+        else None,
+    )
+
+
+class LustreRootSquash(Construct):
+    """Tells FSx whom root of a node becomes, once the file system is there.
+
+    FSx takes this at creation and later, but AWS::FSx::FileSystem has no property for it; hence
+    one call of UpdateFileSystem by the CDK's own function. Nothing is undone when the construct
+    goes: a stack that is deleted must not open files that were closed to root.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, *, squash: RootSquash, lustre: aws_fsx.CfnFileSystem
+    ) -> None:
+        super().__init__(scope, id_)
+        custom_resources.AwsCustomResource(
+            self,
+            "Setting",
+            resource_type="Custom::LustreRootSquash",
+            install_latest_aws_sdk=False,
+            on_update=custom_resources.AwsSdkCall(
+                service="fsx",
+                action="UpdateFileSystem",
+                parameters={
+                    "FileSystemId": lustre.ref,
+                    "LustreConfiguration": {
+                        "RootSquashConfiguration": {
+                            "RootSquash": squash.user,
+                            "NoSquashNids": list(squash.except_nids),
+                        }
+                    },
+                },
+                output_paths=["FileSystem.FileSystemId"],
+                physical_resource_id=custom_resources.PhysicalResourceId.of(lustre.ref),
+            ),
+            policy=custom_resources.AwsCustomResourcePolicy.from_statements(
+                [
+                    aws_iam.PolicyStatement(
+                        actions=["fsx:UpdateFileSystem"], resources=[lustre.attr_resource_arn]
+                    )
+                ]
+            ),
+        )
 
 
 class LustreFileSystem(Construct):

@@ -19,7 +19,7 @@ from aws_cdk import aws_iam
 
 from slurmpod.resolve import Resolved, session_names, session_target
 from slurmpod.resolve.sessions import INSTANCE_ID_PATTERN, SESSION_PREFIX
-from slurmpod_cdk.parts.session_key import TARGET
+from slurmpod_cdk.parts.sessions import TARGET
 
 Statements = list[aws_iam.PolicyStatement]
 
