@@ -1,0 +1,78 @@
+"""checkov over the templates of all environments: what it finds is fixed or accepted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stacks.checkov_findings import ACCEPTED, Accepted
+from tests.stacks.synthesis import Synthesized
+
+PROJECT = Path(__file__).parents[2]
+INSTALLING_SECONDS = 1200
+
+pytestmark = pytest.mark.timeout(INSTALLING_SECONDS)
+
+
+def checkov(folder: Path) -> list[dict[str, Any]]:
+    """Return the failed checks of all templates below a folder."""
+    options = ["--framework", "cloudformation", "--output", "json", "--compact", "--quiet"]
+    done = subprocess.run(
+        [PROJECT / "scripts/checkov.sh", "--directory", folder, *options, "--skip-download"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    report = json.loads(done.stdout)
+    assert report["summary"]["parsing_errors"] == 0
+    assert report["summary"]["resource_count"] > 0
+    return [check for check in report["results"]["failed_checks"] if not about_its_own(check)]
+
+
+def about_its_own(check: dict[str, Any]) -> bool:
+    """Tell whether checkov found fault with the path of the file, which it adds to the template."""
+    return any(key.endswith("/__file__") for key in check["check_result"]["evaluated_keys"])
+
+
+@pytest.fixture(scope="module")
+def findings(
+    environments: dict[str, Synthesized], tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("templates")
+    for name, environment in environments.items():
+        for stack, template in environment.templates.items():
+            (folder / f"{name}-{stack}.json").write_text(json.dumps(template))
+    return checkov(folder)
+
+
+def accepts(accepted: Accepted, finding: dict[str, Any]) -> bool:
+    return accepted.check == finding["check_id"] and fnmatchcase(
+        finding["resource"], accepted.resource
+    )
+
+
+def test_every_finding_is_fixed_or_accepted(findings: list[dict[str, Any]]) -> None:
+    open_findings = {
+        f"{each['file_path']}: {each['resource']}: {each['check_id']}: {each['check_name']}"
+        for each in findings
+        if not any(accepts(accepted, each) for accepted in ACCEPTED)
+    }
+    assert sorted(open_findings) == []
+
+
+def test_nothing_is_accepted_without_need(findings: list[dict[str, Any]]) -> None:
+    idle = [each for each in ACCEPTED if not any(accepts(each, found) for found in findings)]
+    assert idle == []
+
+
+def test_a_fault_is_found(tmp_path: Path) -> None:
+    rule = {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22}
+    properties = {"GroupDescription": "all", "SecurityGroupIngress": [rule]}
+    resource = {"Type": "AWS::EC2::SecurityGroup", "Properties": properties}
+    template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"Open": resource}}
+    (tmp_path / "open.json").write_text(json.dumps(template))
+    assert "CKV_AWS_24" in {finding["check_id"] for finding in checkov(tmp_path)}
