@@ -1,4 +1,4 @@
-"""The templates of all environments, as files to read in a review: six whole, of the others a table.
+"""The templates of all environments, to read in a review: six whole, of the others a table.
 
 The six have nearly every property that any template has; a table has what would be lost with a
 stack. Refresh them with `make golden` or `pytest tests/stacks --update-golden`, and read the diff.
