@@ -36,7 +36,7 @@ test-deep: setup ## Look longer for new mistakes: more random cases, others each
 check: setup ## Check format, style, types, import rules and shell scripts
 	@ruff format --check .
 	@ruff check .
-	@mypy
+	@mypy --num-workers=2
 	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
 	@git ls-files -z ':!*.py' ':!*.j2' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
