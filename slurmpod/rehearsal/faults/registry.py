@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 from embedded_aws.clients import Clients
 from slurmpod.aws.deployment import ClusterNode
 from slurmpod.environment.cluster import Role
+from slurmpod.rehearsal.faults import (
+    controller,
+    credentials,
+    instances,
+    networks,
+    scripts,
+    storage,
+)
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.first_job import shared_folder, workers_of
 from slurmpod.resolve import Resolved
 
-_IN_ORDER = (
-    "worker_power_cut",
-    "worker_dies_at_once",
-    "controller_killed",
-    "database_down",
-    "network_cut",
-    "network_lost",
-    "file_system_late",
-    "file_system_full",
-    "root_disk_full",
-    "s3_away",
-    "apt_locked",
-    "names_gone",
-    "clock_skew",
-    "scripts_twice",
-    "two_replaced",
-    "replacement_fails",
-    "wrong_munge_key",
-    "many_joining",
+FAULTS = (
+    instances.WORKER_POWER_CUT,
+    instances.WORKER_DIES_AT_ONCE,
+    controller.CONTROLLER_KILLED,
+    controller.DATABASE_DOWN,
+    networks.NETWORK_CUT,
+    networks.NETWORK_LOST,
+    storage.FILE_SYSTEM_LATE,
+    storage.FILE_SYSTEM_FULL,
+    storage.ROOT_DISK_FULL,
+    scripts.S3_AWAY,
+    scripts.APT_LOCKED,
+    networks.NAMES_GONE,
+    credentials.CLOCK_SKEW,
+    scripts.SCRIPTS_TWICE,
+    instances.TWO_REPLACED,
+    instances.REPLACEMENT_FAILS,
+    credentials.WRONG_MUNGE_KEY,
+    instances.MANY_JOINING,
 )
-"""The modules of this package that hold a fault each, in the order of running and describing."""
-
-
-def _fault(module: str) -> Fault:
-    fault: Fault = import_module(f"slurmpod.rehearsal.faults.{module}").FAULT
-    return fault
-
-
-FAULTS = tuple(map(_fault, _IN_ORDER))
-
+"""All of them, in the order of running and describing."""
 
 ALL = "all"
 NAMES = (ALL, *(fault.name for fault in FAULTS))

@@ -14,14 +14,7 @@ from typing import cast
 import pytest
 
 from embedded_aws.clients import Clients
-from slurmpod.rehearsal.faults import (
-    file_system_full,
-    file_system_late,
-    interventions,
-    names_gone,
-    network_cut,
-    s3_away,
-)
+from slurmpod.rehearsal.faults import interventions, networks, scripts, storage
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
@@ -67,8 +60,8 @@ class TestUndone:
         monkeypatch.setattr(FaultCluster, "log", lambda *_: None)
         monkeypatch.setattr(FaultCluster, "instances", lambda _: dict.fromkeys(CLUSTER.nodes, ""))
         monkeypatch.setattr(interventions, "in_enclosure", in_enclosure)
-        monkeypatch.setattr(file_system_full, "in_enclosure", in_enclosure)
-        monkeypatch.setattr(s3_away, "mirrored_package", lambda *_: nullcontext())
+        monkeypatch.setattr(storage, "in_enclosure", in_enclosure)
+        monkeypatch.setattr(scripts, "mirrored_package", lambda *_: nullcontext())
         return around
 
     def breaks(self, fault: Fault, around: Surroundings, at: str) -> None:
@@ -77,31 +70,31 @@ class TestUndone:
             fault.act(CLUSTER, Watch(0.0))
 
     def test_a_small_file_system(self, around: Surroundings) -> None:
-        self.breaks(file_system_full.FAULT, around, "mount --bind")
+        self.breaks(storage.FILE_SYSTEM_FULL, around, "mount --bind")
         covered = around.with_text("mount --bind")
         assert len(covered) == 2
         assert around.with_text("umount", "/fsx") == covered[::-1]
-        assert around.with_text(f"cp -a {file_system_full.SEEN_AT}") == [CLUSTER.login]
+        assert around.with_text(f"cp -a {storage.SEEN_AT}") == [CLUSTER.login]
         assert "umount" in around.did[-1]
         assert around.did[-1].startswith("enclosure:")
 
     def test_names(self, around: Surroundings) -> None:
-        self.breaks(names_gone.FAULT, around, "cp -p /etc/hosts")
+        self.breaks(networks.NAMES_GONE, around, "cp -p /etc/hosts")
         assert around.with_text(">/etc/hosts; rm") == around.with_text("cp -p /etc/hosts")[::-1]
 
     def test_mounts(self, around: Surroundings) -> None:
-        self.breaks(file_system_late.FAULT, around, "mount -t tmpfs")
+        self.breaks(storage.FILE_SYSTEM_LATE, around, "mount -t tmpfs")
         assert len(around.with_text("umount", "lustre/fs-")) == 2
 
     def test_wires(self, around: Surroundings) -> None:
-        self.breaks(network_cut.FAULT, around, "ip route replace")
+        self.breaks(networks.NETWORK_CUT, around, "ip route replace")
         both = [CLUSTER.workers[0], CLUSTER.controller]
         assert around.with_text("ip route replace") == both
         assert around.with_text("ip route flush") == both[::-1]
 
     def test_the_way_to_s3(self, around: Surroundings) -> None:
         around.did.append("before: unreachable")
-        self.breaks(s3_away.FAULT, around, "unreachable")
+        self.breaks(scripts.S3_AWAY, around, "unreachable")
         assert around.with_text("ip route flush") == [CLUSTER.workers[0]]
 
 

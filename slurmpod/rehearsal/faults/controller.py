@@ -1,0 +1,138 @@
+"""Faults of the controller: slurmctld, and slurmdbd with its database."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from slurmpod.rehearsal.faults.cluster import FaultCluster, NodeLog
+from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.shell import CommandFailed
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
+
+_KILLED = "status=9/KILL"
+_STATE = "/var/spool/slurmctld/job_state"
+
+
+def _controller_killed(cluster: FaultCluster, watch: Watch) -> None:
+    """Slurmctld is killed while a job runs and another waits."""
+    controller = cluster.root(cluster.controller)
+    running = SteadyJob.start(cluster, watch)
+    waiting = SteadyJob.submit(cluster, watch, "--hold")
+    watch.until("the jobs are on disk", lambda: _is_saved(cluster, waiting), wanted=True)
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    before = _process(cluster)
+    controller.run(["kill", "-KILL", before])
+    watch.injected(f"slurmctld on {cluster.controller} was killed")
+    watch.until(
+        "systemd starts it again", lambda: _process(cluster) not in {"0", before}, wanted=True
+    )
+    killed = ["journalctl", "--unit=slurmctld", "--output=cat", f"--grep=code=killed.*{_KILLED}"]
+    watch.until("the journal says how", lambda: _KILLED in controller.run(killed), wanted=True)
+    watch.noticed("systemd started slurmctld again")
+    watch.until("it knows the job", lambda: (running.state, running.restarts), ("RUNNING", 0))
+    watch.until("it knows the job that waits", lambda: waiting.state, "PENDING")
+    for job in (running, waiting):
+        says_so = partial(log.says, f"Recovered JobId={job.id} ")
+        watch.until("it says so", says_so, wanted=True)
+    watch.recovered("both jobs are known, the running one was not disturbed")
+    cluster.user.run(["scontrol", "release", waiting.id])
+    waiting.wait_until_it_writes()
+    watch.recovered("jobs start again")
+    for job in (running, waiting):
+        job.finish()
+
+
+def _process(cluster: FaultCluster) -> str:
+    show = ["systemctl", "show", "slurmctld", "--property=MainPID", "--value"]
+    return cluster.root(cluster.controller).run(show)
+
+
+def _is_saved(cluster: FaultCluster, job: SteadyJob) -> bool:
+    """Tell whether slurmctld's state on disk has a job: it is written some seconds later."""
+    count = f"grep --text --count {job.folder.name} {_STATE} || true"
+    saved = cluster.root(cluster.controller).run(["sh", "-c", count])
+    return int(saved) > 0
+
+
+CONTROLLER_KILLED = Fault(
+    name="controller-killed",
+    title="The controller's slurmctld dies while jobs run",
+    sees="Slurm's commands fail for some seconds: `Unable to contact slurm controller`. Jobs that"
+    " run go on; jobs that wait keep their place.",
+    logged="`journalctl -u slurmctld` on the controller says how it ended; slurmctld.log then says"
+    " how many jobs it recovered from its state on disk.",
+    recovers="systemd starts slurmctld again: our scripts set `Restart=on-failure`, which the"
+    " image does not. Nothing is left for a person to do. slurmctld writes its state within 5 s:"
+    " submit again what was submitted in the last seconds before and is not in `squeue`.",
+    act=_controller_killed,
+)
+
+
+_REFUSALS = 3
+"""How often slurmctld, which tries again every few seconds, fails before both are back."""
+
+_STOP = ("systemctl", "stop", "slurmdbd", "mariadb")
+_START = ("systemctl", "start", "mariadb", "slurmdbd")
+_REFUSED = "Sending PersistInit msg: Connection refused"
+
+
+def _database_down(cluster: FaultCluster, watch: Watch) -> None:
+    """Slurmdbd and its database stop, jobs begin and end meanwhile, and both come back."""
+    controller = cluster.root(cluster.controller)
+    before = SteadyJob.start(cluster, watch)
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    try:
+        controller.run(_STOP)
+        watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
+        watch.until("sacct fails", lambda: _sacct_answers(cluster), wanted=False)
+        watch.noticed("sacct fails; sbatch, squeue and jobs do not")
+        during = SteadyJob.start(cluster, watch)
+        before.finish()
+        watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
+        first = waiting_records(cluster)
+        watch.until("it says why, each time", lambda: _refusals(log) >= _REFUSALS, wanted=True)
+        during.finish()
+        after = SteadyJob.start(cluster, watch)
+        watch.until("more wait", lambda: waiting_records(cluster) > first, wanted=True)
+        kept = waiting_records(cluster)
+    finally:
+        controller.run(_START)
+    watch.mended(f"both are up again; slurmctld had kept {kept} records")
+    watch.until("slurmctld hands all over", lambda: waiting_records(cluster), 0)
+    watch.recovered("every record is in the database")
+    after.finish()
+
+
+def waiting_records(cluster: FaultCluster) -> int:
+    """Return how many records slurmctld keeps for a database that does not take them."""
+    shown = cluster.user.run(["sdiag"])
+    found = re.search(r"DBD Agent queue size:\s*(\d+)", shown)
+    return int(found.group(1)) if found else -1
+
+
+def _refusals(log: NodeLog) -> int:
+    return log.new().count(_REFUSED)
+
+
+def _sacct_answers(cluster: FaultCluster) -> bool:
+    try:
+        cluster.user.run(["sacct", "--noheader"])
+    except CommandFailed:
+        return False
+    return True
+
+
+DATABASE_DOWN = Fault(
+    name="database-down",
+    title="slurmdbd and the database go down and come back",
+    sees="`sacct` and `sacctmgr` fail: `Unable to contact slurm database` or `Connection"
+    " refused`. Jobs are submitted, run and end as always.",
+    logged="slurmctld.log: `error: Sending PersistInit msg: Connection refused`; `sdiag` shows"
+    " how many records wait (`DBD Agent queue size`).",
+    recovers="slurmctld keeps the records, also on disk, and hands them over as soon as slurmdbd"
+    " answers. systemd starts a slurmdbd or a MariaDB that died by itself.",
+    act=_database_down,
+)

@@ -1,0 +1,320 @@
+"""Faults of instances: workers die, are replaced once, in pairs or in vain, and join in numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from slurmpod.operations.lifecycle import MARK
+from slurmpod.rehearsal.faults.cluster import (
+    ENDED,
+    FAILED,
+    NOT_REPLACED,
+    REPLACED,
+    SUCCEEDED,
+    FaultCluster,
+)
+from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.interventions import cut_power, entry_script
+from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
+
+
+def _worker_power_cut(cluster: FaultCluster, watch: Watch) -> None:
+    """A worker loses its power while a job runs on it: nobody is told."""
+    worker = cluster.workers[0]
+    before = cluster.instances()
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    cut_power(cluster, worker)
+    watch.injected(f"{worker} has no power")
+    watch.until("Slurm knows", lambda: cluster.state(worker) in _DOWN, wanted=True)
+    watch.noticed(f"sinfo shows {worker} as {cluster.state(worker)}")
+    watch.until("the job waits for the node", lambda: (job.state, job.restarts), ("PENDING", 1))
+    for text in (f"node {worker} state set to DOWN", job.requeued_from(worker)):
+        watch.until("slurmctld.log says so", partial(log.says, text), wanted=True)
+    bystander.wait_until_it_writes()
+    watch.until(
+        "it is another instance", lambda: cluster.has_successor(worker, before[worker]), wanted=True
+    )
+    after = cluster.instances()[worker]
+    watch.until("its successor is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    watch.until("it is an event", lambda: cluster.has_event(after, REPLACED), wanted=True)
+    watch.recovered("a new instance has the node's name and address")
+    job.wait_until_it_runs()
+    watch.recovered("the job runs there again")
+    for each in (job, bystander):
+        each.finish()
+
+
+_DOWN = {"down", "down*"}
+
+WORKER_POWER_CUT = Fault(
+    name="worker-power-cut",
+    title="A worker dies silently during a job",
+    sees="The node is `down` in sinfo, and the job back in the queue (`Restarts=1`): it starts anew"
+    " on another node, or on this one if it asked for it. Jobs on other nodes go on.",
+    logged="slurmctld.log says that the node was set down, and that the job was requeued due to its"
+    " failure; the new instance has a stream of its own in CloudWatch Logs. With continuous"
+    " provisioning the cluster's events (ListClusterEvents) name the new instance, too; other"
+    " clusters have no events.",
+    recovers="HyperPod puts a new instance in its place, with the same name and address, and runs"
+    " the scripts there. Slurm requeues the job by itself (`JobRequeue=1`); it loses what it did"
+    " since its last checkpoint.",
+    act=_worker_power_cut,
+)
+
+
+def _worker_dies_at_once(cluster: FaultCluster, watch: Watch) -> None:
+    """A new node dies as soon as its scripts have ended."""
+    worker, first = cluster.workers[0], cluster.instances()[cluster.workers[0]]
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    cluster.replace(worker)
+    watch.until("a new one comes", lambda: cluster.has_successor(worker, first), wanted=True)
+    watch.until("it is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    second = cluster.instances()[worker]
+    cut_power(cluster, worker)
+    watch.injected(f"{worker} died as soon as its scripts had ended")
+    watch.until(
+        "HyperPod sees it", lambda: cluster.has_successor(worker, first, second), wanted=True
+    )
+    watch.noticed("HyperPod replaces it again")
+    third = cluster.instances()[worker]
+    watch.until(
+        "its stream ends well", lambda: cluster.printed_by(second).endswith(SUCCEEDED), wanted=True
+    )
+    watch.until("the next one is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    for instance in (second, third):
+        is_told = partial(cluster.has_event, instance, REPLACED)
+        watch.until(f"{instance} is in the events", is_told, wanted=True)
+    watch.until("the node is in service", lambda: cluster.state(worker), "idle")
+    watch.recovered(f"{worker} takes jobs")
+    SteadyJob.start(cluster, watch, f"--nodelist={worker}").finish()
+    bystander.finish()
+
+
+WORKER_DIES_AT_ONCE = Fault(
+    name="worker-dies-at-once",
+    title="A worker dies at once after its scripts",
+    sees="The node is in `sinfo` for a moment, then `down`; it takes as long again as a new node.",
+    logged="Its stream in CloudWatch Logs ends with `The lifecycle scripts succeeded.`; the next"
+    " instance has another one. With continuous provisioning the cluster's events"
+    " (ListClusterEvents) name both, too.",
+    recovers="HyperPod replaces it again. No job was lost: none ran there.",
+    act=_worker_dies_at_once,
+)
+
+
+def _two_replaced(cluster: FaultCluster, watch: Watch) -> None:
+    """Two nodes are replaced at the same time, one of them with a job."""
+    pair, before = cluster.workers[:2], cluster.instances()
+    job = SteadyJob.start(cluster, watch, f"--nodelist={pair[0]}")
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    for worker in pair:
+        cut_power(cluster, worker)
+    watch.injected(f"{' and '.join(pair)} have no power")
+    for worker in pair:
+        is_new = partial(cluster.has_successor, worker, before[worker])
+        watch.until(f"{worker} is another instance", is_new, wanted=True)
+    watch.noticed("HyperPod replaces both at the same time")
+    for worker in pair:
+        watch.until(f"{worker} is set up", partial(cluster.is_set_up, worker), wanted=True)
+        is_told = partial(cluster.has_event, cluster.instances()[worker], REPLACED)
+        watch.until(f"{worker} is in the events", is_told, wanted=True)
+        says_so = partial(log.says, f"node {worker} state set to DOWN")
+        watch.until("slurmctld.log says so", says_so, wanted=True)
+    job.wait_until_it_runs()
+    watch.until("it was started anew once", lambda: job.restarts, 1)
+    watch.until("both are in service", lambda: cluster.state(pair[1]), "idle")
+    watch.recovered("both take jobs, the job runs again")
+    job.finish()
+
+
+TWO_REPLACED = Fault(
+    name="two-replaced",
+    title="Two nodes are replaced at once",
+    sees="Both are `down` in sinfo for a while; jobs that ran there are back in the queue.",
+    logged="slurmctld.log says of both that they were set down; each new instance has a stream of"
+    " its own in CloudWatch Logs. With continuous provisioning the cluster's events"
+    " (ListClusterEvents) name both, too.",
+    recovers="Both are replaced side by side, in the time that one takes; names and addresses"
+    " stay.",
+    act=_two_replaced,
+)
+
+
+_HELD = "these scripts wait to fail"
+_FLAG = "/run/fail"
+_HOLD = f"""#!/bin/bash
+echo {_HELD}
+until [ -e {_FLAG} ]; do sleep 0.1; done
+exit 1
+"""
+"""In place of the scripts, so that it is known when they run, and in their middle."""
+
+
+def _replacement_fails(cluster: FaultCluster, watch: Watch) -> None:
+    """Two replacements of a node die before their scripts have ended; the scripts of two fail."""
+    worker = cluster.workers[0]
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    died = _replaced_in_vain(cluster, watch, cut_power, "died while its scripts ran")
+    job.wait_until_it_runs()
+    failed = _replaced_in_vain(cluster, watch, _let_scripts_fail, "has scripts that fail")
+    job.wait_until_it_runs()
+    watch.until("it was started anew each time", lambda: job.restarts, 2)
+    watch.recovered("the third successor takes jobs, the job runs again")
+    job.finish()
+    for instance in failed:
+        last_line = partial(_last_line, cluster, instance)
+        watch.until("its stream says so", last_line, FAILED)
+    for instance in died:
+        tells_an_end = partial(_tells_an_end, cluster, instance)
+        watch.until("its stream does not tell how they ended", tells_an_end, wanted=False)
+
+
+def _replaced_in_vain(
+    cluster: FaultCluster, watch: Watch, fail: Callable[[FaultCluster, str], None], how: str
+) -> tuple[str, str]:
+    """Let a worker die, and its next two successors fail; returns those when the third is good."""
+    worker = cluster.workers[0]
+    before = cluster.instances()[worker]
+    with entry_script(cluster, worker, _HOLD):
+        cut_power(cluster, worker)
+        watch.injected(f"{worker} has no power")
+        first = _wait_for_next(cluster, watch, before)
+        fail(cluster, worker)
+        watch.noticed(f"the first successor {how}")
+        second = _wait_for_next(cluster, watch, before, first)
+    fail(cluster, worker)
+    watch.noticed(f"the second successor {how}")
+    is_next = partial(cluster.has_successor, worker, before, first, second)
+    watch.until("the third", is_next, wanted=True)
+    watch.until("it is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    third = cluster.instances()[worker]
+    for instance, text in ((first, NOT_REPLACED), (second, NOT_REPLACED), (third, REPLACED)):
+        is_told = partial(cluster.has_event, instance, text)
+        watch.until(f"{instance} is in the events", is_told, wanted=True)
+    return first, second
+
+
+def _wait_for_next(cluster: FaultCluster, watch: Watch, *former: str) -> str:
+    """Wait until the scripts of a worker's next instance run, and return its id."""
+    worker = cluster.workers[0]
+    watch.until("the next", lambda: cluster.has_successor(worker, *former), wanted=True)
+    watch.until("its scripts run", lambda: cluster.scripts_said(worker, _HELD), wanted=True)
+    return cluster.instances()[worker]
+
+
+def _let_scripts_fail(cluster: FaultCluster, worker: str) -> None:
+    cluster.root(worker).run(["touch", _FLAG])
+
+
+def _last_line(cluster: FaultCluster, instance: str) -> str:
+    """Return the last line of an instance's stream."""
+    return cluster.printed_by(instance).rpartition("\n")[2]
+
+
+def _tells_an_end(cluster: FaultCluster, instance: str) -> bool:
+    return _last_line(cluster, instance).startswith(ENDED)
+
+
+REPLACEMENT_FAILS = Fault(
+    name="replacement-fails",
+    title="A replacement fails twice",
+    sees="The node stays `down` for as long as three replacements take; the job waits in the"
+    " queue. It is the same whether the new instances die or their scripts fail.",
+    logged="Each instance has a stream of its own in CloudWatch Logs: where the scripts failed it"
+    " ends with `The lifecycle scripts failed with exit code 1.`; of one that died it does not"
+    " say how they ended. With continuous provisioning the cluster's events (ListClusterEvents)"
+    " name each attempt, too.",
+    recovers="The next attempt, by itself. In the rehearsal a node is in status Failure after three"
+    " of them; then replace it by hand.",
+    act=_replacement_fails,
+)
+
+
+_MORE = 16
+_SCALING_SECONDS = 300.0
+
+_SAME = (
+    "InstanceGroupName",
+    "InstanceType",
+    "ExecutionRole",
+    "LifeCycleConfig",
+    "ThreadsPerCore",
+    "InstanceStorageConfigs",
+    "OnStartDeepHealthChecks",
+    "OverrideVpcConfig",
+    "SlurmConfig",
+)
+"""What DescribeCluster and UpdateCluster call by the same name."""
+
+
+def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
+    """Sixteen nodes join a cluster in service at the same time, and leave it again."""
+    job = SteadyJob.start(cluster, watch)
+    count = len(cluster.workers)
+    before = set(cluster.instances().values())
+    _scale(cluster, _MORE)
+    try:
+        watch.injected(f"{_MORE} nodes join {count}")
+        watch.until(
+            "all are idle or busy",
+            lambda: _ready(cluster),
+            count + _MORE,
+            seconds=_SCALING_SECONDS,
+        )
+        joined = set(cluster.instances().values()) - before
+        watch.until("their scripts report", lambda: _reporting(cluster, joined), joined)
+        watch.recovered(f"all {_MORE} take jobs")
+        cluster.user.run(
+            ["srun", f"--partition={cluster.partition}", f"--nodes={count + _MORE}", "hostname"]
+        )
+        job.wait_until_it_writes()
+    finally:
+        _scale(cluster, -_MORE)
+    watch.until("they are gone", lambda: _ready(cluster), count, seconds=_SCALING_SECONDS)
+    watch.recovered("they left again, the job was not disturbed")
+    job.finish()
+
+
+def _scale(cluster: FaultCluster, more: int) -> None:
+    """Ask for more or fewer nodes in the group of the first worker, by UpdateCluster."""
+    sagemaker: Any = cluster.aws.sagemaker
+    growing = cluster.group_of(cluster.workers[0])["InstanceGroupName"]
+    described = sagemaker.describe_cluster(ClusterName=cluster.name)["InstanceGroups"]
+    groups = [
+        {
+            **{key: each[key] for key in _SAME if key in each},
+            "InstanceCount": each["TargetCount"]
+            + (more if each["InstanceGroupName"] == growing else 0),
+        }
+        for each in described
+    ]
+    sagemaker.update_cluster(ClusterName=cluster.name, InstanceGroups=groups)
+
+
+def _ready(cluster: FaultCluster) -> int:
+    """Count the nodes of the partition that take jobs, if no node is in another state."""
+    command = ["sinfo", "--noheader", "--Node", f"--partition={cluster.partition}", "--format=%T"]
+    states = cluster.user.run(command).split()
+    return len(states) if set(states) <= {"idle", "mixed", "allocated"} else 0
+
+
+def _reporting(cluster: FaultCluster, instances: set[str]) -> set[str]:
+    """Return those of some instances in whose streams `slurmpod lifecycle report` finds theirs."""
+    return {each for each in instances if f"\n{MARK} {{" in cluster.printed_by(each)}
+
+
+MANY_JOINING = Fault(
+    name="many-joining",
+    title="Sixteen nodes join together",
+    sees="`sinfo` shows each new node as soon as it is ready; jobs that run notice nothing.",
+    logged="Every node's stream in CloudWatch Logs; `slurmpod lifecycle report` shows which step"
+    " took how long where.",
+    recovers="Nodes that meet a busy file system or controller try again, each at another moment.",
+    act=_many_joining,
+)

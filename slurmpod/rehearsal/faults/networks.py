@@ -1,0 +1,167 @@
+"""Faults of networks: a cut, short or long, between a worker and the controller, and lost names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from slurmpod.rehearsal.faults.cluster import PROVISIONING_LOG, FaultCluster
+from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.interventions import cut_network, scripts_run
+from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.shell import CommandFailed
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
+
+_SILENT = "not responding"
+
+
+def _network_cut(cluster: FaultCluster, watch: Watch) -> None:
+    """A worker and the controller do not reach each other, for less long than Slurm waits."""
+    worker = cluster.workers[0]
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    with cut_network(cluster, worker, cluster.controller):
+        watch.injected(f"{worker} and the controller do not reach each other")
+        watch.until("commands there fail", lambda: _answers(cluster, worker), wanted=False)
+        watch.noticed(f"squeue on {worker} fails; its job goes on")
+        job.wait_until_it_writes()
+        watch.until("sinfo shows it as before", lambda: cluster.state(worker), "mixed")
+    watch.mended("the network is whole again, before SlurmdTimeout was over")
+    watch.until("commands there work", lambda: _answers(cluster, worker), wanted=True)
+    watch.until("the node answers", lambda: cluster.state(worker), "mixed")
+    watch.until("the job was not touched", lambda: (job.state, job.restarts), ("RUNNING", 0))
+    watch.until("nothing of it is logged", lambda: log.says(_SILENT), wanted=False)
+    watch.recovered(f"{worker} answers; its job was never disturbed")
+    for each in (job, bystander):
+        each.wait_until_it_writes()
+        each.finish()
+
+
+def _answers(cluster: FaultCluster, node: str) -> bool:
+    """Tell whether Slurm's commands reach the controller from a node."""
+    try:
+        cluster.root(node).run(["timeout", "2", "squeue", "--noheader"])
+    except CommandFailed:
+        return False
+    return True
+
+
+NETWORK_CUT = Fault(
+    name="network-cut",
+    title="The network between a worker and the controller is cut for a moment",
+    sees="Slurm's commands on that node fail. Its jobs go on, and `sinfo` shows it as before.",
+    logged="Nothing: slurmctld.log names a node (`Nodes ... not responding`) only when it has"
+    " waited for it in vain.",
+    recovers="Everything, by itself, if the network is back before SlurmdTimeout is over (300 s"
+    " unless you set it).",
+    act=_network_cut,
+)
+
+
+_GIVEN_UP = "Nodes {} not responding, setting DOWN"
+_NO_CONTROLLER = "slurmd: waiting: the controller does not answer"
+
+
+def _network_lost(cluster: FaultCluster, watch: Watch) -> None:
+    """A worker and the controller do not reach each other for longer than Slurm waits."""
+    worker, before = cluster.workers[0], cluster.instances()[cluster.workers[0]]
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    with cut_network(cluster, worker, cluster.controller):
+        watch.injected(f"{worker} and the controller do not reach each other")
+        watch.until("Slurm gives the node up", lambda: job.restarts, 1)
+        watch.until("it says so", lambda: log.says(_GIVEN_UP.format(worker)), wanted=True)
+        watch.until("and why", lambda: log.says(job.requeued_from(worker)), wanted=True)
+        watch.noticed(f"{worker} is down, its job is back in the queue")
+        watch.until("it is replaced", lambda: cluster.has_successor(worker, before), wanted=True)
+        watch.until(
+            "its successor waits",
+            lambda: cluster.scripts_said(worker, _NO_CONTROLLER),
+            wanted=True,
+        )
+        watch.noticed("the scripts of the node's successor wait for the controller")
+        bystander.wait_until_it_writes()
+    watch.mended("the network is whole again")
+    watch.until("the node is set up", lambda: cluster.is_set_up(worker), wanted=True)
+    job.wait_until_it_runs()
+    watch.recovered("the job runs there again")
+    for each in (job, bystander):
+        each.finish()
+
+
+NETWORK_LOST = Fault(
+    name="network-lost",
+    title="The network between a worker and the controller is cut for long, then healed",
+    sees="After SlurmdTimeout (300 s unless you set it) the node is `down*`, `Not responding`, and"
+    " its jobs are back in the queue. Jobs on other nodes notice nothing.",
+    logged="slurmctld.log: `Nodes ... not responding, setting DOWN` and `requeue job ... due to"
+    " failure of node ...`; the stream of the new"
+    " instance in CloudWatch Logs: `slurmd: waiting: the controller does not answer at ...`.",
+    recovers="HyperPod replaces the node where NodeRecovery is Automatic, and the new one joins"
+    " when the network is back. Where it does not, the node returns by itself, but slurmctld looks"
+    " at nodes that are down only every 20th of its pings (of a third of SlurmdTimeout each);"
+    " `scontrol update nodename=... state=resume` returns it at once.",
+    act=_network_lost,
+    customer_mode_only=True,
+)
+
+
+_NO_FILE_SYSTEM = "mount_fsx: waiting: "
+_UNRESOLVED = "Can't parse NID"
+"""What Lustre's mount says for a server whose name does not resolve."""
+
+_SERVERS = "/run/machine/file-systems/lustre"
+_FORGET = f"cp -p /etc/hosts /run/hosts && : >/etc/hosts && mount -t tmpfs none {_SERVERS}"
+_REMEMBER = f"""
+if [ -s /run/hosts ]; then cat /run/hosts >/etc/hosts; rm /run/hosts; fi
+if mountpoint --quiet {_SERVERS}; then umount {_SERVERS}; fi
+"""
+
+
+def _names_gone(cluster: FaultCluster, watch: Watch) -> None:
+    """No name resolves for a while, as when the resolver is restarted."""
+    worker, other = cluster.workers[:2]
+    running = SteadyJob.start(cluster, watch, f"--nodelist={other}")
+    with _no_names(cluster) as remember:
+        watch.injected("no node can resolve a name")
+        cluster.root(worker).run(["umount", str(cluster.shared)])
+        log = cluster.log(worker, PROVISIONING_LOG)
+        with scripts_run(cluster, worker) as run:
+            watch.until("the scripts wait", lambda: log.says(_NO_FILE_SYSTEM), wanted=True)
+            watch.until("they say why", lambda: log.says(_UNRESOLVED), wanted=True)
+            watch.noticed("the scripts on a node without its file system wait")
+            SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
+            running.wait_until_it_writes()
+            remember()
+            watch.mended("names resolve again")
+            run.require_success(watch)
+    watch.recovered("the scripts went on from where they were")
+    both = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    for job in (running, both):
+        job.finish()
+
+
+@contextmanager
+def _no_names(cluster: FaultCluster) -> Iterator[Callable[[], None]]:
+    """Let no node resolve a name until what this gives is called, or the block ends."""
+    with ExitStack() as undo:
+        for node in map(cluster.root, cluster.nodes):
+            undo.callback(node.run, ["sh", "-c", _REMEMBER])
+            node.run(["sh", "-c", _FORGET])
+        yield undo.close
+
+
+NAMES_GONE = Fault(
+    name="names-gone",
+    title="DNS is restarted in the middle",
+    sees="Nothing on a cluster in service: Slurm's nodes know each other by address, and what is"
+    " mounted stays. A node whose scripts run then takes longer.",
+    logged="/var/log/provision/provisioning.log on the node: `mount_fsx: waiting: ... Can't parse"
+    " NID`; of a new node, its stream in CloudWatch Logs, too.",
+    recovers="The scripts try again until names resolve, then go on from where they were.",
+    act=_names_gone,
+    customer_mode_only=True,
+)
