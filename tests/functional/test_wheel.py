@@ -17,6 +17,7 @@ from tests.functional.library_page import OF_A_FILE, OF_CONSTRUCTS, write_files
 from tests.golden_files import ROOT
 
 PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
+TYPED = ("embedded_aws", "slurmpod", "slurmpod_cdk")
 WHERE_FROM = "import slurmpod_cdk; print(slurmpod_cdk.__file__)"
 FILES = ("app.py", "cdk.json", "package.json", "package-lock.json")
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
@@ -51,6 +52,7 @@ def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None
     folders = {f"slurmpod/data/{name}" for name in tracked(*FOLDERS, *FILES)}
     assert held == packages | stacks | scripts | folders
     assert {name.partition("/")[0] for name in held} == PACKAGES
+    assert {f"{package}/py.typed" for package in TYPED} <= held
 
 
 @pytest.fixture(scope="module")

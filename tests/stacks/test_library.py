@@ -325,6 +325,19 @@ def test_groups_can_have_subnets_and_keys_of_their_own(foreign: Foreign) -> None
     }
 
 
+def test_a_key_without_a_volume_is_refused(foreign: Foreign) -> None:
+    keyed = InstanceGroup(WORKERS, foreign.role, volume_key=foreign.key)
+    properties = ClusterProperties(
+        name="theirs",
+        groups=[InstanceGroup(CONTROLLER, foreign.role), keyed],
+        subnet=foreign.subnet,
+        security_groups=[foreign.group],
+        provisioning="continuous",
+    )
+    with pytest.raises(WrongProperties, match=r"groups\.1\.volume_kms_key_arn: .*add volume_gib"):
+        SlurmCluster(foreign, "Cluster", properties)
+
+
 @pytest.mark.parametrize(
     ("groups", "properties", "said"),
     [
