@@ -18,11 +18,18 @@ from slurmpod.aws.deployment import Deployment
 from slurmpod.cli.output import print_json, say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.embedded_clients import embedded_clients
-from slurmpod.rehearsal.launch import Rehearsal, UnknownRehearsal, running
+from slurmpod.rehearsal.lifetimes import (
+    Rehearsal,
+    RehearsalFailed,
+    UnknownRehearsal,
+    clear_dead,
+    end,
+    running,
+    uncleared,
+)
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
-from slurmpod.rehearsal.take_down import RehearsalFailed, clear_dead, end, uncleared
 
 
 class NotThere(Exception):

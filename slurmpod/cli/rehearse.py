@@ -11,12 +11,12 @@ from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.faults.registry import NAMES, chosen, unmet_needs
+from slurmpod.rehearsal.lifetimes import RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, rehearse
 from slurmpod.rehearsal.report import as_data, print_outcome
-from slurmpod.rehearsal.take_down import RehearsalFailed
 from slurmpod.resolve import Resolved
 
 

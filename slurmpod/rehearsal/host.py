@@ -1,6 +1,6 @@
 """The process that owns everything of one rehearsal: embedded AWS, platform and machines.
 
-It is started by `launch` and lives until the command that started it ends, unless that command
+It is started by `lifetimes` and lives until the command that started it ends, unless that command
 says to keep it. However it ends, also by SIGKILL, the kernel takes everything else away with it.
 """
 

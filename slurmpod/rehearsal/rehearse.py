@@ -21,13 +21,12 @@ from slurmpod.rehearsal.faults.registry import fault_cluster
 from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
-from slurmpod.rehearsal.launch import Host, Rehearsal, keep_logs
+from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import JournalReader, Request
-from slurmpod.rehearsal.take_down import RehearsalFailed, clear_dead
 from slurmpod.resolve import Resolved
 
 KEPT_LIFETIME_SECONDS = 24 * 3600

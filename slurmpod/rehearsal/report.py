@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from slurmpod.rehearsal.faults.fault import FaultReport
-from slurmpod.rehearsal.launch import Rehearsal
+from slurmpod.rehearsal.lifetimes import Rehearsal
 from slurmpod.rehearsal.rehearse import Outcome
 
 

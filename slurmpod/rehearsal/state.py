@@ -1,7 +1,7 @@
-"""One rehearsal's folder on disk: what it was asked for, and what is running.
+"""Rehearsals on disk: the folder of all state, and what each was asked for and is running.
 
-The folder is `home()/rehearsals/<id>`. The host process holds its lock for as long as it lives, so
-that a later run can tell a live rehearsal from what a dead one left.
+The folder of one is `home()/rehearsals/<id>`. The host process holds its lock for as long as it
+lives, so that a later run can tell a live rehearsal from what a dead one left.
 """
 
 from __future__ import annotations
@@ -15,6 +15,31 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
+
+
+def home() -> Path:
+    """Return the folder of all state, which may not exist yet.
+
+    `SLURMPOD_HOME` chooses it; otherwise it is /var/lib/slurmpod for root, and
+    ~/.local/state/slurmpod for everybody else.
+    """
+    chosen = os.environ.get("SLURMPOD_HOME")
+    if chosen:
+        return Path(chosen).absolute()
+    if os.geteuid() == 0:
+        return Path("/var/lib/slurmpod")
+    return Path.home() / ".local/state/slurmpod"
+
+
+def images() -> Path:
+    """Return the folder of baked node images, each named by the digest of what made it."""
+    return home() / "images"
+
+
+def rehearsals() -> Path:
+    """Return the folder that holds one folder for each rehearsal, running or dead."""
+    return home() / "rehearsals"
+
 
 REQUEST_FILE = "request.json"
 STATE_FILE = "state.json"

@@ -19,9 +19,20 @@ import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal import launch, take_down
-from slurmpod.rehearsal.home import rehearsals
-from slurmpod.rehearsal.launch import Host, Rehearsal, UnknownRehearsal, keep_logs, running
+from slurmpod.rehearsal import lifetimes
+from slurmpod.rehearsal.lifetimes import (
+    LOCK_FILE,
+    START_TIMEOUT_SECONDS,
+    Host,
+    Rehearsal,
+    RehearsalFailed,
+    UnknownRehearsal,
+    clear_dead,
+    end,
+    keep_logs,
+    running,
+    uncleared,
+)
 from slurmpod.rehearsal.state import (
     HOST_FILE,
     REQUEST_FILE,
@@ -31,17 +42,10 @@ from slurmpod.rehearsal.state import (
     Request,
     State,
     read_pid,
+    rehearsals,
     write_pid,
     write_request,
     write_state,
-)
-from slurmpod.rehearsal.take_down import (
-    LOCK_FILE,
-    START_TIMEOUT_SECONDS,
-    RehearsalFailed,
-    clear_dead,
-    end,
-    uncleared,
 )
 from tests.golden_files import ROOT
 
@@ -145,9 +149,9 @@ class TestStart:
         ("module", "function"),
         [
             (fcntl, "flock"),
-            (launch, "write_request"),
+            (lifetimes, "write_request"),
             (subprocess, "Popen"),
-            (launch, "write_pid"),
+            (lifetimes, "write_pid"),
         ],
     )
     def test_an_interrupted_start_leaves_no_folder(
@@ -224,7 +228,7 @@ class TestEnd:
     def test_a_process_that_does_not_listen_is_killed(
         self, start_host: StartHost, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(take_down, "END_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(lifetimes, "END_TIMEOUT_SECONDS", 0.2)
         folder, process = start_host("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
         end(folder)
         assert process.wait() == -signal.SIGKILL
@@ -233,7 +237,7 @@ class TestEnd:
     def test_a_file_system_in_the_folder_is_named_instead_of_waiting_for_ever(
         self, start_host: StartHost, mount: Mount, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(take_down, "REMOVE_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(lifetimes, "REMOVE_TIMEOUT_SECONDS", 0.2)
         lock = rehearsals() / "dev-kept" / LOCK_FILE
         folder, process = start_host(
             "import os\n"
@@ -263,7 +267,7 @@ class TestEnd:
         def clear_slowly(folder: Path) -> None:
             seen.append((running(), read_pid(folder)))
 
-        monkeypatch.setattr(take_down, "clear_if_dead", clear_slowly)
+        monkeypatch.setattr(lifetimes, "clear_if_dead", clear_slowly)
         write_pid(rehearsal_folder("dev-dead"), os.getpid())
         assert clear_dead() == ("dev-dead",)
         assert seen == [((), None)]
@@ -271,8 +275,8 @@ class TestEnd:
     def test_an_unknown_process_is_an_error_and_not_a_wait_for_ever(
         self, alive: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(take_down, "END_TIMEOUT_SECONDS", 0.1)
-        monkeypatch.setattr(take_down, "KILL_TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(lifetimes, "END_TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(lifetimes, "KILL_TIMEOUT_SECONDS", 0.1)
         (alive / STATE_FILE).write_text("")
         with pytest.raises(RehearsalFailed, match=f"still holds {alive / LOCK_FILE}"):
             end(alive)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.rehearsal.home import images
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.state import JOURNAL_FILE as JOURNAL
+from slurmpod.rehearsal.state import images
 
 PROJECT = Path(__file__).parents[2]
 JOURNAL_LINES = 40

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.rehearsal.home import images
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.image import bake, image_path
+from slurmpod.rehearsal.state import images
 from tests.rehearsal.conftest import wait_until
 
 pytestmark = pytest.mark.skipif(

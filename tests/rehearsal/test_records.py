@@ -11,7 +11,7 @@ import pytest
 
 from slurmpod.bundle import DATABASE_ENDPOINT, DATABASE_SECRET_ARN
 from slurmpod.reading.read import Reading, read_as
-from slurmpod.rehearsal.hyperpod.database_servers import machine_of
+from slurmpod.rehearsal.hyperpod.accounting import machine_of
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import resolve
 from slurmpod_cdk.parts.mariadb_server import server_parameters

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.rehearsal.home import home
+from slurmpod.rehearsal.state import home
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements-torch.txt"
 STARTER = """\

@@ -7,9 +7,16 @@ knows comes in as references: text, or whatever stands for text until then.
 Source: SageMaker API reference, CreateCluster; SageMaker HyperPod developer guide.
 """
 
-from slurmpod.deploy.cluster_request.of_environment import cluster_properties, cluster_request
-from slurmpod.deploy.cluster_request.properties import ClusterProperties, InstanceGroup
-from slurmpod.deploy.cluster_request.request import is_configured_by_api, request_for
+from slurmpod.deploy.cluster_request.properties import (
+    ClusterProperties,
+    InstanceGroup,
+    cluster_properties,
+)
+from slurmpod.deploy.cluster_request.request import (
+    cluster_request,
+    is_configured_by_api,
+    request_for,
+)
 from slurmpod.deploy.references import References
 
 __all__ = [

@@ -10,8 +10,9 @@ from slurmpod.deploy.cluster_request.properties import (
     ClusterProperties,
     InstanceGroup,
     LifecycleScripts,
+    cluster_properties,
 )
-from slurmpod.deploy.references import HasSubnetId
+from slurmpod.deploy.references import HasSubnetId, References
 from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.cluster import AutoPatch, Group, Role, Rollout, ScheduledUpdate
 from slurmpod.environment.lifecycle import LifecycleMode
@@ -23,6 +24,11 @@ Request = dict[str, Any]
 def given(**members: Any) -> Request:
     """Return the members that have a value; the API has no null."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+def cluster_request(resolved: Resolved, references: References) -> Request:
+    """Return the request for the cluster of an environment; raises as `cluster_properties`."""
+    return request_for(cluster_properties(resolved, references))
 
 
 def is_configured_by_api(resolved: Resolved) -> bool:

@@ -19,16 +19,16 @@ from embedded_aws.cluster import (
     new_node,
 )
 from slurmpod.aws.gateway import Gateway
-from slurmpod.rehearsal.hyperpod.accounting import credentials
-from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
-from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
-from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
-from slurmpod.rehearsal.hyperpod.database_servers import (
+from slurmpod.rehearsal.hyperpod.accounting import (
     DatabaseAccess,
     DatabaseServers,
+    credentials,
     start_database,
     stop_machine,
 )
+from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
+from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
+from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
 from slurmpod.rehearsal.hyperpod.provisioning import (

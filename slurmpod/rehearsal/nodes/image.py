@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from slurmpod.rehearsal.home import images
 from slurmpod.rehearsal.nodes.errors import BakeFailed
+from slurmpod.rehearsal.state import images
 
 SUITE = "trixie"
 PACKAGES = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.bundle.access_settings import access_settings
+from slurmpod.bundle.settings import access_settings
 from slurmpod.bundle.slurm_settings import slurm_settings
 from slurmpod.environment.access import User
 from slurmpod.problems import Where

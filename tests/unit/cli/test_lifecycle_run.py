@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmpod.cli import connect, lifecycle_run, main
+from slurmpod.cli import connect, lifecycle, main
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_report import line
@@ -30,12 +30,12 @@ class Command:
         plugin = folder / connect.PLUGIN
         plugin.touch(mode=0o755)
         monkeypatch.setenv("PATH", str(folder))
-        monkeypatch.setattr(lifecycle_run, "clients_of", lambda _: None)
+        monkeypatch.setattr(lifecycle, "clients_of", lambda _: None)
         account = SimpleNamespace(id=lambda: "123456789012")
-        monkeypatch.setattr(lifecycle_run, "AwsAccount", lambda _: account)
-        monkeypatch.setattr(lifecycle_run, "Deployment", lambda _: Cluster())
-        monkeypatch.setattr(lifecycle_run, "SessionNodes", lambda _: Cluster())
-        monkeypatch.setattr(lifecycle_run, "NodeSessions", lambda: self.sessions)
+        monkeypatch.setattr(lifecycle, "AwsAccount", lambda _: account)
+        monkeypatch.setattr(lifecycle, "Deployment", lambda _: Cluster())
+        monkeypatch.setattr(lifecycle, "SessionNodes", lambda _: Cluster())
+        monkeypatch.setattr(lifecycle, "NodeSessions", lambda: self.sessions)
         monkeypatch.setattr(sys, "stdin", io.StringIO(""))
 
     def __call__(self, *options: str) -> int:
