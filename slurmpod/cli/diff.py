@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         _print_text(found, environment, sound.source)
     verdict = _verdict(found, environment, deployed)
     if verdict is ExitCode.OK and not options.json:
-        say(f"next: npx cdk diff --all -c env={shlex.quote(str(options.file))}")
+        say(f"next: npx cdk diff -c env={shlex.quote(str(options.file))}")
     return verdict
 
 

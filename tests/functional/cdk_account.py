@@ -54,7 +54,7 @@ class Account:
         )
 
     def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        named = {"--app", "--context"} & set(arguments)
+        named = {"--app", "--context", "-c"} & set(arguments)
         app = () if named else ("--app", self._assembly)
         command = [str(node_executable()), str(ROOT / CDK), *arguments, *app]
         search_path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

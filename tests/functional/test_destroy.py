@@ -22,7 +22,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
         aws.start(CloudOnlyPlatform())
         account = Account(aws, tmp_path_factory.mktemp("assembly"))
-        account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+        account.cdk("bootstrap", "-c", "env=dev")  # as the README prints it
         account.synthesize("dev")
         account.cdk("deploy", "--all", "--require-approval", "never")
         yield account
