@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput, aws_iam
+from constructs import Construct
 
 from slurmpod.environment.access import Sessions
 from slurmpod.resolve import Resolved, session_names
@@ -14,9 +14,6 @@ from slurmpod_cdk.identity import ExecutionRoles
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.people_policies import Statements, Ways, administrators, users
 from slurmpod_cdk.parts.sessions import SessionDocument, SessionKey, SessionRecords
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 def access_of(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import CfnOutput, Fn
+from constructs import Construct
 
 from slurmpod.deploy.cluster_request import References, cluster_properties
 from slurmpod.resolve import Resolved
@@ -17,9 +16,6 @@ from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
 from slurmpod_cdk.parts.slurm_cluster import SlurmCluster
 from slurmpod_cdk.storage import FileSystems
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 CLUSTER_ID_OUTPUT = "ClusterId"
 LOG_GROUP_OUTPUT = "LogGroup"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import aws_kms
+from constructs import Construct
 
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.cluster import ClusterStack
@@ -13,9 +12,6 @@ from slurmpod_cdk.parts.cluster_alarms import ClusterAlarms, LogFilters
 from slurmpod_cdk.parts.cluster_logs import ClusterLogs
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.node_count import NodeCount
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 def cluster_watch_of(

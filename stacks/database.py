@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
+from constructs import Construct
 
 from slurmpod.resolve import NewDatabase, Resolved, ResolvedDatabase
 from slurmpod_cdk.network import ClusterNetwork
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.mariadb_server import MariaDbServer
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from constructs import Construct
 
 from slurmpod.deploy.permissions import Scope, node_roles, scope_of
 from slurmpod.environment.cluster import Role
@@ -15,9 +16,6 @@ from slurmpod_cdk.network import ClusterNetwork
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.execution_role import ExecutionRole
 from slurmpod_cdk.parts.generation import deploy_again_with_each
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 @dataclass(frozen=True)

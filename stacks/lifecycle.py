@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
+from constructs import Construct
 
 from slurmpod.bundle import (
     DATABASE_ENDPOINT,
@@ -23,9 +23,6 @@ from slurmpod_cdk.parts.generation import generation
 from slurmpod_cdk.parts.lifecycle_bucket import LifecycleBucket
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
 from slurmpod_cdk.storage import FileSystems
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 def lifecycle_of(

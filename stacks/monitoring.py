@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from aws_cdk import CfnOutput, aws_cloudwatch
+from aws_cdk import CfnOutput, aws_cloudwatch, aws_kms
+from constructs import Construct
 
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.resolve import Resolved
@@ -24,10 +24,6 @@ from slurmpod_cdk.parts.prometheus_workspace import PrometheusWorkspace
 from slurmpod_cdk.parts.severity_topics import SeverityTopics
 from slurmpod_cdk.parts.storage_alarms import NatAlarms, StorageAlarms
 from slurmpod_cdk.storage import FileSystems
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_kms
-    from constructs import Construct
 
 
 @dataclass(frozen=True)

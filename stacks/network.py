@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from constructs import Construct
 
 from slurmpod.deploy.references import SecurityGroupReference, SubnetReference, VpcReference
 from slurmpod.environment.network import ExistingNetwork
@@ -13,9 +14,6 @@ from slurmpod_cdk.parts.cluster_vpc import ClusterVpc
 from slurmpod_cdk.parts.endpoints import InterfaceEndpoints, S3Endpoint
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.node_security_group import NodeSecurityGroup
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import CfnOutput
+from constructs import Construct
 
 from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
 from slurmpod.resolve.storage import MAIN_LUSTRE, OPENZFS_MOUNT_NAME
@@ -14,9 +14,6 @@ from slurmpod_cdk.network import ClusterNetwork
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.lustre_file_system import LustreFileSystem
 from slurmpod_cdk.parts.openzfs_file_system import OpenZfsFileSystem
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 @dataclass(frozen=True)

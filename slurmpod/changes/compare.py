@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from slurmpod.changes.change import Change, FieldPath
@@ -25,10 +26,6 @@ from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.storage import OpenZfs
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
 IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule", "bucket")
 """Keys that tell entries of a list apart, the first that they have."""

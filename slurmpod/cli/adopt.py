@@ -17,8 +17,9 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.imports import ImportRefused, Imports
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, is_confirmed, print_json, say
+from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.adopt import Adoption, ExistingLines, adopt, plan_adoption
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.leftovers import Leftover

@@ -12,10 +12,11 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.deployment import ClusterLogs, Deployment, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle import render_bundle
+from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle_text import print_reports
-from slurmpod.cli.output import counted, is_confirmed, print_json, say
+from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.lifecycle import NodeReport, RunPlan, lifecycle_reports, plan_run, run_plan

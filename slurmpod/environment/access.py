@@ -1,7 +1,5 @@
 """The `access` section: who may use the cluster, as which user, and how they get there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Literal
 

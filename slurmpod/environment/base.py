@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
+from pydantic.fields import FieldInfo
 
 
 class Section(BaseModel):

@@ -10,16 +10,13 @@ from enum import Enum
 from functools import cache
 from ipaddress import IPv4Network
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import YamlPath
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 KEY = "[key]"
 """The part of a path with which pydantic means a key of a mapping, not its value."""

@@ -1,7 +1,5 @@
 """The `network` section: where the cluster lives."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from ipaddress import IPv4Network

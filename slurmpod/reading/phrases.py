@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv4Interface
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from slurmpod.environment.descriptions import (
     KEY,
@@ -35,10 +38,6 @@ from slurmpod.reading.secrets_in_text import (
     may_be_secret,
 )
 from slurmpod.reading.yaml_source import LONGEST_NUMBER, YamlSource
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-    from pydantic_core import ErrorDetails
 
 WRONG = {
     "bool_type": "is neither true nor false",

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aws_cdk import aws_cloudwatch
-
-if TYPE_CHECKING:
-    from constructs import Construct
+from constructs import Construct
 
 MORE_THAN = aws_cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
 NOT_LESS_THAN = aws_cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD

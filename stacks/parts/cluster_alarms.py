@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from aws_cdk import aws_cloudwatch, aws_logs
+from aws_cdk import aws_cloudwatch, aws_lambda, aws_logs
 from constructs import Construct
 
 from slurmpod.resolve import Resolved
@@ -13,9 +12,6 @@ from slurmpod_cdk.parts.alarm import Condition, add_alarm
 from slurmpod_cdk.parts.cluster_events import Severity
 from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
 from slurmpod_cdk.parts.watch_metrics import FIVE_MINUTES, NAMESPACE, cluster_metric, log_metric
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_lambda
 
 OUR_SCRIPTS_FAILED = '"FAILED:" "fix:"'
 """Both are in the last line of the lifecycle scripts, and together in no other."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsii
 from aws_cdk import Acknowledgment, RemovalPolicy, Validations, aws_ec2, aws_kms, aws_logs
@@ -13,9 +13,6 @@ from slurmpod.environment.names import is_zone_id
 from slurmpod.environment.network import FlowLogs
 from slurmpod.resolve import Resolved, ResolvedNetwork
 from slurmpod_cdk.parts.endpoints import S3Endpoint
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 TRAFFIC_TYPES = {
     "ALL": aws_ec2.FlowLogTrafficType.ALL,

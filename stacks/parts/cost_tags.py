@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-from aws_cdk import CfnResource, TagManager, Tags
-
-if TYPE_CHECKING:
-    from aws_cdk import Stack
+from aws_cdk import CfnResource, Stack, TagManager, Tags
 
 GENERIC_TYPES = frozenset({"AWS::IAM::Role", "AWS::Lambda::Function"})
 """What the CDK's functions for custom resources consist of: generic resources, which its own

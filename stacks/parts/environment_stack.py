@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from aws_cdk import Environment, PermissionsBoundary, Stack
+from constructs import Construct
 
 from slurmpod.resolve import Resolved
-
-if TYPE_CHECKING:
-    from constructs import Construct
 
 
 class EnvironmentStack(Stack):

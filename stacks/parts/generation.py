@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+
+from aws_cdk import Stack
 
 from slurmpod.changes.replacements import what_replaces
 from slurmpod.resolve import Resolved
-
-if TYPE_CHECKING:
-    from aws_cdk import Stack
 
 DIGEST_LENGTH = 12
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from aws_cdk import Tags, aws_fsx, aws_iam, custom_resources
 from constructs import Construct
@@ -18,9 +17,6 @@ from slurmpod.rules.plain_settings import mistakes_of_lustre
 from slurmpod_cdk.parts.order import make_after
 from slurmpod_cdk.parts.retention import apply_on_delete
 from slurmpod_cdk.parts.wrong_properties import refuse
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_fsx
 
 _Association = aws_fsx.CfnDataRepositoryAssociation
 

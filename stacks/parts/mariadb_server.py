@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from aws_cdk import (
     Acknowledgment,
     CfnDeletionPolicy,
+    CfnResource,
     Validations,
     aws_ec2,
     aws_kms,
@@ -19,9 +19,6 @@ from constructs import Construct
 from slurmpod.environment.file_systems import OnDelete
 from slurmpod.resolve import NewDatabase, ResolvedDatabase
 from slurmpod_cdk.parts.retention import apply_on_delete
-
-if TYPE_CHECKING:
-    from aws_cdk import CfnResource
 
 LOGS = ("error", "slowquery")
 LOG_RETENTION_DAYS = 90

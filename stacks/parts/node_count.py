@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
+from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_kms, aws_lambda, aws_logs
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from slurmpod.folders import folder
 from slurmpod_cdk.parts.watch_metrics import NAMESPACE
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_kms
 
 FUNCTION = folder("functions") / "count_nodes.py"
 EVERY = Duration.minutes(5)

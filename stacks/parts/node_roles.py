@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from aws_cdk import Stack
+from aws_cdk import Stack, aws_iam, aws_logs
 from constructs import Construct
 
 from slurmpod.deploy.permissions import Scope
@@ -13,9 +12,6 @@ from slurmpod.deploy.references import HasKeyArn, HasSecurityGroupId, HasSubnetI
 from slurmpod.environment.cluster import Role
 from slurmpod_cdk.parts.execution_role import ExecutionRole
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_iam, aws_logs
 
 
 class NodeRoles(Construct):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from constructs import Construct
+from constructs import Construct
 
 
 def make_after(construct: Construct, *others: object) -> None:

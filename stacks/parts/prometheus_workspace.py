@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_logs
+from aws_cdk import CfnOutput, RemovalPolicy, aws_aps, aws_kms, aws_logs
 from constructs import Construct
 
 from slurmpod.metrics.prometheus import alert_manager_definition, rules_yaml
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
 from slurmpod_cdk.parts.retention import apply_on_delete
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_kms
 
 VENDED_LOGS = "/aws/vendedlogs"
 """Where services may write without a resource policy for each log group (Amazon CloudWatch Logs

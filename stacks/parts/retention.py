@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from aws_cdk import RemovalPolicy
+from aws_cdk import CfnResource, RemovalPolicy
 
 from slurmpod.environment.slurm import RdsOnDelete
-
-if TYPE_CHECKING:
-    from aws_cdk import CfnResource
 
 _POLICIES = {
     "retain": RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_kms, aws_logs, aws_s3, aws_ssm
 from constructs import Construct
@@ -13,9 +13,6 @@ from slurmpod.environment.access import Sessions
 from slurmpod.resolve import Resolved, SessionNames, log_group_of_sessions, session_names
 from slurmpod.resolve.sessions import SESSION_PREFIX
 from slurmpod_cdk.parts.encrypted_logs import logs_encrypt
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_kms
 
 Principals = list[aws_iam.IPrincipal]
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from aws_cdk import aws_iam, aws_sns
+from aws_cdk import aws_iam, aws_kms, aws_sns
 from constructs import Construct
 
 from slurmpod.environment.monitoring import Subscribers
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.parts.cluster_events import SEVERITIES
-
-if TYPE_CHECKING:
-    from aws_cdk import aws_kms
 
 
 class SeverityTopics(Construct):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from slurmpod.cli.output import is_confirmed
+from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.environment.environment import Environment
 from slurmpod.reading.read import read_as
 from tests.sound_environment import SOUND

@@ -1,0 +1,23 @@
+"""The question before something is changed for good."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from slurmpod.cli.output import say
+from slurmpod.environment.environment import Environment
+
+
+def is_confirmed(environment: Environment, options: argparse.Namespace, what: str) -> bool:
+    """Ask whether to do `what`; a protected environment has to be typed by name, whoever asks."""
+    if environment.protected:
+        say(f"{environment.name} is protected; type its name to {what}:")
+        return sys.stdin.readline().strip() == environment.name
+    if options.yes:
+        return True
+    if not sys.stdin.isatty():
+        say("this is only the plan; run it again with --yes to carry it out")
+        return False
+    say(f"{what}? [y/N]")
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
