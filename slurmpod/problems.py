@@ -73,6 +73,10 @@ class InvalidEnvironment(Exception):
         super().__init__(f"{len(self.problems)} problem(s)")
 
 
+class WorkFailed(Exception):
+    """The work of a command cannot go on; the text says why, and is all that its user is shown."""
+
+
 def has_errors(problems: Iterable[Problem]) -> bool:
     """Tell whether anything in `problems` must stop the work."""
     return any(problem.severity is Severity.ERROR for problem in problems)

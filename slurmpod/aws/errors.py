@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from botocore.exceptions import BotoCoreError, ClientError
 
 from embedded_aws.errors import suppressed
+from slurmpod.problems import WorkFailed
 
 __all__ = ["AwsUnavailable", "as_unavailable", "suppressed"]
 
 
-class AwsUnavailable(Exception):
+class AwsUnavailable(WorkFailed):
     """AWS could not be asked, or refused to answer: no credentials, no network, no permission."""
 
 

@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError, WaiterError
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
 from slurmpod.aws.inventory import StackRecord
+from slurmpod.problems import WorkFailed
 
 CHANGE_SET = "slurmpod-adopt"
 POLL_SECONDS = 2
@@ -33,7 +34,7 @@ class Import:
     tags: Mapping[str, str]
 
 
-class ImportRefused(Exception):
+class ImportRefused(WorkFailed):
     """CloudFormation refused an import or could not do it; the text is its reason."""
 
 

@@ -14,8 +14,7 @@ import yaml
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.imports import ImportRefused, Imports
+from slurmpod.aws.imports import Imports
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
@@ -43,21 +42,18 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Show what is left, take back what can be imported, and say what is to be written."""
     environment = sound_environment(options.file).environment
     former = options.former or environment.name
-    try:
-        clients = clients_of(environment.region)
-        require_account(AwsAccount(clients), environment)
-        inventory = AccountInventory(clients)
-        adoption = plan_adoption(inventory, former, environment)
-        _show(adoption, former, options)
-        if adoption.is_work:
-            if not is_confirmed(environment, options, "take these back"):
-                say("nothing was changed")
-                return ExitCode.FAILED
-            adoption = adopt(inventory, Imports(clients), former, environment)
-            say(f"{environment.name} has taken back {_count(adoption)}")
-    except (AwsUnavailable, ImportRefused) as error:
-        say(str(error))
-        return ExitCode.FAILED
+    clients = clients_of(environment.region)
+    require_account(AwsAccount(clients), environment)
+    inventory = AccountInventory(clients)
+    adoption = plan_adoption(inventory, former, environment)
+    _show(adoption, former, options)
+    if adoption.is_work:
+        if not is_confirmed(environment, options, "take these back"):
+            say("nothing was changed")
+            return ExitCode.FAILED
+        adoption = adopt(inventory, Imports(clients), former, environment)
+        resources = counted(len(adoption.resources), "resource")
+        say(f"{environment.name} has taken back {resources}")
     return _say_what_comes_next(adoption, options.file)
 
 
@@ -67,10 +63,6 @@ def _show(adoption: Adoption, former: str, options: argparse.Namespace) -> None:
     else:
         sys.stdout.write(adoption_text(adoption, former, str(options.file)))
         sys.stdout.flush()
-
-
-def _count(adoption: Adoption) -> str:
-    return counted(len(adoption.resources), "resource")
 
 
 def _say_what_comes_next(adoption: Adoption, file: Path) -> ExitCode:

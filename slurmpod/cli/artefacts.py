@@ -10,10 +10,9 @@ from pathlib import Path
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
-from slurmpod.operations.artefacts import Mirrored, NotMirrored, mirror, mirrored, title
+from slurmpod.operations.artefacts import Mirrored, mirror, mirrored, title
 from slurmpod.operations.deployed import require_account
 from slurmpod.problems import ExitCode
 
@@ -37,17 +36,13 @@ def run(options: argparse.Namespace) -> ExitCode:
         say(f"{resolved.name} names no packages (lifecycle.artefacts)")
         _show([], as_json=options.json)
         return ExitCode.OK
-    try:
-        clients = clients_of(resolved.region)
-        require_account(AwsAccount(clients), resolved.environment)
-        bucket = Bucket(clients, resolved.lifecycle.bucket)
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    bucket = Bucket(clients, resolved.lifecycle.bucket)
+    found = mirrored(bucket, resolved)
+    if options.action == "mirror":
+        mirror(bucket, [each for each in found if not each.is_there], say)
         found = mirrored(bucket, resolved)
-        if options.action == "mirror":
-            mirror(bucket, [each for each in found if not each.is_there], say)
-            found = mirrored(bucket, resolved)
-    except (AwsUnavailable, NotMirrored) as error:
-        say(str(error))
-        return ExitCode.FAILED
     _show(found, as_json=options.json)
     return ExitCode.OK
 

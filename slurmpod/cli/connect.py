@@ -14,7 +14,6 @@ from pathlib import Path
 
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.deployment import SessionNodes
-from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import say
 from slurmpod.operations.connect import session_command, usual_group
@@ -44,12 +43,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     group = options.group or usual_group(resolved)
     if not has_group(resolved, group):
         return ExitCode.USAGE
-    try:
-        nodes = SessionNodes(clients_of(resolved.region))
-        command = session_command(nodes, resolved, group, options.number)
-    except AwsUnavailable as error:
-        say(str(error))
-        return ExitCode.FAILED
+    nodes = SessionNodes(clients_of(resolved.region))
+    command = session_command(nodes, resolved, group, options.number)
     if options.print:
         sys.stdout.write(f"{shlex.join(command)}\n")
         return ExitCode.OK

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.metrics.dashboards import DASHBOARDS
@@ -68,16 +67,12 @@ def _push(resolved: Resolved) -> ExitCode:
     from slurmpod.aws.deployment import Deployment
     from slurmpod.aws.grafana import GrafanaAccess
     from slurmpod.operations.deployed import require_account
-    from slurmpod.operations.grafana import GrafanaRefused, addresses_of, push
+    from slurmpod.operations.grafana import addresses_of, push
 
-    try:
-        clients = clients_of(resolved.region)
-        require_account(AwsAccount(clients), resolved.environment)
-        addresses = addresses_of(Deployment(clients), resolved)
-        push(GrafanaAccess(clients), addresses, resolved)
-    except (AwsUnavailable, GrafanaRefused) as error:
-        say(str(error))
-        return ExitCode.FAILED
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    addresses = addresses_of(Deployment(clients), resolved)
+    push(GrafanaAccess(clients), addresses, resolved)
     say(f"{len(DASHBOARDS)} dashboards are at {addresses.grafana_url}")
     return ExitCode.OK
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
@@ -40,13 +39,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Compare the file with what is deployed; a protected environment refuses what would lose."""
     sound = sound_environment(options.file)
     environment = sound.environment
-    try:
-        clients = clients_of(environment.region)
-        account, inventory = AwsAccount(clients), AccountInventory(clients)
-        deployed = deployed_environment(account, inventory, sound.resolved)
-    except AwsUnavailable as error:
-        say(str(error))
-        return ExitCode.FAILED
+    clients = clients_of(environment.region)
+    account, inventory = AwsAccount(clients), AccountInventory(clients)
+    deployed = deployed_environment(account, inventory, sound.resolved)
     found = _changes(deployed, sound.resolved)
     if options.json:
         print_json(_facts(deployed, found))

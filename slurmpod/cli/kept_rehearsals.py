@@ -16,11 +16,10 @@ from embedded_aws.isolation import (
 )
 from slurmpod.aws.deployment import Deployment
 from slurmpod.cli.output import print_json, say
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.lifetimes import (
     Rehearsal,
-    RehearsalFailed,
     UnknownRehearsal,
     clear_dead,
     end,
@@ -32,7 +31,7 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 
 
-class NotThere(Exception):
+class NotThere(WorkFailed):
     """There is no rehearsal, no single one, or no node of it, as the user asked for."""
 
 
@@ -54,13 +53,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Do what the action says."""
     if options.action == "list":
         return _list(as_json=options.json)
-    try:
-        if options.action == "down":
-            return _down(options.id)
-        return _look_around(_readable(_chosen(options.id)), options)
-    except (NotThere, RehearsalFailed) as error:
-        say(str(error))
-        return ExitCode.FAILED
+    if options.action == "down":
+        return _down(options.id)
+    return _look_around(_readable(_chosen(options.id)), options)
 
 
 def _down(identifier: str | None) -> ExitCode:

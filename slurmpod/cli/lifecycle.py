@@ -10,7 +10,6 @@ from pathlib import Path
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.deployment import ClusterLogs, Deployment, SessionNodes
-from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle import render_bundle
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
@@ -38,11 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Do what the chosen action does."""
-    try:
-        code: ExitCode = options.act(options)
-    except AwsUnavailable as error:
-        say(str(error))
-        return ExitCode.FAILED
+    code: ExitCode = options.act(options)
     return code
 
 
@@ -69,7 +64,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
-    """Show what would run where, ask, and run it; AwsUnavailable is for the caller."""
+    """Show what would run where, ask, and run it."""
     resolved = sound_environment(options.file).resolved
     if not has_group(resolved, options.group):
         return ExitCode.USAGE

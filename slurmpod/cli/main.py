@@ -15,7 +15,7 @@ from typing import NoReturn
 from slurmpod.cli import startup
 from slurmpod.cli.commands import COMMANDS
 from slurmpod.cli.output import say
-from slurmpod.problems import ExitCode, InvalidEnvironment
+from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 
 EXIT_CODES = {
     ExitCode.OK: "done; warnings may have been shown",
@@ -55,6 +55,9 @@ def run(arguments: Sequence[str]) -> int:
 
         say(problems_text(invalid.problems, sys.stderr))
         return ExitCode.INVALID
+    except WorkFailed as failure:
+        say(str(failure))
+        return ExitCode.FAILED
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _has_no_reader():
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left

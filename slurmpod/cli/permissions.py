@@ -11,7 +11,6 @@ from typing import Any
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
@@ -78,11 +77,7 @@ def _needed(resolved: Resolved, nodes: Collection[Role]) -> dict[str, Any]:
 
 
 def _check(resolved: Resolved, wanted: Collection[Role], options: argparse.Namespace) -> ExitCode:
-    try:
-        found = check_identity(AwsAccount(clients_of(resolved.region)), resolved)
-    except AwsUnavailable as error:
-        say(str(error))
-        return ExitCode.FAILED
+    found = check_identity(AwsAccount(clients_of(resolved.region)), resolved)
     found = tuple(checked for checked in found if checked.nodes & frozenset(wanted))
     if options.json:
         print_json([_data(resolved, checked) for checked in found])

@@ -11,7 +11,6 @@ from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
-from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
 from slurmpod.rehearsal.progress import Progress
 
@@ -37,11 +36,7 @@ def run(_: argparse.Namespace) -> ExitCode:
     if missing_parts:
         say("\n".join(map(str, missing_parts)))
         return ExitCode.UNPREPARED
-    try:
-        baked_image(Progress())
-    except BakeFailed as failure:
-        say(str(failure))
-        return ExitCode.FAILED
+    baked_image(Progress())
     return ExitCode.OK
 
 

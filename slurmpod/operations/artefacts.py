@@ -18,12 +18,13 @@ from pathlib import Path
 from slurmpod.aws.bucket import Bucket
 from slurmpod.bundle.settings import artefact_key
 from slurmpod.environment.lifecycle import Artefact
+from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
 TIMEOUT_SECONDS = 60
 
 
-class NotMirrored(Exception):
+class NotMirrored(WorkFailed):
     """Nothing was uploaded; the text says why, artefact by artefact."""
 
 

@@ -13,12 +13,13 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.grafana import GrafanaAccess
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import DATA_SOURCE, dashboard_json
+from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
 TIMEOUT_SECONDS = 30
 
 
-class GrafanaRefused(Exception):
+class GrafanaRefused(WorkFailed):
     """Grafana did not take what it was sent, or did not answer; the text says what."""
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Self
 
 from embedded_aws.isolation import variables
+from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.nodes.folder import clear_if_dead
 from slurmpod.rehearsal.state import (
     KEEP,
@@ -49,7 +50,7 @@ LOG_FILE = "host.log"
 LINES_SHOWN = 15
 
 
-class RehearsalFailed(Exception):
+class RehearsalFailed(WorkFailed):
     """The rehearsal could not go on; the text says what happened and where to look."""
 
 

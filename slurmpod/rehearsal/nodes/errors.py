@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from slurmpod.problems import WorkFailed
+
 
 class MachineFailed(Exception):
     """Raised when a machine, or what holds the machines together, cannot be started or reached."""
 
 
-class BakeFailed(Exception):
+class BakeFailed(WorkFailed):
     """Raised when the node image cannot be made."""
