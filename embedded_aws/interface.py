@@ -101,12 +101,12 @@ class CloudOnlyPlatform:
         """Forget the nodes."""
         cluster.nodes.clear()
 
-    def replace(self, cluster: Cluster, node: ClusterNode) -> None:  # noqa: ARG002
+    def replace(self, cluster: Cluster, node: ClusterNode) -> None:
         """Give a node another instance."""
         node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
         node.status = "Running"
 
-    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:  # noqa: ARG002
+    def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
         """Let a node run again."""
         node.status = "Running"
 

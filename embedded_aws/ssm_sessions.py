@@ -82,10 +82,7 @@ class SessionManager:
         return _stream(session)
 
     def resume(
-        self,
-        region: str,  # noqa: ARG002
-        headers: Mapping[str, str],  # noqa: ARG002
-        given: Mapping[str, Any],
+        self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, str]:
         """Return a new way into a session that goes on; raises DoesNotExistException."""
         with self._lock:
@@ -95,10 +92,7 @@ class SessionManager:
         return _stream(session)
 
     def terminate(
-        self,
-        region: str,  # noqa: ARG002
-        headers: Mapping[str, str],  # noqa: ARG002
-        given: Mapping[str, Any],
+        self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, str]:
         """End a session; one that is not there has ended, too."""
         with self._lock:
@@ -108,10 +102,7 @@ class SessionManager:
         return {"SessionId": given["SessionId"]}
 
     def describe(
-        self,
-        region: str,
-        headers: Mapping[str, str],  # noqa: ARG002
-        given: Mapping[str, Any],
+        self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, Any]:
         """List the sessions that go on, or those of the past."""
         active = given["State"] == "Active"

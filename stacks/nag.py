@@ -34,7 +34,7 @@ _RULE_WITH_DETAIL = re.compile(r"(?P<rule>[^\[]+)(?:\[(?P<detail>.*)\])?")
 
 
 @dataclass(frozen=True, order=True)
-class Finding:
+class NagFinding:
     """One thing that cdk-nag found; `detail` is what it writes in brackets behind the rule."""
 
     path: str
@@ -80,7 +80,7 @@ def acknowledge(scope: IConstruct, waivers: Collection[Waiver] = ALL_WAIVERS) ->
                 )
 
 
-def findings(scope: IConstruct) -> tuple[Finding, ...]:
+def findings(scope: IConstruct) -> tuple[NagFinding, ...]:
     """Run all packs over all stacks in `scope`."""
     return tuple(
         sorted(
@@ -92,7 +92,7 @@ def findings(scope: IConstruct) -> tuple[Finding, ...]:
     )
 
 
-def uncovered(found: Iterable[Finding], waivers: Collection[Waiver]) -> tuple[Finding, ...]:
+def uncovered(found: Iterable[NagFinding], waivers: Collection[Waiver]) -> tuple[NagFinding, ...]:
     """Return the findings that no waiver accepts."""
     return tuple(
         finding for finding in found if not any(_covers(waiver, finding) for waiver in waivers)
@@ -100,7 +100,7 @@ def uncovered(found: Iterable[Finding], waivers: Collection[Waiver]) -> tuple[Fi
 
 
 def unused(
-    waivers: Iterable[Waiver], found: Collection[Finding], paths: Collection[str]
+    waivers: Iterable[Waiver], found: Collection[NagFinding], paths: Collection[str]
 ) -> tuple[Waiver, ...]:
     """Return the waivers whose construct is there and has no such finding any more.
 
@@ -126,7 +126,7 @@ def _paths_by_environment(scope: IConstruct) -> Iterable[Set[str]]:
 
 
 def _review(
-    found: Collection[Finding], paths: Collection[str], waivers: Collection[Waiver]
+    found: Collection[NagFinding], paths: Collection[str], waivers: Collection[Waiver]
 ) -> Iterator[str]:
     holding = [waiver for waiver in waivers if _holds(waiver, paths)]
     yield from (_describe_finding(finding) for finding in uncovered(found, holding))
@@ -138,13 +138,13 @@ def _holds(waiver: Waiver, paths: Collection[str]) -> bool:
     return _has(paths, waiver.beside) and not (waiver.without and _has(paths, waiver.without))
 
 
-def _finding(rule_name: str, path: str, description: str) -> Finding:
+def _finding(rule_name: str, path: str, description: str) -> NagFinding:
     match = _RULE_WITH_DETAIL.fullmatch(rule_name)
     rule, detail = match.group("rule", "detail") if match else (rule_name, None)
-    return Finding(path, rule, detail or "", description)
+    return NagFinding(path, rule, detail or "", description)
 
 
-def _covers(waiver: Waiver, finding: Finding) -> bool:
+def _covers(waiver: Waiver, finding: NagFinding) -> bool:
     return (
         fnmatchcase(finding.rule, waiver.rule)
         and fnmatchcase(finding.detail, waiver.detail)
@@ -166,7 +166,7 @@ def _parts(path: str) -> PurePosixPath:
     return PurePosixPath(path)
 
 
-def _describe_finding(finding: Finding) -> str:
+def _describe_finding(finding: NagFinding) -> str:
     detail = f" ({finding.detail})" if finding.detail else ""
     return (
         f"{finding.path}: {finding.rule}: {finding.description}{detail}\n"

@@ -32,7 +32,7 @@ class Naming:
 
 
 @dataclass(frozen=True)
-class Reading:
+class DescribeCall:
     """The call that describes a resource by its id, and fails if it is not there."""
 
     operation: str
@@ -69,7 +69,7 @@ class ApiResource(Provider):
     tags_at_creation: ClassVar[str | None] = "Tags"
     """What `creation` calls the tags; none if they are set afterwards."""
 
-    reading: ClassVar[Reading | None] = None
+    described_by: ClassVar[DescribeCall | None] = None
     """How the resource is found for import, and for its `read_attributes`."""
     id_attributes: ClassVar[tuple[str, ...]] = ()
     """The attributes that are the physical id under another name."""
@@ -100,11 +100,7 @@ class ApiResource(Provider):
             for name, value in properties.items()
         }
 
-    def changes(
-        self,
-        request: ResourceRequest,
-        previous: Mapping[str, Any],  # noqa: ARG002
-    ) -> dict[str, Any]:
+    def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `change` beside the id: all that can change, also as it was."""
         return self.written(request.given(*sorted(self.in_place - self.apart - {"Tags"})))
 
@@ -125,10 +121,12 @@ class ApiResource(Provider):
 
     def described(self, aws: Clients, physical_id: str) -> Any:
         """Look the resource up; raises ClientError if it is not there."""
-        if self.reading is None:
+        if self.described_by is None:
             raise ProviderError(f"{self.type} cannot be imported in the embedded AWS")
-        call = getattr(aws.service(self.service), self.reading.operation)
-        return reached(call(**identified(self.reading.name, physical_id)), self.reading.steps)
+        call = getattr(aws.service(self.service), self.described_by.operation)
+        return reached(
+            call(**identified(self.described_by.name, physical_id)), self.described_by.steps
+        )
 
     def exists(self, aws: Clients, physical_id: str) -> bool:
         """Tell whether the resource is there; raises ProviderError if its type has no import."""
@@ -193,17 +191,14 @@ class SharedPolicy(Provider):
         return request.generated_name()
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Put the policy anew, and take it from holders that are no longer named."""
         for holder in set(previous[self.holders]) - set(request.properties[self.holders]):
             self.put(request, holder, None)
         self.create(request)
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Take the policy from its holders."""
         for holder in request.properties[self.holders]:
             self.put(request, holder, None)

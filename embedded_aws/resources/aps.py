@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from embedded_aws.resources.api_resource import ApiResource, Reading, require_valid
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, require_valid
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -31,7 +31,7 @@ class Workspace(ApiResource):
     service = "amp"
     creation, deletion = "create_workspace", "delete_workspace"
     answer = ("arn",)
-    reading = Reading("list_tags_for_resource", "resourceArn")
+    described_by = DescribeCall("list_tags_for_resource", "resourceArn")
     tagging = _TAGGING
     tags_at_creation = "tags"
 
@@ -98,7 +98,7 @@ class RuleGroupsNamespace(ApiResource):
         self.call(request, "put_rule_groups_namespace", self.written(request.properties))
         super().update(request, physical_id, previous)
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the namespace."""
         self.call(request, self.deletion, _names(request.properties))
 

@@ -33,10 +33,7 @@ class Budget(ApiResource):
         return name
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,
-        previous: Mapping[str, Any],  # noqa: ARG002
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Make the budget anew under its name."""
         self.delete(request, physical_id)

@@ -60,10 +60,7 @@ class SdkCall(Provider):
         return self._made(request, "Create")
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],  # noqa: ARG002
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Make the call of a changed resource."""
         self._made(request, "Update")
@@ -129,17 +126,14 @@ class RestrictDefaultSecurityGroup(Provider):
         return request.generated_name()
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Restrict the new group and free the old one."""
         if _group(previous) != _group(request.properties):
             _give_back(request, previous)
             self.create(request)
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Give the rules back."""
         _give_back(request, request.properties)
 
@@ -178,16 +172,13 @@ class AutoDeleteObjects(Provider):
         return request.generated_name()
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Empty the bucket that another one replaces."""
         if previous["BucketName"] != request.properties["BucketName"]:
             _empty(request.aws.s3, str(previous["BucketName"]))
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Empty the bucket."""
         _empty(request.aws.s3, str(request.properties["BucketName"]))
 
@@ -245,7 +236,7 @@ class BucketDeployment(Provider):
         """Allocate an id, as the function does before it begins."""
         return f"aws.cdk.s3deployment.{ids.uuid(request.logical_id)}"
 
-    def complete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def complete(self, request: ResourceRequest, physical_id: str) -> None:
         """Put the files."""
         s3, bucket = request.aws.s3, _bucket(request.properties)
         prefix = _prefix(request.properties)
@@ -261,7 +252,7 @@ class BucketDeployment(Provider):
         if _switch(request.properties, "Prune"):
             _delete(s3, bucket, [k for k in _keys(s3, bucket, prefix) if k not in files])
 
-    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return what the function passes on."""
         keys = request.properties["SourceObjectKeys"]
         return {
@@ -282,7 +273,7 @@ class BucketDeployment(Provider):
             _delete(s3, bucket, list(_keys(s3, bucket, _prefix(previous))))
         self.complete(request, physical_id)
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the objects, unless they are retained or another deployment owns them."""
         if _switch(request.properties, "RetainOnDelete"):
             return

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from embedded_aws.clients import Clients
-from embedded_aws.resources.api_resource import Reading
+from embedded_aws.resources.api_resource import DescribeCall
 from embedded_aws.resources.ec2_network import Ec2Resource
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 
@@ -26,7 +26,7 @@ class VpcEndpoint(Ec2Resource):
     identity = "VpcEndpointId"
     deleted_by = "VpcEndpointIds"
     answer = ("VpcEndpoint", "VpcEndpointId")
-    reading = Reading("describe_vpc_endpoints", "VpcEndpointIds", ("VpcEndpoints", 0))
+    described_by = DescribeCall("describe_vpc_endpoints", "VpcEndpointIds", ("VpcEndpoints", 0))
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
         """Return the properties, with CloudFormation's defaults."""

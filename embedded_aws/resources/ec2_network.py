@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Network
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging, as_keys, as_pairs, tags_of
 
@@ -42,7 +42,7 @@ class Vpc(Ec2Resource):
     creation, deletion = "create_vpc", "delete_vpc"
     identity = "VpcId"
     answer = ("Vpc", "VpcId")
-    reading = Reading("describe_vpcs", "VpcIds", ("Vpcs", 0))
+    described_by = DescribeCall("describe_vpcs", "VpcIds", ("Vpcs", 0))
     id_attributes = ("VpcId",)
     given_attributes = ("CidrBlock",)
 
@@ -112,7 +112,7 @@ class Subnet(Ec2Resource):
     creation, deletion = "create_subnet", "delete_subnet"
     identity = "SubnetId"
     answer = ("Subnet", "SubnetId")
-    reading = Reading("describe_subnets", "SubnetIds", ("Subnets", 0))
+    described_by = DescribeCall("describe_subnets", "SubnetIds", ("Subnets", 0))
     id_attributes = ("SubnetId",)
     read_attributes: ClassVar = {
         name: (name,) for name in ("VpcId", "CidrBlock", "AvailabilityZone", "AvailabilityZoneId")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import Reading
+from embedded_aws.resources.api_resource import DescribeCall
 from embedded_aws.resources.ec2_network import Ec2Resource
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 
@@ -20,7 +20,7 @@ class InternetGateway(Ec2Resource):
     creation, deletion = "create_internet_gateway", "delete_internet_gateway"
     identity = "InternetGatewayId"
     answer = ("InternetGateway", "InternetGatewayId")
-    reading = Reading("describe_internet_gateways", "InternetGatewayIds")
+    described_by = DescribeCall("describe_internet_gateways", "InternetGatewayIds")
     id_attributes = ("InternetGatewayId",)
 
 
@@ -36,11 +36,11 @@ class VpcGatewayAttachment(Ec2Resource):
         self.call(request, self.creation, request.properties)
         return f"IGW|{request.properties['VpcId']}"
 
-    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Say what is attached."""
         return {"AttachmentType": "IGW"}
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Detach the gateway."""
         self.call(request, self.deletion, request.properties)
 
@@ -55,7 +55,7 @@ class ElasticIp(Ec2Resource):
     creation, deletion = "allocate_address", "release_address"
     identity = "AllocationId"
     answer = ("PublicIp",)
-    reading = Reading("describe_addresses", "PublicIps", ("Addresses", 0))
+    described_by = DescribeCall("describe_addresses", "PublicIps", ("Addresses", 0))
     id_attributes = ("PublicIp",)
     read_attributes: ClassVar = {"AllocationId": ("AllocationId",)}
     tagging = replace(Ec2Resource.tagging, by_attribute="AllocationId")
@@ -79,7 +79,7 @@ class NatGateway(Ec2Resource):
     creation, deletion = "create_nat_gateway", "delete_nat_gateway"
     identity = "NatGatewayId"
     answer = ("NatGateway", "NatGatewayId")
-    reading = Reading("describe_nat_gateways", "NatGatewayIds", ("NatGateways", 0))
+    described_by = DescribeCall("describe_nat_gateways", "NatGatewayIds", ("NatGateways", 0))
     id_attributes = ("NatGatewayId",)
 
     def create(self, request: ResourceRequest) -> str:
@@ -107,7 +107,7 @@ class RouteTable(Ec2Resource):
     creation, deletion = "create_route_table", "delete_route_table"
     identity = "RouteTableId"
     answer = ("RouteTable", "RouteTableId")
-    reading = Reading("describe_route_tables", "RouteTableIds")
+    described_by = DescribeCall("describe_route_tables", "RouteTableIds")
     id_attributes = ("RouteTableId",)
     given_attributes = ("VpcId",)
 
@@ -125,20 +125,17 @@ class Route(Ec2Resource):
         self.call(request, self.creation, request.properties)
         return "{RouteTableId}|{DestinationCidrBlock}".format_map(request.properties)
 
-    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return the destination under the name that CloudFormation gives it."""
         return {"CidrBlock": request.properties["DestinationCidrBlock"]}
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],  # noqa: ARG002
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Point the route elsewhere."""
         self.call(request, str(self.change), request.properties)
 
-    def delete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the route."""
         self.call(request, self.deletion, request.given("RouteTableId", "DestinationCidrBlock"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import Naming, Reading
+from embedded_aws.resources.api_resource import DescribeCall, Naming
 from embedded_aws.resources.ec2_network import Ec2Resource, require_unused
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 
@@ -41,7 +41,7 @@ class SecurityGroup(Ec2Resource):
     creation, deletion = "create_security_group", "delete_security_group"
     identity = "GroupId"
     answer = ("GroupId",)
-    reading = Reading("describe_security_groups", "GroupIds")
+    described_by = DescribeCall("describe_security_groups", "GroupIds")
     id_attributes = ("GroupId", "Id")
     given_attributes = ("VpcId",)
 
@@ -92,10 +92,7 @@ class _Rule(Ec2Resource):
         return super().create(request)
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],  # noqa: ARG002
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Change the description."""
         self.call(request, str(self.change), self.arguments(request))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading, lower_camel
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming, lower_camel
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -22,7 +22,7 @@ class Repository(ApiResource):
     creation, deletion = "create_repository", "delete_repository"
     identity = "repositoryName"
     naming = Naming("RepositoryName", 256, lower=True)
-    reading = Reading("describe_repositories", "repositoryNames", ("repositories", 0))
+    described_by = DescribeCall("describe_repositories", "repositoryNames", ("repositories", 0))
     read_attributes: ClassVar = {"Arn": ("repositoryArn",), "RepositoryUri": ("repositoryUri",)}
     tagging = Tagging("resourceArn", by_attribute="Arn", keys="tagKeys", tags="tags")
     tags_at_creation = "tags"

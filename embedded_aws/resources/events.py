@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -25,7 +25,7 @@ class Rule(ApiResource):
     deletion = "delete_rule"
     identity = "Name"
     naming = Naming("Name")
-    reading = Reading("describe_rule", "Name")
+    described_by = DescribeCall("describe_rule", "Name")
     read_attributes: ClassVar = {"Arn": ("Arn",)}
     tagging = Tagging("ResourceARN", by_attribute="Arn")
 

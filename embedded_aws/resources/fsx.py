@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from embedded_aws.errors import members
-from embedded_aws.resources.api_resource import ApiResource, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -38,7 +38,7 @@ class FileSystem(ApiResource):
     creation, deletion = "create_file_system", "delete_file_system"
     identity = "FileSystemId"
     answer = ("FileSystem", "FileSystemId")
-    reading = Reading("describe_file_systems", "FileSystemIds", ("FileSystems", 0))
+    described_by = DescribeCall("describe_file_systems", "FileSystemIds", ("FileSystems", 0))
     id_attributes = ("Id",)
     read_attributes: ClassVar = {"DNSName": ("DNSName",), "ResourceARN": ("ResourceARN",)}
     tagging = Tagging("ResourceARN", by_attribute="ResourceARN")
@@ -98,7 +98,7 @@ class DataRepositoryAssociation(ApiResource):
     identity = "AssociationId"
     answer = ("Association", "AssociationId")
     checked_by_model = True
-    reading = Reading(
+    described_by = DescribeCall(
         "describe_data_repository_associations", "AssociationIds", ("Associations", 0)
     )
     id_attributes = ("AssociationId",)

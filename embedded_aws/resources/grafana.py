@@ -46,10 +46,7 @@ class Workspace(Provider):
         }
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Check the request; versions go up only (API reference, UpdateWorkspaceConfiguration)."""
         _check(request)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import Provider, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -29,7 +29,7 @@ class Role(ApiResource):
     creation, deletion = "create_role", "delete_role"
     identity = "RoleName"
     naming = Naming("RoleName")
-    reading = Reading("get_role", "RoleName", ("Role",))
+    described_by = DescribeCall("get_role", "RoleName", ("Role",))
     read_attributes: ClassVar = {"Arn": ("Arn",), "RoleId": ("RoleId",)}
     tagging = Tagging("RoleName", tag="tag_role", untag="untag_role")
 
@@ -116,15 +116,12 @@ class Policy(Provider):
             )
         return name
 
-    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return the id under its own name."""
         return {"Id": physical_id}
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,  # noqa: ARG002
-        previous: Mapping[str, Any],
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Embed the policy anew, and take it out of roles that it no longer names."""
         renamed = previous["PolicyName"] != request.properties["PolicyName"]
@@ -153,7 +150,7 @@ class ManagedPolicy(ApiResource):
     identity = "PolicyArn"
     answer = ("Policy", "Arn")
     naming = Naming("ManagedPolicyName", 128)
-    reading = Reading("get_policy", "PolicyArn", ("Policy",))
+    described_by = DescribeCall("get_policy", "PolicyArn", ("Policy",))
     id_attributes = ("PolicyArn",)
     read_attributes: ClassVar = {"PolicyId": ("PolicyId",)}
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging, as_kms_pairs
 
@@ -28,7 +28,7 @@ class Key(ApiResource):
     creation, deletion = "create_key", "schedule_key_deletion"
     identity = "KeyId"
     answer = ("KeyMetadata", "KeyId")
-    reading = Reading("describe_key", "KeyId", ("KeyMetadata",))
+    described_by = DescribeCall("describe_key", "KeyId", ("KeyMetadata",))
     id_attributes = ("KeyId",)
     read_attributes: ClassVar = {"Arn": ("Arn",)}
     tagging = Tagging("KeyId", write=as_kms_pairs)

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -41,7 +41,7 @@ class Function(ApiResource):
     change = "update_function_configuration"
     identity = "FunctionName"
     naming = Naming("FunctionName")
-    reading = Reading("get_function", "FunctionName", ("Configuration",))
+    described_by = DescribeCall("get_function", "FunctionName", ("Configuration",))
     read_attributes: ClassVar = {"Arn": ("FunctionArn",)}
     tagging = Tagging("Resource", by_attribute="Arn", write=dict)
 
@@ -49,7 +49,7 @@ class Function(ApiResource):
         """Return the properties, with the code as the API takes it."""
         return {**super().arguments(request), "Code": _code(request.properties)}
 
-    def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
         """Return the configuration; code has a call of its own."""
         return request.given(*sorted(_CONFIGURATION))
 

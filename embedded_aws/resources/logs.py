@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading, lower_camel
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming, lower_camel
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -26,7 +26,7 @@ class LogGroup(ApiResource):
     creation, deletion = "create_log_group", "delete_log_group"
     identity = "logGroupName"
     naming = Naming("LogGroupName", 512)
-    reading = Reading("describe_log_streams", "logGroupName")
+    described_by = DescribeCall("describe_log_streams", "logGroupName")
     tagging = Tagging("resourceArn", keys="tagKeys", tags="tags", write=dict)
     tags_at_creation = "tags"
 

@@ -82,19 +82,12 @@ class Provider(ABC):
     def complete(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: B027
         """Finish what `create` began: settings with calls of their own, waiting until ready."""
 
-    def attributes(
-        self,
-        request: ResourceRequest,  # noqa: ARG002
-        physical_id: str,  # noqa: ARG002
-    ) -> Mapping[str, Any]:
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return what Fn::GetAtt gives, by attribute name."""
         return {}
 
     def update(
-        self,
-        request: ResourceRequest,
-        physical_id: str,
-        previous: Mapping[str, Any],
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:
         """Apply changes of `in_place` properties; `previous` are the properties until now."""
         raise NotImplementedError(f"{self.type} names no property in `in_place`")
@@ -103,6 +96,6 @@ class Provider(ABC):
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the resource and return once it is gone."""
 
-    def delete_with_snapshot(self, request: ResourceRequest, physical_id: str) -> None:  # noqa: ARG002
+    def delete_with_snapshot(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the resource, and keep a snapshot of what it held."""
         raise ProviderError(f"DeletionPolicy Snapshot is not supported for {self.type}")

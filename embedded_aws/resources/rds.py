@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -72,7 +72,9 @@ class DbSubnetGroup(RdsResource):
     deletion = "delete_db_subnet_group"
     identity = "DBSubnetGroupName"
     naming = Naming("DBSubnetGroupName", NAME_LIMIT, lower=True)
-    reading = Reading("describe_db_subnet_groups", "DBSubnetGroupName", ("DBSubnetGroups", 0))
+    described_by = DescribeCall(
+        "describe_db_subnet_groups", "DBSubnetGroupName", ("DBSubnetGroups", 0)
+    )
     read_attributes: ClassVar = {"DBSubnetGroupArn": ("DBSubnetGroupArn",)}
     tagging = replace(RdsResource.tagging, by_attribute="DBSubnetGroupArn")
 
@@ -88,7 +90,7 @@ class DbParameterGroup(RdsResource):
     creation, deletion = "create_db_parameter_group", "delete_db_parameter_group"
     identity = "DBParameterGroupName"
     naming = Naming("DBParameterGroupName", NAME_LIMIT, lower=True)
-    reading = Reading(
+    described_by = DescribeCall(
         "describe_db_parameter_groups", "DBParameterGroupName", ("DBParameterGroups", 0)
     )
     read_attributes: ClassVar = {"DBParameterGroupArn": ("DBParameterGroupArn",)}
@@ -128,7 +130,7 @@ class DbInstance(RdsResource):
     identity = "DBInstanceIdentifier"
     apart = frozenset({*_RENAMED, _FOR_CHANGES, _FOR_DELETION}) - {"Port", _LOGS}
     naming = Naming("DBInstanceIdentifier", 63, lower=True)
-    reading = Reading("describe_db_instances", "DBInstanceIdentifier", ("DBInstances", 0))
+    described_by = DescribeCall("describe_db_instances", "DBInstanceIdentifier", ("DBInstances", 0))
     read_attributes: ClassVar = {
         "DBInstanceArn": ("DBInstanceArn",),
         "DbiResourceId": ("DbiResourceId",),

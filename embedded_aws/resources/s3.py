@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 
 _SAME_IN_BOTH = (
@@ -38,7 +38,7 @@ class Bucket(ApiResource):
     creation, deletion = "create_bucket", "delete_bucket"
     identity = "Bucket"
     naming = Naming("BucketName", 63, lower=True)
-    reading = Reading("head_bucket", "Bucket")
+    described_by = DescribeCall("head_bucket", "Bucket")
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
         """Return what makes a bucket in the region of the request."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from embedded_aws.errors import suppressed
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -25,7 +25,7 @@ class Cluster(ApiResource):
     identity = "ClusterName"
     answer = ("ClusterArn",)
     naming = Naming("ClusterName", 63)
-    reading = Reading("describe_cluster", "ClusterName")
+    described_by = DescribeCall("describe_cluster", "ClusterName")
     tagging = Tagging("ResourceArn", tag="add_tags", untag="delete_tags")
 
     def complete(self, request: ResourceRequest, physical_id: str) -> None:

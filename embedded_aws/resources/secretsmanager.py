@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -27,7 +27,7 @@ class Secret(ApiResource):
     identity = "SecretId"
     answer = ("ARN",)
     naming = Naming("Name")
-    reading = Reading("describe_secret", "SecretId")
+    described_by = DescribeCall("describe_secret", "SecretId")
     id_attributes = ("Id",)
     tagging = Tagging("SecretId")
 

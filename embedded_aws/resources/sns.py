@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from embedded_aws.resources.api_resource import (
     ApiResource,
+    DescribeCall,
     Naming,
-    Reading,
     SharedPolicy,
     text,
     texts,
@@ -56,7 +56,7 @@ class Topic(ApiResource):
     identity = "TopicArn"
     answer = ("TopicArn",)
     naming = Naming("TopicName", 256)
-    reading = Reading("get_topic_attributes", "TopicArn")
+    described_by = DescribeCall("get_topic_attributes", "TopicArn")
     tagging = Tagging("ResourceArn")
 
     def arguments(self, request: ResourceRequest) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Topic(ApiResource):
         for subscription in request.properties.get("Subscription", []):
             _subscribe(request, physical_id, subscription)
 
-    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return ARN and name."""
         return {"TopicArn": physical_id, "TopicName": physical_id.rpartition(":")[2]}
 
@@ -131,7 +131,7 @@ class TopicPolicy(SharedPolicy):
             TopicArn=holder, AttributeName="Policy", AttributeValue=json.dumps(document)
         )
 
-    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return the id under its own name."""
         return {"Id": physical_id}
 

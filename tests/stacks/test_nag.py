@@ -6,13 +6,13 @@ import pytest
 from aws_cdk import App, Stack, aws_s3
 
 from slurmpod_cdk.build import build_app
-from slurmpod_cdk.nag import ALL_WAIVERS, Finding, findings, review, uncovered, unused
+from slurmpod_cdk.nag import ALL_WAIVERS, NagFinding, findings, review, uncovered, unused
 from slurmpod_cdk.waivers import Waiver
 from tests.sound_environment import SOUND
 from tests.stacks.synthesis import CONTEXT, Synthesized, resolved_from, synthesize
 
 BUCKET = "dev-lifecycle/Scripts/Bucket/Resource"
-NO_LOGS = Finding(BUCKET, "AwsSolutions-S1", "", "no access logs")
+NO_LOGS = NagFinding(BUCKET, "AwsSolutions-S1", "", "no access logs")
 WAIVED = Waiver("AwsSolutions-S1", "*-lifecycle/Scripts/Bucket/Resource", "a reason")
 TWO_ZONES = "network:\n  other_zones: [{zone: us-west-2a}]\n"
 SMALL_DATABASE = SOUND.replace("network:\n", TWO_ZONES, 1) + "slurm: {rds: {on_delete: delete}}\n"
@@ -84,7 +84,7 @@ def test_every_waiver_serves_an_environment_of_this_repository(
     [("Resource::*", True), ("Resource::arn:aws:s3:::bucket/*", False), ("", False)],
 )
 def test_a_literal_star_is_no_wildcard(detail: str, is_covered: bool) -> None:
-    finding = Finding("dev-identity/Role/Resource", "AwsSolutions-IAM5", detail, "")
+    finding = NagFinding("dev-identity/Role/Resource", "AwsSolutions-IAM5", detail, "")
     waiver = Waiver("AwsSolutions-IAM5", "*-identity/Role/Resource", "a reason", "Resource::[*]")
     assert (uncovered((finding,), (waiver,)) == ()) is is_covered
 
@@ -116,7 +116,7 @@ def test_a_waiver_covers_no_other_construct(path: str) -> None:
     ],
 )
 def test_no_waiver_covers_what_belongs_to_everybody(path: str, detail: str) -> None:
-    finding = Finding(
+    finding = NagFinding(
         f"dev-{path}/Resource", "AwsSolutions-IAM5", f"Resource::arn:aws:{detail}", ""
     )
     assert uncovered((finding,), ALL_WAIVERS) == (finding,)
@@ -129,9 +129,9 @@ def test_every_waiver_says_why() -> None:
 def test_a_waiver_may_hold_for_the_same_rule_of_several_packs() -> None:
     waiver = Waiver("*-IAMNoInlinePolicy", "*-identity/Role/Resource", "a reason")
     rules = ("HIPAA.Security-IAMNoInlinePolicy", "PCI.DSS.321-IAMNoInlinePolicy")
-    found = [Finding("dev-identity/Role/Resource", rule, "", "") for rule in rules]
+    found = [NagFinding("dev-identity/Role/Resource", rule, "", "") for rule in rules]
     assert uncovered(found, (waiver,)) == ()
-    other = Finding("dev-identity/Role/Resource", "PCI.DSS.321-IAMUserMFA", "", "")
+    other = NagFinding("dev-identity/Role/Resource", "PCI.DSS.321-IAMUserMFA", "", "")
     assert uncovered([other], (waiver,)) == (other,)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from embedded_aws.resources.api_resource import ApiResource, Naming, Reading
+from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
 from embedded_aws.resources.tags import Tagging
 
@@ -29,7 +29,7 @@ class Box(ApiResource):
     deleted_by = "BoxIds"
     answer = ("Boxes", 0, "Id")
     naming = Naming("BoxName", 32, lower=True)
-    reading = Reading("describe_boxes", "BoxIds", ("Boxes", 0))
+    described_by = DescribeCall("describe_boxes", "BoxIds", ("Boxes", 0))
     id_attributes = ("Id",)
     given_attributes = ("Size",)
     read_attributes: ClassVar = {"Arn": ("Arn",)}
