@@ -9,10 +9,10 @@ import subprocess
 
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
 from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
 from slurmpod.rehearsal.progress import Progress
+from slurmpod.rehearsal.rehearse import baked_image
 
 SMALL_CLUSTER = 4
 

@@ -12,7 +12,6 @@ from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment, process_environment
 from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
 from slurmpod.environment.cluster import Role
-from slurmpod.rehearsal.baking import baked_image
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.faults.cluster import FaultCluster
@@ -23,6 +22,7 @@ from slurmpod.rehearsal.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.image import bake, image_path
 from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -82,6 +82,15 @@ def rehearse(
             with progress.stage("taken down"):
                 host.end()
     return outcome
+
+
+def baked_image(progress: Progress) -> Path:
+    """Return the node image, made now, as a stage, if it is not there; raises BakeFailed."""
+    image = image_path()
+    if image.exists():
+        return image
+    with progress.stage("node image baked"):
+        return bake(progress.now)
 
 
 def _request(environment_file: Path, resolved: Resolved, options: Options, image: str) -> Request:

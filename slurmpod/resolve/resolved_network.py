@@ -78,7 +78,3 @@ class ResolvedNetwork:
         if self.vpc_cidr:
             return (self.vpc_cidr, *self.secondary_cidrs)
         return tuple(subnet.cidr for subnet in self.private if subnet.cidr)
-
-    def private_in(self, zone: str) -> Subnet | None:
-        """Return the private subnet of a zone, or None where there is none."""
-        return next((subnet for subnet in self.private if subnet.zone == zone), None)

@@ -1,10 +1,14 @@
-"""Permissions of HyperPod's own agents: interfaces, volumes, logs, sessions, updates."""
+"""Permissions of HyperPod's own agents: interfaces, volumes, logs, sessions, updates.
+
+The last ones are those of the Systems Manager agent for sessions that are recorded and encrypted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from slurmpod.deploy.permissions.permission import ALL_NODES, Permission, Scope, Target, on_all
+from slurmpod.resolve.sessions import SESSION_PREFIX
 
 GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg/"
 ROLE_IN_A_VPC = f"{GUIDE}sagemaker-hyperpod-prerequisites-iam.html"
@@ -189,5 +193,110 @@ PLATFORM: tuple[Permission[Scope], ...] = (
         why="HyperPod watches the alarms that turn an update back.",
         source=ROLLBACK,
         targets=_alarms,
+    ),
+)
+
+
+INSTANCE_PROFILE = (
+    "https://docs.aws.amazon.com/systems-manager/latest/userguide/"
+    "getting-started-create-iam-instance-profile.html"
+)
+
+
+def _group_of_records(scope: Scope) -> Iterator[Target]:
+    if scope.sessions and scope.sessions.log_group:
+        yield Target((scope.arn("logs", f"log-group:{scope.sessions.log_group}:*"),))
+
+
+def _groups_of_records(scope: Scope) -> Iterator[Target]:
+    if scope.sessions and scope.sessions.log_group:
+        yield Target(("*",))
+
+
+def _bucket_of_records(scope: Scope) -> Iterator[Target]:
+    if scope.sessions and scope.sessions.bucket:
+        yield Target((scope.bucket_arn(scope.sessions.bucket),))
+
+
+def _recorded_objects(scope: Scope) -> Iterator[Target]:
+    if scope.sessions and scope.sessions.bucket:
+        yield Target((f"{scope.bucket_arn(scope.sessions.bucket)}/{SESSION_PREFIX}*",))
+
+
+def _session_key(scope: Scope) -> Iterator[Target]:
+    if scope.sessions and scope.sessions.kms_key_arn:
+        yield Target((scope.sessions.kms_key_arn,))
+
+
+def _key_of_records(scope: Scope) -> Iterator[Target]:
+    return _session_key(scope) if scope.sessions and scope.sessions.bucket else iter(())
+
+
+SESSIONS: tuple[Permission[Scope], ...] = (
+    Permission(
+        policy="Sessions",
+        sid="RecordSessions",
+        actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+        resource="the environment's log group of sessions",
+        needed_by="the Systems Manager agent, during sessions",
+        roles=ALL_NODES,
+        why="What is typed and shown in sessions is kept.",
+        source=INSTANCE_PROFILE,
+        targets=_group_of_records,
+    ),
+    Permission(
+        policy="Sessions",
+        sid="FindSessionRecords",
+        actions=("logs:DescribeLogGroups",),
+        resource="`*`: IAM knows no narrower one",
+        needed_by="the Systems Manager agent, when a session starts",
+        roles=ALL_NODES,
+        why="The agent starts no session before it has seen that its records are encrypted.",
+        source=INSTANCE_PROFILE,
+        targets=_groups_of_records,
+    ),
+    Permission(
+        policy="Sessions",
+        sid="RecordSessions",
+        actions=("s3:PutObject",),
+        resource=f"objects below {SESSION_PREFIX} in the environment's bucket of sessions",
+        needed_by="the Systems Manager agent, when a session ends",
+        roles=ALL_NODES,
+        why="What was typed and shown in sessions is kept.",
+        source=INSTANCE_PROFILE,
+        targets=_recorded_objects,
+    ),
+    Permission(
+        policy="Sessions",
+        sid="FindSessionRecords",
+        actions=("s3:GetEncryptionConfiguration",),
+        resource="the environment's bucket of sessions",
+        needed_by="the Systems Manager agent, when a session starts",
+        roles=ALL_NODES,
+        why="The agent starts no session before it has seen that its records are encrypted.",
+        source=INSTANCE_PROFILE,
+        targets=_bucket_of_records,
+    ),
+    Permission(
+        policy="Sessions",
+        sid="UseSessionKey",
+        actions=("kms:Decrypt",),
+        resource="access.sessions.kms_key_arn; a key that slurmpod makes lets nodes in by itself",
+        needed_by="the Systems Manager agent, when a session starts",
+        roles=ALL_NODES,
+        why="Client and node agree on a data key of this key.",
+        source=INSTANCE_PROFILE,
+        targets=_session_key,
+    ),
+    Permission(
+        policy="Sessions",
+        sid="EncryptSessionRecords",
+        actions=("kms:GenerateDataKey",),
+        resource="access.sessions.kms_key_arn; a key that slurmpod makes lets nodes in by itself",
+        needed_by="S3, for the Systems Manager agent",
+        roles=ALL_NODES,
+        why="S3 encrypts records with the permissions of who writes them.",
+        source=INSTANCE_PROFILE,
+        targets=_key_of_records,
     ),
 )

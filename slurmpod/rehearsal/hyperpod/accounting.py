@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from embedded_aws.cluster import AccountingDatabase, ClusterFailed
 from slurmpod.aws.gateway import DatabaseServer, Gateway
-from slurmpod.rehearsal.hyperpod.node_commands import put_file, run_script
+from slurmpod.rehearsal.hyperpod.node_files import put_file, run_script
 from slurmpod.rehearsal.hyperpod.slurm_conf import SLURM_ETC
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from embedded_aws.cluster import Cluster, ClusterFailed, ClusterNode
 from slurmpod.environment.catalog import instance_types
-from slurmpod.rehearsal.hyperpod.node_commands import put_file, read_file, run_script
+from slurmpod.rehearsal.hyperpod.node_files import put_file, read_file, run_script
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
 from slurmpod.rehearsal.hyperpod.slurm_conf import (
     GRES_CONF,

@@ -41,13 +41,13 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
     slurm_layout,
 )
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
-from slurmpod.rehearsal.hyperpod.node_commands import put_file
 from slurmpod.rehearsal.hyperpod.node_files import (
     AWS_ENVIRONMENT,
     PROVISIONING_PARAMETERS,
     RESOURCE_CONFIG,
     aws_environment,
     mount_file_systems,
+    put_file,
     resource_config,
     start_slurmctld,
     start_slurmd,

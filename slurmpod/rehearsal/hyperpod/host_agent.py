@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.cluster import ClusterFailed
 from slurmpod.aws.gateway import Gateway
-from slurmpod.rehearsal.hyperpod.node_commands import put_tree, run_script
+from slurmpod.rehearsal.hyperpod.node_files import put_tree, run_script
 from slurmpod.rehearsal.hyperpod.provisioning import DownloadedBundle
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines

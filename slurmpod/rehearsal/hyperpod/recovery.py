@@ -11,7 +11,7 @@ from enum import StrEnum
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
 from slurmpod.rehearsal.hyperpod.cluster_agent import gpu_count, hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_log
-from slurmpod.rehearsal.hyperpod.node_commands import run_script
+from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodeBusy
 from slurmpod.rehearsal.hyperpod.slurm_control import Isolation, SlurmControl
 from slurmpod.rehearsal.nodes.errors import MachineFailed

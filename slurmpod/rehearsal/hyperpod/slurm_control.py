@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from embedded_aws.cluster import ClusterFailed
 from slurmpod.rehearsal import slurmctld_log
-from slurmpod.rehearsal.hyperpod.node_commands import run_script
+from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.nodes.machines import Machines
 
 _NODE = re.compile(r"^NodeName=(?P<name>\S+) .*? State=(?P<state>\S+)")

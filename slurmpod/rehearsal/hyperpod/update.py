@@ -21,7 +21,7 @@ from embedded_aws.sagemaker.events import patching_begins, patching_ends, state_
 from slurmpod.rehearsal.hyperpod.cluster_agent import check_drift, hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, together
-from slurmpod.rehearsal.hyperpod.node_commands import run_script
+from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.hyperpod.provisioning import DownloadedBundle, Provisioning
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 

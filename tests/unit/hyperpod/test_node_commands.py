@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from embedded_aws.cluster import ClusterFailed
-from slurmpod.rehearsal.hyperpod.node_commands import run_script
+from slurmpod.rehearsal.hyperpod.node_files import run_script
 
 
 class Machines:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slurmpod.aws.deployment import ClusterLogs, ListedNode, SessionNodes
-from slurmpod.cli.lifecycle_text import print_reports
+from slurmpod.cli.lifecycle import print_reports
 from slurmpod.operations.lifecycle import NodeReport, lifecycle_reports, read_report
 
 ROLES = {"head": "controller", "cpu": "worker", "gpu": "worker"}
