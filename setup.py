@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: how the folders beside the packages get into the wheel."""
+"""Packaging that pyproject.toml cannot describe: folders beside the packages in the wheel."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class StillAtWork(ClusterFailed):
 
 
 class NodeType(StrEnum):
-    """What the nodes of a group are for Slurm, in SageMaker's words."""
+    """The part that nodes of a group have in Slurm, in SageMaker's words."""
 
     CONTROLLER = "Controller"
     LOGIN = "Login"
@@ -42,7 +42,7 @@ class NodeType(StrEnum):
 
 @dataclass(frozen=True)
 class LifeCycleConfig:
-    """Where a group's lifecycle scripts are in S3, and which one runs when: one of the two."""
+    """The place of a group's lifecycle scripts in S3, and the one that runs: one of the two."""
 
     source_s3_uri: str
     on_create: str | None
@@ -124,7 +124,7 @@ class AccountingDatabase:
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """What holds for the whole cluster.
+    """Settings of the whole cluster.
 
     `strategy` says how slurm.conf is written again: Merge, Managed or Overwrite.
     `accounting_database` is None where job records stay on the controller.
@@ -290,7 +290,7 @@ def surplus_nodes(cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> list[
 
 @dataclass(frozen=True)
 class BatchSize:
-    """How many instances of a cluster are worked on at once: so many, or a percentage of all."""
+    """The instances of a cluster that are worked on at once: so many, or a percentage of all."""
 
     value: int
     is_percentage: bool

@@ -23,7 +23,7 @@ from embedded_aws.cluster import (
 
 
 class ClusterPlatform(Protocol):
-    """What HyperPod itself does: makes nodes out of a cluster's description."""
+    """HyperPod's own part: makes nodes out of a cluster's description."""
 
     def create(self, cluster: Cluster) -> None:
         """Fill `cluster.nodes` and return once it is in service; raises ClusterFailed.
@@ -54,7 +54,7 @@ class ClusterPlatform(Protocol):
 
 
 class InstanceFacts(Protocol):
-    """What HyperPod's rules ask about an instance type."""
+    """Facts about an instance type that HyperPod's rules ask for."""
 
     @property
     def valid_threads_per_core(self) -> frozenset[int]:
@@ -72,7 +72,7 @@ NO_INSTANCE_TYPES: InstanceTypes = MappingProxyType({})
 
 
 class Workspaces(Protocol):
-    """What answers at the addresses of workspaces of Amazon Managed Service for Prometheus."""
+    """Servers at the addresses of workspaces of Amazon Managed Service for Prometheus."""
 
     def answer(
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]

@@ -15,7 +15,7 @@ YamlPath = tuple[str | int, ...]
 
 
 class Severity(StrEnum):
-    """How bad a problem is: an error stops everything, a warning is shown and passed."""
+    """The severity of a problem: an error stops everything, a warning is shown and passed."""
 
     ERROR = "error"
     WARNING = "warning"

@@ -1,4 +1,4 @@
-"""What an app gives to an environment in place of what its file would name: a VPC, roles."""
+"""Parts that an app gives to an environment in place of those that its file would name."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _ESCAPED_PLACEHOLDER = re.compile(r"\$\{!([^{}]*)\}")
 
 
 class Scope(Protocol):
-    """What intrinsic functions can see. Every lookup raises TemplateError for unknown names."""
+    """Names that intrinsic functions see. Every lookup raises TemplateError for unknown ones."""
 
     def ref(self, name: str) -> Any:
         """Return a parameter, pseudo parameter or physical id; NO_VALUE for AWS::NoValue."""
@@ -205,7 +205,7 @@ def _as_text(value: Any) -> str:
 
 
 class Referable(Protocol):
-    """What Ref and Fn::GetAtt of a resource are answered from."""
+    """The source of answers to Ref and Fn::GetAtt of a resource."""
 
     @property
     def physical_id(self) -> str:
@@ -217,7 +217,7 @@ class Referable(Protocol):
 
 
 class AccountView(Protocol):
-    """What a stack can see outside of itself."""
+    """A stack's view of what is outside of it."""
 
     def exported(self, name: str) -> str:
         """Return the value exported under `name`; raises TemplateError."""

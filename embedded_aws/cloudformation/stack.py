@@ -47,7 +47,7 @@ class StackEvent:
 
 @dataclass(frozen=True)
 class Submission:
-    """What CreateStack, UpdateStack or a change set asks a stack to become."""
+    """The wish of CreateStack, UpdateStack or a change set: what a stack is to become."""
 
     template: Template
     parameters: Mapping[str, str]
@@ -100,7 +100,7 @@ class ResourceToImport:
 
 @dataclass(frozen=True)
 class ChangeSetRequest:
-    """What CreateChangeSet was asked for; `kind` is CREATE, UPDATE or IMPORT."""
+    """The wish of CreateChangeSet; `kind` is CREATE, UPDATE or IMPORT."""
 
     stack_name: str
     name: str
@@ -114,7 +114,7 @@ class ChangeSetRequest:
 
 @dataclass(frozen=True)
 class DeletionRequest:
-    """How DeleteStack was asked to go about it.
+    """The options of DeleteStack.
 
     `retained` are logical ids to leave where they are; `is_forced` leaves whatever cannot be
     deleted.
@@ -257,7 +257,7 @@ class Stacks:
 
 
 class Neighbourhood:
-    """What one stack sees of the others; remembers what it imported."""
+    """One stack's view of the others; remembers what it imported."""
 
     def __init__(self, stacks: Stacks, region: str, zones: Callable[[str], list[str]]) -> None:
         self.imported: set[str] = set()

@@ -34,7 +34,7 @@ _SCOPE_PARTS = 5
 
 @dataclass(frozen=True)
 class Signature:
-    """What a request says about its signer; `token` is that of a session, empty for users."""
+    """A request's words about its signer; `token` is that of a session, empty for users."""
 
     access_key_id: str
     token: str
@@ -161,7 +161,7 @@ class UnknownCredentials(Exception):
 
 @dataclass(frozen=True)
 class Identity:
-    """Who asks: `policies` grant, each of `limits` bounds, `context` is known of the asker."""
+    """A caller: `policies` grant, each of `limits` bounds, `context` is known of the caller."""
 
     principal: Principal
     policies: tuple[Policy, ...]

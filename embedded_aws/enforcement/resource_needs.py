@@ -1,4 +1,4 @@
-"""Actions on the resources that a call is about: how its input names what IAM knows by an ARN.
+"""Actions on the resources that a call is about, by the ARNs under which IAM knows these.
 
 A form has the members of the input in braces, and `partition`, `region` and `account`; after a bar
 stands what turns a name into an ARN (see `names`). A list gives one resource per entry. Forms are

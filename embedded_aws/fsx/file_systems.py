@@ -153,7 +153,7 @@ def new_mount_name(lustre: Lustre) -> str:
 
 @dataclass(frozen=True)
 class Addressing:
-    """How many interfaces a file system has, and whether one of them has a second address."""
+    """The number of a file system's interfaces, and whether one of them has a second address."""
 
     interfaces: int
     has_floating_address: bool = False

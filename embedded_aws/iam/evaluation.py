@@ -18,7 +18,7 @@ from embedded_aws.iam.policy import Policy, Statement
 
 @dataclass(frozen=True)
 class Principal:
-    """Who asks: an IAM user, the session of a role, or a service of AWS.
+    """A caller: an IAM user, the session of a role, or a service of AWS.
 
     `arn` is that of the user or session, empty for a service; `role_arn` is that of the session's
     role; `service` is a name such as `sagemaker.amazonaws.com`.

@@ -30,7 +30,7 @@ def as_keys(keys: list[str]) -> list[dict[str, str]]:
 
 @dataclass(frozen=True)
 class Tagging:
-    """How a service changes tags: its calls, and what these call resource, tags and keys."""
+    """A service's way to change tags: its calls, and their names for resource, tags and keys."""
 
     resource: str
     by_attribute: str | None = None

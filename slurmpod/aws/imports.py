@@ -1,4 +1,4 @@
-"""CloudFormation imports: what no stack holds becomes part of one. Nothing is created or deleted.
+"""CloudFormation imports: resources of no stack become part of one. Nothing is created or deleted.
 
 Source: CloudFormation user guide, "Import AWS resources into a CloudFormation stack".
 """
@@ -25,7 +25,7 @@ POLLS = 900
 
 @dataclass(frozen=True)
 class Import:
-    """What one stack takes in: the template, and which resources are meant."""
+    """The share of one stack in an import: the template, and which resources are meant."""
 
     stack: str
     template: Mapping[str, Any]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """Where a command is implemented and what it does.
+    """A command: the module that implements it, and what it does.
 
     `brief` commands hold nothing but memory and end within a second; see `startup`. `extra` is the
     extra of pyproject.toml with the packages that a command needs and a bare installation lacks.

@@ -82,7 +82,7 @@ class RoleReference:
 
 
 class DatabaseServer(Protocol):
-    """How to reach the database server that the environment makes."""
+    """The database server that the environment makes."""
 
     @property
     def endpoint(self) -> str:
@@ -94,7 +94,7 @@ class DatabaseServer(Protocol):
 
 
 class MountTarget(Protocol):
-    """Where a file system is mounted from."""
+    """The server and the name by which a file system is mounted."""
 
     @property
     def dns_name(self) -> str:
@@ -107,7 +107,7 @@ class MountTarget(Protocol):
 
 @dataclass(frozen=True)
 class References:
-    """What the cluster refers to and others make.
+    """Everything that the cluster refers to and others make.
 
     `bundle_uri` is None where there are no scripts (managed mode); `subnet_ids` goes by zone.
     `database` is the environment's own server, not one that the user brings.

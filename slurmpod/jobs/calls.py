@@ -56,7 +56,7 @@ SBATCH_FLAGS = FLAGS | {"wait"}
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What stands before a command and is none of it: its options with a value, and operands."""
+    """Words before a command that are none of it: its options with a value, and operands."""
 
     valued: frozenset[str] = frozenset()
     operands: int = 0

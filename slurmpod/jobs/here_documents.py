@@ -16,7 +16,7 @@ HERE_DOCUMENT = re.compile(
 
 @dataclass(frozen=True)
 class HereDocument:
-    """Where `<<END` stands in a text, and where the document and the line that ends it do."""
+    """The places of `<<END` in a text, of the document, and of the line that ends it."""
 
     operator: int
     behind_operator: int

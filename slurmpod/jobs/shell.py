@@ -113,7 +113,7 @@ class Document:
 
 @dataclass(frozen=True)
 class ParsedScript:
-    """What stands in a script. What is in a here document is data, and none of its commands."""
+    """The parts of a script. What is in a here document is data, and none of its commands."""
 
     commands: tuple[Command, ...]
     documents: tuple[Document, ...]

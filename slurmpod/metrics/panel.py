@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Subject(Enum):
-    """What a node must have for a panel to show something."""
+    """The thing that a node must have for a panel to show something."""
 
     EVERY_NODE = "every node"
     CONTROLLER = "controller"
@@ -18,7 +18,7 @@ class Subject(Enum):
 
 
 class Form(Enum):
-    """How a panel shows its values: as they went, or only as they are."""
+    """The form in which a panel shows its values: as they went, or only as they are."""
 
     GRAPH = "graph"
     STACK = "stack"

@@ -19,7 +19,7 @@ from slurmpod.resolve.stacks import all_stack_names
 
 @dataclass(frozen=True)
 class Adoption:
-    """What would be taken back, and how.
+    """The plan of what is taken back, and how.
 
     `failed` stacks are cleared away first; `lines` are for the user to write; `others` stay where
     they are.
@@ -160,7 +160,7 @@ KNOWN_WARNING = {
 
 @dataclass(frozen=True)
 class ExistingLines:
-    """What to write for one file system.
+    """The lines to write for one file system.
 
     `place` is the section that the lines replace, empty where the environment has none of the
     name. `suppress` is for a warning that the rules would give without need; `warning` says what

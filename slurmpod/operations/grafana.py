@@ -25,7 +25,7 @@ class GrafanaRefused(WorkFailed):
 
 @dataclass(frozen=True)
 class GrafanaAddresses:
-    """Where Grafana and Prometheus of a deployed environment are."""
+    """The addresses of Grafana and Prometheus of a deployed environment."""
 
     workspace_id: str
     grafana_url: str

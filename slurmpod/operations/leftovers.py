@@ -132,7 +132,7 @@ class UnknownReference(Exception):
 
 
 class ReferenceValues(Protocol):
-    """What one stack's references stood for; raises UnknownReference."""
+    """The values of one stack's references; raises UnknownReference."""
 
     def ref(self, name: str) -> str:
         """Return what Ref gave."""

@@ -21,7 +21,7 @@ MARK = "slurmpod-report"
 
 @dataclass(frozen=True)
 class StepReport:
-    """How one step went on one node, in the words of slurmpod_lifecycle.runner."""
+    """The report of one step on one node, in the words of slurmpod_lifecycle.runner."""
 
     name: str
     state: str
@@ -33,7 +33,7 @@ class StepReport:
 
 @dataclass(frozen=True)
 class NodeReport:
-    """How the last run went on one node; `steps` is empty where there is no report.
+    """The report of the last run on one node; `steps` is empty where there is no report.
 
     `status` is the node's in SageMaker, `name` its name in Slurm, or the instance id; `image` has
     the versions that matter of what is on it.
@@ -127,7 +127,7 @@ ENVIRONMENT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Which scripts are to run on which nodes."""
+    """The scripts that are to run, and on which nodes."""
 
     region: str
     cluster_id: str

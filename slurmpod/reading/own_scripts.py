@@ -43,7 +43,7 @@ class OwnScripts:
 
 @dataclass(frozen=True)
 class ScriptsReading:
-    """What a folder held, or None and the problems."""
+    """The content of a folder, or None and the problems."""
 
     scripts: OwnScripts | None
     problems: tuple[Problem, ...]

@@ -27,7 +27,7 @@ from slurmpod.reading.yaml_source import YamlSource, read_yaml
 
 @dataclass(frozen=True)
 class Reading:
-    """What the files of a user say about one environment.
+    """The content of a user's files about one environment.
 
     `environment` is None where the file has mistakes of form; what `remains` without the sections
     that have them can be judged all the same. `policies` go by the paths that the environment

@@ -31,7 +31,7 @@ srun bash -c '{_TASK}'
 
 @dataclass(frozen=True)
 class FirstJob:
-    """What the cluster showed; `sacct` is empty without accounting."""
+    """The results of the first job; `sacct` is empty without accounting."""
 
     sinfo: str
     output: str

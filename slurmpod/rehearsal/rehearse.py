@@ -37,7 +37,7 @@ LIFETIME_SECONDS = 2 * 3600
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose: with or without nodes, the port, whether to leave it up, and faults."""
+    """The user's choices: with or without nodes, the port, whether to leave it up, and faults."""
 
     cloud_only: bool = False
     keep: bool = False
@@ -47,7 +47,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rehearsal showed; without machines, or without workers, there is no first job.
+    """The results of a rehearsal; without machines, or without workers, there is no first job.
 
     `entrance` is the host name of the node that users enter.
     `boot_seconds` is the time from the cluster's creation until all its nodes were in service.

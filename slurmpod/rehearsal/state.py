@@ -54,7 +54,7 @@ class UnreadableState(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """What the host process is asked to run."""
+    """The task of the host process."""
 
     name: str
     environment_file: str
@@ -68,7 +68,7 @@ class Request:
 
 @dataclass(frozen=True)
 class State:
-    """What a running rehearsal offers, and whether it is to outlive its command."""
+    """The offers of a running rehearsal, and whether it is to outlive its command."""
 
     pid: int
     endpoint: str

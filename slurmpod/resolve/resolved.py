@@ -28,7 +28,7 @@ ALL_NODES_PARTITION = "dev"
 
 @dataclass(frozen=True)
 class LustreFacts:
-    """What FSx for Lustre is told of a file system with `settings`, wherever it is.
+    """Facts of a file system with `settings` that FSx for Lustre is told, wherever it is.
 
     `capacity_gib`, `throughput_mbps_per_tib` and `throughput_mbps` are None where FSx takes none;
     `metadata_iops` is None where FSx chooses.
@@ -80,7 +80,7 @@ class NewDatabase:
 
 @dataclass(frozen=True)
 class ResolvedDatabase:
-    """Where job records go outside the cluster: a server of the user's, or a `new` one.
+    """The database for job records outside the cluster: a server of the user's, or a `new` one.
 
     `path` is the place of its section in the file. `endpoint` and `secret_arn` are None until a new
     one is deployed, `name` where nobody chose one. `user` connects unless the secret names another.
@@ -99,7 +99,7 @@ class ResolvedDatabase:
 
 @dataclass(frozen=True)
 class ResolvedLifecycle:
-    """How nodes are set up, and where the scripts lie.
+    """The way in which nodes are set up, and the place of the scripts.
 
     The content hash is appended to `prefix` when rendered. `entry_script` is None in managed mode.
     `hooks` are the user's scripts around the steps, by their paths in the bundle.
@@ -134,7 +134,7 @@ class KnownUser:
 
 @dataclass(frozen=True)
 class ResolvedAccess:
-    """Who uses the cluster, and how they get there.
+    """The people of the cluster, and their ways in.
 
     `home_directory` is None where nodes share nothing; `session_groups` are the instance groups on
     which users, who are no administrators, may open sessions.

@@ -1,4 +1,4 @@
-"""Rules for what is watched, who is told, and metrics."""
+"""Rules for alarms, their subscribers, and metrics."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class SessionRecords:
-    """Where sessions are recorded, and the user's own key of sessions."""
+    """The place where sessions are recorded, and the user's own key of sessions."""
 
     log_group: str | None
     bucket: str | None
@@ -41,7 +41,7 @@ class SessionRecords:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What permissions are computed for: the nodes of a cluster that one IAM role serves.
+    """The subject of permissions: the nodes of a cluster that one IAM role serves.
 
     Ids and ARNs are text, or whatever stands for text until a deployment knows it. What the cluster
     does not have is left out.

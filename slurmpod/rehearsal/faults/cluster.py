@@ -70,7 +70,7 @@ PROVISIONING_LOG = "/var/log/provision/provisioning.log"
 
 @dataclass(frozen=True)
 class NodeLog:
-    """What a log of one node says since a moment, which was when it had `before` bytes."""
+    """The log of one node since a moment, which was when it had `before` bytes."""
 
     root: Shell
     path: str

@@ -35,7 +35,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class FaultReport:
-    """What a fault did to a cluster; `lost` names every job, record or file that it cost.
+    """The effects of a fault on a cluster; `lost` names every job, record or file that it cost.
 
     `noticed_seconds` counts from the fault. `recovered_seconds` counts from when its cause was
     gone: that is the fault itself where nobody had to mend anything.

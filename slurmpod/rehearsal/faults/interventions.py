@@ -173,7 +173,7 @@ def scripts_run(cluster: FaultCluster, node: str, *program: str) -> Iterator[Scr
 
 
 class ObjectLocation(TypedDict):
-    """Where an object is in S3, as boto3 takes it."""
+    """The place of an object in S3, as boto3 takes it."""
 
     Bucket: str
     Key: str

@@ -21,7 +21,7 @@ class FaultFailed(Exception):
 
 
 class Stage(Enum):
-    """How far a fault has come."""
+    """The stage of a fault."""
 
     INJECTED = "injected"
     NOTICED = "noticed"

@@ -38,7 +38,7 @@ query ("exceeds maximum allowed number of columns (=0)"). The next start finds t
 
 @dataclass(frozen=True)
 class Storage:
-    """Where slurmdbd keeps its records; without a password MariaDB asks who the process is."""
+    """The storage of slurmdbd's records; without a password MariaDB asks who the process is."""
 
     host: str
     port: int
@@ -208,7 +208,7 @@ _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class DatabaseAccess:
-    """Where the database is expected to answer, and to whom."""
+    """The address at which the database is expected to answer, and its user."""
 
     endpoint: str
     port: int

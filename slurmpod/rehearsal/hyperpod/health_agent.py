@@ -30,7 +30,7 @@ from slurmpod.rehearsal.slurmctld_log import LogsOfControllers
 
 
 class ResumeAction(StrEnum):
-    """What becomes of a step that failed; the first two are words of HyperPod's own log.
+    """The fate of a step that failed; the first two are words of HyperPod's own log.
 
     How that log calls the third, for jobs on nodes with GRES, is not known.
     """

@@ -35,7 +35,7 @@ SCRIPT_ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class LogStream:
-    """Where a node's output goes in CloudWatch Logs."""
+    """The place of a node's output in CloudWatch Logs."""
 
     group: str
     name: str
@@ -43,7 +43,7 @@ class LogStream:
 
 @dataclass(frozen=True)
 class ScriptResult:
-    """How the entry script ended; `last_line` is what a person sees first."""
+    """The end of the entry script; `last_line` is what a person sees first."""
 
     exit_status: int
     last_line: str

@@ -100,7 +100,7 @@ _POLL_SECONDS = 0.2
 
 
 class Repair(StrEnum):
-    """What is done about a faulty node, in HyperPod's words."""
+    """The remedy for a faulty node, in HyperPod's words."""
 
     REPLACE = "Replace"
     REBOOT = "Reboot"

@@ -29,7 +29,7 @@ _UNUSABLE = frozenset({"DOWN", "DRAIN", "FAIL"})
 
 @dataclass(frozen=True)
 class SlurmNodeState:
-    """What `scontrol show node` says of a node: its state with all flags, and why it has it."""
+    """The state of a node in `scontrol show node`, with all flags, and the reason for it."""
 
     flags: frozenset[str]
     reason: str = ""
