@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, preview
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.identify import Identify
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, resource_config_path
@@ -23,7 +22,7 @@ from slurmpod_lifecycle.report import make_report, report_json, report_line
 from slurmpod_lifecycle.report_copy import copy_report
 from slurmpod_lifecycle.runner import Result, Runner, State, line_of, log
 from slurmpod_lifecycle.settings import SETTINGS, Settings, load_settings
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import Step, StepFailed
 from slurmpod_lifecycle.steps import steps_for
 
 Run = Callable[[Settings, Sequence[Step]], tuple[Result, ...]]

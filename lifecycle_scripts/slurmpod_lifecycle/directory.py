@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.settings import Access, Directory
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 from slurmpod_lifecycle.stored_secret import stored_secret
 
 SSSD_CONF = "/etc/sssd/sssd.conf"

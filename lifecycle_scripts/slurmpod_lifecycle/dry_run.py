@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.runner import MISTAKE, Result, State, in_order, log, unexpected
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import NotYet, Step, StepFailed
 from slurmpod_lifecycle.units import NOTES
 
 ANY: frozenset[str] = frozenset()

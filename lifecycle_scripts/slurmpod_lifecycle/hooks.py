@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.runner import log
 from slurmpod_lifecycle.settings import SETTINGS, Role
+from slurmpod_lifecycle.step import StepFailed
 
 BUNDLE = SETTINGS.parent
 KILL_SECONDS = 30.0

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Instance, Node, read_instances
 from slurmpod_lifecycle.settings import Role, Settings
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import NotYet, Step, StepFailed
 
 
 class Identify(Step):

@@ -11,8 +11,8 @@ import re
 import sys
 from collections.abc import Sequence
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.step import StepFailed
 
 DEVICES = "/sys/class/infiniband"
 PEER_CREDITS = "32"

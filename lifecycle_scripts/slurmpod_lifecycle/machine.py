@@ -14,8 +14,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram, run_program
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 
 COMMAND_TIMEOUT_SECONDS = 120
 CONNECT_TIMEOUT_SECONDS = 3

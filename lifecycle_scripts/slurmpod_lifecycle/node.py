@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.settings import Hardware, Mode, Role, Settings
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import NotYet, Step
 
 RESOURCE_CONFIG = "/opt/ml/config/resource_config.json"
 

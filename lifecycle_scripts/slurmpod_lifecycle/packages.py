@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import threading
 
-from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.machine import RUN_BY_HAND, Machine
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import Artefact
+from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 
 LOCK_PATIENCE_SECONDS = 240
 TIMEOUT_SECONDS = 540

@@ -11,10 +11,10 @@ import re
 import sys
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.database import account_lines, credentials
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.settings import SETTINGS, load_settings
+from slurmpod_lifecycle.step import StepFailed
+from slurmpod_lifecycle.stored_secret import account_lines, credentials
 from slurmpod_lifecycle.units import knows_its_files, write_for
 
 ACCOUNT_LINE = re.compile(r"\s*Storage(User|Pass)\s*=", re.IGNORECASE)

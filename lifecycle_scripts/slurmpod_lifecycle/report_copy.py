@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.runner import log
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.mount_fsx import is_mounted
 
 FOLDER = ".slurmpod/reports"

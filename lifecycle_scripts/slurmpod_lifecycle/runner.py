@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from queue import Empty, SimpleQueue
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import NotYet, Step, StepFailed
 
 FIRST_DELAY_SECONDS = 0.25
 DELAY_GROWTH = 1.5

@@ -16,8 +16,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine, source_at
+from slurmpod_lifecycle.step import StepFailed
 
 MODEL = "Amazon EC2 NVMe Instance Storage"
 LSBLK = ("lsblk", "--json", "--output", "NAME,PATH,TYPE,MODEL,FSTYPE,MOUNTPOINT")

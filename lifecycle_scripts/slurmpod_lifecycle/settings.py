@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from slurmpod_lifecycle.dataclass_json import from_json
-from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.step import StepFailed
 
 SETTINGS = Path(__file__).parents[1] / "settings.json"
 FIX = "deploy the environment again, so that a complete bundle is uploaded"

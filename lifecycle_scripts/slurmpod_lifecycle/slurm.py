@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import CommandFailed, NotYet
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.step import CommandFailed, NotYet
 
 COMMANDS = "/opt/slurm/bin"
 CONFIGURATION = "/opt/slurm/etc"

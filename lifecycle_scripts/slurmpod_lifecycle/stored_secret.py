@@ -1,16 +1,18 @@
-"""A secret in Secrets Manager, read on the node with its own role when it is needed.
+"""Secrets in Secrets Manager, each read on the node with its own role when it is needed.
 
-It is in no file of the bundle and in no log. HyperPod's image has the AWS CLI, which signs the
-request.
+They are in no file of the bundle and in no log. HyperPod's image has the AWS CLI, which signs the
+request. Who connects to the database server outside the cluster only such a secret knows.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.settings import Database
+from slurmpod_lifecycle.step import StepFailed
 
 MAY_READ = "check that the secret exists and that the execution role may read it"
 
@@ -30,3 +32,46 @@ def stored_secret(machine: Machine, arn: str, mend: str) -> dict[str, Any]:
     if not isinstance(secret, dict) or "password" not in secret:
         raise StepFailed(f"the secret {arn} has no password", mend)
     return secret
+
+
+MEND = "store the user as 'username' and the password as 'password', without quotes in either"
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """A database user and the password, which shows up nowhere by accident."""
+
+    user: str
+    password: str = field(repr=False)
+
+
+def credentials(machine: Machine, database: Database) -> Credentials:
+    """Ask Secrets Manager; raises CommandFailed when it does not answer.
+
+    Raises StepFailed for a secret that holds no password, or one that Slurm cannot be given.
+    """
+    secret = stored_secret(machine, database.secret_arn, MEND)
+    found = Credentials(secret.get("username", database.default_user), secret["password"])
+    if not all(isinstance(value, str) and _can_be_written(value) for value in _values(found)):
+        reason = f"the secret {database.secret_arn} has a character that Slurm cannot read"
+        raise StepFailed(reason, MEND)
+    return found
+
+
+def account_lines(found: Credentials) -> str:
+    """Return the lines of slurmdbd.conf that say who connects to the database."""
+    return f"StorageUser={quoted(found.user)}\nStoragePass={quoted(found.password)}\n"
+
+
+def quoted(value: str) -> str:
+    """Write text as a value of a Slurm configuration file, where # would begin a comment."""
+    escaped = value.replace("\\", "\\\\").replace("#", "\\#")
+    return f'"{escaped}"'
+
+
+def _values(found: Credentials) -> tuple[object, object]:
+    return found.user, found.password
+
+
+def _can_be_written(value: str) -> bool:
+    return bool(value) and value.isprintable() and '"' not in value

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from slurmpod_lifecycle.failures import CommandFailed, NotYet
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.step import CommandFailed, NotYet
 
 UNITS = "/etc/systemd/system"
 JOURNAL_LINES = 30

@@ -211,7 +211,7 @@ cd /tmp/sagemaker-lab/lifecycle/*/ && python3 - $1 <<END
 import sys
 from dataclasses import replace
 from slurmpod_lifecycle.packages import install_artefact
-from slurmpod_lifecycle.failures import StepFailed
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import Artefact

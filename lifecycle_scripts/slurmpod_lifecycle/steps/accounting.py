@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.database import account_lines, credentials
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
 from slurmpod_lifecycle.settings import Mode, Role, Settings
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
+from slurmpod_lifecycle.stored_secret import account_lines, credentials
 from slurmpod_lifecycle.units import knows_its_files, write_for
 
 ACCOUNTING_CONF = f"{slurm.CONFIGURATION}/accounting.conf"

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.directory import people_of
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.sacctmgr import NO_LIMIT, Row, changes, table
 from slurmpod_lifecycle.settings import Account, Role, User, Value
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.user_folder import USER
 from slurmpod_lifecycle.steps.users import former_users
 

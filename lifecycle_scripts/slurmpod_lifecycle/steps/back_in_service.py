@@ -9,10 +9,10 @@ from __future__ import annotations
 from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.scontrol import parse_state
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.health_programs import COMMAND
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import CommandFailed
 
 FIX = "run 'slurmpod-health' on the node for what is wrong with it, or have it replaced"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.failures import CommandFailed, NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import CommandFailed, NotYet
 from slurmpod_lifecycle.steps.slurmd import not_listed
 
 OPTION = "--container-image"

@@ -19,10 +19,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import architecture, install_artefact
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.slurmctld import complete_slurm_conf
 
 PLUGSTACK = f"{slurm.CONFIGURATION}/plugstack.conf"

@@ -11,10 +11,10 @@ of the node: before, the folder would be made on the root disk, and a mount woul
 from __future__ import annotations
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.container_folders import DISK_UNITS, base_of, docker_conf
 from slurmpod_lifecycle.units import knows_its_files, write_for
 

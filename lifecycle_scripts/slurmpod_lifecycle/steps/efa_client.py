@@ -9,10 +9,10 @@ image that sets its client up by FSx's own service keeps that.
 from __future__ import annotations
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import PRODUCT_NAME, Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.units import BootProgram
 
 UNIT = "slurmpod-efa-client"

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from slurmpod_lifecycle.directory import people_of
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 
 PROGRAM = "/usr/local/sbin/slurmpod-home"
 PROGRAM_TEXT = """\

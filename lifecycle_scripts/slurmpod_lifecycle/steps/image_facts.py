@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.report import IMAGE_FACTS
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 
 OS_RELEASE = "/etc/os-release"
 SLURM = "/opt/slurm"

@@ -16,10 +16,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.user_folder import USER
 
 PAM_FILE = "/etc/pam.d/sshd"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 
 LOGROTATE = "/usr/sbin/logrotate"
 FOLDER = "/etc/logrotate.d"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Access, Role
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 from slurmpod_lifecycle.steps.users import has_people
 
 NOTE = "# Written by slurmpod's lifecycle scripts."

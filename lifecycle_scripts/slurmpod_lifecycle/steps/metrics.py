@@ -18,12 +18,12 @@ from typing import Any
 
 import slurmpod_exporter
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Metrics as MetricsSettings
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 
 EXPORTER = "slurmpod-exporter"
 NODE_EXPORTER = "slurmpod-node-exporter"

@@ -12,10 +12,10 @@ not require them, as the same page has it: without EFA it is slower, without a m
 from __future__ import annotations
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import FileSystem, Kind, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX
 
 FSTAB = "/etc/fstab"

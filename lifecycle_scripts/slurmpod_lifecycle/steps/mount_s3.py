@@ -7,11 +7,11 @@ where it is missing, the environment's own package is installed, and without one
 from __future__ import annotations
 
 from slurmpod_lifecycle import units
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import source_at
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import architecture, install_artefact
 from slurmpod_lifecycle.settings import Role, S3Mount
+from slurmpod_lifecycle.step import NotYet, StepFailed
 
 COMMAND = "/usr/bin/mount-s3"
 """Where the packages of Mountpoint put it."""

@@ -7,9 +7,9 @@ themselves what they need.
 
 from __future__ import annotations
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 
 PROFILE = "/etc/profile.d/slurmpod-neuron.sh"
 PATH_LINES = """\

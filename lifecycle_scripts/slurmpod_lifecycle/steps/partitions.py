@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.failures import CommandFailed, NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm_files import LIMITS_PROGRAM
+from slurmpod_lifecycle.step import CommandFailed, NotYet
 
 FIX = f"run {LIMITS_PROGRAM} on the controller, and 'scontrol show partition'"
 

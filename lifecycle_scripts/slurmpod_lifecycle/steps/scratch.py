@@ -6,11 +6,11 @@ Optional: a node without it takes jobs, and its report says what is missing.
 from __future__ import annotations
 
 from slurmpod_lifecycle import scratch_volume
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import source_at
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.scratch_volume import UNIT, UNIT_OF_IMAGE
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.units import BootProgram
 
 UNIT_LINES = f"""\

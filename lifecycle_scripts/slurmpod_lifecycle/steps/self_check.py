@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.mount_fsx import check_usable
 from slurmpod_lifecycle.steps.slurmd import not_listed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.health_programs import controller_files
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
@@ -17,6 +16,7 @@ from slurmpod_lifecycle.slurm_files import (
     limits_program,
     slurmpod_conf,
 )
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 from slurmpod_lifecycle.steps.accounting import ACCOUNTING_CONF
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 

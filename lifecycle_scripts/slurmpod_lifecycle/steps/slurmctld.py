@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.units import knows_its_files, note_change
 
 INCLUDE = "include accounting.conf"

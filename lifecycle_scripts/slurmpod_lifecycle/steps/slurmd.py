@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.units import knows_its_files
 
 

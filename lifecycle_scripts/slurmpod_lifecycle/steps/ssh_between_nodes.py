@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import shlex
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.user_folder import USER
 
 PAIR_PROGRAM = "/usr/local/sbin/slurmpod-ssh-pair"

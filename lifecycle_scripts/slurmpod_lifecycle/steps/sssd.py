@@ -16,10 +16,10 @@ from slurmpod_lifecycle.directory import (
     servers,
     sssd_conf,
 )
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Directory, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.units import knows_its_files, write_for
 
 PACKAGES = ("sssd-ldap", "libnss-sss", "libpam-sss")

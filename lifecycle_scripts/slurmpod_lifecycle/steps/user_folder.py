@@ -7,9 +7,9 @@ that home, and the folder becomes the home.
 
 from __future__ import annotations
 
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 
 USER = "ubuntu"
 FIX = "make the folder by hand; with root squash, name the controller in except_nids"

@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Access, Role, User
+from slurmpod_lifecycle.step import StepFailed
 
 RECORD = "/etc/slurmpod/users.json"
 """The names of all users that these scripts ever made on this node."""

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.node import RESOURCE_CONFIG, Instance, Node
 from slurmpod_lifecycle.settings import (
@@ -23,6 +22,7 @@ from slurmpod_lifecycle.settings import (
     Settings,
     SlurmSettings,
 )
+from slurmpod_lifecycle.step import CommandFailed
 
 CONTROLLER_ADDRESS = "10.0.128.10"
 ADDRESSES = {

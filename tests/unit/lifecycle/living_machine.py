@@ -14,8 +14,8 @@ import pytest
 
 from slurmpod_lifecycle.directory import CA_CERTIFICATE
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, only_asks
-from slurmpod_lifecycle.failures import CommandFailed
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, MOUNTS, RUN_BY_HAND
+from slurmpod_lifecycle.step import CommandFailed
 from slurmpod_lifecycle.steps.ssh_between_nodes import KEY_PROGRAM
 from slurmpod_lifecycle.units import NOTES, drop_in_path, knows_its_files
 from tests.unit.lifecycle.fakes import FakeMachine

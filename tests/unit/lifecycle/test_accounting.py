@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm import SLURMDBD_CONF
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.accounting import (
     ACCOUNTING_CONF,
     Accounting,

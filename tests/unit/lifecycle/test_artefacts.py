@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.packages import CACHE, install_artefact
 from slurmpod_lifecycle.settings import Artefact, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 
 SHA256 = "404a" * 16

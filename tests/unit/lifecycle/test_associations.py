@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Account, Role, SlurmSettings
 from slurmpod_lifecycle.slurm import SLURM_CONF
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.associations import (
     Associations,
     account_plan,

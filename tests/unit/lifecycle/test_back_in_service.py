@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.back_in_service import BackInService
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import NodeOptions, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps import containers, docker
 from slurmpod_lifecycle.steps.container_folders import (
     ENROOT_CONF,

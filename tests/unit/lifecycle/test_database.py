@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from slurmpod_lifecycle.database import credentials, quoted
-from slurmpod_lifecycle.failures import NotYet, StepFailed
+from slurmpod_lifecycle.step import NotYet, StepFailed
+from slurmpod_lifecycle.stored_secret import credentials, quoted
 from tests.unit.lifecycle.fakes import DATABASE, FakeMachine
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from slurmpod_lifecycle.dry_run import ReadOnlyMachine, WouldChange, only_asks, preview
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.runner import State
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import NotYet, Step, StepFailed
 from slurmpod_lifecycle.units import NOTES
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.node import PRODUCT_NAME, Node
 from slurmpod_lifecycle.settings import Hardware, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.efa_client import UNIT, UNIT_OF_FSX, EfaClient
 from slurmpod_lifecycle.steps.mount_fsx import fstab_entry
 from tests.unit.lifecycle.fakes import LUSTRE, NODE_OPTIONS, machine_of, node

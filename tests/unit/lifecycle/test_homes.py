@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.homes import PROGRAM, PROGRAM_TEXT, Homes, owners
 from tests.unit.lifecycle.fakes import NO_PEOPLE, machine_of, node
 from tests.unit.lifecycle.people import ACCESS, DIRECTORY

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from slurmpod_lifecycle import hooks
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.hook_program import HookProgram, descendants, run_program
 from slurmpod_lifecycle.hooks import KILL_SECONDS, HookAfter, HookBefore, interpreter
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps import steps_for
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, node
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.identify import Identify, addresses_in
 from slurmpod_lifecycle.node import RESOURCE_CONFIG, Instance, instances_of, resource_config_path
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from tests.unit.lifecycle.fakes import ADDRESSES, FakeMachine, node, resource_config, settings
 
 

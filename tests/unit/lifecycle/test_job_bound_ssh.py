@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.job_bound_ssh import MODULE, PAM_FILE, JobBoundSsh, with_lines
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 from tests.unit.lifecycle.people import ACCESS

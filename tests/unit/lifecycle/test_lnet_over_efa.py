@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.lnet_over_efa import DEVICES, chosen, configure, main
 from slurmpod_lifecycle.machine import RUN_BY_HAND
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 from tests.unit.lifecycle.living_machine import LivingMachine
 
 ADDRESS = "10.0.128.20"

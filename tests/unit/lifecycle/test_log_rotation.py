@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.log_rotation import (
     CANDIDATE,
     OTHERS_ROTATE_SLURM,

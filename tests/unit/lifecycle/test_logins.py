@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.settings import Access, Role, User
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.logins import KEYS, SSHD_CONF, SUDOERS, Logins
 from slurmpod_lifecycle.steps.users import RECORD
 from tests.unit.lifecycle.fakes import machine_of, node

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 
 
 class TestRun:

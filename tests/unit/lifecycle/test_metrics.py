@@ -9,9 +9,9 @@ import shlex
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Metrics as MetricsSettings
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps import steps_for
 from slurmpod_lifecycle.steps.metrics import AGENT_CONFIGURATION, KEPT, PORTS, Metrics
 from tests.unit.lifecycle.fakes import machine_of, node

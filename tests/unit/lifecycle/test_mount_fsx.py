@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.settings import FileSystem, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.mount_fsx import (
     FSTAB,
     MountFsx,

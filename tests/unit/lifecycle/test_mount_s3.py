@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Artefact, Role, S3Mount
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.mount_s3 import MountS3, service
 from tests.unit.lifecycle.fakes import BUCKET, NODE_OPTIONS, machine_of, node
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Hardware, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.neuron import DRIVER_VERSION, PROFILE, Neuron
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND
 from slurmpod_lifecycle.packages import (
     LOCK_PATIENCE_SECONDS,
@@ -15,6 +14,7 @@ from slurmpod_lifecycle.packages import (
     install,
     install_file,
 )
+from slurmpod_lifecycle.step import NotYet
 from tests.unit.lifecycle.fakes import FakeMachine
 
 ENV = "env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1"

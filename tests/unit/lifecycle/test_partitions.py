@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm_files import LIMITS_PROGRAM
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.partitions import Partitions, differences
 from tests.unit.lifecycle.fakes import SLURM, machine_of, node
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from slurmpod_lifecycle import renew_password as program
-from slurmpod_lifecycle.database import Credentials, account_lines
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.renew_password import main, renew, with_account
 from slurmpod_lifecycle.slurm import SLURMDBD_CONF
+from slurmpod_lifecycle.step import NotYet
+from slurmpod_lifecycle.stored_secret import Credentials, account_lines
 from tests.unit.lifecycle.fakes import DATABASE, FakeMachine, settings
 
 BASE = "SlurmUser=slurm\nStorageHost=db.example\n"

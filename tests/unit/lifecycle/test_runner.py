@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.runner import (
     LONGEST_DELAY_SECONDS,
     Result,
@@ -19,7 +18,7 @@ from slurmpod_lifecycle.runner import (
     _timed_out,
     back_off,
 )
-from slurmpod_lifecycle.step import Step
+from slurmpod_lifecycle.step import NotYet, Step, StepFailed
 
 LONG_SECONDS = 60.0
 SHORT_SECONDS = 0.05

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.machine import MOUNTS
 from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.scratch_volume import UNIT
 from slurmpod_lifecycle.settings import Hardware, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.scratch import Scratch
 from slurmpod_lifecycle.units import BOOT_FOLDER, PACKAGE
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node

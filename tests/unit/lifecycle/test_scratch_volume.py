@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from slurmpod_lifecycle import scratch_volume
-from slurmpod_lifecycle.failures import CommandFailed, StepFailed
 from slurmpod_lifecycle.machine import MOUNTS, RUN_BY_HAND, Machine
 from slurmpod_lifecycle.scratch_volume import (
     MODEL,
@@ -18,6 +17,7 @@ from slurmpod_lifecycle.scratch_volume import (
     main,
     mount_volume,
 )
+from slurmpod_lifecycle.step import CommandFailed, StepFailed
 from tests.unit.lifecycle.living_machine import LivingMachine
 
 ON_IMAGE = "/dev/mapper/vg.01-lv_ephemeral /opt/dlami/nvme ext4 rw 0 0\n"

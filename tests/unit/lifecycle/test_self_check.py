@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.self_check import SelfCheck, judge_node
 from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 

@@ -10,8 +10,8 @@ from slurmpod.bundle import render_bundle
 from slurmpod.reading.read import Reading, read
 from slurmpod.resolve import resolve
 from slurmpod_lifecycle.dataclass_json import to_json
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Kind, Mode, Role, load_settings
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from tests.golden_files import ROOT
 
 GOLDEN = sorted((ROOT / "tests" / "golden" / "bundles").glob("*/settings.json"))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from slurmpod_lifecycle.failures import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import (
@@ -18,6 +17,7 @@ from slurmpod_lifecycle.slurm_files import (
     limits_program,
     slurmpod_conf,
 )
+from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 from slurmpod_lifecycle.steps.slurm_settings import CANDIDATE, SlurmSettings
 from tests.unit.lifecycle.fakes import SLURM, controller_of_two, machine_of, node

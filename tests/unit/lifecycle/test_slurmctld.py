@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm import SLURM_CONF
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.slurmctld import Slurmctld, complete_slurm_conf, includes_accounting
 from tests.unit.lifecycle.fakes import machine_of, node
 

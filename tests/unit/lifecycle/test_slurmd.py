@@ -4,9 +4,9 @@ import configparser
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet
 from slurmpod_lifecycle.node import RESOURCE_CONFIG
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.steps.slurmd import Slurmd, drop_in
 from tests.unit.lifecycle.fakes import (
     BACKUP_ADDRESS,

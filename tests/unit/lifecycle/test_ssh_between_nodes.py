@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod_lifecycle.failures import StepFailed
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.ssh_between_nodes import (
     HOSTS_PROGRAM,
     KEY_PROGRAM,

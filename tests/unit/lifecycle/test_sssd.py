@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slurmpod_lifecycle.directory import CA_CERTIFICATE, SSSD_CONF, servers, sssd_conf
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.sssd import Sssd
 from tests.unit.lifecycle.fakes import NO_PEOPLE, machine_of, node
 from tests.unit.lifecycle.people import DIRECTORY

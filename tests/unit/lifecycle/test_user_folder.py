@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import FileSystem, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.user_folder import UserFolder
 from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
 

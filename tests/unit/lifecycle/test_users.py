@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from slurmpod_lifecycle.failures import NotYet, StepFailed
 from slurmpod_lifecycle.settings import Access, Group, Mode, Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.users import RECORD, Users, conflicts, plan, read_known
 from tests.unit.lifecycle.fakes import NO_PEOPLE, machine_of, node
 from tests.unit.lifecycle.people import ACCESS, ALICE, BOB, GROUP, PASSWD, SHADOW
