@@ -62,15 +62,30 @@ def account_of_arn(arn: str) -> str:
     return arn.split(":")[4]
 
 
-def service_host(service: str, region: str, aws_partition: str) -> str:
-    """Return the DNS name of an AWS service in a Region, as policies name it, too.
-
-    Source: AWS General Reference, "AWS service endpoints".
-    """
-    domain = "amazonaws.com.cn" if aws_partition == "aws-cn" else "amazonaws.com"
-    return f"{service}.{region}.{domain}"
-
-
 def is_zone_id(zone: str) -> bool:
     """Tell whether a zone is written as an id (`usw2-az2`) and not as a name."""
     return re.fullmatch(ZONE_ID_PATTERN, zone) is not None
+
+
+class InAccount:
+    """Something in an account and a Region, which names resources there."""
+
+    aws_partition: str
+    region: str
+    account: str
+
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of a resource in this account and Region."""
+        return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
+
+    def bucket_arn(self, bucket: str) -> str:
+        """Return the ARN of a bucket; those of its objects begin with it."""
+        return f"arn:{self.aws_partition}:s3:::{bucket}"
+
+    def service(self, name: str) -> str:
+        """Return the DNS name of an AWS service in this Region, as policies name it, too.
+
+        Source: AWS General Reference, "AWS service endpoints".
+        """
+        domain = "amazonaws.com.cn" if self.aws_partition == "aws-cn" else "amazonaws.com"
+        return f"{name}.{self.region}.{domain}"

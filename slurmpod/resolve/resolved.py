@@ -13,7 +13,7 @@ from slurmpod.environment.identity import Identity
 from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
-from slurmpod.environment.names import service_host
+from slurmpod.environment.names import InAccount
 from slurmpod.environment.slurm import Rds, Slurm
 from slurmpod.environment.storage import OpenZfs, S3Mount
 from slurmpod.problems import Where, YamlPath
@@ -181,7 +181,7 @@ class ResolvedGroup:
 
 
 @dataclass(frozen=True)
-class Resolved:
+class Resolved(InAccount):
     """Everything about one environment, ready for stacks, scripts and the rehearsal.
 
     `environment` is what it was computed from; `policies` are the documents of the policy files
@@ -215,15 +215,3 @@ class Resolved:
     def groups_with(self, role: Role) -> tuple[ResolvedGroup, ...]:
         """Return the instance groups of one role, in the order of the file."""
         return tuple(group for group in self.groups if group.role is role)
-
-    def arn(self, service: str, resource: str) -> str:
-        """Return the ARN of a resource in this account and Region."""
-        return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
-
-    def bucket_arn(self, bucket: str) -> str:
-        """Return the ARN of a bucket; those of its objects begin with it."""
-        return f"arn:{self.aws_partition}:s3:::{bucket}"
-
-    def service(self, name: str) -> str:
-        """Return the DNS name of an AWS service in this Region, as policies name it, too."""
-        return service_host(name, self.region, self.aws_partition)

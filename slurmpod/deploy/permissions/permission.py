@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.identity import DataBucket
-from slurmpod.environment.names import service_host
+from slurmpod.environment.names import InAccount
 from slurmpod.environment.storage import S3Mount
 from slurmpod.resolve.environment import LIFECYCLE_FOLDER
 
@@ -40,7 +40,7 @@ class SessionRecords:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scope:
+class Scope(InAccount):
     """The subject of permissions: the nodes of a cluster that one IAM role serves.
 
     Ids and ARNs are text, or whatever stands for text until a deployment knows it. What the cluster
@@ -75,18 +75,6 @@ class Scope:
         if Role.CONTROLLER in self.roles and not self.has_login_nodes:
             return frozenset({*self.roles, Role.LOGIN})
         return frozenset(self.roles)
-
-    def arn(self, service: str, resource: str) -> str:
-        """Return the ARN of a resource in this account and Region."""
-        return f"arn:{self.aws_partition}:{service}:{self.region}:{self.account}:{resource}"
-
-    def bucket_arn(self, bucket: str) -> str:
-        """Return the ARN of a bucket; those of its objects begin with it."""
-        return f"arn:{self.aws_partition}:s3:::{bucket}"
-
-    def service(self, name: str) -> str:
-        """Return the DNS name of an AWS service in this Region, as policies name it, too."""
-        return service_host(name, self.region, self.aws_partition)
 
 
 @dataclass(frozen=True)
