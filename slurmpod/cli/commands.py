@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """A command: the module that implements it, and what it does.
+    """A command: the module of this package that implements it, and what it does.
 
     `brief` commands hold nothing but memory and end within a second; see `startup`. `extra` is the
     extra of pyproject.toml with the packages that a command needs and a bare installation lacks.
@@ -20,40 +20,26 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "validate": Command("slurmpod.cli.validate", "Show every problem of environment files", True),
-    "expand": Command("slurmpod.cli.expand", "Show an environment with all it implies", True),
-    "render": Command("slurmpod.cli.render", "Write the scripts that nodes will run", True),
+    "validate": Command("validate", "Show every problem of environment files", True),
+    "expand": Command("expand", "Show an environment with all it implies", True),
+    "render": Command("render", "Write the scripts that nodes will run", True),
     "rehearse": Command(
-        "slurmpod.cli.rehearse", "Deploy into an embedded AWS with real Slurm", extra="rehearsal"
+        "rehearse", "Deploy into an embedded AWS with real Slurm", extra="rehearsal"
     ),
     "rehearsal": Command(
-        "slurmpod.cli.kept_rehearsals", "Look around in a rehearsal that is kept", extra="rehearsal"
+        "kept_rehearsals", "Look around in a rehearsal that is kept", extra="rehearsal"
     ),
-    "prepare": Command(
-        "slurmpod.cli.prepare", "Make this machine ready for rehearsals", extra="rehearsal"
-    ),
-    "diff": Command(
-        "slurmpod.cli.diff", "Show what a deployment would change, replace or lose", extra="aws"
-    ),
-    "connect": Command(
-        "slurmpod.cli.connect", "Open a session on a node of the cluster", extra="aws"
-    ),
-    "lifecycle": Command(
-        "slurmpod.cli.lifecycle", "Show how nodes were set up, or do it again", extra="aws"
-    ),
-    "artefacts": Command(
-        "slurmpod.cli.artefacts", "Mirror packages into the environment's bucket", extra="aws"
-    ),
-    "adopt": Command(
-        "slurmpod.cli.adopt", "Take back what an earlier deployment left", extra="aws"
-    ),
-    "permissions": Command(
-        "slurmpod.cli.permissions", "Show what nodes must be allowed to do", extra="aws"
-    ),
+    "prepare": Command("prepare", "Make this machine ready for rehearsals", extra="rehearsal"),
+    "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
+    "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),
+    "lifecycle": Command("lifecycle", "Show how nodes were set up, or do it again", extra="aws"),
+    "artefacts": Command("artefacts", "Mirror packages into the environment's bucket", extra="aws"),
+    "adopt": Command("adopt", "Take back what an earlier deployment left", extra="aws"),
+    "permissions": Command("permissions", "Show what nodes must be allowed to do", extra="aws"),
     "dashboards": Command(
-        "slurmpod.cli.dashboards", "Show dashboards, or bring them into Grafana", extra="rehearsal"
+        "dashboards", "Show dashboards, or bring them into Grafana", extra="rehearsal"
     ),
-    "job": Command("slurmpod.cli.job", "Render jobs that resume, and check batch scripts", True),
-    "explain": Command("slurmpod.cli.explain", "Explain a rule, or list all rules", True),
-    "schema": Command("slurmpod.cli.schema", "Make the JSON Schema for editors", True),
+    "job": Command("job", "Render jobs that resume, and check batch scripts", True),
+    "explain": Command("explain", "Explain a rule, or list all rules", True),
+    "schema": Command("schema", "Make the JSON Schema for editors", True),
 }

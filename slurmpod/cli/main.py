@@ -146,7 +146,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _run_command(name: str, rest: Sequence[str]) -> int:
     command = COMMANDS[name]
-    module = import_module(command.module)
+    module = import_module(f"slurmpod.cli.{command.module}")
     parser = ArgumentParser(
         prog=f"slurmpod {name}",
         description=f"{command.summary}.",

@@ -220,7 +220,7 @@ def test_a_command(copy: Copy) -> None:
     copy.insert(
         "slurmpod/cli/commands.py",
         '    "job": Command(',
-        '    "whoami": Command("slurmpod.cli.whoami", "Say who asks", True),\n',
+        '    "whoami": Command("whoami", "Say who asks", True),\n',
     )
     assert copy.written == files_on_the_page("A command")
     done = copy.slurmpod("whoami")

@@ -34,16 +34,8 @@ class LifecycleScripts(Protocol):
         """The file that it starts."""
 
 
-class MountedLustre(Protocol):
+class MountedLustre(MountTarget, Protocol):
     """A Lustre file system that nodes mount, such as a `LustreFileSystem`."""
-
-    @property
-    def dns_name(self) -> str:
-        """Name of the server."""
-
-    @property
-    def mount_name(self) -> str:
-        """Name of the file system on it."""
 
     @property
     def mount_path(self) -> str:

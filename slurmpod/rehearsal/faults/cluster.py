@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
 from slurmpod.rehearsal.faults.watch import Watch
 from slurmpod.rehearsal.shell import CommandFailed, Shell
+
+if TYPE_CHECKING:
+    from types_boto3_sagemaker.type_defs import DescribeClusterResponseTypeDef
 
 ENDED = "[SageMaker] The lifecycle scripts "
 SUCCEEDED = f"{ENDED}succeeded."
@@ -29,40 +32,6 @@ NOT_REPLACED = "creation failed as part of instance replacement"
 """Words of HyperPod's cluster events (developer guide, "cluster events reference")."""
 
 _STREAMS = "LifecycleConfig/"
-
-
-def printed_by(aws: Clients, cluster: str, instance: str) -> str:
-    """Return what the lifecycle scripts of an instance printed, from its stream in CloudWatch Logs.
-
-    Nothing while it has no stream.
-    """
-    arn = aws.sagemaker.describe_cluster(ClusterName=cluster)["ClusterArn"]
-    group = f"/aws/sagemaker/Clusters/{cluster}/{arn.rpartition('/')[2]}"
-    pages = aws.logs.get_paginator("describe_log_streams").paginate(
-        logGroupName=group, logStreamNamePrefix=_STREAMS
-    )
-    names = (stream["logStreamName"] for page in pages for stream in page["logStreams"])
-    name = next((name for name in names if name.endswith(f"/{instance}")), None)
-    if name is None:
-        return ""
-    events = aws.logs.get_log_events(logGroupName=group, logStreamName=name, startFromHead=True)
-    return "\n".join(event["message"] for event in events["events"])
-
-
-def is_in_events(aws: Clients, cluster: str, instance: str, text: str) -> bool:
-    """Tell whether an event of the cluster says a text of an instance.
-
-    Only a cluster with continuous provisioning has events; of another one this tells whether
-    HyperPod refuses to list them.
-    """
-    described = aws.sagemaker.describe_cluster(ClusterName=cluster)
-    is_continuous = described.get("NodeProvisioningMode") == "Continuous"
-    try:
-        events = aws.sagemaker.list_cluster_events(ClusterName=cluster, NodeId=instance)["Events"]
-    except ClientError as error:
-        return not is_continuous and error.response["Error"]["Code"] == "ValidationException"
-    return is_continuous and any(text in event["Description"] for event in events)
-
 
 SLURMD_LOG = "/var/log/slurm/slurmd.log"
 PROVISIONING_LOG = "/var/log/provision/provisioning.log"
@@ -149,12 +118,35 @@ class FaultCluster:
         return self.scripts_said(node, SUCCEEDED)
 
     def printed_by(self, instance: str) -> str:
-        """Return what CloudWatch Logs have of an instance's scripts, also of one that is gone."""
-        return printed_by(self.aws, self.name, instance)
+        """Return what CloudWatch Logs have of an instance's scripts, also of one that is gone.
+
+        Nothing while it has no stream.
+        """
+        logs, arn = self.aws.logs, self._described["ClusterArn"]
+        group = f"/aws/sagemaker/Clusters/{self.name}/{arn.rpartition('/')[2]}"
+        pages = logs.get_paginator("describe_log_streams").paginate(
+            logGroupName=group, logStreamNamePrefix=_STREAMS
+        )
+        names = (stream["logStreamName"] for page in pages for stream in page["logStreams"])
+        name = next((name for name in names if name.endswith(f"/{instance}")), None)
+        if name is None:
+            return ""
+        events = logs.get_log_events(logGroupName=group, logStreamName=name, startFromHead=True)
+        return "\n".join(event["message"] for event in events["events"])
 
     def has_event(self, instance: str, text: str) -> bool:
-        """Tell whether the cluster's events, if it can have any, say a text of an instance."""
-        return is_in_events(self.aws, self.name, instance, text)
+        """Tell whether an event of the cluster says a text of an instance.
+
+        Only a cluster with continuous provisioning has events; of another one this tells whether
+        HyperPod refuses to list them.
+        """
+        ask = self.aws.sagemaker
+        is_continuous = self._described.get("NodeProvisioningMode") == "Continuous"
+        try:
+            events = ask.list_cluster_events(ClusterName=self.name, NodeId=instance)["Events"]
+        except ClientError as error:
+            return not is_continuous and error.response["Error"]["Code"] == "ValidationException"
+        return is_continuous and any(text in event["Description"] for event in events)
 
     def instances(self) -> Mapping[str, str]:
         """Return the instance ids of all nodes by their names.
@@ -182,8 +174,7 @@ class FaultCluster:
         described = self.aws.sagemaker.describe_cluster_node(
             ClusterName=self.name, NodeId=self.instances()[node]
         )["NodeDetails"]
-        groups = self.aws.sagemaker.describe_cluster(ClusterName=self.name)["InstanceGroups"]
-        name = described["InstanceGroupName"]
+        groups, name = self._described["InstanceGroups"], described["InstanceGroupName"]
         return next(dict(each) for each in groups if each["InstanceGroupName"] == name)
 
     def replace(self, *nodes: str) -> None:
@@ -206,6 +197,11 @@ class FaultCluster:
             watch.until(f"no unit of {node} failed", partial(self._failed, node), "")
             mounted = f"{self.shared} is mounted on {node}"
             watch.until(mounted, partial(self._mount_point, node), str(self.shared))
+
+    @property
+    def _described(self) -> DescribeClusterResponseTypeDef:
+        """The cluster, as DescribeCluster tells it now."""
+        return self.aws.sagemaker.describe_cluster(ClusterName=self.name)
 
     def _states(self) -> set[str]:
         return set(self.user.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())

@@ -39,10 +39,16 @@ def write_slurm_configuration(
     machines: Machines, cluster: Cluster, provisioning: Provisioning
 ) -> None:
     """Write slurm.conf on every controller, after the files that it needs."""
-    files = slurm_files(slurm_layout(cluster, provisioning))
     for controller in controllers_of(cluster, provisioning):
-        for path, content in files.items():
-            put_file(machines, hostname(controller), path, content)
+        write_slurm_files(machines, cluster, provisioning, controller)
+
+
+def write_slurm_files(
+    machines: Machines, cluster: Cluster, provisioning: Provisioning, controller: ClusterNode
+) -> None:
+    """Write all of Slurm's configuration on one controller."""
+    for path, content in slurm_files(slurm_layout(cluster, provisioning)).items():
+        put_file(machines, hostname(controller), path, content)
 
 
 def rewrite_slurm_configuration(

@@ -38,7 +38,7 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
     controllers_of,
     hostname,
     rewrite_slurm_configuration,
-    slurm_layout,
+    write_slurm_files,
 )
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
 from slurmpod.rehearsal.hyperpod.node_files import (
@@ -60,7 +60,6 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
     download_bundles,
 )
-from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
@@ -139,7 +138,7 @@ class ClusterRun:
         """Do everything for a node of a cluster whose Slurm already runs."""
         self.boot(node)
         if node in self.controllers:
-            write_slurm_files(self, node)
+            write_slurm_files(self.machines, self.cluster, self.provisioning, node)
         self.configure(node)
         self.run_scripts(node)
 
@@ -320,12 +319,6 @@ def set_up(run: ClusterRun, node: ClusterNode) -> None:
         start_slurmctld(run.machines, name)
     else:
         start_slurmd(run.machines, name, primary.private_ip)
-
-
-def write_slurm_files(run: ClusterRun, controller: ClusterNode) -> None:
-    """Write all of Slurm's configuration on a controller whose root volume is new."""
-    for path, content in slurm_files(slurm_layout(run.cluster, run.provisioning)).items():
-        put_file(run.machines, hostname(controller), path, content)
 
 
 def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:

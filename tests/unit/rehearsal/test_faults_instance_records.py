@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.rehearsal.faults.cluster import REPLACED, is_in_events, printed_by
+from slurmpod.rehearsal.faults.cluster import REPLACED, FaultCluster
+from tests.unit.rehearsal.test_faults import CLUSTER
 
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abc"
 EVENTS = [{"Description": f"Instance i-1 {REPLACED}"}]
@@ -32,6 +34,10 @@ def account(events: list[dict[str, str]] | ClientError, *, mode: str | None = No
     )
 
 
+def cluster(aws: Any) -> FaultCluster:
+    return replace(CLUSTER, name="dev", aws=aws)
+
+
 @pytest.mark.parametrize(
     ("aws", "expected"),
     [
@@ -44,7 +50,7 @@ def account(events: list[dict[str, str]] | ClientError, *, mode: str | None = No
     ],
 )
 def test_events_are_those_of_continuous_clusters_only(aws: Any, expected: bool) -> None:
-    assert is_in_events(aws, "dev", "i-1", REPLACED) is expected
+    assert cluster(aws).has_event("i-1", REPLACED) is expected
 
 
 class Logs:
@@ -65,5 +71,5 @@ class Logs:
 def test_an_instance_is_found_by_its_stream() -> None:
     aws = account([])
     aws.logs = Logs()
-    assert printed_by(aws, "dev", "i-2") == "LifecycleConfig/cpu/i-2\nthe end"
-    assert printed_by(aws, "dev", "i-3") == ""
+    assert cluster(aws).printed_by("i-2") == "LifecycleConfig/cpu/i-2\nthe end"
+    assert cluster(aws).printed_by("i-3") == ""
