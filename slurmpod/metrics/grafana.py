@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from string import ascii_uppercase
 
 from grafana_foundation_sdk.builders import common, prometheus, stat, timeseries
 from grafana_foundation_sdk.builders import dashboard as grafana
@@ -10,7 +11,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.common import StackingMode
 from grafana_foundation_sdk.models.dashboard import DataSourceRef, GridPos, VariableRefresh
 
-from slurmpod.metrics.panel import Dashboard, Form, Panel, Query
+from slurmpod.metrics.panel import Dashboard, Form, Panel
 
 DATA_SOURCE = DataSourceRef(type_val="prometheus", uid="slurmpod-prometheus")
 COLUMNS = 24
@@ -70,8 +71,9 @@ def _panel(panel: Panel) -> stat.Panel | timeseries.Panel:
     made.title(panel.title).datasource(DATA_SOURCE).unit(panel.unit)
     if panel.maximum is not None:
         made.min(0).max(panel.maximum)
-    for number, query in enumerate(panel.queries):
-        made.with_target(_target(query, chr(ord("A") + number)))
+    for ref_id, (legend, expression) in zip(ascii_uppercase, panel.queries.items(), strict=False):
+        query = prometheus.Dataquery().expr(expression).legend_format(legend)
+        made.with_target(query.ref_id(ref_id))
     return made
 
 
@@ -81,7 +83,3 @@ def _graph(panel: Panel) -> timeseries.Panel:
         graph.stacking(common.StackingConfig().mode(StackingMode.NORMAL))
         graph.fill_opacity(STACK_OPACITY)
     return graph
-
-
-def _target(query: Query, ref_id: str) -> prometheus.Dataquery:
-    return prometheus.Dataquery().expr(query.expression).legend_format(query.legend).ref_id(ref_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -26,26 +27,18 @@ class Form(Enum):
 
 
 @dataclass(frozen=True)
-class Query:
-    """An expression in PromQL; `legend` names its series by their labels, as `{{label}}`.
-
-    `$node` stands for the nodes that the reader chose, `$__rate_interval` for a time in which a
-    counter has surely been seen several times.
-    """
-
-    expression: str
-    legend: str
-
-
-@dataclass(frozen=True)
 class Panel:
     """One panel; `unit` is Grafana's name for it. `maximum` is the end of the scale, if known.
+
+    `queries` are expressions in PromQL by their legends, which name series by their labels, as
+    `{{label}}`. `$node` stands for the nodes that the reader chose, `$__rate_interval` for a time
+    in which a counter has surely been seen several times.
 
     `may_be_empty` says that a sound cluster has no such series: errors, jobs that wait.
     """
 
     title: str
-    queries: tuple[Query, ...]
+    queries: Mapping[str, str]
     unit: str = "short"
     form: Form = Form.GRAPH
     subject: Subject = Subject.EVERY_NODE

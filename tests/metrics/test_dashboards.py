@@ -12,7 +12,7 @@ import pytest
 
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import dashboard_json
-from slurmpod.metrics.panel import Query, Subject
+from slurmpod.metrics.panel import Subject
 from slurmpod.metrics.prometheus import GROUPS, RECORDINGS, rules_yaml
 from tests.metrics.collected_samples import collected_samples
 
@@ -32,16 +32,16 @@ SAMPLES_SUBJECTS = (Subject.GPU, Subject.NEURON, Subject.EFA, Subject.LUSTRE)
 NAME = re.compile(r"\b((?:node|slurmpod|DCGM)_[A-Za-z0-9_]+|[a-z_]+:[a-z_]+:[a-z_]+)\b")
 
 
-def queries(*subjects: Subject) -> Iterator[Query]:
+def queries(*subjects: Subject) -> Iterator[str]:
     for dashboard in DASHBOARDS:
         for panel in dashboard.panels:
             if not subjects or panel.subject in subjects:
-                yield from panel.queries
+                yield from panel.queries.values()
 
 
-def plain(query: Query) -> str:
+def plain(query: str) -> str:
     """Return the expression as it is asked when the reader chose all nodes."""
-    return query.expression.replace("$__rate_interval", "10m").replace("$node", ".*")
+    return query.replace("$__rate_interval", "10m").replace("$node", ".*")
 
 
 def names_in(expression: str) -> set[str]:

@@ -119,8 +119,8 @@ def test_panels_that_need_no_special_hardware_show_something(
     for panel in dashboard.panels:
         if panel.subject not in ON_EVERY_NODE or panel.may_be_empty:
             continue
-        for query in panel.queries:
-            asked = query.expression.replace("$__rate_interval", WINDOW).replace("$node", ".*")
+        for query in panel.queries.values():
+            asked = query.replace("$__rate_interval", WINDOW).replace("$node", ".*")
             wait_until(lambda: bool(metrics.query(asked)), f"{panel.title}: {asked}")  # noqa: B023
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmpod.metrics.panel import Dashboard, Form, Panel, Query, Subject
+from slurmpod.metrics.panel import Dashboard, Form, Panel, Subject
 
 
 def _average(name: str) -> str:
@@ -16,115 +16,83 @@ ACCELERATORS = Dashboard(
     (
         Panel(
             "GPUs: all and allocated by Slurm",
-            (Query("slurm:gpus:sum", "{{use}}"),),
+            {"{{use}}": "slurm:gpus:sum"},
             subject=Subject.GPU,
         ),
         Panel(
             "GPUs busy, by node",
-            (Query('node:gpu_utilization:avg{node=~"$node"}', "{{node}}"),),
+            {"{{node}}": 'node:gpu_utilization:avg{node=~"$node"}'},
             unit="percentunit",
             subject=Subject.GPU,
             maximum=1,
         ),
         Panel(
             "GPU units busy, by node (DCGM)",
-            (
-                Query(_average("DCGM_FI_PROF_SM_ACTIVE"), "{{node}} SMs"),
-                Query(_average("DCGM_FI_PROF_SM_OCCUPANCY"), "{{node}} SM occupancy"),
-                Query(_average("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"), "{{node}} tensor cores"),
-                Query(_average("DCGM_FI_PROF_DRAM_ACTIVE"), "{{node}} memory"),
-            ),
+            {
+                "{{node}} SMs": _average("DCGM_FI_PROF_SM_ACTIVE"),
+                "{{node}} SM occupancy": _average("DCGM_FI_PROF_SM_OCCUPANCY"),
+                "{{node}} tensor cores": _average("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"),
+                "{{node}} memory": _average("DCGM_FI_PROF_DRAM_ACTIVE"),
+            },
             unit="percentunit",
             subject=Subject.GPU,
             maximum=1,
         ),
         Panel(
             "GPU memory in use",
-            (
-                Query(
+            {
+                "{{node}} {{gpu}}": (
                     'slurmpod_gpu_memory_used_bytes{node=~"$node"}'
-                    ' / slurmpod_gpu_memory_bytes{node=~"$node"}',
-                    "{{node}} {{gpu}}",
-                ),
-            ),
+                    ' / slurmpod_gpu_memory_bytes{node=~"$node"}'
+                )
+            },
             unit="percentunit",
             subject=Subject.GPU,
             maximum=1,
         ),
         Panel(
             "GPU temperature",
-            (
-                Query(
-                    'max by (node) (slurmpod_gpu_temperature_celsius{node=~"$node"})',
-                    "{{node}}",
-                ),
-            ),
+            {"{{node}}": 'max by (node) (slurmpod_gpu_temperature_celsius{node=~"$node"})'},
             unit="celsius",
             subject=Subject.GPU,
         ),
         Panel(
             "GPU power",
-            (Query('sum by (node) (slurmpod_gpu_power_watts{node=~"$node"})', "{{node}}"),),
+            {"{{node}}": 'sum by (node) (slurmpod_gpu_power_watts{node=~"$node"})'},
             unit="watt",
             subject=Subject.GPU,
         ),
         Panel(
             "GPU memory errors since the driver started",
-            (
-                Query(
-                    'slurmpod_gpu_ecc_errors_total{node=~"$node"} > 0',
-                    "{{node}} {{gpu}} {{kind}}",
-                ),
-            ),
+            {"{{node}} {{gpu}} {{kind}}": 'slurmpod_gpu_ecc_errors_total{node=~"$node"} > 0'},
             subject=Subject.GPU,
             may_be_empty=True,
         ),
         Panel(
             "XID errors since boot",
-            (
-                Query(
-                    'slurmpod_gpu_xid_errors_total{node=~"$node"}',
-                    "{{node}} {{pci}} XID {{xid}}",
-                ),
-            ),
+            {"{{node}} {{pci}} XID {{xid}}": 'slurmpod_gpu_xid_errors_total{node=~"$node"}'},
             subject=Subject.GPU,
             may_be_empty=True,
         ),
         Panel(
             "NeuronCores busy, by node",
-            (
-                Query(
-                    'avg by (node) (slurmpod_neuron_core_utilization_ratio{node=~"$node"})',
-                    "{{node}}",
-                ),
-            ),
+            {"{{node}}": 'avg by (node) (slurmpod_neuron_core_utilization_ratio{node=~"$node"})'},
             unit="percentunit",
             subject=Subject.NEURON,
             maximum=1,
         ),
         Panel(
             "Neuron memory in use",
-            (
-                Query(
-                    'slurmpod_neuron_memory_used_bytes{node=~"$node",where="neuron_device"}',
-                    "{{node}}",
-                ),
-            ),
+            {"{{node}}": 'slurmpod_neuron_memory_used_bytes{node=~"$node",where="neuron_device"}'},
             unit="bytes",
             subject=Subject.NEURON,
         ),
         Panel(
             "Neuron: failed executions and memory errors",
-            (
-                Query(
-                    'slurmpod_neuron_execution_errors{node=~"$node"}',
-                    "{{node}} {{kind}}",
-                ),
-                Query(
-                    'slurmpod_neuron_ecc_errors{node=~"$node"} > 0',
-                    "{{node}} {{device}} {{kind}}",
-                ),
-            ),
+            {
+                "{{node}} {{kind}}": 'slurmpod_neuron_execution_errors{node=~"$node"}',
+                "{{node}} {{device}} {{kind}}": 'slurmpod_neuron_ecc_errors{node=~"$node"} > 0',
+            },
             subject=Subject.NEURON,
             form=Form.GRAPH,
             may_be_empty=True,
@@ -145,37 +113,37 @@ EFA = Dashboard(
     (
         Panel(
             "Ports that are not active",
-            (Query('count(slurmpod_efa_port_active{node=~"$node"} == 0) or vector(0)', "ports"),),
+            {"ports": 'count(slurmpod_efa_port_active{node=~"$node"} == 0) or vector(0)'},
             form=Form.NUMBER,
             subject=Subject.EFA,
         ),
         Panel(
             "Traffic of all nodes",
-            (Query("sum by (kind) (node:efa_bytes:rate)", "{{kind}}"),),
+            {"{{kind}}": "sum by (kind) (node:efa_bytes:rate)"},
             unit="Bps",
             subject=Subject.EFA,
         ),
         Panel(
             "Sent and received, by node",
-            (Query(_rate("tx|rx", "bytes"), "{{node}} {{kind}}"),),
+            {"{{node}} {{kind}}": _rate("tx|rx", "bytes")},
             unit="Bps",
             subject=Subject.EFA,
         ),
         Panel(
             "RDMA, by node",
-            (Query(_rate("rdma_read|rdma_write", "bytes"), "{{node}} {{kind}}"),),
+            {"{{node}} {{kind}}": _rate("rdma_read|rdma_write", "bytes")},
             unit="Bps",
             subject=Subject.EFA,
         ),
         Panel(
             "Sent again, by node",
-            (Query(_rate("retrans", "bytes"), "{{node}}"),),
+            {"{{node}}": _rate("retrans", "bytes")},
             unit="Bps",
             subject=Subject.EFA,
         ),
         Panel(
             "Errors, by node and kind",
-            (Query(_rate(".+", "errors"), "{{node}} {{kind}}"),),
+            {"{{node}} {{kind}}": _rate(".+", "errors")},
             unit="ops",
             subject=Subject.EFA,
         ),

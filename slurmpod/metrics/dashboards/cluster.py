@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slurmpod.metrics.alerts import GONE
-from slurmpod.metrics.panel import Dashboard, Form, Panel, Query, Subject
+from slurmpod.metrics.panel import Dashboard, Form, Panel, Subject
 
 CLUSTER = Dashboard(
     "slurmpod-cluster",
@@ -12,82 +12,79 @@ CLUSTER = Dashboard(
     (
         Panel(
             "slurmctld answers",
-            (Query("max(slurmpod_slurmctld_up)", "up"),),
+            {"up": "max(slurmpod_slurmctld_up)"},
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Nodes",
-            (Query("sum(slurm:nodes:count)", "nodes"),),
+            {"nodes": "sum(slurm:nodes:count)"},
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Nodes down",
-            (Query(f'sum(slurm:nodes:count{{state=~"{GONE}"}}) or vector(0)', "down"),),
+            {"down": f'sum(slurm:nodes:count{{state=~"{GONE}"}}) or vector(0)'},
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Nodes that send metrics",
-            (Query('count(max by (node) (up{job="node"}))', "nodes"),),
+            {"nodes": 'count(max by (node) (up{job="node"}))'},
             form=Form.NUMBER,
         ),
         Panel(
             "Nodes by state",
-            (Query("slurm:nodes:count", "{{state}}"),),
+            {"{{state}}": "slurm:nodes:count"},
             form=Form.STACK,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "CPUs by use",
-            (Query("slurm:cpus:sum", "{{use}}"),),
+            {"{{use}}": "slurm:cpus:sum"},
             form=Form.STACK,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Processors busy",
-            (Query('node:cpu_busy:ratio{node=~"$node"}', "{{node}}"),),
+            {"{{node}}": 'node:cpu_busy:ratio{node=~"$node"}'},
             unit="percentunit",
             maximum=1,
         ),
         Panel(
             "Memory in use",
-            (
-                Query(
+            {
+                "{{node}}": (
                     '1 - node_memory_MemAvailable_bytes{node=~"$node"}'
-                    ' / node_memory_MemTotal_bytes{node=~"$node"}',
-                    "{{node}}",
-                ),
-            ),
+                    ' / node_memory_MemTotal_bytes{node=~"$node"}'
+                )
+            },
             unit="percentunit",
             maximum=1,
         ),
         Panel(
             "Network",
-            (
-                Query(
+            {
+                "{{node}} in": (
                     "sum by (node)"
-                    ' (rate(node_network_receive_bytes_total{node=~"$node"}[$__rate_interval]))',
-                    "{{node}} in",
+                    ' (rate(node_network_receive_bytes_total{node=~"$node"}[$__rate_interval]))'
                 ),
-                Query(
+                "{{node}} out": (
                     "-sum by (node)"
-                    ' (rate(node_network_transmit_bytes_total{node=~"$node"}[$__rate_interval]))',
-                    "{{node}} out",
+                    ' (rate(node_network_transmit_bytes_total{node=~"$node"}[$__rate_interval]))'
                 ),
-            ),
+            },
             unit="Bps",
         ),
-        Panel("Load", (Query('node_load1{node=~"$node"}', "{{node}}"),)),
+        Panel("Load", {"{{node}}": 'node_load1{node=~"$node"}'}),
         Panel(
             "Clocks: difference to the network's time",
-            (Query('node_timex_offset_seconds{node=~"$node"}', "{{node}}"),),
+            {"{{node}}": 'node_timex_offset_seconds{node=~"$node"}'},
             unit="s",
         ),
         Panel(
             "Time since boot",
-            (Query('time() - node_boot_time_seconds{node=~"$node"}', "{{node}}"),),
+            {"{{node}}": 'time() - node_boot_time_seconds{node=~"$node"}'},
             unit="s",
         ),
     ),

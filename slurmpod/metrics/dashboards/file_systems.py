@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmpod.metrics.panel import Dashboard, Panel, Query, Subject
+from slurmpod.metrics.panel import Dashboard, Panel, Subject
 
 USED = "(1 - node_filesystem_avail_bytes{%s} / node_filesystem_size_bytes{%s})"
 
@@ -23,69 +23,61 @@ FILE_SYSTEMS = Dashboard(
     (
         Panel(
             "Space in use, by folder",
-            (Query(f"max by (mountpoint) {_used('')}", "{{mountpoint}}"),),
+            {"{{mountpoint}}": f"max by (mountpoint) {_used('')}"},
             unit="percentunit",
             maximum=1,
         ),
         Panel(
             "Free space, by folder",
-            (
-                Query(
-                    "min by (mountpoint) (node_filesystem_avail_bytes)",
-                    "{{mountpoint}}",
-                ),
-            ),
+            {"{{mountpoint}}": "min by (mountpoint) (node_filesystem_avail_bytes)"},
             unit="bytes",
         ),
         Panel(
             "Space in use on the nodes' own disks",
-            (Query(_used('node=~"$node",mountpoint="/"'), "{{node}}"),),
+            {"{{node}}": _used('node=~"$node",mountpoint="/"')},
             unit="percentunit",
             maximum=1,
         ),
         Panel(
             "Disks busy",
-            (
-                Query(
+            {
+                "{{node}}": (
                     "max by (node)"
-                    ' (rate(node_disk_io_time_seconds_total{node=~"$node"}[$__rate_interval]))',
-                    "{{node}}",
-                ),
-            ),
+                    ' (rate(node_disk_io_time_seconds_total{node=~"$node"}[$__rate_interval]))'
+                )
+            },
             unit="percentunit",
             maximum=1,
         ),
         Panel(
             "Disks read and written",
-            (
-                Query(
+            {
+                "{{node}} read": (
                     "sum by (node)"
-                    ' (rate(node_disk_read_bytes_total{node=~"$node"}[$__rate_interval]))',
-                    "{{node}} read",
+                    ' (rate(node_disk_read_bytes_total{node=~"$node"}[$__rate_interval]))'
                 ),
-                Query(
+                "{{node}} written": (
                     "-sum by (node)"
-                    ' (rate(node_disk_written_bytes_total{node=~"$node"}[$__rate_interval]))',
-                    "{{node}} written",
+                    ' (rate(node_disk_written_bytes_total{node=~"$node"}[$__rate_interval]))'
                 ),
-            ),
+            },
             unit="Bps",
         ),
         Panel(
             "Lustre: read, by node",
-            (Query(_lustre("read", "bytes", "node"), "{{node}}"),),
+            {"{{node}}": _lustre("read", "bytes", "node")},
             unit="Bps",
             subject=Subject.LUSTRE,
         ),
         Panel(
             "Lustre: written, by node",
-            (Query(_lustre("write", "bytes", "node"), "{{node}}"),),
+            {"{{node}}": _lustre("write", "bytes", "node")},
             unit="Bps",
             subject=Subject.LUSTRE,
         ),
         Panel(
             "Lustre: operations",
-            (Query(_lustre(".+", "operations", "kind"), "{{kind}}"),),
+            {"{{kind}}": _lustre(".+", "operations", "kind")},
             unit="ops",
             subject=Subject.LUSTRE,
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmpod.metrics.panel import Dashboard, Form, Panel, Query, Subject
+from slurmpod.metrics.panel import Dashboard, Form, Panel, Subject
 
 QUEUE = Dashboard(
     "slurmpod-queue",
@@ -11,34 +11,27 @@ QUEUE = Dashboard(
     (
         Panel(
             "Running jobs",
-            (
-                Query(
-                    'sum(max by (partition) (slurmpod_slurm_jobs{state="running"})) or vector(0)',
-                    "running",
+            {
+                "running": (
+                    'sum(max by (partition) (slurmpod_slurm_jobs{state="running"})) or vector(0)'
                 ),
-            ),
+            },
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Waiting jobs",
-            (
-                Query(
-                    'sum(max by (partition) (slurmpod_slurm_jobs{state="pending"})) or vector(0)',
-                    "waiting",
+            {
+                "waiting": (
+                    'sum(max by (partition) (slurmpod_slurm_jobs{state="pending"})) or vector(0)'
                 ),
-            ),
+            },
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Longest wait for resources",
-            (
-                Query(
-                    "max by (partition) (slurmpod_slurm_longest_wait_seconds)",
-                    "{{partition}}",
-                ),
-            ),
+            {"{{partition}}": "max by (partition) (slurmpod_slurm_longest_wait_seconds)"},
             unit="s",
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
@@ -46,62 +39,51 @@ QUEUE = Dashboard(
         ),
         Panel(
             "Jobs started today (UTC)",
-            (Query("max(slurmpod_slurm_jobs_started)", "started"),),
+            {"started": "max(slurmpod_slurm_jobs_started)"},
             form=Form.NUMBER,
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Jobs by partition and state",
-            (
-                Query(
-                    "max by (partition, state) (slurmpod_slurm_jobs)",
-                    "{{partition}} {{state}}",
-                ),
-            ),
+            {"{{partition}} {{state}}": "max by (partition, state) (slurmpod_slurm_jobs)"},
             form=Form.STACK,
             subject=Subject.CONTROLLER,
             may_be_empty=True,
         ),
         Panel(
             "What jobs wait for",
-            (
-                Query(
-                    "sum by (reason) (max by (partition, reason) (slurmpod_slurm_pending_jobs))",
-                    "{{reason}}",
+            {
+                "{{reason}}": (
+                    "sum by (reason) (max by (partition, reason) (slurmpod_slurm_pending_jobs))"
                 ),
-            ),
+            },
             form=Form.STACK,
             subject=Subject.CONTROLLER,
             may_be_empty=True,
         ),
         Panel(
             "Idle nodes by partition",
-            (
-                Query(
-                    'max by (partition) (slurmpod_slurm_partition_nodes{state="idle"})',
-                    "{{partition}}",
-                ),
-            ),
+            {"{{partition}}": 'max by (partition) (slurmpod_slurm_partition_nodes{state="idle"})'},
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Jobs failed today (UTC)",
-            (Query("max(slurmpod_slurm_jobs_failed)", "failed"),),
+            {"failed": "max(slurmpod_slurm_jobs_failed)"},
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "Scheduler's last cycle",
-            (Query("max(slurmpod_slurm_cycle_seconds)", "cycle"),),
+            {"cycle": "max(slurmpod_slurm_cycle_seconds)"},
             unit="s",
             subject=Subject.CONTROLLER,
         ),
         Panel(
             "slurmctld: threads and queues",
-            (
-                Query("max(slurmpod_slurm_server_threads)", "threads"),
-                Query("max(slurmpod_slurm_agent_queue)", "messages to nodes"),
-                Query("max(slurmpod_slurm_dbd_queue)", "job records"),
-            ),
+            {
+                "threads": "max(slurmpod_slurm_server_threads)",
+                "messages to nodes": "max(slurmpod_slurm_agent_queue)",
+                "job records": "max(slurmpod_slurm_dbd_queue)",
+            },
             subject=Subject.CONTROLLER,
         ),
     ),
