@@ -16,8 +16,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
 
-Owner = Literal["user", "hyperpod", "slurmpod", "gone"]
-Kind = Literal["", "number", "yes_no", "time", "choice", "list", "program", "path", "text"]
+Owner = Literal["user", "hyperpod", "slurmpod", "gone", "elsewhere"]
+Kind = Literal[
+    "", "number", "yes_no", "time", "period", "choice", "list", "options", "program", "path", "text"
+]
 
 YES_OR_NO = frozenset({"yes", "no", "up", "down", "true", "false", "1", "0"})
 """What Slurm takes for a boolean, in any case."""
@@ -27,6 +29,11 @@ TIME = re.compile(
 )
 """minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes[:seconds]."""
 
+PERIOD = re.compile(rf"(?!UNLIMITED|INFINITE)({TIME.pattern})", re.IGNORECASE)
+"""A time that ends."""
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,10}")
+
 PATH = re.compile(r"(/[A-Za-z0-9._%+-]+)+")
 
 
@@ -34,9 +41,11 @@ PATH = re.compile(r"(/[A-Za-z0-9._%+-]+)+")
 class Parameter:
     """One parameter of slurm.conf.
 
-    `least` and `most` are for numbers, `words` for numbers that have a name too, choices and
-    lists. `since` is the version that brought it, where that is not in every image. `why` says for
-    parameters of others what to do instead.
+    `least` and `most` are for numbers, `words` for numbers that have a name too, choices, lists
+    and options: `bf_interval=N` takes a number, `bf_hetjob_prio=max` this value, `delay_boot=` any.
+    `since` is the version that brought it, where that is not in every image, `words_since` that of
+    a word, in lower case. `why` says for parameters of others, and of other files, what to do
+    instead.
     """
 
     name: str
@@ -47,6 +56,7 @@ class Parameter:
     words: tuple[str, ...]
     since: str
     why: str
+    words_since: Mapping[str, str]
 
     @property
     def source(self) -> str:
@@ -61,6 +71,8 @@ class Parameter:
             return "" if value.lower() in YES_OR_NO else "YES or NO"
         if self.kind == "time":
             return "" if TIME.fullmatch(value) else "a time such as 30, 12:00:00 or 7-00:00:00"
+        if self.kind == "period":
+            return "" if PERIOD.fullmatch(value) else "a time that ends, such as 5 or 12:00:00"
         if self.kind in {"program", "path"}:
             return "" if PATH.fullmatch(value) else "an absolute path"
         if self.kind == "choice":
@@ -69,6 +81,38 @@ class Parameter:
             unknown = [word for word in value.split(",") if not self._knows(word)]
             return f"a list of {', '.join(self.words)}, with commas" if unknown else ""
         return ""
+
+    def option_problem(self, option: str) -> str:
+        """Return what is wrong with one of several options, which Slurm ignores then; or nothing.
+
+        Slurm looks for the options that it knows and does not see the others.
+        """
+        name, has_value, value = option.partition("=")
+        values = [each[1:] for each in self._forms_of(name)]
+        if not values:
+            return f"Slurm knows no '{name}' in {self.name}"
+        if values == [("", "")]:
+            return ""
+        wanted = [form for _equals, form in values if form not in {"", "N"}]
+        if not (has_value and value):
+            return f"'{name}' needs a value, such as {name}={wanted[0] if wanted else 10}"
+        if wanted and value.lower() not in wanted:
+            return f"'{name}' takes {', '.join(wanted)}, not '{value}'"
+        takes_number = values[0][1] == "N"
+        return (
+            f"'{name}' takes a whole number, not '{value}'"
+            if takes_number and not WHOLE_NUMBER.fullmatch(value)
+            else ""
+        )
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """Return the names of the options, without what they take."""
+        return tuple(dict.fromkeys(word.partition("=")[0] for word in self.words))
+
+    def _forms_of(self, name: str) -> list[tuple[str, str, str]]:
+        forms = (word.partition("=") for word in self.words)
+        return [form for form in forms if form[0].lower() == name.lower()]
 
     def _takes_number(self, value: str) -> bool:
         if re.fullmatch(r"[0-9]{1,20}", value, re.ASCII):
@@ -93,13 +137,17 @@ def slurm_parameters() -> Mapping[str, Parameter]:
 
 
 def _parameter(row: dict[str, str]) -> Parameter:
+    words = [word.partition("@") for word in row["words"].split()]
     return Parameter(
         name=row["name"],
         owner=cast("Owner", row["owner"]),
         kind=cast("Kind", row["kind"]),
         least=int(row["least"] or 0),
         most=int(row["most"] or 0),
-        words=tuple(row["words"].split()),
+        words=tuple(word for word, _at, _since in words),
         since=row["since"],
         why=row["why"],
+        words_since=MappingProxyType(
+            {word.removesuffix("=N").lower(): since for word, _at, since in words if since}
+        ),
     )

@@ -28,6 +28,7 @@ MODULES = (
     "accounts",
     "slurm_resources",
     "slurm_settings",
+    "slurm_together",
     "lifecycle",
     "node_options",
     "multi_head",

@@ -71,7 +71,7 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFC1cDDqppc9f5Z1gDxSkJWunieALZNXZq/Of
 FREE_TEXTS: tuple[tuple[YamlPath, str], ...] = (
     (("tags", "team"), "{}"),
     (("suppress", 0, "reason"), "accepted: {}"),
-    (("slurm", "settings", "LaunchParameters"), "{}"),
+    (("slurm", "settings", "MpiParams"), "{}"),
     (("slurm", "settings", "JobSubmitPlugins"), "lua {}"),
     (("slurm", "accounts", 0, "description"), "{}"),
     (("storage", "lustre", "data_repositories", 0, "path"), "/{}"),

@@ -129,3 +129,80 @@ def test_overwrite_interrupts_whatever_reaches_slurm_conf(slurm: str, warns: boo
     lifecycle = "lifecycle: {mode: extended}\n"
     found = problems(f"{lifecycle}slurm:\n  config_strategy: Overwrite\n{slurm}")
     assert ("TOG-009" in {problem.rule for problem in found}) is warns
+
+
+@pytest.mark.parametrize(
+    ("settings", "message", "fix"),
+    [
+        (
+            "MaxTime: 1-00:00:00",
+            (
+                "MaxTime is no parameter of the whole cluster: it is an option of a partition: "
+                "write max_time in slurm.partitions"
+            ),
+            "remove it from settings",
+        ),
+        (
+            "QuantumEntanglement: 1",
+            "no Slurm from 24.11 to 26.05 knows QuantumEntanglement",
+            "remove the parameter, or correct its name",
+        ),
+        (
+            "PreemptMode: REQUEUE",
+            "PreemptMode=REQUEUE needs PreemptType=preempt/partition_prio or preempt/qos",
+            "add 'PreemptType: preempt/qos', or preempt/partition_prio",
+        ),
+        (
+            "PreemptMode: SUSPEND, PreemptType: preempt/qos",
+            "PreemptMode=SUSPEND needs PreemptMode=GANG",
+            "write SUSPEND,GANG",
+        ),
+        (
+            "SelectType: select/linear",
+            "SelectType=select/linear does not go with SelectTypeParameters=CR_Core",
+            "add 'SelectTypeParameters: CR_Memory', or remove 'SelectType'",
+        ),
+        (
+            "TaskPluginParam: OOMKillStep",
+            "TaskPluginParam=OOMKillStep needs TaskPlugin=task/cgroup",
+            "remove OOMKillStep: HyperPod sets task/none",
+        ),
+        (
+            "SchedulerParameters: 'bf_continue,bf_interal=30'",
+            "Slurm knows no 'bf_interal' in SchedulerParameters",
+            "did you mean 'bf_interval'?",
+        ),
+        (
+            "SchedulerParameters: bf_interval",
+            "'bf_interval' needs a value, such as bf_interval=10",
+            "correct the word, or remove it",
+        ),
+        (
+            "SchedulerParameters: bf_hetjob_prio=most",
+            "'bf_hetjob_prio' takes avg, max, min, not 'most'",
+            "correct the word, or remove it",
+        ),
+        (
+            "JobSubmitPlugins: 'require_timelimit,lua'",
+            ("lua needs /opt/slurm/etc/job_submit.lua, and nothing here puts it on the controller"),
+            "make sure that your image has the file, then accept the warning",
+        ),
+        (
+            "SchedulerParameters: requeue_delay=5",
+            "'requeue_delay=5' came with Slurm 25.11: 24.11 does not know it",
+            ("make sure that /opt/slurm leads to the newer version, then accept the warning"),
+        ),
+    ],
+)
+def test_settings_that_slurm_refuses_or_ignores(settings: str, message: str, fix: str) -> None:
+    found = {
+        (each.message, each.fix) for each in problems(f"slurm: {{settings: {{{settings}}}}}\n")
+    }
+    assert found == {(message, fix)}
+
+
+def test_qos_that_preempt_others_bring_what_preempt_mode_needs() -> None:
+    qos = "qos: [{name: high, preempts: [low]}, {name: low}]"
+    assert problems(f"slurm: {{{qos}, settings: {{PreemptMode: CANCEL}}}}\n") == ()
+    found = problems(f"slurm: {{{qos}, settings: {{PreemptMode: SUSPEND}}}}\n")
+    assert [(each.rule, each.fix) for each in found] == [("TOG-010", "write SUSPEND,GANG")]

@@ -1,0 +1,259 @@
+"""What the rules say of slurm.conf, held against the real slurmctld of the node image.
+
+Each configuration gets a slurmctld of its own in namespaces of its own, without munge and without
+a database: it ends by itself with a configuration that it refuses, and is ended once it runs.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmpod.environment.slurm_combinations import COMBINATIONS, FILES_OF_PLUGINS, Combination
+from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
+from slurmpod.problems import Severity
+from slurmpod.reading.read import read_as
+from slurmpod.rules.check import check
+from tests.sound_environment import SOUND
+
+AT_ONCE = 6
+"""They mostly wait: a slurmctld takes a twentieth of a second of CPU time to start."""
+
+MOMENT_SECONDS = 0.2
+"""The scheduler reads its parameters in a thread of its own, when slurmctld runs already."""
+
+ITS_CONFIGURATION: Mapping[str, str] = {
+    "ClusterName": "trial",
+    "SlurmctldHost": "controller(10.0.0.1)",
+    "SlurmUser": "root",
+    "AuthType": "auth/none",
+    "CredType": "cred/none",
+    "ProctrackType": "proctrack/linuxproc",
+    "SelectType": "select/cons_tres",
+    "SelectTypeParameters": "CR_Core",
+    "TaskPlugin": "task/none",
+    "StateSaveLocation": "/srv/state",
+    "SlurmctldPidFile": "/srv/slurmctld.pid",
+    "MailProg": "/bin/true",
+    "GresTypes": "gpu",
+}
+NODES = """\
+NodeName=n1 NodeAddr=10.0.0.2 CPUs=4 RealMemory=1000 State=CLOUD
+PartitionName=dev Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+START = """
+mount --make-rprivate / && mount --bind "$1" /mnt && mount --bind "$2" /mnt/srv &&
+mount -t proc proc /mnt/proc && ip address add 10.0.0.1/24 dev lo && ip link set lo up &&
+hostname controller && exec timeout --signal=KILL 20 chroot /mnt slurmctld -D -f /srv/slurm.conf
+"""
+NAMESPACES = ("unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--kill-child")
+RUNS = "Running as primary controller"
+COMPLAINT = re.compile(r"error: (?!High latency|If using PrologFlags|Could not open|NOTE: Trying)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether slurmctld ran, and of what it complained."""
+
+    runs: bool
+    complaints: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        return self.runs and not self.complaints
+
+
+def verdicts(image: Path, trials: Iterable[Mapping[str, str]]) -> list[Verdict]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda settings: _verdict(image, settings), trials))
+
+
+def _verdict(image: Path, settings: Mapping[str, str]) -> Verdict:
+    given = {name.lower() for name in settings}
+    own = {name: value for name, value in ITS_CONFIGURATION.items() if name.lower() not in given}
+    lines = [f"{name}={value}\n" for name, value in {**own, **settings}.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "state").mkdir()
+        Path(folder, "slurm.conf").write_text("".join(lines) + NODES)
+        command = [*NAMESPACES, "sh", "-c", START, "sh", str(image), folder]
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as process:
+            said = list(_lines(process))
+    return Verdict(
+        any(RUNS in line for line in said),
+        tuple(line for line in said if COMPLAINT.search(line)),
+    )
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    """Yield what slurmctld says, until it ended or has run for a moment; nothing of it remains."""
+    assert process.stderr
+    for line in process.stderr:
+        yield line.strip()
+        if RUNS in line:
+            time.sleep(MOMENT_SECONDS)
+        if RUNS in line or "retrying in 1sec" in line:
+            break
+    process.kill()
+    yield from map(str.strip, process.stderr)  # ends with the last process of the namespaces
+
+
+def finds_errors(settings: Mapping[str, str]) -> bool:
+    lines = "".join(f'    {name}: "{value}"\n' for name, value in settings.items())
+    problems = check(read_as("any.yaml", f"{SOUND}slurm:\n  settings:\n{lines}"))
+    return any(
+        each.severity is Severity.ERROR and each.rule[:3] in {"SET", "TOG"} for each in problems
+    )
+
+
+def broken(row: Combination) -> dict[str, str]:
+    """Return values that break a row of the table, as little as possible."""
+    word = row.words[0] if row.words else "anything"
+    if row.other == row.parameter and row.forbidden:
+        more = next(each for each in row.forbidden if each != word)
+        return {row.parameter: f"{word},{more}"}
+    if row.forbidden:
+        return {row.parameter: word, row.other: row.forbidden[0]}
+    if row.parameter == "SelectType":
+        return {row.parameter: word, row.other: "CR_LLN"}
+    return {row.parameter: word}
+
+
+PAIRS: list[dict[str, str]] = [
+    *(
+        {"PreemptType": kind, "PreemptMode": mode}
+        for kind in ("preempt/none", "preempt/partition_prio", "preempt/qos")
+        for mode in (
+            "OFF",
+            "GANG",
+            "CANCEL",
+            "REQUEUE",
+            "SUSPEND",
+            "SUSPEND,GANG",
+            "CANCEL,WITHIN",
+            "REQUEUE,GANG",
+            "SUSPEND,GANG,WITHIN",
+            "REQUEUE,CANCEL",
+        )
+    ),
+    *(
+        {"SelectType": kind, "SelectTypeParameters": consumed}
+        for kind in ("select/linear", "select/cons_tres")
+        for consumed in ("CR_Core", "CR_Memory", "CR_CPU_Memory,CR_LLN", "CR_Pack_Nodes")
+    ),
+    {"MCSPlugin": "mcs/account", "MCSParameters": "ondemand"},
+    {"MCSPlugin": "mcs/group", "MCSParameters": "ondemand,enforced,privatedata:root"},
+    {"SlurmSchedLogLevel": "1", "SlurmSchedLogFile": "/srv/sched.log"},
+    {"PrologFlags": "X11", "ProctrackType": "proctrack/cgroup"},
+    {"LaunchParameters": "enable_nss_slurm,use_interactive_step"},
+    {"MaxTime": "60"},
+    {"ConstrainRAMSpace": "yes"},
+    {"QuantumEntanglement": "1"},
+    {"DebugFlags": "Backfil"},
+    {"DebugFlags": "Backfill,Steps"},
+    {"SchedulerParameters": "bf_interval=often"},
+    {"SchedulerParameters": "bf_interval=60,bf_continue"},
+]
+
+
+def test_pairs_of_parameters_are_judged_alike(image: Path) -> None:
+    trials = [*(broken(row) for row in COMBINATIONS), *PAIRS]
+    differ = [
+        (settings, verdict)
+        for settings, verdict in zip(trials, verdicts(image, trials), strict=True)
+        if verdict.is_good == finds_errors(settings)
+    ]
+    assert differ == []
+
+
+def test_every_row_stands_for_something_that_slurmctld_refuses(image: Path) -> None:
+    trials = [broken(row) for row in COMBINATIONS]
+    assert [
+        each
+        for each, verdict in zip(trials, verdicts(image, trials), strict=True)
+        if verdict.is_good
+    ] == []
+
+
+def test_plugins_need_their_files(image: Path) -> None:
+    trials = [
+        {parameter: f"jobcomp/{plugin}" if parameter == "JobCompType" else plugin}
+        for parameter, plugin in FILES_OF_PLUGINS
+    ]
+    assert [each.runs for each in verdicts(image, trials)] == [False] * len(trials)
+
+
+def accepted(parameter: Parameter) -> list[str]:
+    """Return values that the rules accept, among them the extremes."""
+    if parameter.kind == "number":
+        return [str(parameter.least), str(parameter.most), *parameter.words]
+    if parameter.kind in {"choice", "list", "options"}:
+        known = [each for each in parameter.words if each.lower() not in parameter.words_since]
+        return [re.sub("=N$", "=30", each) for each in known]
+    return {"yes_no": ["YES", "no"], "time": ["7-0", "UNLIMITED"], "period": ["5"]}.get(
+        parameter.kind, []
+    )
+
+
+APART = {
+    *(name for row in COMBINATIONS for name in (row.parameter, row.other)),
+    *("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU", "MaxMemPerCPU", "MaxMemPerNode"),
+    *("FirstJobId", "MaxJobId", "MessageTimeout", "UnkillableStepTimeout", "MinJobAge"),
+    *("SlurmctldDebug", "SlurmdDebug"),
+    *("AccountingStorageEnforce", "PropagateResourceLimits", "PriorityFlags"),
+}
+"""Parameters whose values depend on each other or on a database, or silence slurmctld."""
+
+
+def test_values_that_the_rules_accept_are_slurms(image: Path) -> None:
+    """The first start has the first value of every parameter, the second the second ones ..."""
+    values = {
+        each.name: accepted(each)
+        for each in slurm_parameters().values()
+        if each.owner == "user" and not each.since and each.name not in APART
+    }
+    trials = [
+        {name: words[turn] for name, words in values.items() if turn < len(words)}
+        for turn in range(max(map(len, values.values())))
+    ]
+    differ = [
+        (settings if len(settings) < 9 else number, verdict)
+        for number, (settings, verdict) in enumerate(
+            zip(trials, verdicts(image, trials), strict=True)
+        )
+        if not verdict.is_good
+    ]
+    assert differ == []
+
+
+DONE_ANYWAY = {"enable_hetjob_steps"}
+"""In slurm.conf(5), and what Slurm does without a word."""
+
+
+def test_words_inside_parameters_are_in_slurms_programs(image: Path) -> None:
+    """slurmctld says nothing of options that it does not know: its programs have to know them."""
+    folders = [image / "usr/sbin", *image.glob("usr/lib/*/slurm-wlm"), image / "usr/bin"]
+    names = ("slurm", "s", "lib", "sched", "job_", "prio", "preempt")
+    files = [
+        file
+        for folder in folders
+        for file in folder.iterdir()
+        if file.is_file() and ("slurm-wlm" in str(folder) or file.name.startswith(names))
+    ]
+    content = b"".join(file.read_bytes() for file in files).lower()
+    unknown = [
+        word
+        for parameter in slurm_parameters().values()
+        if parameter.owner == "user" and parameter.kind == "options"
+        for word in parameter.option_names
+        if word.lower() not in {*parameter.words_since, *DONE_ANYWAY}
+        and word.lower().encode() not in content
+    ]
+    assert unknown == []
