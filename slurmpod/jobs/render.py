@@ -135,7 +135,6 @@ class Recipe:
     """One kind of job. `program` is what each process runs; "" where its user names one."""
 
     name: str
-    summary: str
     program: str = ""
     unsuitable: frozenset[str] = frozenset()
 
@@ -150,13 +149,14 @@ RECIPES = {
     for recipe in (
         Recipe(
             "train-fsdp2",
-            "PyTorch training with FSDP2 and checkpoints, to be filled with a model and data",
             program="train.py",
             unsuitable=WITHOUT_FSDP2,
         ),
-        Recipe("own-program", "any program that torchrun starts, and that keeps checkpoints"),
+        Recipe("own-program"),
     )
 }
+"""PyTorch training with FSDP2 and checkpoints, to be filled with a model and data; and any program
+that torchrun starts, and that keeps checkpoints."""
 
 
 STEP = "step.sh"

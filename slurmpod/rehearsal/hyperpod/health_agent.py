@@ -270,8 +270,8 @@ class HealthAgent:
         name = hostname(node)
         self.steps.forget_those_on(name)
         try:
-            jobs = {job.job_id for job in self._slurm.jobs_on(name)}
-            if gpu_count(node.instance_type) or not self.steps.jobs & jobs:
+            jobs = self._slurm.jobs_on(name)
+            if gpu_count(node.instance_type) or self.steps.jobs.isdisjoint(jobs):
                 self._slurm.set_node(name, "down", f"HyperPod: {INSTANCE_FAILED}")
         except (ClusterFailed, MachineFailed) as failure:
             self._run.journal.note(name, f"slurmctld was not told: {failure}")

@@ -65,14 +65,6 @@ class Isolation:
     feature: str
 
 
-@dataclass(frozen=True)
-class SlurmJob:
-    """A job, and the node on which its script runs; empty for an allocation without one."""
-
-    job_id: str
-    batch_host: str
-
-
 class SlurmControl:
     """Slurm as root sees it on one controller; everything raises ClusterFailed or MachineFailed."""
 
@@ -90,11 +82,10 @@ class SlurmControl:
         lines = f"grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {log} || true"
         return self._run("sh", "-c", lines)
 
-    def jobs_on(self, node: str) -> list[SlurmJob]:
-        """Return the jobs that run on a node."""
-        columns = ("--noheader", "--format=%A %B")
-        printed = self._run("squeue", *columns, "--states=RUNNING", f"--nodelist={node}")
-        return [SlurmJob(*line.split()) for line in printed.splitlines()]
+    def jobs_on(self, node: str) -> list[str]:
+        """Return the ids of the jobs that run on a node."""
+        running = ("--noheader", "--format=%A", "--states=RUNNING")
+        return self._run("squeue", *running, f"--nodelist={node}").split()
 
     def nodes_of(self, job_id: str) -> list[str]:
         """Return the names of the nodes of a job that runs; none when it does not."""

@@ -16,7 +16,7 @@ from slurmpod.rehearsal.hyperpod import health_agent, recovery
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
-from slurmpod.rehearsal.hyperpod.slurm_control import SlurmJob, SlurmNodeState
+from slurmpod.rehearsal.hyperpod.slurm_control import SlurmNodeState
 from tests.unit.hyperpod.clusters import cluster, group, node, slurm
 
 PATIENCE_SECONDS = 60
@@ -43,8 +43,8 @@ class Slurm:
     def updates(self) -> str:
         return "\n".join(self.log)
 
-    def jobs_on(self, name: str) -> list[SlurmJob]:
-        return [SlurmJob("7", A)]
+    def jobs_on(self, name: str) -> list[str]:
+        return ["7"]
 
     def nodes_of(self, job_id: str) -> list[str]:
         return [A, B] if job_id == "7" else []
