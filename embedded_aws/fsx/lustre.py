@@ -89,11 +89,6 @@ class Lustre:
         return bool(self.settings.get("EfaEnabled"))
 
     @property
-    def smallest_gib(self) -> int:
-        """The smallest capacity."""
-        return 1200 if self._is_plain_ssd else self.step_gib
-
-    @property
     def step_gib(self) -> int:
         """Capacities are multiples of this, the smallest excepted; one storage server has it."""
         if self.storage_type == "HDD":
