@@ -18,7 +18,18 @@ from typing import Literal, cast
 
 Owner = Literal["user", "hyperpod", "slurmpod", "gone", "elsewhere"]
 Kind = Literal[
-    "", "number", "yes_no", "time", "period", "choice", "list", "options", "program", "path", "text"
+    "",
+    "number",
+    "yes_no",
+    "time",
+    "period",
+    "choice",
+    "list",
+    "options",
+    "plugins",
+    "program",
+    "path",
+    "text",
 ]
 
 YES_OR_NO = frozenset({"yes", "no", "up", "down", "true", "false", "1", "0"})
@@ -41,8 +52,9 @@ PATH = re.compile(r"(/[A-Za-z0-9._%+-]+)+")
 class Parameter:
     """One parameter of slurm.conf.
 
-    `least` and `most` are for numbers, `words` for numbers that have a name too, choices, lists
-    and options: `bf_interval=N` takes a number, `bf_hetjob_prio=max` this value, `delay_boot=` any.
+    `least` and `most` are for numbers, `words` for numbers that have a name too, choices, lists,
+    plugins that come with Slurm, and options: `bf_interval=N` takes a number, `bf_hetjob_prio=max`
+    this value, `delay_boot=` any.
     `since` is the version that brought it, where that is not in every image, `words_since` that of
     a word, in lower case. `why` says for parameters of others, and of other files, what to do
     instead.

@@ -147,8 +147,8 @@ def _given_once(resolved: Resolved) -> Iterator[Finding]:
 @SETTINGS.rule(
     "SET-009",
     "Programs that Slurm runs are on its nodes",
-    why="slurmctld does not start without its own programs, and nodes whose Prolog is missing are "
-    "drained. slurmpod does not put the file there.",
+    why="slurmctld does not start without its own programs and plugins, and nodes whose "
+    "Prolog is missing are drained. slurmpod does not put the file there.",
     fix="make sure that your image has the file, then accept the warning",
     source="https://slurm.schedmd.com/prolog_epilog.html",
     severity=Severity.WARNING,
@@ -158,9 +158,13 @@ def _programs_are_there(resolved: Resolved) -> Iterator[Finding]:
         if parameter.kind == "program" and not value.startswith(("/bin/", "/usr/bin/")):
             yield Finding(path, f"nothing here puts {value} on the nodes")
         for plugin in _options(value):
-            if file := FILES_OF_PLUGINS.get((parameter.name, plugin.rpartition("/")[2])):
+            name = plugin.rpartition("/")[2]
+            if file := FILES_OF_PLUGINS.get((parameter.name, name)):
                 message = f"{plugin} needs {file}, and nothing here puts it on the controller"
                 yield Finding(path, message)
+            elif parameter.kind == "plugins" and name not in parameter.words:
+                message = f"Slurm comes without a plugin '{name}' for {parameter.name}"
+                yield Finding(path, message, did_you_mean(name, parameter.words))
 
 
 @SETTINGS.rule(

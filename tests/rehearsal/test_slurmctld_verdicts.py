@@ -190,6 +190,19 @@ def test_plugins_need_their_files(image: Path) -> None:
     assert [each.runs for each in verdicts(image, trials)] == [False] * len(trials)
 
 
+def test_plugins_that_come_with_slurm_are_in_its_folder(image: Path) -> None:
+    (folder,) = image.glob("usr/lib/*/slurm-wlm")
+    prefixes = {"JobSubmitPlugins": "job_submit", "PrEpPlugins": "prep"}
+    files = {
+        f"{prefix}_{plugin}.so"
+        for parameter, prefix in prefixes.items()
+        for plugin in slurm_parameters()[parameter.lower()].words
+    }
+    assert files <= {file.name for file in folder.iterdir()}
+    (unknown,) = verdicts(image, [{"JobSubmitPlugins": "require_timelimt"}])
+    assert not unknown.runs
+
+
 def accepted(parameter: Parameter) -> list[str]:
     """Return values that the rules accept, among them the extremes."""
     if parameter.kind == "number":

@@ -188,6 +188,11 @@ def test_overwrite_interrupts_whatever_reaches_slurm_conf(slurm: str, warns: boo
             "make sure that your image has the file, then accept the warning",
         ),
         (
+            "JobSubmitPlugins: job_submit/require_timelimt",
+            "Slurm comes without a plugin 'require_timelimt' for JobSubmitPlugins",
+            "did you mean 'require_timelimit'?",
+        ),
+        (
             "SchedulerParameters: requeue_delay=5",
             "'requeue_delay=5' came with Slurm 25.11: 24.11 does not know it",
             ("make sure that /opt/slurm leads to the newer version, then accept the warning"),
