@@ -39,7 +39,7 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@mypy --num-workers=2
 	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
-	@git ls-files -z ':!*.py' ':!*.j2' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
+	@git ls-files -z ':!*.py' ':!*.j2' ':!*.md' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
 	@slurmpod schema --check
 
 synth: setup ## Synthesize all environments together, with all findings as errors
