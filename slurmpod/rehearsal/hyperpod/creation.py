@@ -139,6 +139,7 @@ class Creation:
         self._continuous = continuous
         self._controllers_booted = threading.Barrier(len(run.controllers) + 1)
         self._slurm_configured = threading.Event()
+        self._controllers_up: list[ClusterNode] = []
         self._controllers_ready = threading.Event()
 
     def run(self) -> None:
@@ -147,19 +148,15 @@ class Creation:
         run.journal.note(run.cluster.name, CREATION_STARTS)
         run.output_folder.mkdir(exist_ok=True)
         others = [node for node in run.cluster.nodes if node not in run.controllers]
-        first = [self._configure_slurm, self._bring_up_controllers]
+        first = [partial(self._bring_up_controller, node) for node in run.controllers]
         if settings.is_continuous:
-            together(first, self._give_up)
+            together([self._configure_slurm, *first], self._give_up)
             self._continuous.start(others)
             self._continuous.wait_for_login()
         else:
-            together([*first, *(partial(self._bring_up, node) for node in others)], self._give_up)
+            rest = [partial(self._bring_up, node) for node in others]
+            together([self._configure_slurm, *first, *rest], self._give_up)
         run.journal.note(run.cluster.name, IN_SERVICE)
-
-    def _bring_up_controllers(self) -> None:
-        tasks = [partial(self._bring_up_controller, node) for node in self._run.controllers]
-        together(tasks, self._give_up)
-        self._controllers_ready.set()
 
     def _bring_up_controller(self, node: ClusterNode) -> None:
         self._run.boot(node)
@@ -170,6 +167,9 @@ class Creation:
             self._controllers_ready.set()
         if not self._run.given_up.is_set():
             self._run.run_scripts(node)
+        self._controllers_up.append(node)
+        if len(self._controllers_up) == len(self._run.controllers):
+            self._controllers_ready.set()
 
     def _configure_slurm(self) -> None:
         run = self._run

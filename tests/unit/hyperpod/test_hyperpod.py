@@ -8,22 +8,26 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from embedded_aws.cluster import (
     AccountingDatabase,
     ClusterFailed,
+    ClusterNode,
     InstanceGroup,
     NetworkInterface,
 )
+from slurmpod.rehearsal.hyperpod import creation
+from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import together
 from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.state import Journal
-from tests.unit.hyperpod.clusters import ON_CREATE, cluster, group, slurm
+from tests.unit.hyperpod.clusters import ON_CREATE, cluster, group, node, slurm
 
 
 class Network:
@@ -119,6 +123,48 @@ def test_a_script_that_is_not_there_fails_the_cluster(tmp_path: Path) -> None:
     platform = hyperpod(tmp_path, objects=lambda _bucket, _prefix: {})
     with pytest.raises(ClusterFailed, match=r"There is no on_create\.sh under s3:"):
         platform.create(demo)
+
+
+class FailingRun:
+    """A run whose script fails while slurm.conf is written, and which gives up slowly."""
+
+    def __init__(self) -> None:
+        self.controllers = [node("head", "10.0.0.4")]
+        self.cluster = cluster(group("head"), nodes=self.controllers)
+        self.given_up = threading.Event()
+        self.writes, self.is_off = threading.Event(), threading.Event()
+        self.journal, self.output_folder = Mock(), Mock()
+        self.machines = self.provisioning = None
+
+    def boot(self, node: ClusterNode) -> None:
+        pass
+
+    def configures_itself(self, node: ClusterNode) -> bool:
+        return False
+
+    def run_scripts(self, node: ClusterNode) -> None:
+        self.writes.wait()
+        raise ClusterFailed("the script failed")
+
+    def power_off(self, node: ClusterNode) -> None:
+        self.is_off.set()
+        time.sleep(0.2)
+
+
+def test_what_breaks_because_a_script_failed_is_not_the_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = FailingRun()
+
+    def write(*_: object) -> None:
+        run.writes.set()
+        run.is_off.wait()
+        raise ClusterFailed("the controller is off")
+
+    monkeypatch.setattr(creation, "SLURM_CONF_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(creation, "write_slurm_configuration", write)
+    with pytest.raises(ClusterFailed, match="the script failed"):
+        creation.Creation(cast("ClusterRun", run), Mock()).run()
 
 
 class TestTogether:
