@@ -273,7 +273,12 @@ config=/opt/ml/config/resource_config.json
 controller=$(jq -r .ClusterConfig.SlurmConfig.PrimaryControllerIp $config)
 echo "SLURMD_OPTIONS=--conf-server=$controller:6817" >/etc/default/slurmd
 systemctl enable --now slurmd || echo "slurmd does not start"
-journalctl --unit slurmd | grep -q "Unable to determine this slurmd's NodeName"
+said="Unable to determine this slurmd's NodeName"
+for _ in $(seq 300); do # the journal may be written later
+    if journalctl --unit slurmd | grep -q "$said"; then exit 0; fi
+    sleep 0.2
+done
+exit 1
 """
 
 
