@@ -47,6 +47,42 @@ REGION_NAME = re.compile(
 """Names of Regions in the partitions aws, aws-cn and aws-us-gov, also of such as AWS adds: part of
 the world, direction, number (the AWS SDKs' endpoint data, `regionRegex`)."""
 
+_REGIONS = """
+af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2
+ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6
+ap-southeast-7 ca-central-1 ca-west-1 cn-north-1 cn-northwest-1 eu-central-1 eu-central-2
+eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-central-1
+me-south-1 mx-central-1 sa-east-1 us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1
+us-west-2
+"""
+AWS_REGIONS = frozenset(_REGIONS.split())
+"""Every Region of the partitions aws, aws-cn and aws-us-gov (the AWS SDKs' endpoint data)."""
+
+NEXT_REGIONS = 2
+"""How many Regions AWS may have opened in one place since `AWS_REGIONS` was true."""
+
+MOST_ZONES = 6
+"""Zones of the Region that has most of them, us-east-1 (AWS Regions and Availability Zones)."""
+
+USUAL_ZONES = 3
+
+ZONES_OF_REGIONS = {
+    "ap-northeast-1": 4,
+    "ap-northeast-2": 4,
+    "ca-central-1": 4,
+    "us-east-1": MOST_ZONES,
+    "us-west-2": 4,
+}
+"""The highest number of a zone id, and place of a zone's letter, in Regions where it is not 3."""
+
+
+def could_be_region(name: str) -> bool:
+    """Tell whether AWS has a Region of this name, or may have by now: it counts them one by one."""
+    place, _, number = name.rpartition("-")
+    opened = [int(each.rpartition("-")[2]) for each in AWS_REGIONS if each.startswith(f"{place}-")]
+    most = max(opened, default=0) + NEXT_REGIONS
+    return bool(REGION_NAME.fullmatch(name)) and 1 <= int(number) <= most
+
 
 @dataclass(frozen=True)
 class InstanceType:
@@ -94,6 +130,37 @@ def _instance_type(row: dict[str, str]) -> InstanceType:
     )
 
 
+INSTANCE_TYPES_AS_OF = "September 2026"
+"""When `data/instance_types.csv` had every type that CreateCluster takes."""
+
+PASSED_OVER = frozenset(
+    {"dl1", "f1", "g2", "g3", "g3s", "g4ad", "inf1", "inf2", "p2", "p3", "p3dn", "vt1"}
+)
+"""Families with accelerators that EC2 had before there was HyperPod, which has never taken them."""
+
+TYPES_OF_PLANS = frozenset(
+    {
+        "ml.p4d.24xlarge",
+        "ml.p4de.24xlarge",
+        "ml.p5.48xlarge",
+        "ml.p5.4xlarge",
+        "ml.p5e.48xlarge",
+        "ml.p5en.48xlarge",
+        "ml.p6-b200.48xlarge",
+        "ml.p6-b300.48xlarge",
+        "ml.p6e-gb200.36xlarge",
+        "ml.trn1.32xlarge",
+        "ml.trn2.48xlarge",
+    }
+)
+"""Types that a training plan can reserve (ReservedCapacityInstanceType in the SageMaker API)."""
+
+
+def family_of(instance_type: str) -> str:
+    """Return the family of a type: `p5` of `ml.p5.48xlarge`."""
+    return instance_type.split(".")[1]
+
+
 def _valid_threads(stated: str, default: int) -> frozenset[int]:
     """Read `1/2`; where EC2 states nothing, no number up to the default is ruled out."""
     if not stated:
@@ -127,6 +194,13 @@ def region_of_zone(zone: str) -> str | None:
     if not is_zone_id(zone):
         return zone[:-1]
     return _regions_by_zone_prefix().get(_prefix(zone))
+
+
+def number_of_zone(zone: str) -> int:
+    """Return the place of a zone in its Region: 2 of `usw2-az2` as of `us-west-2b`."""
+    if is_zone_id(zone):
+        return int(zone.rpartition("-az")[2])
+    return ord(zone[-1]) - ord("a") + 1
 
 
 def zone_prefix(region: str) -> str | None:

@@ -20,6 +20,7 @@ MODULES = (
     "openzfs",
     "cluster",
     "instance_types",
+    "capacity",
     "volumes",
     "rollouts",
     "limits",

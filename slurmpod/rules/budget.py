@@ -27,7 +27,9 @@ RESOURCE_TYPES = (
 REGIONS_WITHOUT_BUDGETS = frozenset(
     {"ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
 )
-"""Regions with HyperPod whose CloudFormation has no AWS::Budgets::Budget, mid 2026."""
+"""Regions with HyperPod whose CloudFormation has no AWS::Budgets::Budget."""
+
+WITHOUT_BUDGETS_AS_OF = "July 2026"
 
 
 @BUDGET.rule(
@@ -90,13 +92,15 @@ def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     "BUD-005",
     "CloudFormation of the Region can make budgets",
     why="Budgets are the same everywhere, but CloudFormation makes them in some Regions only; in "
-    "the others the stack is refused.",
+    f"the others the stack is refused. The list is from {WITHOUT_BUDGETS_AS_OF}.",
     fix="remove the section, and make the budget in the console, filtered by the tag "
-    "slurmpod:environment",
+    "slurmpod:environment; accept it where AWS has added the Region since",
     source=RESOURCE_TYPES,
+    severity=Severity.WARNING,
 )
 def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
     if resolved.budget and region in REGIONS_WITHOUT_BUDGETS:
-        message = f"CloudFormation has no AWS::Budgets::Budget in {region}"
+        when = WITHOUT_BUDGETS_AS_OF
+        message = f"CloudFormation had no AWS::Budgets::Budget in {region} (as of {when})"
         yield Finding(("budget",), message, at_key=True)

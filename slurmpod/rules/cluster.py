@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.catalog import (
+    INSTANCE_TYPES_AS_OF,
+    PASSED_OVER,
+    family_of,
+    instance_types,
+)
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
@@ -210,9 +215,10 @@ def _volume(resolved: Resolved) -> Iterator[Finding]:
 @CLUSTER.rule(
     "CLU-012",
     "HyperPod is known to offer the instance type",
-    why="The list of this version of slurmpod does not have the type. Where HyperPod offers it by "
-    "now, all works, but nothing is checked that follows from its accelerators, its network cards "
-    "or its threads. One address per node is counted; types with many cards take more (P5: 32).",
+    why=f"The list, which is from {INSTANCE_TYPES_AS_OF}, does not have the type. Where HyperPod "
+    "offers it by now, all works, but nothing is checked that follows from its accelerators, its "
+    "network cards or its threads. One address per node is counted; types with many cards take "
+    "more (P5: 32).",
     fix=ACCEPT_IT,
     source=CATALOG,
     severity=Severity.WARNING,
@@ -220,9 +226,27 @@ def _volume(resolved: Resolved) -> Iterator[Finding]:
 def _instance_type_is_known(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
         for name, path in named_types(group):
-            if name not in instance_types() and is_plausible(name):
+            if name in instance_types() or family_of(name) in PASSED_OVER:
+                continue
+            if is_plausible(name):
                 message = (
-                    f"this version of slurmpod does not know '{name}': its threads, EFA and "
-                    "accelerators are not checked, and its nodes are counted with one address each"
+                    f"HyperPod had no '{name}' (as of {INSTANCE_TYPES_AS_OF}): its threads, EFA "
+                    "and accelerators are not checked, and its nodes are counted with one address "
+                    "each"
                 )
                 yield Finding(path, message, f"{likely_meant(name)} {ACCEPT_IT}".strip())
+
+
+@CLUSTER.rule(
+    "CLU-013",
+    "The instance type is of a family that HyperPod takes",
+    why="EC2 had these accelerators before there was HyperPod, and CreateCluster has never taken "
+    f"them: {', '.join(sorted(PASSED_OVER))}.",
+    fix=f"choose a type of the list: all are in {CATALOG}",
+    source=GROUP_SPECIFICATION,
+)
+def _family_is_taken(resolved: Resolved) -> Iterator[Finding]:
+    for group in resolved.groups:
+        for name, path in named_types(group):
+            if family_of(name) in PASSED_OVER and is_plausible(name):
+                yield Finding(path, f"HyperPod has no '{name}'")

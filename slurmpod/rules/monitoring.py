@@ -29,7 +29,9 @@ REGIONS_WITHOUT_GRAFANA = frozenset(
     {"ap-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
     | {"sa-east-1", "us-west-1"}
 )
-"""Regions with HyperPod but without Amazon Managed Grafana, from its user guide, mid 2026."""
+"""Regions with HyperPod but without Amazon Managed Grafana, from its user guide."""
+
+WITHOUT_GRAFANA_AS_OF = "July 2026"
 
 
 @MONITORING.rule(
@@ -157,14 +159,18 @@ def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
 @MONITORING.rule(
     "MON-008",
     "Amazon Managed Grafana is in the Region",
-    why="Some Regions have HyperPod and no Amazon Managed Grafana: the stack would be refused.",
-    fix="remove 'grafana', and let a Grafana elsewhere read the workspace for metrics",
+    why="Some Regions have HyperPod and no Amazon Managed Grafana: the stack would be refused. The "
+    f"list is from {WITHOUT_GRAFANA_AS_OF}.",
+    fix="remove 'grafana', and let a Grafana elsewhere read the workspace for metrics; accept it "
+    "where AWS has added the Region since",
     source=GRAFANA,
+    severity=Severity.WARNING,
 )
 def _grafana_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     monitoring, region = resolved.monitoring, resolved.region
     if monitoring and monitoring.grafana and region in REGIONS_WITHOUT_GRAFANA:
-        message = f"there is no Amazon Managed Grafana in {region}"
+        when = WITHOUT_GRAFANA_AS_OF
+        message = f"there was no Amazon Managed Grafana in {region} (as of {when})"
         yield Finding(("monitoring", "grafana"), message, at_key=True)
 
 

@@ -20,9 +20,10 @@ from slurmpod.environment.storage import OpenZfs, Storage
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
+from slurmpod.rules.capacity import CAPACITY
 from slurmpod.rules.cluster import CLUSTER
 from slurmpod.rules.file_systems import OPENZFS
-from slurmpod.rules.instance_types import CAPACITY, TYPES
+from slurmpod.rules.instance_types import TYPES
 from slurmpod.rules.lustre import LUSTRE, TIERING
 from slurmpod.rules.lustre_access import ACCESS
 from slurmpod.rules.openzfs import ZFS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -82,13 +83,35 @@ SECTION = ("slurm", "rds")
 ZONES_OF_RDS = 2
 LEAST_GROWTH_PERCENT = 10
 
-_FAMILIES = """
-m5 m5d m6g m6gd m6i m6id m6idn m6in m7g m7i m8a m8g m8gd m9g
-r5 r5b r5d r6g r6gd r6i r6id r6idn r6in r7g r7i r8a r8g r8gd
-t3 t4g x2g x2idn x2iedn
-"""
-FAMILIES = frozenset(_FAMILIES.split())
-"""The families of instance classes that RDS has for MariaDB in any Region."""
+_UP_TO_16 = ("large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "12xlarge", "16xlarge")
+_FAMILIES_BY_SIZES = {
+    "m5 m5d r5 r5b r5d": (*_UP_TO_16, "24xlarge"),
+    "m6g m6gd m7g r6g r6gd r7g x2g": _UP_TO_16,
+    "m6i m6id m6idn m6in r6i r6id r6idn r6in": (*_UP_TO_16, "24xlarge", "32xlarge"),
+    "m7i m8a m8g m8gd m9g r7i r8a r8g r8gd": (*_UP_TO_16, "24xlarge", "48xlarge"),
+    "t3 t4g": ("micro", "small", "medium", "large", "xlarge", "2xlarge"),
+    "x2idn": ("16xlarge", "24xlarge", "32xlarge"),
+    "x2iedn": ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "24xlarge", "32xlarge"),
+}
+SIZES = {
+    family: sizes for families, sizes in _FAMILIES_BY_SIZES.items() for family in families.split()
+}
+"""The sizes of each family of classes that RDS has for MariaDB in any Region."""
+
+SIZES_AS_OF = "July 2026"
+
+OLD_GENERATIONS = {"m": 6, "r": 6, "t": 4, "x": 2}
+"""Up to which generation of a series RDS adds no families any more."""
+
+
+def could_be_class(name: str) -> bool:
+    """Tell whether RDS has a class for MariaDB, or may have by now: it adds new families."""
+    _, family, size = name.split(".")
+    if family in SIZES:
+        return size in SIZES[family]
+    series = re.match(r"([a-z])([0-9]+)", family)
+    newest = OLD_GENERATIONS.get(series[1]) if series else None
+    return bool(series and newest and int(series[2]) > newest)
 
 
 @RDS.rule(
@@ -235,18 +258,18 @@ def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
 
 @RDS.rule(
     "RDS-010",
-    "The server is of a size that RDS has for MariaDB",
-    why="RDS refuses a class that it does not have, after everything else was created. The list of "
-    "families is that of this version of slurmpod.",
-    fix="choose a class such as db.t4g.medium or db.m7g.large; accept it where AWS has added it",
+    "The server is of a size that RDS could have for MariaDB",
+    why="RDS refuses a class that it does not have, after everything else was created.",
+    fix="choose a class such as db.t4g.medium or db.m7g.large",
     source=CLASSES,
-    severity=Severity.WARNING,
 )
-def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
+def _class_is_possible(resolved: Resolved) -> Iterator[Finding]:
     rds = resolved.slurm.rds
-    if rds and rds.instance_class.split(".")[1] not in FAMILIES:
-        message = f"RDS is not known to have {rds.instance_class} for MariaDB"
-        yield Finding((*SECTION, "instance_class"), message)
+    if rds and not could_be_class(rds.instance_class):
+        family = rds.instance_class.split(".")[1]
+        sizes = f"sizes of db.{family} are {', '.join(SIZES[family])}" if family in SIZES else ""
+        message = f"RDS has no {rds.instance_class} for MariaDB"
+        yield Finding((*SECTION, "instance_class"), message, sizes)
 
 
 @RDS.rule(
@@ -279,3 +302,19 @@ def _user_is_its_own(resolved: Resolved) -> Iterator[Finding]:
     if slurm.rds and slurm.multi_head and slurm.multi_head.database_user != USER:
         message = f"the server has no user {slurm.multi_head.database_user}"
         yield Finding(("slurm", "multi_head", "database_user"), message)
+
+
+@RDS.rule(
+    "RDS-013",
+    "The server is of a size that RDS is known to have for MariaDB",
+    why="The class is of a newer family than those on the list. Where RDS does not have it, it "
+    f"refuses it after everything else was created. The list is from {SIZES_AS_OF}.",
+    fix="choose a class such as db.t4g.medium or db.m7g.large; accept it where AWS has added it",
+    source=CLASSES,
+    severity=Severity.WARNING,
+)
+def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
+    rds = resolved.slurm.rds
+    if rds and could_be_class(rds.instance_class) and rds.instance_class.split(".")[1] not in SIZES:
+        message = f"RDS had no {rds.instance_class} for MariaDB (as of {SIZES_AS_OF})"
+        yield Finding((*SECTION, "instance_class"), message)

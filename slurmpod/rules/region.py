@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.environment.catalog import (
+    AWS_REGIONS,
     HYPERPOD_REGIONS,
+    MOST_ZONES,
     OFFERINGS_AS_OF,
-    REGION_NAME,
     REGIONS_AS_OF,
+    USUAL_ZONES,
+    ZONES_OF_REGIONS,
+    could_be_region,
+    number_of_zone,
     offered_zone_ids,
     region_of_zone,
     zone_prefix,
@@ -31,20 +36,24 @@ HYPERPOD = "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod.h
 ZONES_GUIDE = (
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-regions-availability-zones.html"
 )
+ALL_ZONES = (
+    "https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html"
+)
 ZONE_IDS = "https://docs.aws.amazon.com/ram/latest/userguide/working-with-az-ids.html"
 
 
 @REGION.rule(
     "REG-001",
     "The Region is one that AWS could have",
-    why="AWS composes names of Regions of a part of the world, a direction and a number. Another "
-    "name is mistyped, or belongs to a partition for which slurmpod makes no stacks.",
+    why="AWS composes names of Regions of a part of the world, a direction and a number, and "
+    "counts them one by one. Another name is mistyped, or belongs to a partition for which "
+    "slurmpod makes no stacks.",
     fix="write the name of a Region, such as us-west-2",
     source="https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html",
 )
 def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
-    if not REGION_NAME.fullmatch(region):
+    if not could_be_region(region):
         fix = did_you_mean(region, HYPERPOD_REGIONS)
         yield Finding(("region",), f"there is no Region '{region}'", fix)
 
@@ -58,7 +67,7 @@ def _region_is_possible(resolved: Resolved) -> Iterator[Finding]:
 )
 def _zones_lie_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
-    if not REGION_NAME.fullmatch(region):  # no zone lies there, and none is at fault
+    if not could_be_region(region):  # no zone lies there, and none is at fault
         return
     for place, zone in _written_zones(resolved):
         home = region_of_zone(zone)
@@ -122,9 +131,62 @@ def _zone_ids_are_known(resolved: Resolved) -> Iterator[Finding]:
 )
 def _region_has_hyperpod(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
-    if region not in HYPERPOD_REGIONS and REGION_NAME.fullmatch(region):
+    if region not in HYPERPOD_REGIONS and could_be_region(region):
         message = f"there was no SageMaker HyperPod in '{region}' (as of {REGIONS_AS_OF})"
         yield Finding(("region",), message)
+
+
+@REGION.rule(
+    "REG-005",
+    "Every zone is one that AWS could have",
+    why=f"AWS numbers the zones of a Region. No Region has more than {MOST_ZONES} of them.",
+    fix="look your zones up: aws ec2 describe-availability-zones",
+    source=ALL_ZONES,
+)
+def _zones_are_possible(resolved: Resolved) -> Iterator[Finding]:
+    for place, zone in _zones_of_the_region(resolved):
+        if not 1 <= number_of_zone(zone) <= MOST_ZONES:
+            yield Finding(place, f"there is no zone '{zone}'", _last_known(resolved.region, zone))
+
+
+@REGION.rule(
+    "REG-006",
+    "Every zone is known",
+    why="AWS seldom adds a zone to a Region: a number above those that are known is probably "
+    f"mistyped, and the subnet is refused. The list is from {REGIONS_AS_OF}.",
+    fix="look your zones up: aws ec2 describe-availability-zones; accept it for a new zone",
+    source=ALL_ZONES,
+    severity=Severity.WARNING,
+)
+def _zones_are_known(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.region not in AWS_REGIONS:
+        return
+    for place, zone in _zones_of_the_region(resolved):
+        if _known_zones(resolved.region) < number_of_zone(zone) <= MOST_ZONES:
+            message = f"{resolved.region} had no zone '{zone}' (as of {REGIONS_AS_OF})"
+            yield Finding(place, message, _last_known(resolved.region, zone))
+
+
+def _zones_of_the_region(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
+    """Yield the zones that lie in the Region, by their names; REG-002 has found the others."""
+    for place, zone in _written_zones(resolved):
+        if region_of_zone(zone) == resolved.region:
+            yield place, zone
+
+
+def _known_zones(region: str) -> int:
+    return ZONES_OF_REGIONS.get(region, USUAL_ZONES)
+
+
+def _last_known(region: str, zone: str) -> str:
+    """Say which zones a Region has, in the form in which one is written."""
+    if region not in AWS_REGIONS:
+        return ""
+    last = _known_zones(region)
+    if is_zone_id(zone):
+        prefix = f"{zone.rpartition('-az')[0]}-az"
+        return f"zones of {region} are {prefix}1 to {prefix}{last}"
+    return f"zones of {region} are {region}a to {region}{'abcdef'[last - 1]}"
 
 
 ZONES = Area("ZON", "Availability Zones")

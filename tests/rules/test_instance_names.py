@@ -3,7 +3,12 @@ from __future__ import annotations
 import botocore.session
 import pytest
 
-from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.catalog import (
+    PASSED_OVER,
+    TYPES_OF_PLANS,
+    family_of,
+    instance_types,
+)
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from slurmpod.rules.instance_types import is_plausible, likely_meant
@@ -82,3 +87,15 @@ def test_an_unknown_type_says_what_is_not_checked() -> None:
     assert "threads, EFA and accelerators are not checked" in problem.message
     assert "one address each" in problem.message
     assert "did you mean" not in problem.fix
+
+
+def test_hyperpod_takes_no_type_of_a_family_that_it_passed_over() -> None:
+    taken = create_cluster_shapes()["ClusterInstanceType"]["enum"]
+    assert {family_of(name) for name in (*taken, *instance_types())} & PASSED_OVER == set()
+    assert {name.split(".")[0] for name in ec2_types()} >= PASSED_OVER
+
+
+def test_plans_reserve_the_types_of_the_service_model() -> None:
+    loader = botocore.session.get_session().get_component("data_loader")
+    shapes = loader.load_service_model("sagemaker", "service-2")["shapes"]
+    assert set(shapes["ReservedCapacityInstanceType"]["enum"]) == TYPES_OF_PLANS

@@ -5,7 +5,15 @@ from __future__ import annotations
 import botocore.session
 import pytest
 
-from slurmpod.environment.catalog import HYPERPOD_REGIONS, REGION_NAME
+from slurmpod.environment.catalog import (
+    AWS_REGIONS,
+    HYPERPOD_REGIONS,
+    USUAL_ZONES,
+    ZONES_OF_REGIONS,
+    could_be_region,
+    number_of_zone,
+    offered_zone_ids,
+)
 from slurmpod.problems import Severity
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
@@ -19,7 +27,7 @@ def found(region: str, more: str = "") -> list[tuple[str, Severity]]:
     return [(problem.rule, problem.severity) for problem in check(read_as("e.yaml", text))]
 
 
-@pytest.mark.parametrize("region", ["ca-central-1", "me-south-1", "mx-central-1", "us-west-9"])
+@pytest.mark.parametrize("region", ["ca-central-1", "me-south-1", "mx-central-2", "us-west-4"])
 def test_a_region_that_the_list_lacks_is_a_warning_that_can_be_accepted(region: str) -> None:
     others = [problem for problem in found(region) if problem[0] != "STO-007"]
     assert others == [("REG-004", Severity.WARNING)]
@@ -27,7 +35,9 @@ def test_a_region_that_the_list_lacks_is_a_warning_that_can_be_accepted(region: 
     assert ("REG-004", Severity.WARNING) not in found(region, accepted)
 
 
-@pytest.mark.parametrize("region", ["us-weast-2", "ux-west-2", "us-iso-east-1"])
+@pytest.mark.parametrize(
+    "region", ["us-weast-2", "ux-west-2", "us-iso-east-1", "us-west-9", "us-west-0"]
+)
 def test_a_name_that_no_region_can_have_is_an_error(region: str) -> None:
     assert ("REG-001", Severity.ERROR) in found(region)
 
@@ -44,5 +54,35 @@ def test_the_names_of_all_regions_are_possible() -> None:
         for partition in PARTITIONS
         for region in session.get_available_regions("ec2", partition)
     }
+    assert known == AWS_REGIONS
     assert known >= HYPERPOD_REGIONS
-    assert {region for region in known if not REGION_NAME.fullmatch(region)} == set()
+    assert {region for region in known if not could_be_region(region)} == set()
+
+
+def test_no_known_zone_is_doubted() -> None:
+    zones = [
+        (region, zone)
+        for by_region in offered_zone_ids().values()
+        for region, zones in by_region.items()
+        for zone in zones
+    ]
+    assert [
+        zone
+        for region, zone in zones
+        if number_of_zone(zone) > ZONES_OF_REGIONS.get(region, USUAL_ZONES)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "rule", "fix"),
+    [
+        ("us-west-2g", "REG-005", "zones of us-west-2 are us-west-2a to us-west-2d"),
+        ("usw2-az0", "REG-005", "zones of us-west-2 are usw2-az1 to usw2-az4"),
+        ("us-west-2f", "REG-006", "zones of us-west-2 are us-west-2a to us-west-2d"),
+    ],
+)
+def test_a_zone_that_the_region_lacks_is_told_with_those_that_it_has(
+    zone: str, rule: str, fix: str
+) -> None:
+    (problem,) = check(read_as("e.yaml", SOUND.replace("zone: us-west-2b", f"zone: {zone}")))
+    assert (problem.rule, problem.fix) == (rule, fix)
