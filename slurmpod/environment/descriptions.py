@@ -45,21 +45,21 @@ def _own_descriptions(section: type[BaseModel]) -> dict[str, str]:
     }
 
 
-def description_of(path: YamlPath) -> str:
+def description_of(path: YamlPath, root: type[BaseModel] = Environment) -> str:
     """Return what the field at `path` means; empty where no field is, as for an entry of a list."""
-    section = section_at(path[:-1]) if path else None
+    section = section_at(path[:-1], root) if path else None
     return descriptions(section).get(str(path[-1]), "") if section else ""
 
 
-def section_at(path: YamlPath) -> type[BaseModel] | None:
+def section_at(path: YamlPath, root: type[BaseModel] = Environment) -> type[BaseModel] | None:
     """Return the model of the mapping at `path`, or None where there is none."""
-    field = field_at(path)
+    field = field_at(path, root)
     return section_in(field) if field else None
 
 
-def field_at(path: YamlPath) -> FieldInfo | None:
+def field_at(path: YamlPath, root: type[BaseModel] = Environment) -> FieldInfo | None:
     """Return the type and limits of what stands at `path`, entries of lists and mappings too."""
-    field: FieldInfo | None = FieldInfo.from_annotation(Environment)
+    field: FieldInfo | None = FieldInfo.from_annotation(root)
     for part in path:
         field = _inside(field, part) if field else None
     return field

@@ -11,6 +11,7 @@ import re
 from ipaddress import IPv4Interface
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -25,6 +26,7 @@ from slurmpod.environment.descriptions import (
     section_at,
     type_of,
 )
+from slurmpod.environment.environment import Environment
 from slurmpod.environment.network import LARGEST_VPC_PREFIX, SMALLEST_VPC_PREFIX
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Problem, Severity, YamlPath
@@ -62,14 +64,16 @@ WRONG = {
 """What is wrong with a value, by pydantic's kind of finding (only IPv4 causes value errors)."""
 
 
-def phrase(detail: ErrorDetails, source: YamlSource) -> Problem:
-    """Return the problem for one finding of pydantic in `source`."""
+def phrase(
+    detail: ErrorDetails, source: YamlSource, root: type[BaseModel] = Environment
+) -> Problem:
+    """Return the problem for one finding of pydantic in `source`, which has the model `root`."""
     path = detail["loc"]
     if detail["type"] == "missing":
-        return _missing(path, source)
+        return _missing(path, source, root)
     if detail["type"] == "extra_forbidden":
-        return _unknown_key(path, source)
-    return _wrong_value(path, detail, source)
+        return _unknown_key(path, source, root)
+    return _wrong_value(path, detail, source, root)
 
 
 def show(value: Any) -> str:
@@ -86,10 +90,10 @@ def show(value: Any) -> str:
     return f"'{text[:60]}...'" if len(text) > 63 else f"'{text}'"
 
 
-def _missing(path: YamlPath, source: YamlSource) -> Problem:
+def _missing(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> Problem:
     key = path[-1]
-    field = field_at(path)
-    fix = _what_to_add(key, field) + _about(path)
+    field = field_at(path, root)
+    fix = _what_to_add(key, field) + _about(path, root)
     return Problem("ENV-002", Severity.ERROR, source.where(path), f"'{key}' is missing here", fix)
 
 
@@ -101,20 +105,22 @@ def _what_to_add(key: str | int, field: FieldInfo | None) -> str:
     return f"add '{key}: {example}'" if example else f"add '{key}:' and what belongs below it"
 
 
-def _unknown_key(path: YamlPath, source: YamlSource) -> Problem:
+def _unknown_key(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> Problem:
     key = str(path[-1])
-    section = section_at(path[:-1])
+    section = section_at(path[:-1], root)
     allowed = list(section.model_fields) if section else []
-    if len(path) == 1:
+    if len(path) == 1 and root is Environment:
         allowed.append(EXTENDS)
     fix = did_you_mean(key, allowed) or f"allowed here: {', '.join(allowed)}"
     where = source.where(path, key=True)
     return Problem("ENV-003", Severity.ERROR, where, f"unknown key {show(key)}", fix)
 
 
-def _wrong_value(path: YamlPath, detail: ErrorDetails, source: YamlSource) -> Problem:
+def _wrong_value(
+    path: YamlPath, detail: ErrorDetails, source: YamlSource, root: type[BaseModel]
+) -> Problem:
     is_key = path[-1:] == (KEY,)
-    field = field_at((*path[:-2], KEY) if is_key else path)
+    field = field_at((*path[:-2], KEY) if is_key else path, root)
     place = path[:-1] if is_key else path
     value = detail["input"]
     where = source.where(place, key=is_key)
@@ -124,7 +130,9 @@ def _wrong_value(path: YamlPath, detail: ErrorDetails, source: YamlSource) -> Pr
     hidden = may_be_secret(place, value, takes_arn=_takes_arn(field))
     shown = HIDDEN_VALUE if hidden else show(value)
     message = "the value is missing" if value is None else f"{shown} {wrong}"
-    fix = (_what_to_write(detail["type"], value, field) if field else "change it") + _about(place)
+    fix = (_what_to_write(detail["type"], value, field) if field else "change it") + _about(
+        place, root
+    )
     return Problem("ENV-004", Severity.ERROR, where, message, fix)
 
 
@@ -177,8 +185,8 @@ def _range_around(value: Any) -> str:
         return ""
 
 
-def _about(path: YamlPath) -> str:
-    about = description_of(path)
+def _about(path: YamlPath, root: type[BaseModel]) -> str:
+    about = description_of(path, root)
     return f" ({about.rstrip('.')})" if about else ""
 
 

@@ -21,6 +21,7 @@ from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
+from slurmpod.platform_profiles.loading import load
 from slurmpod.problems import InvalidEnvironment
 from slurmpod.reading.read import read
 from slurmpod.rehearsal.embedded_clients import embedded_clients
@@ -87,7 +88,8 @@ def _platform(
         Machines.start(folder, image=Path(request.image), file_systems={})
     )
     gateway = Gateway(embedded_clients(aws.endpoint, request))
-    return stack.enter_context(hyperpod(machines, aws, gateway, folder, database))
+    profile = load(request.profiles).profile
+    return stack.enter_context(hyperpod(machines, aws, gateway, folder, profile, database))
 
 
 def _prometheus(

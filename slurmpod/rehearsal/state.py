@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -54,7 +54,7 @@ class UnreadableState(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """The task of the host process."""
+    """The task of the host process; `profiles` are laid upon the default one of the platform."""
 
     name: str
     environment_file: str
@@ -64,6 +64,7 @@ class Request:
     image: str
     port: int | None
     lifetime_seconds: int
+    profiles: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from embedded_aws.clients import Clients
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
@@ -59,8 +60,9 @@ class Network:
 class HyperPodLab:
     """The platform of one rehearsal in `folder`, for clusters one after the other."""
 
-    def __init__(self, folder: Path, image: Path) -> None:
+    def __init__(self, folder: Path, image: Path, profiles: Sequence[str] = ()) -> None:
         self.folder = folder
+        self._profiles = profiles
         self._image = image
         self._open = ExitStack()
 
@@ -88,7 +90,9 @@ class HyperPodLab:
         self.machines = Machines.start(self.folder, image=self._image, file_systems=shared)
         self._open.enter_context(self.machines)
         gateway = Gateway(embedded_clients(embedded.endpoint, request))
-        platform = hyperpod(self.machines, embedded, gateway, self.folder)
+        platform = hyperpod(
+            self.machines, embedded, gateway, self.folder, load(self._profiles).profile
+        )
         embedded.start(self._open.enter_context(platform))
         self.aws: Clients = embedded.clients()
         self.variables = embedded.environment()

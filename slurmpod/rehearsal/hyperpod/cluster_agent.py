@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from embedded_aws.cluster import Cluster, ClusterFailed, ClusterNode
 from slurmpod.environment.catalog import instance_types
+from slurmpod.platform_profiles.profile import AccountingInclude, SlurmConf
 from slurmpod.rehearsal.hyperpod.node_files import put_file, read_file, run_script
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
 from slurmpod.rehearsal.hyperpod.slurm_conf import (
@@ -36,18 +37,22 @@ scontrol reconfigure
 
 
 def write_slurm_configuration(
-    machines: Machines, cluster: Cluster, provisioning: Provisioning
+    machines: Machines, cluster: Cluster, provisioning: Provisioning, conf: SlurmConf
 ) -> None:
     """Write slurm.conf on every controller, after the files that it needs."""
     for controller in controllers_of(cluster, provisioning):
-        write_slurm_files(machines, cluster, provisioning, controller)
+        write_slurm_files(machines, cluster, provisioning, conf, controller)
 
 
 def write_slurm_files(
-    machines: Machines, cluster: Cluster, provisioning: Provisioning, controller: ClusterNode
+    machines: Machines,
+    cluster: Cluster,
+    provisioning: Provisioning,
+    conf: SlurmConf,
+    controller: ClusterNode,
 ) -> None:
     """Write all of Slurm's configuration on one controller."""
-    for path, content in slurm_files(slurm_layout(cluster, provisioning)).items():
+    for path, content in slurm_files(slurm_layout(cluster, provisioning, conf), conf).items():
         put_file(machines, hostname(controller), path, content)
 
 
@@ -55,6 +60,7 @@ def rewrite_slurm_configuration(
     machines: Machines,
     cluster: Cluster,
     provisioning: Provisioning,
+    conf: SlurmConf,
     *,
     unlisted: Collection[ClusterNode] = (),
 ) -> None:
@@ -63,7 +69,7 @@ def rewrite_slurm_configuration(
     A controller that is off is left out: its successor gets the files of its own time.
     `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
     """
-    files = slurm_files(slurm_layout(cluster, provisioning, unlisted))
+    files = slurm_files(slurm_layout(cluster, provisioning, conf, unlisted), conf)
     controllers = [hostname(each) for each in controllers_of(cluster, provisioning)]
     running = [name for name in controllers if not machines.is_off(name)]
     for name in running:
@@ -75,13 +81,15 @@ def rewrite_slurm_configuration(
         run_script(machines, name, _RECONFIGURE)
 
 
-def check_drift(machines: Machines, cluster: Cluster, provisioning: Provisioning) -> None:
+def check_drift(
+    machines: Machines, cluster: Cluster, provisioning: Provisioning, conf: SlurmConf
+) -> None:
     """Raise ClusterFailed when slurm.conf was changed by others and the strategy is Managed."""
     if cluster.settings.strategy != MANAGED:
         return
     (controller, *_) = controllers_of(cluster, provisioning)
     current = read_file(machines, hostname(controller), SLURM_CONF).decode()
-    drift = partition_drift(current, partition_members(slurm_layout(cluster, provisioning)))
+    drift = partition_drift(current, partition_members(slurm_layout(cluster, provisioning, conf)))
     if drift:
         raise ClusterFailed(f"Partition configuration drift detected. In slurm.conf {drift}.")
 
@@ -109,20 +117,27 @@ def gpu_count(instance_type: str) -> int:
 
 
 def slurm_layout(
-    cluster: Cluster, provisioning: Provisioning, unlisted: Collection[ClusterNode] = ()
+    cluster: Cluster,
+    provisioning: Provisioning,
+    conf: SlurmConf,
+    unlisted: Collection[ClusterNode] = (),
 ) -> SlurmLayout:
     """Return what slurm.conf says when it names all nodes but those `unlisted`."""
     controllers = controllers_of(cluster, provisioning)
+    without_on_create = cluster.group(provisioning.controller_group).configures_itself
     return SlurmLayout(
         cluster_name=cluster.name,
         controllers=tuple(Controller(hostname(node), node.private_ip) for node in controllers),
         nodes=tuple(
             _slurm_node(cluster, node, provisioning)
             for node in list(cluster.nodes)
-            if node not in controllers and node not in unlisted
+            if node not in controllers
+            and node not in unlisted
+            and (conf.login_nodes or node.group != provisioning.login_group)
         ),
         partitions=tuple(dict.fromkeys(provisioning.partitions.values())),
-        includes_accounting=cluster.group(provisioning.controller_group).configures_itself,
+        includes_accounting=conf.accounting_include is AccountingInclude.ALWAYS
+        or (conf.accounting_include is AccountingInclude.WITHOUT_ON_CREATE and without_on_create),
     )
 
 

@@ -32,6 +32,7 @@ from embedded_aws.sagemaker.events import (
     root_volume_ends,
     termination_begins,
 )
+from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.accounting import start_accounting, storage_of
 from slurmpod.rehearsal.hyperpod.cluster_agent import (
     accelerator_devices,
@@ -70,11 +71,13 @@ from slurmpod.rehearsal.state import Journal
 class ClusterRun:
     """A cluster with all that its nodes are made from; `output_folder` keeps what scripts print.
 
-    `assume_role` gives nodes and their agents what their groups' roles may do.
+    `profile` says what HyperPod puts on them. `assume_role` gives nodes and their agents what their
+    groups' roles may do.
     `given_up` is set when the cluster fails or goes: from then on nothing new is begun.
     """
 
     cluster: Cluster
+    profile: Profile
     provisioning: Provisioning
     bundles: Mapping[str, DownloadedBundle]
     machines: Machines
@@ -138,7 +141,8 @@ class ClusterRun:
         """Do everything for a node of a cluster whose Slurm already runs."""
         self.boot(node)
         if node in self.controllers:
-            write_slurm_files(self.machines, self.cluster, self.provisioning, node)
+            conf = self.profile.slurm_conf
+            write_slurm_files(self.machines, self.cluster, self.provisioning, conf, node)
         self.configure(node)
         self.run_scripts(node)
 
@@ -196,7 +200,11 @@ class ClusterRun:
         self.tell_controllers()
         with self._one_writer:
             rewrite_slurm_configuration(
-                self.machines, self.cluster, self.provisioning, unlisted=unlisted
+                self.machines,
+                self.cluster,
+                self.provisioning,
+                self.profile.slurm_conf,
+                unlisted=unlisted,
             )
 
     def power_off(self, node: ClusterNode) -> None:

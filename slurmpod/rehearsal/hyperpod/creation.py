@@ -127,8 +127,6 @@ class ContinuousProvisioning:
 
 CREATION_STARTS = "creation starts"
 IN_SERVICE = "in service"
-SLURM_CONF_DELAY_SECONDS = 0.5
-"""How long after the start of the controller's scripts slurm.conf appears; minutes on HyperPod."""
 
 
 class Creation:
@@ -175,10 +173,12 @@ class Creation:
         run = self._run
         self._controllers_booted.wait()
         if not run.configures_itself(run.controllers[0]):
-            time.sleep(SLURM_CONF_DELAY_SECONDS)
+            time.sleep(run.profile.timing.slurm_conf_milliseconds / 1000)
         if run.given_up.is_set():
             return
-        write_slurm_configuration(run.machines, run.cluster, run.provisioning)
+        write_slurm_configuration(
+            run.machines, run.cluster, run.provisioning, run.profile.slurm_conf
+        )
         run.journal.note(run.cluster.name, "slurm.conf written")
         self._slurm_configured.set()
 

@@ -19,6 +19,7 @@ from embedded_aws.cluster import (
     new_node,
 )
 from slurmpod.aws.gateway import Gateway
+from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.accounting import (
     DatabaseAccess,
     DatabaseServers,
@@ -59,7 +60,8 @@ class _Running:
 class HyperPod:
     """The platform of one rehearsal; machines, logs and file systems live in `folder`.
 
-    `assume_role` gives nodes what they are allowed; `gateway` is HyperPod's own. `database` is a
+    `assume_role` gives nodes what they are allowed; `gateway` is HyperPod's own. `profile` says
+    what HyperPod puts on nodes. `database` is a
     server of the user's own that is there whether or not the cluster names it: the lifecycle
     scripts may.
     """
@@ -72,6 +74,7 @@ class HyperPod:
         journal: Journal,
         folder: Path,
         assume_role: AssumeRole,
+        profile: Profile,
         database: SharedDatabase | None = None,
     ) -> None:
         self._machines = machines
@@ -79,6 +82,7 @@ class HyperPod:
         self._journal = journal
         self._folder = folder
         self._assume_role = assume_role
+        self._profile = profile
         self._database = database
         self._running: dict[str, _Running] = {}
         self._databases = DatabaseServers(machines, gateway, journal)
@@ -96,6 +100,7 @@ class HyperPod:
         self._journal.note(cluster.name, f"{len(cluster.nodes)} instances have addresses")
         run = ClusterRun(
             cluster=cluster,
+            profile=self._profile,
             provisioning=provisioning,
             bundles=bundles,
             machines=self._machines,

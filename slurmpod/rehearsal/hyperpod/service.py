@@ -13,6 +13,7 @@ from embedded_aws.cluster import ClusterFailed
 from embedded_aws.isolation import is_read_by_aws_tools, variables
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.gateway import Gateway
+from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRoles
@@ -73,10 +74,12 @@ def hyperpod(
     aws: EmbeddedAws,
     gateway: Gateway,
     folder: Path,
+    profile: Profile,
     database: SharedDatabase | None = None,
 ) -> Iterator[HyperPod]:
     """Be the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
 
+    `profile` says what HyperPod puts on them.
     `database` is a server of the user's own that they reach, too. Steps of jobs are resumed for as
     long as the block.
 
@@ -89,6 +92,7 @@ def hyperpod(
         gateway=gateway,
         journal=Journal(folder),
         folder=folder,
+        profile=profile,
         database=database,
         assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,
     )

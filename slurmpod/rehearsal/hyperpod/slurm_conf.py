@@ -1,5 +1,7 @@
 """slurm.conf as HyperPod writes it, and writes it again when nodes come and go; pure.
 
+What its lines say is the profile's.
+
 The strategies are those of SlurmConfigStrategy (developer guide, migration to the API): Overwrite
 replaces everything, Merge and Managed change HyperPod's own entries and keep what else is there.
 """
@@ -10,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
+from slurmpod.platform_profiles.profile import SlurmConf
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 
 SLURM_ETC = "/opt/slurm/etc"
@@ -42,7 +44,7 @@ class SlurmNode:
 class SlurmLayout:
     """All that slurm.conf says about one cluster; a partition may be without nodes.
 
-    `includes_accounting` is for controllers that HyperPod sets up by itself.
+    `includes_accounting` is for controllers that find `include accounting.conf`.
     """
 
     cluster_name: str
@@ -52,19 +54,18 @@ class SlurmLayout:
     includes_accounting: bool
 
 
-def slurm_files(layout: SlurmLayout) -> Mapping[str, bytes]:
+def slurm_files(layout: SlurmLayout, conf: SlurmConf) -> Mapping[str, bytes]:
     """Return every configuration file of the controller by its path; slurm.conf is the last."""
     lines = [
-        f"ClusterName={layout.cluster_name}",
-        *(f"SlurmctldHost={host.name}({host.address})" for host in layout.controllers),
-        *_SETTINGS,
+        *_first_lines(layout, conf),
         *([INCLUDE_ACCOUNTING] if layout.includes_accounting else []),
-        *(_node_line(node) for node in layout.nodes),
-        *_partition_lines(layout),
+        *(_filled(conf.node, _values(node)) for node in layout.nodes),
+        *_partition_lines(layout, conf),
     ]
+    gres = [_filled(conf.gres_conf, _values(node)) for node in layout.nodes if node.gpus]
     return {
-        GRES_CONF: _text(_gres_lines(layout.nodes)),
-        f"{SLURM_ETC}/cgroup.conf": _text(["CgroupPlugin=disabled"]),  # rehearsal only
+        GRES_CONF: _text(gres),
+        f"{SLURM_ETC}/cgroup.conf": _text(_word(*word) for word in conf.cgroup_conf.items()),
         SLURM_CONF: _text(lines),
     }
 
@@ -77,48 +78,47 @@ def partition_members(layout: SlurmLayout) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-_SETTINGS = (
-    "SlurmUser=slurm",
-    "AuthType=auth/munge",
-    "SlurmctldParameters=enable_configless",
-    "SchedulerParameters=permit_job_expansion",
-    "TaskPlugin=task/none",
-    "SelectType=select/cons_tres",
-    "SelectTypeParameters=CR_Core",
-    "GresTypes=gpu",
-    "MpiDefault=none",
-    "ReturnToService=2",
-    "StateSaveLocation=/var/spool/slurmctld",
-    "SlurmdSpoolDir=/var/spool/slurmd",
-    f"SlurmctldLogFile={SLURMCTLD_LOG}",
-    "SlurmdLogFile=/var/log/slurm/slurmd.log",
-    "MailProg=/bin/true",
-    # Rehearsal only: the machine has fewer cores than the nodes say, and no cgroup of its own.
-    "SlurmdParameters=config_overrides",
-    "ProctrackType=proctrack/linuxproc",
-)
+def _first_lines(layout: SlurmLayout, conf: SlurmConf) -> Iterable[str]:
+    """Return what stands above the nodes; what names a controller stands once for each."""
+    hosts = [{"host": host.name, "address": host.address} for host in layout.controllers]
+    for key, text in conf.lines.items():
+        for host in hosts if "{host}" in text else [{}]:
+            yield _filled({key: text}, {"cluster": layout.cluster_name, **host})
 
 
-def _node_line(node: SlurmNode) -> str:
-    gres = f" Gres=gpu:{node.gpus}" if node.gpus else ""
-    return (
-        f"NodeName={node.name} NodeHostname={node.name} NodeAddr={node.address}"
-        f" CPUs={node.cpus}{gres} State=CLOUD"
+def _partition_lines(layout: SlurmLayout, conf: SlurmConf) -> Iterable[str]:
+    """Return HyperPod's partition of all nodes, then one per partition that a group names."""
+    yield _filled(conf.dev_partition, {})
+    for partition, names in partition_members(layout).items():
+        nodes = ",".join(names) or None
+        yield _filled(conf.group_partition, {"partition": partition, "nodes": nodes})
+
+
+def _values(node: SlurmNode) -> Mapping[str, str | None]:
+    return {
+        "name": node.name,
+        "address": node.address,
+        "cpus": str(node.cpus),
+        "gpus": str(node.gpus) if node.gpus else None,
+        "last_gpu": str(node.gpus - 1) if node.gpus else None,
+    }
+
+
+def _filled(words: Mapping[str, str], values: Mapping[str, str | None]) -> str:
+    """Return the words with the values in their places, without the words that lack theirs."""
+    return " ".join(
+        _word(key, _PLACE.sub(lambda place: values.get(place[1]) or place[0], text))
+        for key, text in words.items()
+        if not any(name in values and values[name] is None for name in _PLACE.findall(text))
     )
 
 
-def _partition_lines(layout: SlurmLayout) -> Iterable[str]:
-    """Return HyperPod's partition of all nodes, then one per partition that a group names."""
-    yield f"PartitionName={ALL_NODES_PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
-    for partition, names in partition_members(layout).items():
-        nodes = f" Nodes={','.join(names)}" if names else ""
-        yield f"PartitionName={partition}{nodes} MaxTime=INFINITE State=UP"
+_PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
-def _gres_lines(nodes: Iterable[SlurmNode]) -> Iterable[str]:
-    for node in nodes:
-        if node.gpus:
-            yield f"NodeName={node.name} Name=gpu File=/dev/nvidia[0-{node.gpus - 1}]"
+def _word(key: str, text: str) -> str:
+    """Return `key=text`; a comment is its key alone."""
+    return key if key.startswith("#") else f"{key}={text}"
 
 
 def _text(lines: Iterable[str]) -> bytes:

@@ -49,7 +49,7 @@ class Update:
         Under continuous provisioning it returns at once, and new nodes follow.
         """
         run, cluster = self._run, self._run.cluster
-        check_drift(run.machines, cluster, run.provisioning)
+        check_drift(run.machines, cluster, run.provisioning, run.profile.slurm_conf)
         self._check_controllers()
         undo = (cluster.groups, run.bundles, run.provisioning)
         surplus = surplus_nodes(cluster, self._desired)

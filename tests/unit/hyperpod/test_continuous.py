@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
@@ -41,6 +42,7 @@ def wait_for_login(folder: Path, becomes: str) -> None:
     machines: Any = Machines()
     run = Run(
         cluster=cluster(group("head"), group("login"), nodes=[node("head", "10.0.0.4"), login]),
+        profile=load().profile,
         provisioning=Provisioning("head", "login", {}),
         bundles={},
         machines=machines,

@@ -20,6 +20,7 @@ from embedded_aws.cluster import (
     InstanceGroup,
     NetworkInterface,
 )
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod import creation
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import together
@@ -71,6 +72,7 @@ def hyperpod(folder: Path, **answers: Any) -> HyperPod:
         journal=Journal(folder),
         folder=folder,
         assume_role=lambda _: NodeRole(gateway, {}),
+        profile=load().profile,
     )
 
 
@@ -135,6 +137,7 @@ class FailingRun:
         self.writes, self.is_off = threading.Event(), threading.Event()
         self.journal, self.output_folder = Mock(), Mock()
         self.machines = self.provisioning = None
+        self.profile = load().profile
 
     def boot(self, node: ClusterNode) -> None:
         pass
@@ -161,7 +164,6 @@ def test_what_breaks_because_a_script_failed_is_not_the_cause(
         run.is_off.wait()
         raise ClusterFailed("the controller is off")
 
-    monkeypatch.setattr(creation, "SLURM_CONF_DELAY_SECONDS", 0.0)
     monkeypatch.setattr(creation, "write_slurm_configuration", write)
     with pytest.raises(ClusterFailed, match="the script failed"):
         creation.Creation(cast("ClusterRun", run), Mock()).run()

@@ -21,6 +21,7 @@ from embedded_aws.cluster import (
     surplus_nodes,
 )
 from embedded_aws.sagemaker.node_operations import NodeOperations
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, operation
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
@@ -92,6 +93,7 @@ def run(tmp_path: Path) -> Run:
     machines: Any = Machines()
     run = Run(
         cluster=cluster(group("head"), group("cpu", 3), nodes=nodes),
+        profile=load().profile,
         provisioning=Provisioning("head", None, {"cpu": "cpu"}),
         bundles={},
         machines=machines,

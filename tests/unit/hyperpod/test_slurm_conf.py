@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod.slurm_conf import (
     SLURM_CONF,
     Controller,
@@ -23,7 +24,7 @@ LAYOUT = SlurmLayout(
 
 
 def files(layout: SlurmLayout = LAYOUT) -> dict[str, list[str]]:
-    rendered = slurm_files(layout)
+    rendered = slurm_files(layout, load().profile.slurm_conf)
     return {path: content.decode().splitlines() for path, content in rendered.items()}
 
 

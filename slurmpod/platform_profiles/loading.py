@@ -1,0 +1,156 @@
+"""Files of platform profiles -> one profile with its evidence, or all mistakes in the files.
+
+A file is a mapping of values. Each may be written plainly, or as a mapping with `value`, `source`
+and `confidence`; the file's own `source` and `confidence` count for those that say neither. The
+default profile is complete; any other is laid upon it and has only what differs: mappings are
+merged, `null` takes a line away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.platform_profiles.profile import Confidence, Profile
+from slurmpod.problems import InvalidEnvironment, Where, YamlPath, in_file_order
+from slurmpod.reading.merge import merged
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.reading.yaml_source import YamlSource, read_yaml
+
+DEFAULT = "ami-2026-01"
+DATA = Path(__file__).with_name("data")
+FACT = ("value", "source", "confidence")
+"""The keys of a value that says where it comes from."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The source of a value and how sure it is."""
+
+    source: str
+    confidence: str
+
+
+@dataclass(frozen=True)
+class LoadedProfile:
+    """A profile with the evidence of its values, which go by their places in the file."""
+
+    profile: Profile
+    evidence: Mapping[YamlPath, Evidence]
+
+
+def built_in() -> Mapping[str, Path]:
+    """Return the files of the profiles that slurmpod brings by their names, the default first."""
+    found = {file.stem: file for file in sorted(DATA.rglob("*.yaml"))}
+    return {DEFAULT: found.pop(DEFAULT), **found}
+
+
+def load(given: Sequence[str] = ()) -> LoadedProfile:
+    """Return the default profile with those upon it that are given, by name or as files.
+
+    Raises:
+        InvalidEnvironment: A file cannot be read or has mistakes; holds all of them.
+    """
+    source = YamlSource("")
+    evidence: dict[YamlPath, Evidence] = {}
+    for name in (DEFAULT, *given):
+        plain, its_evidence = _plain(_read(name))
+        source = merged(source, plain) if source.data else plain
+        evidence |= its_evidence
+    if source.problems:
+        raise InvalidEnvironment(in_file_order(source.problems))
+    try:
+        profile = Profile.model_validate_json(to_json(source.data))
+    except ValidationError as error:
+        raise InvalidEnvironment(_in_words(error, source)) from None
+    kept = {path: found for path, found in evidence.items() if _is_there(source.data, path)}
+    return LoadedProfile(profile, kept)
+
+
+def _read(name: str) -> YamlSource:
+    """Return what a file holds, or an empty mapping and what is wrong with it."""
+    files = built_in()
+    try:
+        source = read_yaml(name, read_text(files.get(name, Path(name))))
+    except Unreadable as reason:
+        source = YamlSource(name, {})
+        near = did_you_mean(name, files) or f"give a file, or one of {', '.join(files)}"
+        source.refuse(Where(name), reason.message, near)
+    if not isinstance(source.data, dict):
+        if not source.problems:
+            source.refuse(Where(name), "this is not a mapping", "write key: value, as in timing:")
+        source.data = {}
+    source.values.setdefault((), (name, 1, 1))
+    return source
+
+
+def _plain(source: YamlSource) -> tuple[YamlSource, Mapping[YamlPath, Evidence]]:
+    """Return the values of a file without their evidence, and the evidence."""
+    common = Evidence(source.data.get("source", source.file), source.data.get("confidence", ""))
+    evidence: dict[YamlPath, Evidence] = {}
+    plain = replace(source, values=dict(source.values))
+    plain.data = {
+        key: _value(plain, (key,), inner, common, evidence) for key, inner in source.data.items()
+    }
+    return plain, evidence
+
+
+def _value(
+    source: YamlSource,
+    path: YamlPath,
+    data: Any,
+    common: Evidence,
+    evidence: dict[YamlPath, Evidence],
+) -> Any:
+    if isinstance(data, dict) and "value" not in data:
+        return {
+            key: _value(source, (*path, key), inner, common, evidence)
+            for key, inner in data.items()
+        }
+    if not isinstance(data, dict):
+        evidence[path] = common
+        return data
+    for place, message, fix in _mistakes(data):
+        source.refuse(source.where((*path, place)), message, fix, rule="ENV-004")
+    evidence[path] = Evidence(
+        data.get("source", common.source), data.get("confidence", common.confidence)
+    )
+    source.values[path] = source.values[*path, "value"]
+    return data["value"]
+
+
+def _mistakes(fact: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the place, what is wrong and what to do for each mistake beside a value."""
+    for key in fact:
+        if key not in FACT:
+            fix = did_you_mean(key, FACT) or f"allowed here: {', '.join(FACT)}"
+            yield key, f"unknown key '{key}' beside a value", fix
+    if not isinstance(fact.get("source", ""), str):
+        yield "source", "the source is not text", "say where the value comes from"
+    confidence = fact.get("confidence", Confidence.DOUBTFUL)
+    if confidence not in tuple(Confidence):
+        yield "confidence", f"'{confidence}' is not one of the choices", _CHOICES
+
+
+_CHOICES = f"write one of {', '.join(Confidence)}"
+
+
+def _in_words(error: ValidationError, source: YamlSource) -> Sequence[Any]:
+    from slurmpod.reading.phrases import phrase  # only needed on mistakes
+
+    details = error.errors(include_url=False)
+    return in_file_order([phrase(detail, source, Profile) for detail in details])
+
+
+def _is_there(data: Any, path: YamlPath) -> bool:
+    for part in path:
+        if not isinstance(data, dict) or part not in data:
+            return False
+        data = data[part]
+    return True

@@ -1,0 +1,92 @@
+"""The values of a platform profile: what HyperPod itself puts on nodes, and when.
+
+The rehearsal's platform does what they say; `slurmpod observe` compares them with a live cluster.
+Where each value comes from, and how sure it is, stands beside it in the file (see `loading`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from slurmpod.environment.base import Section
+
+
+class Confidence(StrEnum):
+    """The worth of the evidence for a value; `rehearsal` marks what only a rehearsal needs."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    DOUBTFUL = "doubtful"
+    REHEARSAL = "rehearsal"
+
+
+def _as_written(value: Any) -> Any:
+    """Return a number as the text that it was: configuration files hold nothing else."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Text = Annotated[str, BeforeValidator(_as_written)]
+
+Line = dict[str, Text]
+"""The words `KEY=VALUE` of one line, in order."""
+
+Milliseconds = Annotated[int, Field(ge=0, le=3_600_000)]
+
+
+class AccountingInclude(StrEnum):
+    """Who finds `include accounting.conf` in slurm.conf: nobody, or controllers of some kind."""
+
+    NEVER = "never"
+    WITHOUT_ON_CREATE = "without_on_create"
+    ALWAYS = "always"
+
+
+class SlurmConf(Section):
+    """slurm.conf and the files beside it.
+
+    `{cluster}` stands for the cluster's name. Words whose value is about GPUs are left out for
+    nodes without any, words about the nodes of an empty partition too.
+    """
+
+    lines: Line
+    """What stands above the nodes, line by line: a keyword and what follows `=`, also a comment.
+    A line with `{host}` and `{address}` stands once per controller; a key with # is a comment."""
+    accounting_include: AccountingInclude
+    """Which controllers find `include accounting.conf` below these lines."""
+    node: Line
+    """A node's line, of `{name}`, `{address}`, `{cpus}` and `{gpus}`."""
+    dev_partition: Line
+    """The line of the partition of all nodes."""
+    group_partition: Line
+    """The line of a group's partition, of `{partition}` and `{nodes}`."""
+    gres_conf: Line
+    """gres.conf's line of a node with GPUs, of `{name}`, `{gpus}` and `{last_gpu}`."""
+    cgroup_conf: Line
+    """cgroup.conf, a word per line."""
+    login_nodes: bool
+    """Whether nodes of the login group are listed, and so in the partition of all nodes."""
+
+
+class Timing(Section):
+    """When what HyperPod does is seen on nodes; a rehearsal has no time for the real figures."""
+
+    slurm_conf_milliseconds: Milliseconds
+    """From the start of the controllers' scripts until slurm.conf is there."""
+
+
+class Profile(Section):
+    """All values of one profile."""
+
+    about: str
+    """What this describes, as one sentence."""
+    source: str = ""
+    """Where those values come from that name no source of their own."""
+    confidence: Confidence = Confidence.DOUBTFUL
+    """How sure those values are that do not say so themselves."""
+    slurm_conf: SlurmConf
+    """slurm.conf and the files beside it, as the cluster agent writes them."""
+    timing: Timing
+    """When what HyperPod does is seen on nodes."""
