@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
-from xml.sax.saxutils import escape
 
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -16,7 +14,9 @@ from moto.moto_server.werkzeug_app import (
     create_backend_app,
 )
 
-from embedded_aws.enforcement.gate import Denial, Gate
+from embedded_aws.answers import Seal, unsupported
+from embedded_aws.calls import call_of, signature_of
+from embedded_aws.enforcement.gate import Gate
 from embedded_aws.interface import Workspaces
 from embedded_aws.moto_ids import seed_request
 from embedded_aws.moto_setup import ACCOUNT_HEADER
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 Wsgi = Any
 """A WSGI application; its types say nothing."""
 
-_CODE = "UnsupportedOperation"
-_XML_ERROR = (
-    f"<Response><Errors><Error><Code>{_CODE}</Code><Message>{{}}</Message></Error></Errors>"
-    "</Response>"
-)
 _UNKNOWN_TO_MOTO = ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com"))
 """An embedded service that moto does not have, and its address."""
 
@@ -69,18 +64,21 @@ def application(
 
     dispatcher = _Dispatcher(create_app)
 
-    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         environ[ACCOUNT_HEADER] = account
+        signature = signature_of(environ)
+        call = call_of(environ, signature)
+        seal = Seal(call, start_response)
+        refusal = gate.refusal(signature, call)
+        if refusal:
+            return seal.close(refusal.give(seal.start))
         try:
-            denial = gate.refusal(environ)
-            if denial:
-                return _denied(denial, start_response)
-            answered = workspaces.answer(environ, start_response) if workspaces else None
-            return dispatcher(environ, start_response) if answered is None else answered
+            found = workspaces.answer(environ, seal.start) if workspaces else None
+            return seal.close(dispatcher(environ, seal.start) if found is None else found)
         except Exception as error:  # noqa: BLE001 - a server answers whatever happens
             if not isinstance(error, NotImplementedError):
                 _log.exception("internal error of a service of moto")
-            return _refusal(error, environ, start_response)
+            return seal.close(unsupported(call, error).give(seal.start))
 
     return answer
 
@@ -109,28 +107,3 @@ def _serialized(service: Any, lock: threading.Lock) -> Wsgi:
             return list(app(environ, start_response))
 
     return answer
-
-
-def _denied(denial: Denial, start_response: Callable[..., Any]) -> list[bytes]:
-    headers = [
-        ("Content-Type", denial.content_type),
-        ("Content-Length", str(len(denial.body))),
-        ("x-amzn-ErrorType", denial.error),
-    ]
-    start_response(denial.status, headers)
-    return [denial.body]
-
-
-def _refusal(
-    error: Exception, environ: dict[str, Any], start_response: Callable[..., Any]
-) -> list[bytes]:
-    """Answer what moto cannot with a status that SDKs do not retry, in the form they can read."""
-    message = f"Not supported by the embedded AWS: {error}"
-    if str(environ.get("CONTENT_TYPE")).startswith("application/x-www-form-urlencoded"):
-        kind, body = "text/xml", _XML_ERROR.format(escape(message))
-    else:
-        kind, body = "application/json", json.dumps({"__type": _CODE, "message": message})
-    content = body.encode()
-    headers = [("Content-Type", kind), ("Content-Length", str(len(content)))]
-    start_response("501 Not Implemented", headers)
-    return [content]

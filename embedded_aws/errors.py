@@ -52,7 +52,7 @@ def violations(service: str, operation: str, given: Mapping[str, Any]) -> list[s
     if input_shape is None:
         return []
     found = service_model.violations(model["shapes"], input_shape["shape"], given)
-    return [_sentence(violation) for violation in found]
+    return [sentence(violation) for violation in found]
 
 
 def summary(problems: list[str]) -> str:
@@ -70,16 +70,17 @@ def members(service: str, operation: str, *path: str) -> frozenset[str]:
     return frozenset(shapes[shape]["members"])
 
 
+def sentence(violation: service_model.Violation) -> str:
+    """Return what is wrong with one value, as AWS says it."""
+    shown = "null" if violation.value is None else f"'{violation.value}'"
+    where = ".".join(map(_spelled, violation.path))
+    return f"Value {shown} at '{where}' failed to satisfy constraint: {violation.constraint}"
+
+
 @cache
 def _model(service: str) -> Any:
     loader = botocore.session.get_session().get_component("data_loader")
     return loader.load_service_model(service, "service-2")
-
-
-def _sentence(violation: service_model.Violation) -> str:
-    shown = "null" if violation.value is None else f"'{violation.value}'"
-    where = ".".join(map(_spelled, violation.path))
-    return f"Value {shown} at '{where}' failed to satisfy constraint: {violation.constraint}"
 
 
 def _spelled(part: str | int) -> str:

@@ -14,7 +14,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from embedded_aws.enforcement.callers import body_of
+from embedded_aws.calls import body_of
 from embedded_aws.ids import KEY, ROUTE_TABLE, SECRET, SECURITY_GROUP, SUBNET, VPC, ids
 from embedded_aws.moto_network import wrap
 

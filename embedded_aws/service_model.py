@@ -62,6 +62,11 @@ def violations(
             yield from violations(shapes, shape["value"]["shape"], item, (*path, str(key)))
 
 
+def missing(path: tuple[str | int, ...], shape: str) -> Violation:
+    """Return that a member that must be there is not."""
+    return Violation(path, shape, None, "Member must not be null")
+
+
 def _is_a(value: Any, expected: tuple[type, ...]) -> bool:
     return isinstance(value, expected) and (bool in expected or not isinstance(value, bool))
 
@@ -72,7 +77,7 @@ def _members(
     shape = shapes[name]
     for member in shape.get("required", ()):
         if member not in value:
-            yield Violation((*path, member), name, None, "Member must not be null")
+            yield missing((*path, member), name)
     for member, item in value.items():
         if member in shape["members"]:
             yield from violations(shapes, shape["members"][member]["shape"], item, (*path, member))

@@ -17,7 +17,8 @@ from typing import Any
 
 from moto.ssm.models import ssm_backends
 
-from embedded_aws.enforcement.callers import Identities, UnknownCredentials, signature_of
+from embedded_aws.calls import signature_of
+from embedded_aws.enforcement.callers import Identities, UnknownCredentials
 from embedded_aws.enforcement.needs import DEFAULT_DOCUMENT
 from embedded_aws.errors import ServiceError
 from embedded_aws.ids import ids

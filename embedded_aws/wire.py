@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ParamValidationError
 from flask import Flask
 from moto.core.responses import ActionResult, BaseResponse
 from moto.core.utils import convert_to_flask_response
@@ -64,7 +64,7 @@ class _Response(BaseResponse):
             result: Any = self._answer()
         except ServiceError as error:
             result = error
-        except ClientError as error:
+        except (ClientError, ParamValidationError) as error:
             result = ServiceError(self._service.refusal, str(error))
         except Exception as error:  # noqa: BLE001 - answered like AWS's own faults
             _log.exception("internal error of the embedded %s", self._service.name)

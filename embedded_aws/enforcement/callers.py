@@ -1,155 +1,22 @@
-"""Callers of requests on the wire: their user or role with its policies, and the API operation.
+"""Callers of requests: their user or role with its policies.
 
-Signatures are not recomputed: whoever knows a key id and its session token is believed. moto finds
-the operation by botocore's models, as it does for its own services. What these lack is known here:
-an operation that has no model is called by the path. Sources: AWS Signature Version 4 (IAM user
-guide, "Create a signed AWS API request"), "Policies and permissions in IAM" (kinds of policies) and
-"AWS global condition context keys".
+Whoever knows a key id and its session token is believed. Sources: "Policies and permissions in IAM"
+(kinds of policies) and "AWS global condition context keys" of the IAM user guide.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qs
 
-from botocore.exceptions import UnknownServiceError
-from moto.core.parse import PROTOCOL_PARSERS, RequestParserError
-from moto.core.request import Request, determine_request_protocol
-from moto.core.routing import get_service_router
-from moto.core.utils import get_service_model
 from moto.iam.models import iam_backends
 from moto.sts.models import sts_backends
-from werkzeug.exceptions import NotFound
 
+from embedded_aws.calls import Signature
 from embedded_aws.iam import Policy, Principal, policy_of
-
-_SCOPE_PARTS = 5
-
-
-@dataclass(frozen=True)
-class Signature:
-    """A request's words about its signer; `token` is that of a session, empty for users."""
-
-    access_key_id: str
-    token: str
-    region: str
-    service: str
-
-
-def signature_of(environ: Mapping[str, str]) -> Signature | None:
-    """Return who signed a WSGI request, in a header or (presigned) in the URL; None: nobody."""
-    scope = _in_header(environ.get("HTTP_AUTHORIZATION", ""))
-    token = environ.get("HTTP_X_AMZ_SECURITY_TOKEN", "")
-    if not scope:
-        query = parse_qs(environ.get("QUERY_STRING", ""))
-        scope = query.get("X-Amz-Credential", [""])[0]
-        token = query.get("X-Amz-Security-Token", [""])[0]
-    parts = scope.split("/")
-    if len(parts) != _SCOPE_PARTS:
-        return None
-    access_key_id, _, region, service, _ = parts
-    return Signature(access_key_id, token, region, service.lower())
-
-
-def _in_header(authorization: str) -> str:
-    """Return the credential scope: `<key id>/<date>/<region>/<service>/aws4_request`."""
-    for part in authorization.replace(",", " ").split():
-        name, _, value = part.partition("=")
-        if name == "Credential":
-            return value
-    return ""
-
-
-_MODELS = {"aps": "amp", "monitoring": "cloudwatch", "eventbridge": "events"}
-"""Services that botocore has under another name than the one in signatures."""
-
-_PREFIXES = {"monitoring": "cloudwatch", "eventbridge": "events"}
-"""Services that policies have under another name than the one in signatures."""
-
-_PATHS = {
-    ("aps", re.compile(r"/workspaces/(?P<workspaceId>[^/]+)/api/v1/remote_write")): "RemoteWrite",
-    ("aps", re.compile(r"/workspaces/(?P<workspaceId>[^/]+)/api/v1/query")): "QueryMetrics",
-}
-"""Operations of Prometheus' own API in Amazon Managed Service for Prometheus (its user guide)."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """An API call. `service` is as in policies, `operation` empty where nobody knows it.
-
-    `protocol` is botocore's name for the form of request and answer; `method` is HTTP's.
-    """
-
-    service: str
-    operation: str
-    region: str
-    protocol: str
-    method: str
-    given: Mapping[str, Any]
-
-
-def call_of(environ: dict[str, Any], signature: Signature) -> Call:
-    """Read a WSGI request; whoever answers it can read its body again."""
-    body = body_of(environ)
-    request = Request({**environ, "wsgi.input": io.BytesIO(body)})
-    protocol, operation, given = _by_model(request, signature.service)
-    if not operation:
-        operation, given = _by_path(signature.service, request.path)
-    return Call(
-        service=_PREFIXES.get(signature.service, signature.service),
-        operation=operation,
-        region=signature.region,
-        protocol=protocol,
-        method=request.method,
-        given=given,
-    )
-
-
-def body_of(environ: dict[str, Any]) -> bytes:
-    """Return the body of a WSGI request, which can be read again."""
-    if environ.get("wsgi.input_terminated"):
-        body = environ["wsgi.input"].read()
-    else:
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-    environ["wsgi.input"] = io.BytesIO(body)
-    return bytes(body)
-
-
-def _by_model(request: Request, service: str) -> tuple[str, str, Mapping[str, Any]]:
-    """Return protocol, operation and input; nothing for what botocore does not know."""
-    name = _MODELS.get(service, service)
-    try:
-        model = get_service_model(name)
-        protocol = determine_request_protocol(model, request.content_type)
-        operation, labels = get_service_router(name).match(request)
-        given = PROTOCOL_PARSERS[protocol](operation).parse(
-            {
-                "method": request.method,
-                "values": request.values,
-                "headers": request.headers,
-                "body": request.data,
-                "url_path": request.path,
-                "url_params": labels,
-            }
-        )
-    except (UnknownServiceError, NotFound, NotImplementedError, RequestParserError):
-        return "json", "", {}
-    return protocol, str(operation.name), given
-
-
-def _by_path(service: str, path: str) -> tuple[str, Mapping[str, Any]]:
-    for (owner, pattern), operation in _PATHS.items():
-        match = pattern.fullmatch(path)
-        if owner == service and match:
-            return operation, match.groupdict()
-    return "", {}
-
 
 BOUNDARY = "permissions boundary"
 SESSION_POLICY = "session policy"

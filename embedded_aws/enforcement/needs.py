@@ -20,7 +20,7 @@ from typing import Any
 
 from moto.kms.utils import KEY_ID_LEN
 
-from embedded_aws.enforcement.callers import Call
+from embedded_aws.calls import Call
 from embedded_aws.enforcement.resource_needs import (
     OWN_KEY_PREFIX,
     Names,

@@ -21,7 +21,7 @@ from moto.s3.models import s3_backends
 from moto.secretsmanager.models import secretsmanager_backends
 from moto.sns.models import sns_backends
 
-from embedded_aws.enforcement.callers import Call
+from embedded_aws.calls import Call
 from embedded_aws.sagemaker.clusters import Clusters
 
 OWN_KEY_PREFIX = "alias/aws/"

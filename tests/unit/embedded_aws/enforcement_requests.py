@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import boto3
 from botocore.config import Config
 
-from embedded_aws.enforcement.callers import Call, call_of, signature_of
+from embedded_aws.calls import Call, call_of, signature_of
 
 ACCOUNT = "123456789012"
 REGION = "us-west-2"

@@ -9,8 +9,10 @@ import botocore.parsers
 import botocore.session
 import pytest
 
-from embedded_aws.enforcement.callers import Call, Identity, Signature, signature_of
-from embedded_aws.enforcement.gate import Judge, access_denied, unknown_credentials
+from embedded_aws.answers import access_denied, unknown_credentials
+from embedded_aws.calls import Call, Signature, signature_of
+from embedded_aws.enforcement.callers import Identity
+from embedded_aws.enforcement.gate import Judge
 from embedded_aws.enforcement.resource_needs import Need
 from embedded_aws.iam import Policy, Principal, policy_of
 from tests.unit.embedded_aws.enforcement_requests import ACCOUNT, REGION, PlainNames

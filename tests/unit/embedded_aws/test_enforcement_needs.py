@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.enforcement.callers import Signature, call_of, signature_of
+from embedded_aws.calls import Signature, call_of, signature_of
 from embedded_aws.enforcement.needs import needs_of
 from tests.unit.embedded_aws.enforcement_requests import (
     ACCOUNT,

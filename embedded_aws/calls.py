@@ -1,0 +1,185 @@
+"""Requests on the wire as API calls: the signer's words, the operation, the input and its flaws.
+
+Signatures are not recomputed. moto finds the operation by botocore's models, as it does for its own
+services. What these lack is known here: an operation that has no model is called by the path.
+Sources: AWS Signature Version 4 (IAM user guide, "Create a signed AWS API request").
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from botocore.exceptions import UnknownServiceError
+from moto.core.model import OperationModel
+from moto.core.parse import PROTOCOL_PARSERS
+from moto.core.request import Request, determine_request_protocol
+from moto.core.routing import get_service_router
+from moto.core.utils import get_service_model
+from werkzeug.exceptions import NotFound
+
+from embedded_aws.flaws import Flaw, missing, unknown_operation, unreadable, wrong_types
+
+_SCOPE_PARTS = 5
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A request's words about its signer; `token` is that of a session, empty for users."""
+
+    access_key_id: str
+    token: str
+    region: str
+    service: str
+
+
+def signature_of(environ: Mapping[str, str]) -> Signature | None:
+    """Return who signed a WSGI request, in a header or (presigned) in the URL; None: nobody."""
+    scope = _in_header(environ.get("HTTP_AUTHORIZATION", ""))
+    token = environ.get("HTTP_X_AMZ_SECURITY_TOKEN", "")
+    if not scope:
+        query = parse_qs(environ.get("QUERY_STRING", ""))
+        scope = query.get("X-Amz-Credential", [""])[0]
+        token = query.get("X-Amz-Security-Token", [""])[0]
+    parts = scope.split("/")
+    if len(parts) != _SCOPE_PARTS:
+        return None
+    access_key_id, _, region, service, _ = parts
+    return Signature(access_key_id, token, region, service.lower())
+
+
+def _in_header(authorization: str) -> str:
+    """Return the credential scope: `<key id>/<date>/<region>/<service>/aws4_request`."""
+    for part in authorization.replace(",", " ").split():
+        name, _, value = part.partition("=")
+        if name == "Credential":
+            return value
+    return ""
+
+
+_MODELS = {
+    "aps": "amp",
+    "cloudcontrolapi": "cloudcontrol",
+    "eventbridge": "events",
+    "monitoring": "cloudwatch",
+    "servicequotas": "service-quotas",
+}
+"""Services that botocore has under another name than the one in signatures."""
+
+_PREFIXES = {"monitoring": "cloudwatch", "eventbridge": "events"}
+"""Services that policies have under another name than the one in signatures."""
+
+_PATHS = {
+    ("aps", re.compile(r"/workspaces/(?P<workspaceId>[^/]+)/api/v1/remote_write")): "RemoteWrite",
+    ("aps", re.compile(r"/workspaces/(?P<workspaceId>[^/]+)/api/v1/query")): "QueryMetrics",
+}
+"""Operations of Prometheus' own API in Amazon Managed Service for Prometheus (its user guide)."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """An API call. `service` is as in policies, `operation` empty where nobody knows it.
+
+    `protocol` is botocore's name for the form of request and answer; `method` is HTTP's.
+    """
+
+    service: str
+    operation: str
+    region: str
+    protocol: str
+    method: str
+    given: Mapping[str, Any]
+    flaw: Flaw | None = None
+    """Why no service would look at the call, if so; then nothing is given."""
+
+
+_OF_NOBODY = Signature("", "", "", "s3")
+"""Who does not sign reads a bucket: no other service has anything for everybody."""
+
+
+def call_of(environ: dict[str, Any], signature: Signature | None) -> Call:
+    """Read a WSGI request; whoever answers it can read its body again."""
+    signature = signature or _OF_NOBODY
+    body = body_of(environ)
+    request = Request({**environ, "wsgi.input": io.BytesIO(body)})
+    protocol, operation, given, flaw = _by_model(request, signature.service)
+    if not operation:
+        operation, given = _by_path(signature.service, request.path)
+    return Call(
+        service=_PREFIXES.get(signature.service, signature.service),
+        operation=operation,
+        region=signature.region,
+        protocol=protocol,
+        method=request.method,
+        given=given,
+        flaw=flaw,
+    )
+
+
+def body_of(environ: dict[str, Any]) -> bytes:
+    """Return the body of a WSGI request, which can be read again."""
+    if environ.get("wsgi.input_terminated"):
+        body = environ["wsgi.input"].read()
+    else:
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    environ["wsgi.input"] = io.BytesIO(body)
+    return bytes(body)
+
+
+def _by_model(request: Request, service: str) -> tuple[str, str, Mapping[str, Any], Flaw | None]:
+    """Return protocol, operation, input and flaw; nothing for services that botocore lacks."""
+    name = _MODELS.get(service, service)
+    try:
+        model = get_service_model(name)
+        protocol = determine_request_protocol(model, request.content_type)
+    except (UnknownServiceError, NotImplementedError):
+        return "json", "", {}, None
+    if protocol not in PROTOCOL_PARSERS:
+        return protocol, "", {}, None
+    try:
+        operation, labels = get_service_router(name).match(request)
+    except NotFound:
+        return protocol, "", {}, unknown_operation(protocol, _named(request, protocol))
+    flaw = wrong_types(operation, protocol, request.data)
+    if flaw:
+        return protocol, str(operation.name), {}, flaw
+    try:
+        given = _parsed(operation, protocol, request, labels)
+    except Exception:  # noqa: BLE001 - moto's readers raise whatever Python does
+        return protocol, str(operation.name), {}, unreadable(name, protocol)
+    return protocol, str(operation.name), given, missing(operation, protocol, given)
+
+
+def _named(request: Request, protocol: str) -> str:
+    """Return the operation that a request names, without which no service knows it."""
+    if protocol == "json":
+        return str(request.headers.get("X-Amz-Target", "")).rpartition(".")[2]
+    return str(request.values.get("Action", ""))
+
+
+def _parsed(
+    operation: OperationModel, protocol: str, request: Request, labels: dict[str, Any]
+) -> Mapping[str, Any]:
+    parsed: Mapping[str, Any] = PROTOCOL_PARSERS[protocol](operation).parse(
+        {
+            "method": request.method,
+            "values": request.values,
+            "headers": request.headers,
+            "body": request.data,
+            "url_path": request.path,
+            "url_params": labels,
+        }
+    )
+    return parsed
+
+
+def _by_path(service: str, path: str) -> tuple[str, Mapping[str, Any]]:
+    for (owner, pattern), operation in _PATHS.items():
+        match = pattern.fullmatch(path)
+        if owner == service and match:
+            return operation, match.groupdict()
+    return "", {}

@@ -1,0 +1,190 @@
+"""Requests that are none: whatever arrives, the answer is one that an AWS service gives."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import botocore.parsers
+import botocore.session
+import pytest
+from botocore.exceptions import ClientError
+from botocore.model import OperationModel, ServiceModel
+
+from embedded_aws.clients import Clients, access_key_id
+from tests.functional.embedded_stacks import ACCOUNT, REGION
+
+JSON_SERVICES = ("sagemaker", "fsx", "logs", "ssm", "secretsmanager")
+FORM_SERVICES = ("cloudformation", "iam", "ec2")
+OPERATIONS = 3
+"""How many operations of each service are tried, evenly among all that it has."""
+
+WRONG = {
+    "boolean": "perhaps",
+    "integer": "many",
+    "list": "x",
+    "long": "many",
+    "map": "x",
+    "string": {"a": 1},
+    "structure": "x",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def parsed(self, operation: OperationModel) -> dict[str, Any]:
+        """Return what botocore reads, which raises where an answer has another form."""
+        parser = botocore.parsers.create_parser(operation.service_model.resolved_protocol)
+        shape: Any = operation.output_shape
+        found: dict[str, Any] = parser.parse(
+            {"status_code": self.status, "headers": self.headers, "body": self.body},
+            shape,
+        )
+        return found
+
+
+class Wire:
+    """Sends bodies as they are."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._endpoint = clients.endpoint
+
+    def send(self, operation: OperationModel, body: bytes) -> Answer:
+        service = operation.service_model
+        scope = f"{access_key_id(ACCOUNT)}/20260101/{REGION}/{service.signing_name}/aws4_request"
+        headers = {"Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, Signature=x"}
+        if service.resolved_protocol == "json":
+            headers["Content-Type"] = f"application/x-amz-json-{service.metadata['jsonVersion']}"
+            headers["X-Amz-Target"] = f"{service.metadata['targetPrefix']}.{operation.name}"
+        request = urllib.request.Request(self._endpoint, data=body, headers=headers)  # noqa: S310
+        try:
+            with urllib.request.urlopen(request) as answer:  # noqa: S310 - the loopback interface
+                return Answer(answer.status, dict(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, dict(error.headers), error.read())
+
+
+@pytest.fixture(scope="module")
+def wire(clients: Clients) -> Wire:
+    return Wire(clients)
+
+
+@cache
+def model_of(service: str) -> ServiceModel:
+    return botocore.session.get_session().get_service_model(service)
+
+
+def some_operations(service: str) -> Iterator[OperationModel]:
+    model = model_of(service)
+    names = [name for name in model.operation_names if model.operation_model(name).input_shape]
+    for name in names[:: len(names) // OPERATIONS]:
+        yield model.operation_model(name)
+
+
+def members_of(tried: OperationModel) -> dict[str, Any]:
+    assert tried.input_shape is not None
+    return dict(tried.input_shape.members)
+
+
+def json_bodies(tried: OperationModel) -> Iterator[bytes]:
+    yield from (b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}")
+    members = members_of(tried).items()
+    wrong = {name: WRONG.get(member.type_name, {}) for name, member in members}
+    yield json.dumps(wrong).encode()
+    for name, value in wrong.items():
+        yield json.dumps({name: value}).encode()
+
+
+def form_bodies(tried: OperationModel) -> Iterator[bytes]:
+    action = f"Action={tried.name}&Version={tried.service_model.api_version}"
+    yield from (action.encode(), f"{action}&%ff=%zz".encode(), b"Action=Nothing&Version=x")
+    for name in members_of(tried):
+        for value in (f"{name}=abc", f"{name}.member.x=abc", f"{name}.1.A=abc", f"{name}="):
+            yield f"{action}&{value}".encode()
+
+
+@pytest.mark.parametrize("service", [*JSON_SERVICES, *FORM_SERVICES])
+def test_whatever_arrives_is_answered_as_by_the_service(service: str, wire: Wire) -> None:
+    bodies = json_bodies if service in JSON_SERVICES else form_bodies
+    for tried in some_operations(service):
+        for body in bodies(tried):
+            answer = wire.send(tried, body)
+            parsed = answer.parsed(tried)
+            told = (tried.name, body, answer.body)
+
+            assert answer.status in (200, 400, 404, 501), told
+            assert "html" not in answer.headers["Content-Type"], told
+            assert b"InternalFailure" not in answer.body, told
+            assert answer.status == 200 or parsed["Error"]["Code"], told
+            assert answer.headers["x-amzn-RequestId"], told
+
+
+@pytest.mark.parametrize(
+    ("service", "name", "body", "code", "words"),
+    [
+        ("sagemaker", "ListClusters", b"{", "SerializationException", "end of the request's JSON"),
+        ("sagemaker", "ListClusters", b"[]", "SerializationException", "Start of list"),
+        (
+            "sagemaker",
+            "ListClusters",
+            b'{"MaxResults": "many"}',
+            "SerializationException",
+            "STRING_VALUE can not be converted to Integer",
+        ),
+        (
+            "sagemaker",
+            "CreateCluster",
+            b'{"ClusterName": "a", "InstanceGroups": [{"InstanceCount": 1, "ExecutionRole": "r"}]}',
+            "ValidationException",
+            "Value null at 'instanceGroups.1.member.instanceGroupName' failed",
+        ),
+        ("logs", "GetLogEvents", b"{}", "InvalidParameterException", "null at 'logStreamName'"),
+        (
+            "cloudformation",
+            "DescribeStackResources",
+            b"Action=DescribeStackResourceDrifts&StackName=a&MaxResults=many",
+            "MalformedInput",
+            "could not be read",
+        ),
+        ("iam", "GetRole", b"Action=GetRole", "ValidationError", "Value null at 'roleName'"),
+        ("ec2", "DescribeVpcs", b"Action=Foo", "InvalidAction", "The action Foo is not valid"),
+        ("ec2", "CreateSubnet", b"Action=CreateSubnet", "MissingParameter", "parameter VpcId"),
+    ],
+)
+def test_a_malformed_request_is_refused_by_code_and_words(
+    service: str, name: str, body: bytes, code: str, words: str, wire: Wire
+) -> None:
+    tried = model_of(service).operation_model(name)
+    answer = wire.send(tried, body)
+    error = answer.parsed(tried)["Error"]
+
+    assert answer.status == 400
+    assert error["Code"] == code
+    assert words in error["Message"]
+
+
+def test_an_operation_that_nobody_wrote_is_refused_by_its_name(clients: Clients) -> None:
+    with pytest.raises(ClientError, match="ListCloudConnectors of ssm") as refused:
+        clients.service("ssm").list_cloud_connectors()
+    assert refused.value.response["Error"]["Code"] == "UnsupportedOperation"
+
+
+@pytest.mark.parametrize(
+    ("service", "call"),
+    [("sagemaker", "list_clusters"), ("s3", "list_buckets"), ("sts", "get_caller_identity")],
+)
+def test_every_answer_has_an_id_of_its_own(service: str, call: str, clients: Clients) -> None:
+    seen = [getattr(clients.service(service), call)()["ResponseMetadata"] for _ in range(2)]
+
+    first, second = (each["RequestId"] for each in seen)
+    assert first != second
+    assert seen[0]["HTTPHeaders"].get("x-amzn-requestid", first) == first
