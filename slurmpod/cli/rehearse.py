@@ -6,6 +6,8 @@ import argparse
 from argparse import ArgumentTypeError
 from pathlib import Path
 
+from rich.console import Console
+
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
@@ -16,14 +18,18 @@ from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, rehearse
-from slurmpod.rehearsal.report import as_data, print_outcome
+from slurmpod.rehearsal.report import as_data, print_kept, print_outcome
 from slurmpod.resolve import Resolved
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
-    parser.add_argument("--keep", action="store_true", help="leave it up; say how to look around")
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="leave it up, also when it fails; say how to look around",
+    )
     parser.add_argument(
         "--cloud-only", action="store_true", help="deploy without nodes: no Linux, no root needed"
     )
@@ -64,6 +70,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         outcome = rehearse(options.file, resolved, wanted, progress)
     except (RehearsalFailed, BakeFailed) as failure:
         say(f"\nthe rehearsal failed:\n{failure}")
+        if isinstance(failure, RehearsalFailed) and failure.kept:
+            print_kept(failure.kept, failure.node, Console(stderr=True, highlight=False))
         return ExitCode.FAILED
     if options.json:
         print_json(as_data(outcome, progress.seconds))

@@ -31,11 +31,12 @@ srun bash -c '{_TASK}'
 
 @dataclass(frozen=True)
 class FirstJob:
-    """The results of the first job; `sacct` is empty without accounting."""
+    """The results of the first job; without a record, `no_record` says why there is none."""
 
     sinfo: str
     output: str
     sacct: str
+    no_record: str = ""
 
 
 def wait_until_idle(shell: Shell) -> str:
@@ -66,7 +67,7 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
     ]
     folder = shared_folder(resolved)
     output = _submit(shell, options, folder) if folder else _run_directly(shell, options)
-    return FirstJob(sinfo, output, _record(shell, resolved))
+    return FirstJob(sinfo, output, *_record(shell, resolved))
 
 
 def _submit(shell: Shell, options: list[str], folder: str) -> str:
@@ -86,15 +87,18 @@ def _run_directly(shell: Shell, options: list[str]) -> str:
     return shell.run(["srun", f"--job-name={NAME}", *options, "bash", "-c", task])
 
 
-def _record(shell: Shell, resolved: Resolved) -> str:
-    """Return the record of the job; scripts of the user's own may keep none."""
+NO_ACCOUNTING = "the environment says 'slurm: {accounting: false}'"
+
+
+def _record(shell: Shell, resolved: Resolved) -> tuple[str, str]:
+    """Return the record of the job, or why there is none: the user's own scripts may keep none."""
     if not resolved.slurm.accounting:
-        return ""
+        return "", NO_ACCOUNTING
     try:
-        return shell.run(["sacct", f"--name={NAME}", f"--format={SACCT_FIELDS}"])
-    except CommandFailed:
+        return shell.run(["sacct", f"--name={NAME}", f"--format={SACCT_FIELDS}"]), ""
+    except CommandFailed as failure:
         if resolved.lifecycle.own_scripts:
-            return ""
+            return "", str(failure)
         raise
 
 

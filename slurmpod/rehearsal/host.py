@@ -89,7 +89,11 @@ def _platform(
     )
     gateway = Gateway(embedded_clients(aws.endpoint, request))
     profile = load(request.profiles).profile
-    return stack.enter_context(hyperpod(machines, aws, gateway, folder, profile, database))
+    return stack.enter_context(
+        hyperpod(
+            machines, aws, gateway, folder, profile, database, keeps_failed=request.keeps_failed
+        )
+    )
 
 
 def _prometheus(

@@ -51,7 +51,16 @@ LINES_SHOWN = 15
 
 
 class RehearsalFailed(WorkFailed):
-    """The rehearsal could not go on; the text says what happened and where to look."""
+    """The rehearsal could not go on; the text says what happened and where to look.
+
+    `kept` is the rehearsal if it was left up all the same, `node` the host name of the node to
+    look at, if there is one.
+    """
+
+    def __init__(self, text: str, kept: Rehearsal | None = None, node: str = "") -> None:
+        super().__init__(text)
+        self.kept = kept
+        self.node = node
 
 
 @dataclass(frozen=True)
@@ -112,13 +121,20 @@ class Host:
         """Return the running rehearsal; raises RehearsalFailed when it does not come up."""
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while time.monotonic() < deadline:
-            state = read_state(self.folder)
-            if state:
-                return Rehearsal(self.folder, read_request(self.folder), state)
+            rehearsal = self.rehearsal()
+            if rehearsal:
+                return rehearsal
             if self._process.poll() is not None:
                 break
             time.sleep(0.02)
         raise RehearsalFailed(self._last_words())
+
+    def rehearsal(self) -> Rehearsal | None:
+        """Return the rehearsal once it runs, and for as long as it does."""
+        state = read_state(self.folder)
+        if state is None or self._process.poll() is not None:
+            return None
+        return Rehearsal(self.folder, read_request(self.folder), state)
 
     def require_running(self) -> None:
         """Raise RehearsalFailed when the host process has ended by itself."""

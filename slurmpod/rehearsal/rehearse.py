@@ -11,9 +11,11 @@ from pathlib import Path
 from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment, process_environment
 from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
+from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.failed_scripts import FailedScripts, failed_scripts
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault, FaultReport, run_fault
 from slurmpod.rehearsal.faults.registry import fault_cluster
@@ -74,7 +76,8 @@ def rehearse(
     for name in clear_dead():
         progress.note(f"removed what the rehearsal {name} left behind when it died")
     image = "" if options.cloud_only else str(baked_image(progress))
-    with _running_host(_request(environment_file, resolved, options, image)) as host:
+    request = _request(environment_file, resolved, options, image)
+    with _running_host(request, resolved) as host:
         outcome = _run(host, environment_file, resolved, options, progress)
         if options.keep:
             host.keep()
@@ -103,27 +106,47 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
         image=image,
         port=options.port,
         lifetime_seconds=KEPT_LIFETIME_SECONDS if options.keep else LIFETIME_SECONDS,
+        keeps_failed=options.keep,
     )
 
 
 @contextlib.contextmanager
-def _running_host(request: Request) -> Iterator[Host]:
-    """Start a host process; a failure or Ctrl-C ends it, a failure's logs are kept."""
+def _running_host(request: Request, resolved: Resolved) -> Iterator[Host]:
+    """Start a host process; a failure or Ctrl-C ends it, unless it keeps what failed.
+
+    A failure's logs are kept.
+    """
     host = Host.start(request)
     try:
         yield host
     except (CdkFailed, CommandFailed, FaultFailed, MachineFailed, RehearsalFailed) as failure:
-        raise RehearsalFailed(f"{failure}\n{_kept_logs(host.folder)}") from failure
+        raise _with_all_that_is_known(failure, host, request, resolved) from failure
     finally:
         if not host.is_kept:
             host.end()
 
 
-def _kept_logs(folder: Path) -> str:
+def _with_all_that_is_known(
+    failure: Exception, host: Host, request: Request, resolved: Resolved
+) -> RehearsalFailed:
+    """Return the failure with whose scripts failed, if they did, and where all logs are."""
+    bundle = render_bundle(resolved)
+    scripts = failed_scripts(host.folder, bundle.files if bundle else {})
+    parts = [str(failure), *_logs(host.folder, scripts)]
+    kept = host.rehearsal() if request.keeps_failed else None
+    if kept:
+        host.keep()
+    return RehearsalFailed("\n".join(parts), kept, scripts.hostname if scripts else "")
+
+
+def _logs(folder: Path, scripts: FailedScripts | None) -> list[str]:
+    """Keep all logs; return what whose scripts failed said, and where the logs are."""
     try:
-        return f"logs: {keep_logs(folder)}"
+        logs = keep_logs(folder)
     except OSError as error:  # a full disk, say: it must not hide the failure that comes first
-        return f"its logs could not be kept: {error.strerror}"
+        told = [scripts.told(folder)] if scripts else []
+        return [*told, f"its logs could not be kept: {error.strerror}"]
+    return [*([scripts.told(logs)] if scripts else []), f"all logs: {logs}"]
 
 
 def _run(

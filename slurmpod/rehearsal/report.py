@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.first_job import FirstJob
 from slurmpod.rehearsal.lifetimes import Rehearsal
 from slurmpod.rehearsal.rehearse import Outcome
 
@@ -51,12 +52,18 @@ def print_outcome(outcome: Outcome) -> None:
     if outcome.first_job:
         _print_text(console, "Nodes as Slurm sees them (sinfo)", outcome.first_job.sinfo)
         _print_text(console, "Output of the first job", outcome.first_job.output)
-        if outcome.first_job.sacct:
-            _print_text(console, "Its record (sacct)", outcome.first_job.sacct)
+        _print_record(console, outcome.first_job)
     if outcome.faults:
         _print_faults(console, outcome.faults)
     if outcome.kept:
         print_kept(outcome.kept, outcome.entrance, console)
+
+
+def _print_record(console: Console, job: FirstJob) -> None:
+    if job.no_record:
+        _print_text(console, "No job records", job.no_record)
+    else:
+        _print_text(console, "Its record (sacct)", job.sacct)
 
 
 def _fault_data(report: FaultReport) -> dict[str, object]:
@@ -91,7 +98,10 @@ def _print_faults(console: Console, reports: Iterable[FaultReport]) -> None:
 
 
 def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
-    """Print how to look around in a rehearsal that is left up, and how to take it down."""
+    """Print how to look around in a rehearsal that is left up, and how to take it down.
+
+    `entrance` is the host name of the node to enter; empty without one.
+    """
     identifier = rehearsal.identifier
     sudo = "sudo " if "SUDO_USER" in os.environ else ""
     ours = f"{sudo}{shlex.quote(sys.argv[0])} rehearsal"
@@ -100,7 +110,7 @@ def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
         f'eval "$({ours} env --id {identifier})"',
         f"{aws} sagemaker list-cluster-nodes --cluster-name {rehearsal.request.name}",
     ]
-    if not rehearsal.request.cloud_only:
+    if entrance and not rehearsal.request.cloud_only:
         commands.append(f"{ours} shell {entrance} --id {identifier}")
     commands.append(f"{ours} down --id {identifier}")
     _print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))

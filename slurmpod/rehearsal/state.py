@@ -54,7 +54,11 @@ class UnreadableState(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """The task of the host process; `profiles` are laid upon the default one of the platform."""
+    """The task of the host process.
+
+    `profiles` are laid upon the default one of the platform. A cluster that fails stays up if it
+    `keeps_failed` ones.
+    """
 
     name: str
     environment_file: str
@@ -65,6 +69,7 @@ class Request:
     port: int | None
     lifetime_seconds: int
     profiles: Sequence[str] = ()
+    keeps_failed: bool = False
 
 
 @dataclass(frozen=True)

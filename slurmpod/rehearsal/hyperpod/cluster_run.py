@@ -66,6 +66,12 @@ from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 from slurmpod.rehearsal.state import Journal
 
+LIFECYCLE_FAILED = "lifecycle scripts failed"
+"""What the journal says of a node."""
+
+LOGS_FOLDER = "lifecycle"
+"""The folder of a rehearsal with what the scripts of each node printed."""
+
 
 @dataclass
 class ClusterRun:
@@ -269,7 +275,7 @@ class ClusterRun:
         self.journal.note(hostname(node), "lifecycle scripts start")
         result = agent.run_lifecycle(self.bundles[node.group])
         if result.exit_status and self.is_wanted(node):
-            self.journal.note(hostname(node), "lifecycle scripts failed")
+            self.journal.note(hostname(node), LIFECYCLE_FAILED)
             raise self.failed(node, f"{SCRIPTS_FAILED} Last line: {result.last_line}")
         if not result.exit_status:
             self.journal.note(hostname(node), "lifecycle scripts succeeded")

@@ -130,11 +130,14 @@ IN_SERVICE = "in service"
 
 
 class Creation:
-    """The creation of the cluster of one run."""
+    """The creation of the cluster of one run; `keeps_failed` is as in HyperPod."""
 
-    def __init__(self, run: ClusterRun, continuous: ContinuousProvisioning) -> None:
+    def __init__(
+        self, run: ClusterRun, continuous: ContinuousProvisioning, *, keeps_failed: bool = False
+    ) -> None:
         self._run = run
         self._continuous = continuous
+        self._keeps_failed = keeps_failed
         self._controllers_booted = threading.Barrier(len(run.controllers) + 1)
         self._slurm_configured = threading.Event()
         self._controllers_up: list[ClusterNode] = []
@@ -148,13 +151,16 @@ class Creation:
         others = [node for node in run.cluster.nodes if node not in run.controllers]
         first = [partial(self._bring_up_controller, node) for node in run.controllers]
         if settings.is_continuous:
-            together([self._configure_slurm, *first], self._give_up)
+            self._together([self._configure_slurm, *first])
             self._continuous.start(others)
             self._continuous.wait_for_login()
         else:
             rest = [partial(self._bring_up, node) for node in others]
-            together([self._configure_slurm, *first, *rest], self._give_up)
+            self._together([self._configure_slurm, *first, *rest])
         run.journal.note(run.cluster.name, IN_SERVICE)
+
+    def _together(self, tasks: Sequence[Callable[[], None]]) -> None:
+        together(tasks, self._give_up, waits=not self._keeps_failed)
 
     def _bring_up_controller(self, node: ClusterNode) -> None:
         self._run.boot(node)
@@ -192,29 +198,36 @@ class Creation:
             run.run_scripts(node)
 
     def _give_up(self) -> None:
-        """End the other nodes' scripts by taking their machines away, and let all threads end."""
+        """Let all threads end, other nodes' scripts by taking the machines away.
+
+        If the machines are to be kept, scripts that run go on.
+        """
         self._run.given_up.set()
         self._controllers_booted.abort()
         self._slurm_configured.set()
         self._controllers_ready.set()
-        for node in list(self._run.cluster.nodes):
-            self._run.power_off(node)
+        if not self._keeps_failed:
+            for node in list(self._run.cluster.nodes):
+                self._run.power_off(node)
 
 
-def together(tasks: Sequence[Callable[[], None]], give_up: Callable[[], None]) -> None:
+def together(
+    tasks: Sequence[Callable[[], None]], give_up: Callable[[], None], *, waits: bool = True
+) -> None:
     """Run all tasks at once and return when all are done.
 
-    When one fails, `give_up` has to make the others end. Raises ClusterFailed with the failure
-    that came first, those of nodes before all else.
+    When one fails, `give_up` has to make the others end; it `waits` for that unless told not to.
+    Raises ClusterFailed with the failure that came first, those of nodes before all else.
     """
     if not tasks:
         return
-    with ThreadPoolExecutor(max_workers=len(tasks)) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        wait(futures, return_when=FIRST_EXCEPTION)
-        first = _failures(futures)
-        if first:
-            give_up()
+    pool = ThreadPoolExecutor(max_workers=len(tasks))
+    futures = [pool.submit(task) for task in tasks]
+    wait(futures, return_when=FIRST_EXCEPTION)
+    first = _failures(futures)
+    if first:
+        give_up()
+    pool.shutdown(wait=waits)
     if first:
         raise first_cause(_causes(first) or _causes(_failures(futures)) or first)
 

@@ -28,7 +28,7 @@ from slurmpod.rehearsal.hyperpod.accounting import (
     stop_machine,
 )
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
-from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
+from slurmpod.rehearsal.hyperpod.cluster_run import LOGS_FOLDER, ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
@@ -63,7 +63,8 @@ class HyperPod:
     `assume_role` gives nodes what they are allowed; `gateway` is HyperPod's own. `profile` says
     what HyperPod puts on nodes. `database` is a
     server of the user's own that is there whether or not the cluster names it: the lifecycle
-    scripts may.
+    scripts may. With `keeps_failed` a cluster that could not be created cannot be deleted either:
+    its nodes stay as they were, to be looked at.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class HyperPod:
         assume_role: AssumeRole,
         profile: Profile,
         database: SharedDatabase | None = None,
+        keeps_failed: bool = False,
     ) -> None:
         self._machines = machines
         self._gateway = gateway
@@ -84,6 +86,7 @@ class HyperPod:
         self._assume_role = assume_role
         self._profile = profile
         self._database = database
+        self._keeps_failed = keeps_failed
         self._running: dict[str, _Running] = {}
         self._databases = DatabaseServers(machines, gateway, journal)
 
@@ -106,12 +109,12 @@ class HyperPod:
             machines=self._machines,
             assume_role=self._assume_role,
             journal=self._journal,
-            output_folder=self._folder / "lifecycle",
+            output_folder=self._folder / LOGS_FOLDER,
         )
         running = _Running(run, ContinuousProvisioning(run), HealthAgent(run))
         self._running[cluster.arn] = running
         self._start_database(running)
-        Creation(run, running.continuous).run()
+        Creation(run, running.continuous, keeps_failed=self._keeps_failed).run()
         running.health.start()
 
     def update(self, cluster: Cluster, desired: tuple[InstanceGroup, ...]) -> None:
@@ -124,7 +127,12 @@ class HyperPod:
         Update(running.run, desired, bundles, provisioning).run(running.continuous)
 
     def delete(self, cluster: Cluster) -> None:
-        """Take every machine of the cluster away; its volumes go with it."""
+        """Take every machine of the cluster away; its volumes go with it.
+
+        Raises ClusterFailed, with the reason that it failed for, for one that is to be kept.
+        """
+        if self._keeps_failed and self._has_failed(cluster):
+            raise ClusterFailed(cluster.failure_message)
         running = self._running.pop(cluster.arn, None)
         if running is not None:
             self._end(running)
@@ -168,6 +176,10 @@ class HyperPod:
         if running is None:
             raise ClusterFailed(f"Cluster {cluster.name} is being deleted.")
         return running.run
+
+    def _has_failed(self, cluster: Cluster) -> bool:
+        running = self._running.get(cluster.arn)
+        return running is not None and running.run.given_up.is_set()
 
     def _end(self, running: _Running) -> None:
         run = running.run

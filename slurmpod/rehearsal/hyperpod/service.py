@@ -76,12 +76,14 @@ def hyperpod(
     folder: Path,
     profile: Profile,
     database: SharedDatabase | None = None,
+    *,
+    keeps_failed: bool = False,
 ) -> Iterator[HyperPod]:
     """Be the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
 
     `profile` says what HyperPod puts on them.
     `database` is a server of the user's own that they reach, too. Steps of jobs are resumed for as
-    long as the block.
+    long as the block. See HyperPod about `keeps_failed`.
 
     Raises MachineFailed or OSError when the kernel refuses to let them.
     """
@@ -94,6 +96,7 @@ def hyperpod(
         folder=folder,
         profile=profile,
         database=database,
+        keeps_failed=keeps_failed,
         assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,
     )
     with closing(AutoResumeServer(platform.health_agent_of)) as auto_resume:

@@ -63,7 +63,7 @@ class NoMachines:
         raise NotImplementedError
 
 
-def hyperpod(folder: Path, **answers: Any) -> HyperPod:
+def hyperpod(folder: Path, *, keeps_failed: bool = False, **answers: Any) -> HyperPod:
     gateway: Any = SimpleNamespace(shared_file_systems=tuple, database_servers=tuple, **answers)
     machines: Any = NoMachines()
     return HyperPod(
@@ -73,6 +73,7 @@ def hyperpod(folder: Path, **answers: Any) -> HyperPod:
         folder=folder,
         assume_role=lambda _: NodeRole(gateway, {}),
         profile=load().profile,
+        keeps_failed=keeps_failed,
     )
 
 
@@ -103,6 +104,19 @@ def test_a_cluster_whose_nodes_do_not_boot_fails_and_can_be_deleted(tmp_path: Pa
         platform.create(demo)
     platform.delete(demo)
     assert (demo.nodes, network.interfaces) == ([], [])
+
+
+def test_a_failed_cluster_that_is_to_be_kept_stays_with_its_reason(tmp_path: Path) -> None:
+    demo = cluster(group("head", slurm=slurm("Controller")))
+    network: Any = Network()
+    demo.network = network
+    platform = hyperpod(tmp_path, keeps_failed=True)
+    with pytest.raises(ClusterFailed, match="no memory"):
+        platform.create(demo)
+    demo.failure_message = "no memory"
+    with pytest.raises(ClusterFailed, match="no memory"):
+        platform.delete(demo)
+    assert len(demo.nodes) == len(network.interfaces) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,211 @@
+"""The line of a script at which a node's lifecycle scripts failed, found in what they printed.
+
+HyperPod shows the last line of the output alone, which is often that of a program around the one
+that failed. More is in the output: tracebacks of Python, errors of a shell with their line, the
+commands that `set -x` prints. Commands are found again in the scripts' text: a word with `$` may
+have become anything.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from slurmpod.rules.own_scripts import lines_in, text_of
+from slurmpod.rules.ways_out import COMMANDS
+
+CONTEXT = 12
+"""How many commands before the last one tell in which of several files it stands."""
+
+LEAST_LITERAL = 4
+"""Characters that a command has to have beside what it expands: fewer match anything."""
+
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_SHELL_ERROR = re.compile(r"^(?P<file>[^\s:]+): (?:line )?(?P<line>\d+): ")
+_COMMAND_ERROR = re.compile(r"CalledProcessError: Command '(?P<command>.*)' returned")
+_TRACED = re.compile(r"^\++ (?P<command>.+)$")
+_PASSES_ON = re.compile(r"^(?:exit|return|\w+=\S*$)")
+"""What a script does with the status of a command that failed before."""
+
+_KEYWORDS = re.compile(r"^(?:(?:if|then|else|elif|do|while|until|!|\{|\()\s+)+")
+_EXPANSION = re.compile(r"\$\([^)]*\)?|\$\{[^}]*\}?|\$\w+|\$[@*#?!$-]|[*?`]")
+_REDIRECTION = re.compile(r"^\d*(?:[<>]+)(?P<target>.*)$")
+_PRINTS = re.compile(r"^(?:echo|printf|logger|log)\b(?:\s+-\w+)*\s+(?P<text>.+)$")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of one of the scripts, with its text."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        """Return the place as editors understand it, and what stands there."""
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+def failed_line(output: str, files: Mapping[str, bytes]) -> Place | None:
+    """Return the line at which the scripts failed, or None where their output does not tell."""
+    lines = output.splitlines()
+    scripts = _Scripts(files)
+    return _from_errors(lines, scripts) or _from_texts(lines, scripts)
+
+
+def _from_errors(lines: Sequence[str], scripts: _Scripts) -> Place | None:
+    """Look back from the end for what names a line, or a command that was begun last."""
+    only: str | None = None
+    passed_on: Place | None = None
+    for number in range(len(lines) - 1, -1, -1):
+        line = lines[number]
+        if error := _COMMAND_ERROR.search(line):
+            only = scripts.named_in(error["command"]) or only
+        elif frame := _FRAME.match(line):
+            if only is None and (place := scripts.place(frame["file"], int(frame["line"]))):
+                return place
+        elif error := _SHELL_ERROR.match(line):
+            if place := scripts.place(error["file"], int(error["line"])):
+                return place
+        elif traced := _TRACED.match(line):
+            place = scripts.find(traced["command"], _traced(lines[:number]), only)
+            if place and not _PASSES_ON.match(traced["command"]):
+                return place
+            passed_on = passed_on or place
+    return passed_on
+
+
+def _from_texts(lines: Sequence[str], scripts: _Scripts) -> Place | None:
+    """Return the line that printed the last text that only one line can have printed."""
+    texts = (line.strip() for line in reversed(lines))
+    return next((place for text in texts if text and (place := scripts.printer(text))), None)
+
+
+def _traced(lines: Sequence[str]) -> list[str]:
+    """Return the commands that were begun last, the latest first."""
+    found: list[str] = []
+    for line in reversed(lines):
+        if traced := _TRACED.match(line):
+            found.append(traced["command"])
+        if len(found) == CONTEXT:
+            break
+    return found
+
+
+@dataclass(frozen=True)
+class _Command:
+    """A command of a script: its place, and what `set -x` can have made of it."""
+
+    place: Place
+    pattern: re.Pattern[str]
+    literal: int
+
+
+class _Scripts:
+    """The texts of the scripts, and the commands in them."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._texts = {path: text for path in files if (text := text_of(files[path])) is not None}
+
+    @cached_property
+    def _commands(self) -> tuple[_Command, ...]:
+        return tuple(_all_commands(self._texts))
+
+    @cached_property
+    def _printing(self) -> tuple[_Command, ...]:
+        return tuple(_all_texts(self._texts))
+
+    def place(self, path: str, line: int) -> Place | None:
+        """Return a line of the script at a path on a node, which may be written in any way."""
+        file = self._file(path)
+        lines = self._texts[file].splitlines() if file else []
+        if not file or not 0 < line <= len(lines):
+            return None
+        return Place(file, line, lines[line - 1].strip())
+
+    def named_in(self, command: str) -> str | None:
+        """Return the last of the scripts that a command names."""
+        words = re.findall(r"[^\s'\",\[\]]+", command)
+        return next((file for word in reversed(words) if (file := self._file(word))), None)
+
+    def find(self, command: str, before: Sequence[str], only: str | None) -> Place | None:
+        """Return the line of a command; other commands `before` it tell the file."""
+        found = [each for each in self._matching(command) if only in (None, each.place.file)]
+        if not found:
+            return None
+        near = self._neighbours(before) if len({each.place.file for each in found}) > 1 else {}
+        best = max(found, key=lambda each: (near.get(each.place.file, 0), each.literal))
+        return best.place
+
+    def printer(self, text: str) -> Place | None:
+        """Return the only line that prints a text."""
+        found = {each.place for each in self._printing if each.pattern.fullmatch(text)}
+        return found.pop() if len(found) == 1 else None
+
+    def _neighbours(self, commands: Iterable[str]) -> Mapping[str, int]:
+        counts: dict[str, int] = {}
+        for command in commands:
+            for file in {each.place.file for each in self._matching(command)}:
+                counts[file] = counts.get(file, 0) + 1
+        return counts
+
+    def _matching(self, command: str) -> list[_Command]:
+        text = " ".join(_words(command))
+        return [each for each in self._commands if each.pattern.fullmatch(text)]
+
+    def _file(self, path: str) -> str | None:
+        wanted = path.removeprefix("./")
+        ends = [file for file in self._texts if wanted == file or wanted.endswith(f"/{file}")]
+        return max(ends, key=len, default=None)
+
+
+def _all_commands(texts: Mapping[str, str]) -> Iterator[_Command]:
+    for file, text in texts.items():
+        if file.endswith(".py"):
+            continue
+        for line in lines_in(file, text):
+            place = Place(file, line.number, " ".join(line.text.split()))
+            for part in COMMANDS.split(line.text):
+                yield from _command(place, _KEYWORDS.sub("", part.strip()))
+
+
+def _all_texts(texts: Mapping[str, str]) -> Iterator[_Command]:
+    for file, text in texts.items():
+        for line in lines_in(file, text):
+            for part in re.split(r"&&|\|\||;|\{\s", line.text):
+                if printed := _PRINTS.match(part.strip()):
+                    place = Place(file, line.number, " ".join(line.text.split()))
+                    yield from _command(place, printed["text"])
+
+
+def _command(place: Place, text: str) -> Iterator[_Command]:
+    words = list(_without_redirections(_words(text)))
+    parts = [_EXPANSION.split(word) for word in words]
+    literal = sum(len(part) for word in parts for part in word)
+    if literal < LEAST_LITERAL:
+        return
+    pattern = r"\s*".join(".*".join(map(re.escape, word)) for word in parts)
+    yield _Command(place, re.compile(pattern), literal)
+
+
+def _without_redirections(words: Iterable[str]) -> Iterator[str]:
+    is_target = False
+    for word in words:
+        redirection = _REDIRECTION.match(word)
+        if redirection:
+            is_target = not redirection["target"]
+        elif is_target:
+            is_target = False
+        else:
+            yield word
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a command without their quotes; half a command has them as written."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.replace("'", "").replace('"', "").split()

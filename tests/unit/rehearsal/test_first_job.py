@@ -1,0 +1,61 @@
+"""The record of the first job, and what is said where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slurmpod.rehearsal.first_job import NO_ACCOUNTING, FirstJob, run_first_job
+from slurmpod.rehearsal.rehearse import Outcome
+from slurmpod.rehearsal.report import as_data, print_outcome
+from slurmpod.rehearsal.shell import CommandFailed, Shell
+
+REFUSAL = "sacct on login ended with 1:\nSlurm accounting storage is disabled"
+
+
+class WithoutRecords(Shell):
+    """A node on which all works but `sacct`."""
+
+    def run(self, command: Sequence[str], *, stdin: str = "") -> str:
+        if command[0] == "sacct":
+            raise CommandFailed(REFUSAL)
+        return "idle"
+
+
+def first_job(*, accounting: bool = True, own_scripts: bool = True) -> FirstJob:
+    resolved: Any = SimpleNamespace(
+        groups_with=lambda _role: [SimpleNamespace(count=1, partition="cpu")],
+        lustre=(),
+        openzfs=None,
+        slurm=SimpleNamespace(accounting=accounting),
+        lifecycle=SimpleNamespace(own_scripts=own_scripts),
+    )
+    job = run_first_job(WithoutRecords(Path("/"), "login"), resolved)
+    assert job
+    return job
+
+
+def test_the_reason_is_told_where_own_scripts_keep_no_records() -> None:
+    job = first_job()
+    assert (job.sacct, job.no_record) == ("", REFUSAL)
+
+
+def test_the_reason_is_told_where_the_environment_asks_for_none() -> None:
+    assert first_job(accounting=False).no_record == NO_ACCOUNTING
+
+
+def test_records_that_our_own_scripts_should_have_kept_are_missed() -> None:
+    with pytest.raises(CommandFailed, match="storage is disabled"):
+        first_job(own_scripts=False)
+
+
+def test_the_report_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = Outcome("http://localhost:1", (), (), "login", first_job(), (), None, None)
+    print_outcome(outcome)
+    assert f"No job records\n{REFUSAL}\n" in capsys.readouterr().out
+    data: Any = as_data(outcome, {})
+    assert data["first_job"]["no_record"] == REFUSAL
