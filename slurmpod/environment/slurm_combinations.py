@@ -191,6 +191,19 @@ COMBINATIONS = (
         required=("task/cgroup",),
     ),
     Combination(
+        "JobAcctGatherParams",
+        ("NoShared",),
+        "JobAcctGatherParams",
+        "keep one of NoShared and UsePss",
+        forbidden=("UsePss",),
+    ),
+    Combination(
+        "CertmgrType",
+        ("certmgr/script",),
+        "CertmgrParameters",
+        "add 'CertmgrParameters' with sign_csr_script=, the path of the script",
+    ),
+    Combination(
         "JobCompType",
         ("jobcomp/script",),
         "JobCompLoc",

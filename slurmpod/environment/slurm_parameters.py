@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,9 +26,14 @@ Kind = Literal[
     "choice",
     "list",
     "options",
+    "plugin",
     "plugins",
     "program",
     "path",
+    "folders",
+    "licenses",
+    "weights",
+    "exit_codes",
     "text",
 ]
 
@@ -46,6 +51,17 @@ PERIOD = re.compile(rf"(?!UNLIMITED|INFINITE)({TIME.pattern})", re.IGNORECASE)
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 PATH = re.compile(r"(/[A-Za-z0-9._%+-]+)+")
+
+FOLDERS = re.compile(r"NONE|/[^\s,]*(,/[^\s,]*)*", re.IGNORECASE)
+
+_LICENSE = r"[^\s,;:=]+([:=][0-9]+)?"
+LICENSES = re.compile(rf"{_LICENSE}([,;]{_LICENSE})*")
+
+WEIGHT = re.compile(r"(?P<resource>[a-z]+(/[a-z0-9_:.-]+)?)=[0-9]*\.?[0-9]+[kmgtp]?", re.IGNORECASE)
+"""One resource with its weight: cpu=1, mem=0.25G, gres/gpu=8."""
+
+EXIT_CODES = re.compile(r"(?P<first>[0-9]{1,3})(-(?P<last>[0-9]{1,3}))?")
+LARGEST_EXIT_CODE = 255
 
 
 @dataclass(frozen=True)
@@ -79,20 +95,21 @@ class Parameter:
         """Return what the parameter takes where that is not `value`, else nothing."""
         if self.kind == "number":
             return "" if self._takes_number(value) else self._numbers()
-        if self.kind == "yes_no":
-            return "" if value.lower() in YES_OR_NO else "YES or NO"
-        if self.kind == "time":
-            return "" if TIME.fullmatch(value) else "a time such as 30, 12:00:00 or 7-00:00:00"
-        if self.kind == "period":
-            return "" if PERIOD.fullmatch(value) else "a time that ends, such as 5 or 12:00:00"
-        if self.kind in {"program", "path"}:
-            return "" if PATH.fullmatch(value) else "an absolute path"
         if self.kind == "choice":
             return "" if self._knows(value) else f"one of {', '.join(self.words)}"
         if self.kind == "list":
             unknown = [word for word in value.split(",") if not self._knows(word)]
             return f"a list of {', '.join(self.words)}, with commas" if unknown else ""
-        return ""
+        if self.kind == "plugin":
+            prefix = f"{self.words[0].partition('/')[0]}/"
+            return "" if value.startswith(prefix) else f"a plugin such as {self.words[-1]}"
+        takes, meaning = FORMS.get(self.kind, (bool, ""))
+        return "" if takes(value) else meaning
+
+    def options(self, value: str) -> list[str]:
+        """Return the words of a list; behind a colon, MCSParameters names what the plugin takes."""
+        words = value.partition(":")[0] if self.name == "MCSParameters" else value
+        return [word.strip() for word in words.split(",") if word.strip()]
 
     def option_problem(self, option: str) -> str:
         """Return what is wrong with one of several options, which Slurm ignores then; or nothing.
@@ -137,6 +154,40 @@ class Parameter:
 
     def _knows(self, word: str) -> bool:
         return word.lower() in {known.lower() for known in self.words}
+
+
+def weighted_resources(value: str) -> list[str] | None:
+    """Return the resources, in lower case, to which a list gives weights; None if it is no list."""
+    found = [WEIGHT.fullmatch(each) for each in value.split(",")]
+    resources = [each["resource"].lower() for each in found if each]
+    return resources if len(resources) == len(found) else None
+
+
+def _are_exit_codes(value: str) -> bool:
+    found = [EXIT_CODES.fullmatch(each.strip()) for each in value.split(",")]
+    ranges = [(int(each["first"]), int(each["last"] or each["first"])) for each in found if each]
+    is_sound = all(first <= last <= LARGEST_EXIT_CODE for first, last in ranges)
+    return is_sound and len(ranges) == len(found)
+
+
+FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
+    "yes_no": (lambda value: value.lower() in YES_OR_NO, "YES or NO"),
+    "time": (TIME.fullmatch, "a time such as 30, 12:00:00 or 7-00:00:00"),
+    "period": (PERIOD.fullmatch, "a time that ends, such as 5 or 12:00:00"),
+    "program": (PATH.fullmatch, "an absolute path"),
+    "path": (PATH.fullmatch, "an absolute path"),
+    "folders": (FOLDERS.fullmatch, "NONE, or a list of absolute paths such as /lib,/usr/lib"),
+    "licenses": (LICENSES.fullmatch, "a list of names with numbers, such as matlab:4,fluent:2"),
+    "weights": (
+        lambda value: weighted_resources(value) is not None,
+        "a list of resources with weights, such as cpu=1,mem=0.25G",
+    ),
+    "exit_codes": (
+        _are_exit_codes,
+        f"a list of exit codes up to {LARGEST_EXIT_CODE}, such as 1,10-19",
+    ),
+}
+"""What tells whether a value is of a kind, and the words for values that are."""
 
 
 @cache

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from slurmpod.environment.cluster import Role
+from slurmpod.environment.slurm_parameters import slurm_parameters, weighted_resources
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import has_gpus
@@ -16,6 +18,7 @@ RESOURCES = Area("RES", "Resources in Slurm's limits")
 
 TRES = "https://slurm.schedmd.com/tres.html"
 GPUS = "gres/gpu"
+WEIGHTED = "PriorityWeightTRES"
 
 QOS_KEYS = ("max_resources_per_job", "max_resources_per_user", "total_resources")
 
@@ -98,6 +101,26 @@ def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
         if running is not None and submitted is not None and running > submitted:
             message = f"{running} jobs cannot run where {submitted} can be submitted"
             yield Finding((*path, "max_jobs_per_user"), message)
+
+
+@RESOURCES.rule(
+    "RES-005",
+    "Only resources that the cluster counts have a weight",
+    why="slurmctld does not start with the weight of a resource that it does not count. slurmpod "
+    "lets Slurm count gres/gpu where the cluster has GPUs and accounting.",
+    fix="remove the resource",
+    source=TRES,
+)
+def _weighted_resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
+    counts_gpus = resolved.slurm.accounting and (has_gpus(resolved) or not _all_known(resolved))
+    counted = {*slurm_parameters()[WEIGHTED.lower()].words, *([GPUS] if counts_gpus else ())}
+    for name, value in resolved.slurm.settings.items():
+        given = weighted_resources(value) if name.lower() == WEIGHTED.lower() else None
+        for resource in given or ():
+            if resource not in counted:
+                fix = did_you_mean(resource, counted)
+                message = f"Slurm does not count {resource} here"
+                yield Finding(("slurm", "settings", name), message, fix)
 
 
 def _all_limits(resolved: Resolved) -> Iterator[tuple[YamlPath, Mapping[str, int]]]:

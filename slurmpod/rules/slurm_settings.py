@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.environment.cluster import Role
 from slurmpod.environment.slurm_combinations import FILES_OF_PLUGINS
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
+from slurmpod.reading.hooks import hook_path
 from slurmpod.resolve import Resolved
 from slurmpod.rules.partitions import SLURM_CONF
 from slurmpod.rules.registry import Area, Finding
@@ -124,7 +126,7 @@ def _not_too_new(resolved: Resolved) -> Iterator[Finding]:
         if parameter.owner == "user" and parameter.since:
             message = f"{parameter.name} came with Slurm {parameter.since}: 24.11 does not start"
             yield Finding(path, message, at_key=True)
-        for option in _options(value):
+        for option in parameter.options(value):
             if since := parameter.words_since.get(option.partition("=")[0].lower()):
                 yield Finding(path, f"'{option}' came with Slurm {since}: 24.11 does not know it")
 
@@ -157,14 +159,8 @@ def _programs_are_there(resolved: Resolved) -> Iterator[Finding]:
     for path, parameter, value in _known(resolved):
         if parameter.kind == "program" and not value.startswith(("/bin/", "/usr/bin/")):
             yield Finding(path, f"nothing here puts {value} on the nodes")
-        for plugin in _options(value):
-            name = plugin.rpartition("/")[2]
-            if file := FILES_OF_PLUGINS.get((parameter.name, name)):
-                message = f"{plugin} needs {file}, and nothing here puts it on the controller"
-                yield Finding(path, message)
-            elif parameter.kind == "plugins" and name not in parameter.words:
-                message = f"Slurm comes without a plugin '{name}' for {parameter.name}"
-                yield Finding(path, message, did_you_mean(name, parameter.words))
+    if _somebody_fills_controllers(resolved):
+        yield from _missing_plugins(resolved)
 
 
 @SETTINGS.rule(
@@ -179,12 +175,49 @@ def _options_are_known(resolved: Resolved) -> Iterator[Finding]:
     for path, parameter, value in _known(resolved):
         if parameter.owner != "user" or parameter.kind != "options":
             continue
-        for option in _options(value):
+        for option in parameter.options(value):
             if problem := parameter.option_problem(option):
                 name = option.partition("=")[0]
                 is_known = name.lower() in map(str.lower, parameter.option_names)
                 hint = "" if is_known else did_you_mean(name, parameter.option_names)
                 yield Finding(path, problem, hint)
+
+
+@SETTINGS.rule(
+    "SET-011",
+    "Somebody puts plugins and their files on the controller",
+    why="slurmctld does not start without one of its plugins, or without the file of one. Only an "
+    "image of your own, scripts of your own or a hook before slurmpod's steps can put it there.",
+    fix="remove the parameter, or put the file there in lifecycle.hooks.controller.before",
+    source=SLURM_CONF,
+)
+def _plugins_are_there(resolved: Resolved) -> Iterator[Finding]:
+    if not _somebody_fills_controllers(resolved):
+        yield from _missing_plugins(resolved)
+
+
+def _missing_plugins(resolved: Resolved) -> Iterator[Finding]:
+    """Yield the plugins that Slurm does not have, and those whose file is missing."""
+    for path, parameter, value in _known(resolved):
+        if parameter.kind not in {"plugin", "plugins", "choice"}:
+            continue
+        names = [word.rpartition("/")[2] for word in parameter.words]
+        for plugin in parameter.options(value):
+            name = plugin.rpartition("/")[2]
+            if file := FILES_OF_PLUGINS.get((parameter.name, name)):
+                message = f"{plugin} needs {file}, and nothing here puts it on the controller"
+                yield Finding(path, message)
+            elif parameter.kind != "choice" and name not in names:
+                message = f"Slurm comes without a plugin '{name}' for {parameter.name}"
+                yield Finding(path, message, did_you_mean(name, names))
+
+
+def _somebody_fills_controllers(resolved: Resolved) -> bool:
+    """Tell whether something that is not slurmpod's own can put files on controllers."""
+    lifecycle = resolved.lifecycle
+    has_image = any(each.settings.image_id for each in resolved.groups_with(Role.CONTROLLER))
+    has_hook = hook_path("controller", "before") in lifecycle.hooks
+    return has_image or has_hook or lifecycle.own_scripts is not None
 
 
 def _at(name: str) -> YamlPath:
@@ -203,10 +236,6 @@ def _unknown(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
     for name in resolved.slurm.settings:
         if name.lower() not in slurm_parameters():
             yield _at(name), name
-
-
-def _options(value: str) -> list[str]:
-    return [word.strip() for word in value.split(",") if word.strip()]
 
 
 def _names_of_users() -> list[str]:

@@ -77,7 +77,7 @@ def verdicts(image: Path, trials: Iterable[Mapping[str, str]]) -> list[Verdict]:
 def _verdict(image: Path, settings: Mapping[str, str]) -> Verdict:
     given = {name.lower() for name in settings}
     own = {name: value for name, value in ITS_CONFIGURATION.items() if name.lower() not in given}
-    lines = [f"{name}={value}\n" for name, value in {**own, **settings}.items()]
+    lines = [f'{name}="{value}"\n' for name, value in {**own, **settings}.items()]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "state").mkdir()
         Path(folder, "slurm.conf").write_text("".join(lines) + NODES)
@@ -109,7 +109,8 @@ def finds_errors(settings: Mapping[str, str]) -> bool:
     lines = "".join(f'    {name}: "{value}"\n' for name, value in settings.items())
     problems = check(read_as("any.yaml", f"{SOUND}slurm:\n  settings:\n{lines}"))
     return any(
-        each.severity is Severity.ERROR and each.rule[:3] in {"SET", "TOG"} for each in problems
+        each.severity is Severity.ERROR and each.rule[:3] in {"RES", "SET", "TOG"}
+        for each in problems
     )
 
 
@@ -160,6 +161,38 @@ PAIRS: list[dict[str, str]] = [
     {"DebugFlags": "Backfill,Steps"},
     {"SchedulerParameters": "bf_interval=often"},
     {"SchedulerParameters": "bf_interval=60,bf_continue"},
+    {"MCSPlugin": "mcs/account", "MCSParameters": "enforced,select,privatedata:root"},
+    {"CertmgrType": "certmgr/script", "CertmgrParameters": "sign_csr_script=/bin/true"},
+    *(
+        {parameter: value}
+        for parameter, values in {
+            "AcctGatherEnergyType": ("rapl", "acct_gather_energy/gpu", "rapl,nothing"),
+            "AcctGatherInterconnectType": ("sysfs", "acct_gather_interconnect/efa"),
+            "AcctGatherFilesystemType": ("acct_gather_filesystem/lustre", "lustre"),
+            "AcctGatherProfileType": ("acct_gather_profile/none", "acct_gather_profile/csv"),
+            "BcastExclude": ("none", "/lib,/usr", "/lib,usr", "/lib, /usr", "/lib,none"),
+            "CertmgrType": ("certmgr/none",),
+            "CpuFreqDef": ("ondemand", "high", "2400000"),
+            "CpuFreqGovernors": ("OnDemand,Performance", "OnDemand,fast"),
+            "Licenses": ("matlab", "a:1,b=2", "a:1;b:2", "a:x", "a:-1", "a:1:2", "a:1, b:2"),
+            "NodeFeaturesPlugins": ("knl_generic", "gpu"),
+            "PrioritySiteFactorPlugin": ("site_factor/example", "example", "site_factor/ours"),
+            "PriorityWeightTRES": (
+                "CPU=1000,Mem=2.5K",
+                "billing=1,fs/disk=.5",
+                "gpu=10",
+                "gres/gpu=10",
+                "cpu",
+                "cpu:3",
+                "cpu=x",
+                "cpu=1Z",
+                "cpu=1, mem=2",
+            ),
+            "RequeueExit": ("1,10-19", "256", "5-1", "x", "1,"),
+            "SbcastParameters": ("DestDir=/tmp",),
+        }.items()
+        for value in values
+    ),
 ]
 
 
@@ -190,17 +223,35 @@ def test_plugins_need_their_files(image: Path) -> None:
     assert [each.runs for each in verdicts(image, trials)] == [False] * len(trials)
 
 
+PREFIXES = {
+    "AcctGatherEnergyType": "acct_gather_energy",
+    "AcctGatherInterconnectType": "acct_gather_interconnect",
+    "CliFilterPlugins": "cli_filter",
+    "JobSubmitPlugins": "job_submit",
+    "NodeFeaturesPlugins": "node_features",
+    "PrEpPlugins": "prep",
+}
+LEFT_OUT_BY_DEBIAN = {"hdf5", "influxdb", "ipmi", "ofed", "xcc"}
+"""Plugins of Slurm's sources whose libraries Debian does not build it with."""
+
+
 def test_plugins_that_come_with_slurm_are_in_its_folder(image: Path) -> None:
     (folder,) = image.glob("usr/lib/*/slurm-wlm")
-    prefixes = {"JobSubmitPlugins": "job_submit", "PrEpPlugins": "prep"}
+    plugins = [
+        f"{PREFIXES[parameter.name]}/{word}" if parameter.kind == "plugins" else word
+        for parameter in slurm_parameters().values()
+        if parameter.kind in {"plugin", "plugins"}
+        for word in parameter.words
+    ]
     files = {
-        f"{prefix}_{plugin}.so"
-        for parameter, prefix in prefixes.items()
-        for plugin in slurm_parameters()[parameter.lower()].words
+        f"{plugin.replace('/', '_')}.so"
+        for plugin in plugins
+        if plugin.rpartition("/")[2] not in {"none", *LEFT_OUT_BY_DEBIAN}
     }
     assert files <= {file.name for file in folder.iterdir()}
     (unknown,) = verdicts(image, [{"JobSubmitPlugins": "require_timelimt"}])
     assert not unknown.runs
+    assert finds_errors({"JobSubmitPlugins": "require_timelimt"})
 
 
 def accepted(parameter: Parameter) -> list[str]:

@@ -185,7 +185,7 @@ def test_overwrite_interrupts_whatever_reaches_slurm_conf(slurm: str, warns: boo
         (
             "JobSubmitPlugins: 'require_timelimit,lua'",
             ("lua needs /opt/slurm/etc/job_submit.lua, and nothing here puts it on the controller"),
-            "make sure that your image has the file, then accept the warning",
+            "remove the parameter, or put the file there in lifecycle.hooks.controller.before",
         ),
         (
             "JobSubmitPlugins: job_submit/require_timelimt",
@@ -211,3 +211,9 @@ def test_qos_that_preempt_others_bring_what_preempt_mode_needs() -> None:
     assert problems(f"slurm: {{{qos}, settings: {{PreemptMode: CANCEL}}}}\n") == ()
     found = problems(f"slurm: {{{qos}, settings: {{PreemptMode: SUSPEND}}}}\n")
     assert [(each.rule, each.fix) for each in found] == [("TOG-010", "write SUSPEND,GANG")]
+
+
+def test_what_somebody_may_put_on_the_controller_is_a_warning() -> None:
+    environment = SOUND.replace("ml.m5.large", "ml.m5.large\n      image_id: ami-0123456789abcdef0")
+    found = problems("slurm: {settings: {JobSubmitPlugins: lua}}\n", environment)
+    assert [each.rule for each in found if each.rule.startswith("SET")] == ["SET-009"]
