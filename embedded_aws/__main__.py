@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import is_read_by_aws_tools
 from embedded_aws.moto_setup import WrongMotoVersion
-from embedded_aws.server import EmbeddedAws, PortInUse
+from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
 
 _ACCOUNT_DIGITS = 12
 
 
 def main() -> None:
     """Serve, and print the variables that lead a shell's AWS tools here."""
+    collect_garbage_rarely()
     options = _options()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

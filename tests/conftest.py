@@ -8,9 +8,11 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
+from embedded_aws.server import collect_garbage_rarely
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
+collect_garbage_rarely()  # most of what tests hold, such as the services of moto, stays anyway
 
 CDK_VALIDATION = "CDK_VALIDATION"
 os.environ.setdefault(CDK_VALIDATION, "false")

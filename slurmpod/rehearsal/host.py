@@ -18,7 +18,7 @@ from pathlib import Path
 from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
 from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.moto_setup import WrongMotoVersion
-from embedded_aws.server import EmbeddedAws, PortInUse
+from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
 from slurmpod.platform_profiles.loading import load
@@ -38,6 +38,7 @@ from slurmpod.resolve import resolve
 
 def main() -> None:
     """Run the rehearsal whose folder is the only argument, until it is told to end."""
+    collect_garbage_rarely()
     os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
     folder = Path(sys.argv[1])
     request = read_request(folder)

@@ -17,6 +17,7 @@ def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sessions_share_what_they_only_look_at() -> None:
     assert _loaded("endpoints") is _loaded("endpoints")
+    assert _loaded("ec2/2016-11-15/service-2") is _loaded("ec2/2016-11-15/service-2")
 
 
 def test_what_clients_change_is_their_sessions_own() -> None:
