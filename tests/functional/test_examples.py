@@ -20,19 +20,14 @@ from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.cli.environment import sound_environment
-from slurmpod.reading.extends import environment_files
 from slurmpod.rehearsal.existing_resources import make_existing_resources
 from slurmpod.resolve import Resolved
 from tests.conftest import CDK_VALIDATION
+from tests.environment_files import FILES
 
 PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 CDK = PROJECT / "node_modules/.bin/cdk"
-FILES = {
-    file.stem: file
-    for folder in ("environments", "environments/examples")
-    for file in environment_files(PROJECT / folder)
-}
 ENVIRONMENTS = {name: sound_environment(file).resolved for name, file in FILES.items()}
 AT_ONCE = "8"
 """Stacks that the CDK CLI deploys side by side."""

@@ -6,15 +6,14 @@ import pytest
 
 from slurmpod.bundle import Bundle, render_bundle
 from slurmpod.cli.environment import sound_environment
-from slurmpod.reading.extends import environment_files
+from tests.environment_files import FILES
 from tests.golden_files import ROOT, assert_matches
 
 GOLDEN = ROOT / "tests" / "golden" / "bundles"
 RENDERED = {"provisioning_parameters.json", "settings.json"}
 BUNDLES = {
     file.stem: bundle
-    for folder in ("environments", "environments/examples")
-    for file in environment_files(ROOT / folder)
+    for file in FILES.values()
     if (bundle := render_bundle(sound_environment(file).resolved))
 }
 

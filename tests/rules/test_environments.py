@@ -12,10 +12,10 @@ from slurmpod.environment.descriptions import all_sections
 from slurmpod.reading.extends import EXTENDS, environment_files
 from slurmpod.reading.read import read
 from slurmpod.rules.check import check, check_together
+from tests.environment_files import FILES
 
 ENVIRONMENTS = Path(__file__).parents[2] / "environments"
 EXAMPLES = ENVIRONMENTS / "examples"
-FILES = [*environment_files(ENVIRONMENTS), *environment_files(EXAMPLES)]
 
 Use = tuple[type[BaseModel], str]
 
@@ -36,13 +36,13 @@ def declared(section: type[BaseModel], name: str) -> type[BaseModel]:
     return next(each for each in section.__mro__ if name in each.__annotations__)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES.values(), ids=list(FILES))
 def test_it_has_neither_errors_nor_warnings(file: Path) -> None:
     assert check(read(file)) == ()
 
 
 def test_no_two_describe_the_same_cluster() -> None:
-    assert check_together(map(read, FILES)) == ()
+    assert check_together(map(read, FILES.values())) == ()
 
 
 def test_the_examples_together_use_every_field() -> None:

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.cdk_process import start_of_the_cdk
+from tests.environment_files import EXAMPLES, FILES
 
 with start_of_the_cdk():
-    from tests.stacks.synthesis import EXAMPLES, FILES, Synthesized, synthesized_file
+    from tests.stacks.synthesis import Synthesized, synthesized_file
 
 
 @pytest.fixture(scope="session")

@@ -11,23 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.bundle import Bundle, render_bundle
 from slurmpod.cli.environment import sound_environment
-from slurmpod.reading.extends import environment_files
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from slurmpod_cdk.build import build_app
+from tests.environment_files import FILES
 
 if TYPE_CHECKING:
     from aws_cdk import App
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = tuple(file.stem for file in environment_files(ROOT / "environments"))
-FILES = {
-    file.stem: file
-    for folder in ("environments", "environments/examples")
-    for file in environment_files(ROOT / folder)
-}
-"""Every environment of this repository by its name."""
-
 CONTEXT: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text())["context"]
 
 Template = dict[str, Any]

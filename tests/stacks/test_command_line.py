@@ -11,8 +11,9 @@ import pytest
 
 import app
 from slurmpod.problems import ExitCode
+from tests.environment_files import EXAMPLES, FILES
 from tests.sound_environment import SOUND
-from tests.stacks.synthesis import CONTEXT, EXAMPLES, FILES, ROOT, Synthesized
+from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"
 

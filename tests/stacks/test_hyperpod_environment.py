@@ -14,10 +14,10 @@ from cdk_nag import AwsSolutionsChecks, PCIDSS321Checks
 from slurmpod.deploy.deployment_record import record, record_folder
 from slurmpod_cdk import HyperPodEnvironment, UnusableEnvironment
 from slurmpod_cdk.feature_flags import FEATURE_FLAGS
+from tests.environment_files import FILES
 from tests.sound_environment import SOUND
 from tests.stacks.synthesis import (
     CONTEXT,
-    FILES,
     Synthesized,
     Template,
     of_type,

@@ -13,7 +13,8 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.environment.base import FILE_SYSTEM_AGAIN
 from slurmpod.environment.descriptions import all_sections
 from slurmpod.environment.monitoring import Notify
-from tests.stacks.synthesis import FILES, synthesize, synthesized_file
+from tests.environment_files import FILES
+from tests.stacks.synthesis import synthesize, synthesized_file
 
 NAME, DEFAULT = "added_by_an_upgrade", 5
 

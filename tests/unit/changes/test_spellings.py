@@ -13,17 +13,10 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.expand import plain
 from slurmpod.environment.base import Kind
 from slurmpod.environment.environment import Environment
-from slurmpod.reading.extends import environment_files
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import resolve
+from tests.environment_files import FILES
 from tests.unit.changes.comparing import between, changed, summary
-
-ROOT = Path(__file__).parents[3]
-FILES = [
-    file
-    for folder in ("environments", "environments/examples")
-    for file in environment_files(ROOT / folder)
-]
 
 
 def environment_from(data: dict[str, Any]) -> Environment:
@@ -54,7 +47,7 @@ def at(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", FILES.values(), ids=list(FILES))
 class TestEveryEnvironment:
     def test_does_not_differ_from_itself_with_all_its_files(self, file: Path) -> None:
         resolved = sound_environment(file).resolved
