@@ -10,6 +10,7 @@ from rich.console import Console
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.platform_profiles.loading import load
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.faults.registry import NAMES, chosen, unmet_needs
@@ -42,12 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="let a fault loose after the first job; may be repeated, 'all' for all of them",
     )
+    parser.add_argument(
+        "--profile",
+        action="append",
+        default=[],
+        metavar="NAME|FILE",
+        help="what HyperPod puts on nodes, upon the default; may be repeated (docs/fidelity.md)",
+    )
     parser.add_argument("--json", action="store_true", help="print what was seen as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Rehearse the environment and show what happened; what a fault lost is a failure."""
     resolved = sound_environment(options.file).resolved
+    profile = load(options.profile).profile
     if options.fault and not _suits_faults(resolved, options):
         return ExitCode.USAGE
     if cdk_script() is None:
@@ -65,6 +74,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         keep=options.keep,
         port=options.port,
         faults=chosen(options.fault),
+        profile=profile,
     )
     try:
         outcome = rehearse(options.file, resolved, wanted, progress)

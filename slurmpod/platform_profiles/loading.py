@@ -18,7 +18,7 @@ from pydantic_core import to_json
 
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.platform_profiles.profile import Confidence, Profile
-from slurmpod.problems import InvalidEnvironment, Where, YamlPath, in_file_order
+from slurmpod.problems import InvalidEnvironment, Problem, Where, YamlPath, in_file_order
 from slurmpod.reading.merge import merged
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.yaml_source import YamlSource, read_yaml
@@ -63,12 +63,12 @@ def load(given: Sequence[str] = ()) -> LoadedProfile:
         plain, its_evidence = _plain(_read(name))
         source = merged(source, plain) if source.data else plain
         evidence |= its_evidence
-    if source.problems:
-        raise InvalidEnvironment(in_file_order(source.problems))
     try:
         profile = Profile.model_validate_json(to_json(source.data))
     except ValidationError as error:
-        raise InvalidEnvironment(_in_words(error, source)) from None
+        source.problems += _in_words(error, source)
+    if source.problems:
+        raise InvalidEnvironment(in_file_order(source.problems))
     kept = {path: found for path, found in evidence.items() if _is_there(source.data, path)}
     return LoadedProfile(profile, kept)
 
@@ -141,11 +141,10 @@ def _mistakes(fact: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 _CHOICES = f"write one of {', '.join(Confidence)}"
 
 
-def _in_words(error: ValidationError, source: YamlSource) -> Sequence[Any]:
+def _in_words(error: ValidationError, source: YamlSource) -> Sequence[Problem]:
     from slurmpod.reading.phrases import phrase  # only needed on mistakes
 
-    details = error.errors(include_url=False)
-    return in_file_order([phrase(detail, source, Profile) for detail in details])
+    return [phrase(detail, source, Profile) for detail in error.errors(include_url=False)]
 
 
 def _is_there(data: Any, path: YamlPath) -> bool:

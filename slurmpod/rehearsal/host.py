@@ -7,6 +7,7 @@ says to keep it. However it ends, also by SIGKILL, the kernel takes everything e
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
-from slurmpod.platform_profiles.loading import load
+from slurmpod.platform_profiles.profile import Profile
 from slurmpod.problems import InvalidEnvironment
 from slurmpod.reading.read import read
 from slurmpod.rehearsal.embedded_clients import embedded_clients
@@ -89,7 +90,7 @@ def _platform(
         Machines.start(folder, image=Path(request.image), file_systems={})
     )
     gateway = Gateway(embedded_clients(aws.endpoint, request))
-    profile = load(request.profiles).profile
+    profile = Profile.model_validate_json(json.dumps(request.profile))
     return stack.enter_context(
         hyperpod(
             machines, aws, gateway, folder, profile, database, keeps_failed=request.keeps_failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from embedded_aws.clients import Clients
@@ -13,6 +13,8 @@ from embedded_aws.isolation import isolated_environment, process_environment
 from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
 from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
+from slurmpod.platform_profiles.loading import load
+from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.failed_scripts import FailedScripts, failed_scripts
@@ -39,12 +41,16 @@ LIFETIME_SECONDS = 2 * 3600
 
 @dataclass(frozen=True)
 class Options:
-    """The user's choices: with or without nodes, the port, whether to leave it up, and faults."""
+    """The user's choices: with or without nodes, the port, whether to leave it up, and faults.
+
+    `profile` is what HyperPod itself puts on the nodes.
+    """
 
     cloud_only: bool = False
     keep: bool = False
     port: int | None = None
     faults: tuple[Fault, ...] = ()
+    profile: Profile = field(default_factory=lambda: load().profile)
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,7 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
         port=options.port,
         lifetime_seconds=KEPT_LIFETIME_SECONDS if options.keep else LIFETIME_SECONDS,
         keeps_failed=options.keep,
+        profile=options.profile.model_dump(mode="json"),
     )
 
 

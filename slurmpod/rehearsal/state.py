@@ -11,10 +11,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 
 def home() -> Path:
@@ -56,8 +56,8 @@ class UnreadableState(Exception):
 class Request:
     """The task of the host process.
 
-    `profiles` are laid upon the default one of the platform. A cluster that fails stays up if it
-    `keeps_failed` ones.
+    `profile` is the platform's, as plain data. A cluster that fails stays up if it `keeps_failed`
+    ones.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Request:
     image: str
     port: int | None
     lifetime_seconds: int
-    profiles: Sequence[str] = ()
+    profile: Mapping[str, Any]
     keeps_failed: bool = False
 
 

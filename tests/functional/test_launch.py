@@ -63,6 +63,7 @@ REQUEST = Request(
     image="",
     port=None,
     lifetime_seconds=60,
+    profile={},
 )
 
 

@@ -84,6 +84,7 @@ class HyperPodLab:
             image=str(self._image),
             port=None,
             lifetime_seconds=3600,
+            profile={},
         )
         (self.folder / "openzfs").mkdir()
         shared = {f"{OPENZFS}:/fsx": self.folder / "openzfs"}

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slurmpod.cli import rehearse
 from slurmpod.cli.rehearse import add_arguments, run
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, InvalidEnvironment
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.faults.watch import Moment, Stage
-from slurmpod.rehearsal.rehearse import Outcome
+from slurmpod.rehearsal.rehearse import Options, Outcome
 from tests.golden_files import ROOT
 
 EXTENDED = str(ROOT / "environments" / "examples" / "extended.yaml")
@@ -68,3 +70,38 @@ def test_without_the_cdk_nothing_starts_and_the_fix_is_told(
     add_arguments(parser)
     assert run(parser.parse_args([DEV, "--cloud-only"])) is ExitCode.UNPREPARED
     assert "fix: slurmpod prepare" in capsys.readouterr().err
+
+
+def test_mistakes_in_profiles_are_told_before_anything_starts(tmp_path: Path) -> None:
+    own = tmp_path / "cluster.yaml"
+    own.write_text("slurm_conf:\n  login_node: true\n")
+    parser = ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(InvalidEnvironment) as invalid:
+        run(parser.parse_args([DEV, "--profile", str(own), "--profile", "exclusive"]))
+    assert {problem.fix for problem in invalid.value.problems} == {
+        "did you mean 'login_nodes'?",
+        "did you mean 'exclusive-dev'?",
+    }
+
+
+def test_the_nodes_are_of_the_profiles_that_were_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "cluster.yaml"
+    own.write_text("slurm_conf: {lines: {MpiDefault: pmix}}\n")
+    outcome = Outcome("http://localhost", (), (), "ip-10-0-0-5", None, (), 1.0, None)
+    chosen: list[Options] = []
+
+    def rehearsed(*given: Any) -> Outcome:
+        chosen.append(given[2])
+        return outcome
+
+    monkeypatch.setattr(rehearse, "missing", lambda _: ())
+    monkeypatch.setattr(rehearse, "rehearse", rehearsed)
+    parser = ArgumentParser()
+    add_arguments(parser)
+    arguments = [DEV, "--profile", "returns-once-told", "--profile", str(own)]
+    assert run(parser.parse_args(arguments)) is ExitCode.OK
+    lines = chosen[0].profile.slurm_conf.lines
+    assert (lines["MpiDefault"], lines["ReturnToService"]) == ("pmix", "1")
