@@ -99,6 +99,11 @@ class InstanceGroup:
     mounts: tuple[FileSystemMount, ...] = ()
 
     @property
+    def image_id(self) -> str | None:
+        """The image that its nodes get, where the request names one."""
+        return self.request.get("ImageId")
+
+    @property
     def deep_health_checks(self) -> tuple[str, ...]:
         """The checks that its new nodes pass before they take jobs."""
         return tuple(self.request.get("OnStartDeepHealthChecks", ()))
@@ -175,8 +180,14 @@ class ClusterNode:
     """What stays the same when another instance takes its place."""
     updated_at: datetime | None = None
     """When it last got other software, if ever."""
+    image_id: str | None = None
+    """The image that it runs, where a request named one."""
     is_leaving: bool = False
     """Whether it goes for good, so that nothing new is begun on it."""
+
+    def renew(self, image_id: str | None) -> None:
+        """Note that it runs other software now."""
+        self.updated_at, self.image_id = datetime.now(UTC), image_id
 
     @property
     def is_up(self) -> bool:
@@ -195,6 +206,7 @@ class ClusterEvent:
     group: str | None = None
     instance_id: str | None = None
     failure: str | None = None
+    operation_id: str | None = None
     event_id: str = field(default_factory=lambda: ids.uuid("event of a cluster"))
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -202,6 +214,20 @@ class ClusterEvent:
     def level(self) -> str:
         """How bad it is."""
         return "Info" if self.failure is None else "Error"
+
+
+@dataclass
+class ClusterOperation:
+    """Something asked of a cluster that takes a while: `Scaling` or `DeepHealthCheck`.
+
+    `details` are by group, in the API's shape; statuses are SageMaker's.
+    """
+
+    kind: str
+    details: tuple[Mapping[str, Any], ...]
+    status: str = "InProgress"
+    id: str = field(default_factory=lambda: ids.uuid("operation on a cluster"))
+    began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass
@@ -226,6 +252,7 @@ class Cluster:
     controller_group: str = ""
     """The group of Slurm's controllers, as soon as that is known."""
     events: list[ClusterEvent] = field(default_factory=list)
+    operations: list[ClusterOperation] = field(default_factory=list)
     software_updates: dict[str, str] = field(default_factory=dict)
     """By group, how its last UpdateClusterSoftware stands, in SageMaker's words."""
     status: str = "Creating"
@@ -254,6 +281,7 @@ def new_node(cluster: Cluster, group: InstanceGroup) -> ClusterNode:
         private_dns_hostname=interface.private_dns_hostname,
         launched_at=datetime.now(UTC),
         interface=interface,
+        image_id=group.image_id,
     )
 
 
@@ -269,6 +297,11 @@ def resized(group: InstanceGroup, count: int) -> InstanceGroup:
     if "MinInstanceCount" in request:
         request["MinInstanceCount"] = smallest
     return replace(group, instance_count=count, min_instance_count=smallest, request=request)
+
+
+def with_image(group: InstanceGroup, image_id: str) -> InstanceGroup:
+    """Return a group as it would be if it had been asked for with another image."""
+    return replace(group, request={**group.request, "ImageId": image_id})
 
 
 def staying_members(cluster: Cluster, group_name: str) -> list[ClusterNode]:

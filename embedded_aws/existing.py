@@ -26,6 +26,9 @@ from embedded_aws.ids import (
     ids,
 )
 
+_LARGEST_PLAN, _PLAN_HOURS = 256, 24 * 182
+"""The most instances of one reservation, and the hours of half a year (API reference,
+SearchTrainingPlanOfferings and TrainingPlanExtension)."""
 _ZONE_ID = re.compile(r"[a-z0-9]+-az[0-9]+")
 
 
@@ -114,6 +117,28 @@ class Existing:
             StorageCapacity=64,
             OpenZFSConfiguration=settings,
             **place,
+        )
+
+    def training_plan(self, arn: str, *, instance_type: str, zone: str) -> None:
+        """Reserve as many instances of a type in a zone as a plan can have, from now on."""
+        sagemaker: Any = self._aws.sagemaker
+        if _is_there(sagemaker.describe_training_plan, TrainingPlanName=arn):
+            return
+        wanted = {"InstanceType": instance_type, "InstanceCount": _LARGEST_PLAN}
+        offered = sagemaker.search_training_plan_offerings(**wanted, DurationHours=_PLAN_HOURS)
+        named_by = "ZoneId" if _ZONE_ID.fullmatch(zone) else "ZoneName"
+        (name,) = (
+            each["ZoneName"]
+            for each in self._ec2.describe_availability_zones()["AvailabilityZones"]
+            if each[named_by] == zone
+        )
+        (offering,) = (
+            each["TrainingPlanOfferingId"]
+            for each in offered["TrainingPlanOfferings"]
+            if each["ReservedCapacityOfferings"][0]["AvailabilityZone"] == name
+        )
+        sagemaker.create_training_plan(
+            TrainingPlanName=arn.rpartition("/")[2], TrainingPlanOfferingId=offering
         )
 
     def _file_system(self, file_system_id: str, **given: Any) -> None:

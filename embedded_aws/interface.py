@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from embedded_aws.cluster import (
+    RUNNING,
     Cluster,
     ClusterNode,
     InstanceGroup,
@@ -45,6 +46,9 @@ class ClusterPlatform(Protocol):
 
     def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
         """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
+
+    def check_health(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Check nodes in status DeepHealthCheckInProgress; return when none has it any more."""
 
     def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
         """Take nodes away for good; their groups are smaller by them already."""
@@ -110,6 +114,11 @@ class CloudOnlyPlatform:
         """Let a node run again."""
         node.status = "Running"
 
+    def check_health(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Find nothing wrong."""
+        for node in nodes:
+            node.status = RUNNING
+
     def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
         """Forget some nodes; their addresses become free."""
         for node in nodes:
@@ -121,5 +130,5 @@ class CloudOnlyPlatform:
         """Note that nodes have other software now."""
         for node in cluster.nodes:
             if node.group in update.groups:
-                node.updated_at = datetime.now(UTC)
+                node.renew(cluster.group(node.group).image_id)
         cluster.software_updates |= dict.fromkeys(update.groups, "Succeeded")

@@ -46,7 +46,6 @@ from embedded_aws.moto_setup import (
 )
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
-from embedded_aws.sagemaker.node_operations import NodeOperations
 
 _HOST_NAME = "localhost"
 _one_per_process = threading.Lock()
@@ -174,7 +173,7 @@ class EmbeddedAws:
             CloudControlApi(self.clients),
             CloudFormationApi(CloudFormation(self.clients)),
             FsxApi(file_systems, Associations(self.clients, file_systems)),
-            SageMakerApi(clusters, NodeOperations(clusters, platform)),
+            SageMakerApi(clusters, platform, self.clients),
         )
         partition = self.clients().partition
         sessions = SessionManager(self.account, partition, clusters)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from embedded_aws.clients import Clients
 from embedded_aws.cluster import Cluster, ClusterNode
 from embedded_aws.errors import ServiceError, summary, violations
+from embedded_aws.interface import ClusterPlatform
 from embedded_aws.sagemaker import describe
+from embedded_aws.sagemaker.attachments import Attachments
 from embedded_aws.sagemaker.clusters import Clusters
 from embedded_aws.sagemaker.describe import Entry, describe_event, list_events, list_page
+from embedded_aws.sagemaker.extensions import Extensions
+from embedded_aws.sagemaker.health_checks import HealthChecks
 from embedded_aws.sagemaker.node_operations import NodeAddition, NodeOperations
+from embedded_aws.sagemaker.operations import describe_operation, list_operations
+from embedded_aws.sagemaker.training_plans import TrainingPlanApi
 from embedded_aws.wire import Operation
 
 Shape = dict[str, Any]
@@ -26,10 +33,18 @@ class SageMakerApi:
     name: Final = "sagemaker"
     refusal: Final = "ValidationException"
 
-    def __init__(self, clusters: Clusters, nodes: NodeOperations) -> None:
+    def __init__(
+        self, clusters: Clusters, platform: ClusterPlatform, clients: Callable[[str], Clients]
+    ) -> None:
         self._clusters = clusters
+        nodes = NodeOperations(clusters, platform)
+        attachments = Attachments(clusters, clients)
         operations: Mapping[str, Operation] = {
+            **_extensions(clusters),
+            **_training_plans(clusters, clients),
             "AddTags": self._add_tags,
+            "AttachClusterNodeNetworkInterface": attachments.attach_interface,
+            "AttachClusterNodeVolume": attachments.refuse_volume,
             "BatchAddClusterNodes": NodeAddition(clusters).add,
             "BatchDeleteClusterNodes": nodes.delete,
             "BatchRebootClusterNodes": nodes.reboot,
@@ -40,10 +55,14 @@ class SageMakerApi:
             "DescribeCluster": self._describe_cluster,
             "DescribeClusterEvent": self._describe_cluster_event,
             "DescribeClusterNode": self._describe_cluster_node,
+            "DescribeClusterOperation": self._describe_cluster_operation,
+            "DetachClusterNodeVolume": attachments.refuse_volume,
             "ListClusterEvents": self._list_cluster_events,
             "ListClusterNodes": self._list_cluster_nodes,
+            "ListClusterOperations": self._list_cluster_operations,
             "ListClusters": self._list_clusters,
             "ListTags": self._list_tags,
+            "StartClusterHealthCheck": HealthChecks(clusters, platform).start,
             "UpdateCluster": self._update_cluster,
             "UpdateClusterSoftware": self._update_cluster_software,
         }
@@ -107,6 +126,13 @@ class SageMakerApi:
         cluster = self._clusters.find(region, given["ClusterName"])
         return describe_event(cluster, given["EventId"])
 
+    def _list_cluster_operations(self, region: str, given: Mapping[str, Any]) -> Shape:
+        return list_operations(self._clusters.find(region, given["ClusterName"]), given)
+
+    def _describe_cluster_operation(self, region: str, given: Mapping[str, Any]) -> Shape:
+        cluster = self._clusters.find(region, given["ClusterName"])
+        return describe_operation(cluster, given["OperationId"])
+
     def _add_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
         _check_keys(given["Tags"])
         cluster = self._clusters.find(region, given["ResourceArn"])
@@ -121,6 +147,32 @@ class SageMakerApi:
 
     def _list_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
         return {"Tags": _tags(self._clusters.find(region, given["ResourceArn"]))}
+
+
+def _extensions(clusters: Clusters) -> Mapping[str, Operation]:
+    extensions = Extensions(clusters)
+    return {
+        "CreateClusterExtension": extensions.create,
+        "DeleteClusterExtension": extensions.delete,
+        "DescribeClusterExtension": extensions.describe,
+        "ListClusterExtensionVersions": extensions.versions,
+        "ListClusterExtensions": extensions.summaries,
+        "UpdateClusterExtension": extensions.update,
+    }
+
+
+def _training_plans(
+    clusters: Clusters, clients: Callable[[str], Clients]
+) -> Mapping[str, Operation]:
+    plans = TrainingPlanApi(clusters.plans, clients, clusters.used_of_plans)
+    return {
+        "CreateTrainingPlan": plans.create,
+        "DescribeReservedCapacity": plans.describe_capacity,
+        "DescribeTrainingPlan": plans.describe,
+        "DescribeTrainingPlanExtensionHistory": plans.history,
+        "ListTrainingPlans": plans.summaries,
+        "SearchTrainingPlanOfferings": plans.search,
+    }
 
 
 def _checked(name: str, operation: Operation) -> Operation:

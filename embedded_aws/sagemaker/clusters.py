@@ -8,12 +8,21 @@ from __future__ import annotations
 import logging
 import string
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from embedded_aws.clients import Clients
-from embedded_aws.cluster import Cluster, ClusterFailed, ClusterNetwork, InstanceGroup, NodeType
+from embedded_aws.cluster import (
+    Cluster,
+    ClusterFailed,
+    ClusterNetwork,
+    InstanceGroup,
+    NodeType,
+    SoftwareUpdate,
+    with_image,
+)
 from embedded_aws.errors import ServiceError
 from embedded_aws.event_delivery import deliver
 from embedded_aws.ids import ids
@@ -26,6 +35,7 @@ from embedded_aws.sagemaker.events import (
     state_change,
 )
 from embedded_aws.sagemaker.network import SubnetInterfaces, check_network
+from embedded_aws.sagemaker.operations import begin_scaling, end
 from embedded_aws.sagemaker.requests import (
     check_request,
     read_groups,
@@ -34,6 +44,7 @@ from embedded_aws.sagemaker.requests import (
     read_vpc_config,
     updated_request,
 )
+from embedded_aws.sagemaker.training_plans import TrainingPlans
 
 Send = Callable[[Clients, Mapping[str, Any]], None]
 
@@ -52,8 +63,10 @@ class Clusters:
     ) -> None:
         self._clients = clients
         self._platform = platform
-        self._instance_types = instance_types
+        self.instance_types = instance_types
+        """Facts by which requests are judged."""
         self._send = send
+        self.plans = TrainingPlans()
         self.lock = threading.RLock()
         """Held by whoever decides something about a cluster from what it is."""
         self._by_region: dict[str, list[Cluster]] = {}
@@ -62,9 +75,10 @@ class Clusters:
 
     def create(self, region: str, request: Mapping[str, Any]) -> Cluster:
         """Begin the creation of a cluster; raises ValidationException and ResourceInUse."""
-        check_request(request, self._instance_types)
+        check_request(request, self.instance_types)
         aws = self._clients(region)
         check_network(aws, request)
+        self.plans.check(aws, request, self.used_of_plans(region))
         with self.lock:
             if any(c.name == request["ClusterName"] for c in self.all(region)):
                 raise ServiceError(
@@ -91,6 +105,15 @@ class Clusters:
                 return cluster
         raise ServiceError("ResourceNotFound", f"Cluster with name {name_or_arn} does not exist")
 
+    def used_of_plans(self, region: str, besides: Cluster | None = None) -> Counter[str]:
+        """Return how many instances clusters have, or are to have, of training plans."""
+        used: Counter[str] = Counter()
+        for cluster in self.all(region):
+            for group in cluster.groups if cluster is not besides else ():
+                if "TrainingPlanArn" in group.request:
+                    used[group.request["TrainingPlanArn"]] += group.instance_count
+        return used
+
     def update(self, region: str, update: Mapping[str, Any]) -> Cluster:
         """Begin to change a cluster; raises ValidationException and ConflictException.
 
@@ -99,8 +122,10 @@ class Clusters:
         """
         with self.lock:
             cluster = self._at_rest(region, update["ClusterName"])
-            request = updated_request(_current_request(cluster), update, self._instance_types)
+            request = updated_request(_current_request(cluster), update, self.instance_types)
             check_network(self._clients(region), request)
+            others = self.used_of_plans(region, besides=cluster)
+            self.plans.check(self._clients(region), request, others)
             self._begin(cluster, "InService" if cluster.settings.is_continuous else "Updating")
         if cluster.settings.is_continuous:
             self._update(cluster, request)
@@ -120,10 +145,11 @@ class Clusters:
             update = read_software_update(cluster, given)
             self._begin(cluster, "SystemUpdating")
         self._tell_status(cluster)
+        image = given.get("ImageId")
         in_background(
             f"update-{cluster.name}",
             lambda: self._change(
-                cluster, "software update", lambda: self._platform.update_software(cluster, update)
+                cluster, "software update", lambda: self._renew(cluster, update, image)
             ),
         )
         return cluster
@@ -167,16 +193,35 @@ class Clusters:
         desired = read_groups(request)
 
         def update() -> None:
+            operation = begin_scaling(cluster, cluster.groups, desired)
             for group in _resized(cluster, desired):
-                record(cluster, group_scales(cluster, group))
+                record(cluster, group_scales(cluster, group, operation))
             try:
                 self._platform.update(cluster, desired)
             except BaseException:
                 cluster.settings = old_settings
                 raise
+            finally:
+                end(operation)
             cluster.request = request
 
         self._change(cluster, "update", update)
+
+    def _renew(self, cluster: Cluster, update: SoftwareUpdate, image: str | None) -> None:
+        """Give nodes other software, and an image if one is named; all as it was if that fails."""
+        old_groups, old_images = cluster.groups, [(n, n.image_id) for n in cluster.nodes]
+        if image is not None:
+            cluster.groups = tuple(
+                with_image(group, image) if group.name in update.groups else group
+                for group in cluster.groups
+            )
+        try:
+            self._platform.update_software(cluster, update)
+        except BaseException:
+            cluster.groups = old_groups
+            for node, old_image in old_images:
+                node.image_id = old_image
+            raise
 
     def _change(self, cluster: Cluster, operation: str, make: Callable[[], None]) -> None:
         """Make a change that was begun; the cluster is in service after it, however it ends."""

@@ -80,6 +80,9 @@ def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
         "LaunchTime": node.launched_at,
         "PrivatePrimaryIp": node.private_ip,
         "PrivateDnsHostname": node.private_dns_hostname,
+        "CurrentImageId": node.image_id,
+        "DesiredImageId": group.image_id,
+        "CapacityType": _capacity_type(group),
         **_given(group.request, _NODE_ECHO),
         **_software(node),
     }
@@ -113,20 +116,41 @@ def _software(node: ClusterNode) -> Shape:
 def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
     members = cluster.members(group.name)
     running = [node for node in members if node.status == RUNNING]
-    image = group.request.get("ImageId")
     return {
         "InstanceGroupName": group.name,
         "CurrentCount": len(running),
         "TargetCount": group.instance_count,
         "MinCount": group.request.get("MinInstanceCount"),
         "Status": _group_status(cluster, group, [node.status for node in members]),
-        "CurrentImageId": image,
-        "DesiredImageId": image,
+        "CurrentImageId": _image_in_use(group, members),
+        "DesiredImageId": group.image_id,
+        "TargetStateCount": sum(node.image_id == group.image_id for node in running),
+        "ActiveOperations": _active_operations(cluster, group),
         "SoftwareUpdateStatus": cluster.software_updates.get(group.name),
         **_instance_types(group, running),
         **_auto_patching(group.request),
         **_given(group.request, _GROUP_ECHO),
     }
+
+
+def _image_in_use(group: InstanceGroup, members: Sequence[ClusterNode]) -> str | None:
+    """Return the image that some node still has while others have the desired one already."""
+    images = {node.image_id for node in members} - {group.image_id}
+    return images.pop() if images else group.image_id
+
+
+def _capacity_type(group: InstanceGroup) -> str | None:
+    return next(iter(group.request.get("CapacityRequirements", ())), None)
+
+
+def _active_operations(cluster: Cluster, group: InstanceGroup) -> Shape | None:
+    scaling = any(
+        group.name == details["InstanceGroupName"]
+        for operation in list(cluster.operations)
+        if (operation.kind, operation.status) == ("Scaling", "InProgress")
+        for details in operation.details
+    )
+    return {"Scaling": 1} if scaling else None
 
 
 def _group_status(cluster: Cluster, group: InstanceGroup, nodes: Sequence[str]) -> str:
@@ -226,6 +250,8 @@ def event_summary_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
     }
     if event.group is not None:
         shape["InstanceGroupName"] = event.group
+    if event.operation_id is not None:
+        shape["OperationId"] = event.operation_id
     if event.instance_id is not None:
         shape["InstanceId"] = event.instance_id
     return shape
@@ -243,12 +269,12 @@ def event_shape(cluster: Cluster, event: ClusterEvent) -> Shape:
 
 
 def _is_asked_for(event: ClusterEvent, given: Mapping[str, Any]) -> bool:
-    """Tell whether an event passes the filters; none belongs to an operation with an id."""
+    """Tell whether an event passes the filters."""
     asked = (
         ("InstanceGroupName", event.group),
         ("NodeId", event.instance_id),
         ("ResourceType", event.resource_type),
-        ("OperationId", None),
+        ("OperationId", event.operation_id),
     )
     return all(given.get(name) in (None, value) for name, value in asked)
 
@@ -302,9 +328,9 @@ def _start(token: str | None) -> int:
 
 def _is_between(moment: datetime, given: Mapping[str, Any]) -> bool:
     after, before = given.get("CreationTimeAfter"), given.get("CreationTimeBefore")
-    return (after is None or moment > _utc(after)) and (before is None or moment < _utc(before))
+    return (after is None or moment > utc(after)) and (before is None or moment < utc(before))
 
 
-def _utc(moment: datetime) -> datetime:
+def utc(moment: datetime) -> datetime:
     """Read a request's time, which arrives without a zone and means UTC."""
-    return moment.replace(tzinfo=UTC)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

@@ -10,7 +10,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from embedded_aws.cluster import Cluster, ClusterEvent, ClusterNode, InstanceGroup
+from embedded_aws.cluster import (
+    Cluster,
+    ClusterEvent,
+    ClusterNode,
+    ClusterOperation,
+    InstanceGroup,
+)
 from embedded_aws.ids import ids
 from embedded_aws.sagemaker.describe import cluster_shape, event_shape
 
@@ -25,7 +31,9 @@ def cluster_ends(cluster: Cluster, operation: str, failure: str | None = None) -
     return _of_cluster(f"Cluster {cluster.name} {operation} {_ended(failure)}", failure)
 
 
-def group_scales(cluster: Cluster, group: InstanceGroup) -> ClusterEvent:
+def group_scales(
+    cluster: Cluster, group: InstanceGroup, operation: ClusterOperation | None = None
+) -> ClusterEvent:
     """Return that a group begins to have another number of instances."""
     return ClusterEvent(
         resource_type="InstanceGroup",
@@ -38,6 +46,7 @@ def group_scales(cluster: Cluster, group: InstanceGroup) -> ClusterEvent:
             "MinCount": group.min_instance_count,
         },
         group=group.name,
+        operation_id=operation.id if operation else None,
     )
 
 

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from embedded_aws.cluster import Cluster, ClusterNode, StillAtWork, resized
+from embedded_aws.cluster import Cluster, ClusterNode, ClusterOperation, StillAtWork, resized
 from embedded_aws.errors import ServiceError
 from embedded_aws.interface import ClusterPlatform
 from embedded_aws.sagemaker.clusters import Clusters, in_background, reason
 from embedded_aws.sagemaker.events import group_scales, record
+from embedded_aws.sagemaker.operations import begin_scaling, end
 
 Shape = dict[str, Any]
 
@@ -185,12 +186,22 @@ class NodeOperations:
             choice = self._choose(cluster, given, DELETION)
             for node in choice.nodes:
                 node.is_leaving, node.status = True, "ShuttingDown"
+            before = cluster.groups
             shrunk = _shrink(cluster, choice.nodes)
+            operation = begin_scaling(cluster, before, cluster.groups)
         for name in shrunk:
-            record(cluster, group_scales(cluster, cluster.group(name)))
+            record(cluster, group_scales(cluster, cluster.group(name), operation))
         if choice.nodes:
-            _work("node deletion", cluster, partial(self._platform.remove, cluster, choice.nodes))
+            _work("node deletion", cluster, partial(self._remove, cluster, choice.nodes, operation))
         return choice.answer
+
+    def _remove(
+        self, cluster: Cluster, nodes: Sequence[ClusterNode], operation: ClusterOperation | None
+    ) -> None:
+        try:
+            self._platform.remove(cluster, nodes)
+        finally:
+            end(operation)
 
     def reboot(self, region: str, given: Mapping[str, Any]) -> Shape:
         """Answer BatchRebootClusterNodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from embedded_aws.cluster import (
@@ -184,6 +184,8 @@ def _refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[str]:
     for name in _named(given):
         if name not in existing:
             yield f"Instance group {name} does not exist in cluster {cluster.name}"
+    if "ImageId" not in given:
+        yield from _custom_images(cluster, _named(given) or existing)
     for group in given.get("InstanceGroups", []):
         if "ImageReleaseVersion" in group:
             yield "ImageReleaseVersion is not supported by the embedded AWS"
@@ -193,6 +195,13 @@ def _refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[str]:
     for size in config.get("RollingUpdatePolicy", {}).values():
         if size["Type"] == "CAPACITY_PERCENTAGE" and size["Value"] > _WHOLE:
             yield f"A batch cannot be {size['Value']} % of the cluster's instances"
+
+
+def _custom_images(cluster: Cluster, names: Collection[str]) -> Iterator[str]:
+    """Yield the groups that need to be told their next image (API reference, `ImageId`)."""
+    for group in cluster.groups:
+        if group.name in names and (group.image_id or "").startswith("ami-"):
+            yield f"ImageId is required: instance group {group.name} uses a custom AMI"
 
 
 def _named(given: Mapping[str, Any]) -> list[str]:

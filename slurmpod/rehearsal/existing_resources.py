@@ -60,6 +60,9 @@ def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
     for bucket in _buckets(resolved):
         own.bucket(bucket)
     make_identity(aws, resolved)
+    for group in resolved.groups:
+        if plan := group.settings.training_plan_arn:
+            own.training_plan(plan, instance_type=group.instance_type, zone=group.zone)
     for lustre in resolved.lustre:
         if existing := lustre.settings.existing:
             own.lustre(existing.id, existing.mount_name, _place(aws, own, resolved))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
@@ -53,6 +54,22 @@ def test_a_node_that_fails_is_replaced_by_one_that_passes(image: Path, tmp_path:
         found = lab.shell("checked", "gpu").run(["cat", LOG])
         assert found.endswith("GpuPci Count check success")
         assert len(results(lab, logs)) == 2
+
+        lab.aws.sagemaker.start_cluster_health_check(
+            ClusterName="checked",
+            DeepHealthCheckConfigurations=[
+                {"InstanceGroupName": "gpu", "DeepHealthChecks": ["InstanceStress"]}
+            ],
+        )
+        wait_until(lambda: checks_on_demand(lab) == ["Done"], "the end of the check on demand")
+        assert statuses(lab) == ["Running"]
+        assert lab.shell("checked", "gpu").run(["grep", "-c", "success", LOG]) == "2"
+
+
+def checks_on_demand(lab: HyperPodLab) -> list[str]:
+    sagemaker: Any = lab.aws.sagemaker
+    checks = sagemaker.list_cluster_operations(ClusterName="checked", Type="DeepHealthCheck")
+    return [operation["Status"] for operation in checks["ClusterOperationSummaries"]]
 
 
 def results(lab: HyperPodLab, logs: str) -> list[str]:

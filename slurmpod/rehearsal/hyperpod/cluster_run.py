@@ -188,7 +188,7 @@ class ClusterRun:
             self.power_off(node)
             self._fetch_scripts(node)
             self.bring_up(node)
-            node.updated_at = datetime.now(UTC)
+            node.renew(self.cluster.group(node.group).image_id)
 
     def tell_controllers(self) -> None:
         """Write the list of instances on the controllers that run; other nodes' copies go stale."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedded_aws.cluster import (
+    DEEP_HEALTH_CHECK,
     Cluster,
     ClusterFailed,
     ClusterNode,
@@ -42,6 +43,8 @@ from slurmpod.rehearsal.hyperpod.update import SoftwareRollout, Update
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.state import Journal
+
+_POLL_SECONDS = 0.2
 
 
 @dataclass
@@ -157,6 +160,13 @@ class HyperPod:
     def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
         """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
         self._run_of(cluster).reboot(node)
+
+    def check_health(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
+        """Wait until the health monitoring agent has checked nodes: their status asks it to."""
+        run = self._run_of(cluster)
+        while any(node.status == DEEP_HEALTH_CHECK and run.is_wanted(node) for node in nodes):
+            if run.given_up.wait(_POLL_SECONDS):
+                return
 
     def remove(self, cluster: Cluster, nodes: Sequence[ClusterNode]) -> None:
         """Take nodes away for good, and tell Slurm; raises ClusterFailed when Slurm refuses."""

@@ -83,6 +83,9 @@ class NoClients:
     partition = "aws"
     dns_suffix = "amazonaws.com"
 
+    def arn(self, service: str, resource: str) -> str:
+        return f"arn:aws:{service}:{self.region}:{self.account}:{resource}"
+
 
 class Lab:
     """An engine over things, with the shortest way to deploy to it."""

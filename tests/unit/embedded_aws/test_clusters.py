@@ -43,9 +43,17 @@ class Subnet:
         }
         return {"Subnets": [subnet]}
 
-    def describe_network_interfaces(self, **_: object) -> dict[str, Any]:
-        addresses = ["10.1.0.5", *self.interfaces.values()]  # one is somebody else's
-        return {"NetworkInterfaces": [{"PrivateIpAddress": address} for address in addresses]}
+    def describe_availability_zones(self) -> dict[str, Any]:
+        zones = [("us-west-2a", "usw2-az2"), ("us-west-2b", "usw2-az1")]
+        return {"AvailabilityZones": [{"ZoneName": n, "ZoneId": i} for n, i in zones]}
+
+    def describe_network_interfaces(self, **asked: object) -> dict[str, Any]:
+        others = ["10.1.0.5"]
+        addresses = (
+            others if "NetworkInterfaceIds" in asked else [*others, *self.interfaces.values()]
+        )
+        here = {"AvailabilityZone": "us-west-2a"}
+        return {"NetworkInterfaces": [{"PrivateIpAddress": each, **here} for each in addresses]}
 
     def create_network_interface(
         self,

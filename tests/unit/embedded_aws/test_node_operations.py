@@ -13,7 +13,6 @@ from embedded_aws.errors import ServiceError
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
-from embedded_aws.sagemaker.node_operations import NodeOperations
 from tests.unit.embedded_aws.cloud_fakes import REGION, NoClients
 from tests.unit.embedded_aws.cluster_requests import COMPUTE, CONTROLLER, group, request
 from tests.unit.embedded_aws.test_clusters import Subnet
@@ -48,7 +47,11 @@ class Service:
             self.platform,
             lambda _clients, _event: None,
         )
-        self._api = SageMakerApi(self.clusters, NodeOperations(self.clusters, self.platform))
+        self._api = SageMakerApi(
+            self.clusters,
+            self.platform,
+            lambda _region: clients,  # type: ignore[arg-type,return-value]
+        )
         head = group("head", SlurmConfig=CONTROLLER)
         workers = group("workers", 2, SlurmConfig=COMPUTE, MinInstanceCount=None)
         self.cluster = self.clusters.create(REGION, request(head, workers, **more))

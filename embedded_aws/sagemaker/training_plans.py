@@ -1,0 +1,326 @@
+"""Training plans: capacity that is reserved for a while, and the groups that use it.
+
+Any capacity is offered, from now or from the moment asked for, in each zone of the Region; it costs
+nothing. Statuses follow the clock. Nodes of a plan that has not begun yet come at once, all the
+same. Source: API reference, CreateTrainingPlan and its siblings; developer guide, "Utilizing
+training plans for Amazon SageMaker HyperPod clusters" (what plan and group have in common).
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from embedded_aws.clients import Clients
+from embedded_aws.errors import ServiceError
+from embedded_aws.ids import ids
+from embedded_aws.sagemaker.describe import Entry, list_page, utc
+
+Shape = dict[str, Any]
+
+HYPERPOD = "hyperpod-cluster"
+_TARGETS = ("training-job", HYPERPOD)
+_ULTRA_SERVERS = {
+    "ml.u-p6e-gb200x36": ("ml.p6e-gb200.36xlarge", 9),
+    "ml.u-p6e-gb200x72": ("ml.p6e-gb200.36xlarge", 18),
+}
+"""By UltraServer, the type and the number of its instances, which have four GPUs each."""
+_DEFAULT_HOURS = 24
+_ID_LENGTH = 12
+_HEX = string.digits + "abcdef"
+
+
+@dataclass(frozen=True)
+class Offering:
+    """Capacity of one type in one zone; `server` is the UltraServer that it comes in, if any."""
+
+    id: str
+    instance_type: str
+    count: int
+    zone: str
+    zone_id: str
+    begins_at: datetime
+    hours: int
+    targets: tuple[str, ...]
+    server: str | None = None
+
+    @property
+    def ends_at(self) -> datetime:
+        """The end of the reservation."""
+        return self.begins_at + timedelta(hours=self.hours)
+
+    @property
+    def server_count(self) -> int | None:
+        """The number of its UltraServers."""
+        return self.count // _ULTRA_SERVERS[self.server][1] if self.server else None
+
+
+@dataclass
+class TrainingPlan:
+    """Capacity that somebody has reserved under a name."""
+
+    name: str
+    arn: str
+    capacity_arn: str
+    offering: Offering
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def status(self) -> str:
+        """Where it stands now, in SageMaker's words."""
+        now = datetime.now(UTC)
+        if now < self.offering.begins_at:
+            return "Scheduled"
+        return "Active" if now < self.offering.ends_at else "Expired"
+
+
+class TrainingPlans:
+    """The plans of all Regions, and what was offered."""
+
+    def __init__(self) -> None:
+        self._offered: dict[str, Offering] = {}
+        self._by_region: dict[str, list[TrainingPlan]] = {}
+
+    def offer(self, aws: Clients, given: Mapping[str, Any]) -> list[Offering]:
+        """Return what is offered in the Region for a search, which may be reserved from now on."""
+        found = list(_offerings(aws, given))
+        self._offered |= {offering.id: offering for offering in found}
+        return found
+
+    def reserve(self, aws: Clients, name: str, offering_id: str) -> TrainingPlan:
+        """Reserve what was offered; raises ResourceNotFound and ResourceInUse."""
+        if offering_id not in self._offered:
+            raise ServiceError("ResourceNotFound", f"Offering {offering_id} does not exist")
+        arn = aws.arn("sagemaker", f"training-plan/{name}")
+        if any(plan.arn == arn for plan in self.all(aws.region)):
+            raise ServiceError("ResourceInUse", f"Training plan {name} already exists")
+        capacity = ids.text("reserved capacity", _ID_LENGTH, _HEX)
+        capacity_arn = aws.arn("sagemaker", f"reserved-capacity/{capacity}")
+        plan = TrainingPlan(name, arn, capacity_arn, self._offered[offering_id])
+        self._by_region.setdefault(aws.region, []).append(plan)
+        return plan
+
+    def all(self, region: str) -> list[TrainingPlan]:
+        """Return the plans of a Region, oldest first."""
+        return list(self._by_region.get(region, []))
+
+    def find(self, region: str, name_or_arn: str) -> TrainingPlan:
+        """Return a plan by its name or its ARN; raises ResourceNotFound."""
+        for plan in self.all(region):
+            if name_or_arn in (plan.name, plan.arn, plan.capacity_arn):
+                return plan
+        raise ServiceError("ResourceNotFound", f"Training plan {name_or_arn} does not exist")
+
+    def check(self, aws: Clients, request: Mapping[str, Any], used: Mapping[str, int]) -> None:
+        """Raise ValidationException for groups that their plan has no capacity for.
+
+        `used` are the instances that other clusters have, by plan.
+        """
+        remaining = {
+            plan.arn: plan.offering.count - used.get(plan.arn, 0) for plan in self.all(aws.region)
+        }
+        refusals: list[str] = []
+        for group in request["InstanceGroups"]:
+            if "TrainingPlanArn" not in group:
+                continue
+            plan = self.find(aws.region, group["TrainingPlanArn"])
+            remaining[plan.arn] -= group["InstanceCount"]
+            subnets = group.get("OverrideVpcConfig", request["VpcConfig"])["Subnets"]
+            refusals += _refusals(aws, plan, group, subnets)
+            if remaining[plan.arn] < 0:
+                refusals.append(
+                    f"Training plan {plan.name} has {plan.offering.count} instances, which are "
+                    f"{-remaining[plan.arn]} fewer than instance groups ask for"
+                )
+        if refusals:
+            raise ServiceError("ValidationException", "; ".join(refusals))
+
+
+def _offerings(aws: Clients, given: Mapping[str, Any]) -> Iterator[Offering]:
+    server = given.get("UltraServerType")
+    if server:
+        kind, size = _ULTRA_SERVERS.get(server, ("", 0))
+        count = size * given.get("UltraServerCount", 1)
+    else:
+        kind, count = given.get("InstanceType", ""), given.get("InstanceCount", 1)
+    hours = given.get("DurationHours", _DEFAULT_HOURS)
+    begins_at = max(utc(given.get("StartTimeAfter", datetime.now(UTC))), datetime.now(UTC))
+    end = given.get("EndTimeBefore")
+    if not kind or (end is not None and begins_at + timedelta(hours=hours) > utc(end)):
+        return
+    for zone in aws.ec2.describe_availability_zones()["AvailabilityZones"]:
+        yield Offering(
+            id=f"tpo-{ids.text('training plan offering', _ID_LENGTH, _HEX)}",
+            instance_type=kind,
+            count=count,
+            zone=zone["ZoneName"],
+            zone_id=zone["ZoneId"],
+            begins_at=begins_at,
+            hours=hours,
+            targets=tuple(given.get("TargetResources", _TARGETS)),
+            server=server,
+        )
+
+
+def _refusals(
+    aws: Clients, plan: TrainingPlan, group: Mapping[str, Any], subnets: list[str]
+) -> Iterator[str]:
+    name, offering = group["InstanceGroupName"], plan.offering
+    if HYPERPOD not in offering.targets:
+        yield f"Training plan {plan.name} is not for HyperPod clusters"
+    if plan.status == "Expired":
+        yield f"Training plan {plan.name} has expired"
+    if group.get("InstanceType") != offering.instance_type:
+        yield (
+            f"Instance group {name} has {group.get('InstanceType', 'several types')}, training "
+            f"plan {plan.name} {offering.instance_type}"
+        )
+    found = aws.ec2.describe_subnets(SubnetIds=subnets)["Subnets"]
+    zones = sorted({subnet["AvailabilityZone"] for subnet in found})
+    if offering.zone not in zones:
+        yield (
+            f"Instance group {name} has subnets in {', '.join(zones)}, the capacity of training "
+            f"plan {plan.name} is in {offering.zone}"
+        )
+
+
+class TrainingPlanApi:
+    """The operations; `used` gives the instances in use by plan, in a Region."""
+
+    def __init__(
+        self,
+        plans: TrainingPlans,
+        clients: Callable[[str], Clients],
+        used: Callable[[str], Mapping[str, int]],
+    ) -> None:
+        self._plans = plans
+        self._clients = clients
+        self._used = used
+
+    def search(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer SearchTrainingPlanOfferings."""
+        if "TrainingPlanArn" in given:
+            self._plans.find(region, given["TrainingPlanArn"])
+            return {"TrainingPlanOfferings": [], "TrainingPlanExtensionOfferings": []}
+        found = self._plans.offer(self._clients(region), given)
+        return {"TrainingPlanOfferings": [_offering_shape(offering) for offering in found]}
+
+    def create(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer CreateTrainingPlan."""
+        name, offering = given["TrainingPlanName"], given["TrainingPlanOfferingId"]
+        return {"TrainingPlanArn": self._plans.reserve(self._clients(region), name, offering).arn}
+
+    def describe(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer DescribeTrainingPlan."""
+        plan = self._plans.find(region, given["TrainingPlanName"])
+        return self._plan_shape(region, plan)
+
+    def summaries(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer ListTrainingPlans."""
+        wanted = {each["Value"] for each in given.get("Filters", [])}
+        entries = [
+            Entry(plan.name, plan.offering.begins_at, self._plan_shape(region, plan))
+            for plan in self._plans.all(region)
+            if not wanted or wanted == {plan.status}
+        ]
+        page, token = list_page(entries, _as_asked(given))
+        return {"TrainingPlanSummaries": page, "NextToken": token}
+
+    def describe_capacity(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer DescribeReservedCapacity."""
+        plan = self._plans.find(region, given["ReservedCapacityArn"])
+        used = self._used(region).get(plan.arn, 0)
+        shape = {
+            **_capacity_shape(plan),
+            "AvailableInstanceCount": plan.offering.count - used,
+            "InUseInstanceCount": used,
+        }
+        if plan.offering.server:
+            shape["UltraServerSummary"] = {
+                "UltraServerType": plan.offering.server,
+                "InstanceType": plan.offering.instance_type,
+                "UltraServerCount": plan.offering.server_count,
+            }
+        outside = ("UltraServerType", "UltraServerCount")  # they stand in the summary
+        return {name: value for name, value in shape.items() if name not in outside}
+
+    def history(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer DescribeTrainingPlanExtensionHistory: nothing is ever extended."""
+        self._plans.find(region, given["TrainingPlanArn"])
+        return {"TrainingPlanExtensions": []}
+
+    def _plan_shape(self, region: str, plan: TrainingPlan) -> Shape:
+        used = self._used(region).get(plan.arn, 0)
+        return {
+            "TrainingPlanArn": plan.arn,
+            "TrainingPlanName": plan.name,
+            "Status": plan.status,
+            **_time_shape(plan.offering),
+            "TotalInstanceCount": plan.offering.count,
+            "AvailableInstanceCount": plan.offering.count - used,
+            "InUseInstanceCount": used,
+            "TotalUltraServerCount": plan.offering.server_count,
+            "TargetResources": list(plan.offering.targets),
+            "ReservedCapacitySummaries": [
+                {**_capacity_shape(plan), "AvailabilityZoneId": plan.offering.zone_id}
+            ],
+        }
+
+
+def _as_asked(given: Mapping[str, Any]) -> Shape:
+    """Return how plans are sorted and chosen, in the words of other lists."""
+    return {
+        **given,
+        "SortBy": "NAME" if given.get("SortBy") == "TrainingPlanName" else "CREATION_TIME",
+        "CreationTimeAfter": given.get("StartTimeAfter"),
+        "CreationTimeBefore": given.get("StartTimeBefore"),
+    }
+
+
+def _offering_shape(offering: Offering) -> Shape:
+    capacity = {
+        **_kind_shape(offering),
+        "InstanceCount": offering.count,
+        "AvailabilityZone": offering.zone,
+        **_time_shape(offering),
+    }
+    return {
+        "TrainingPlanOfferingId": offering.id,
+        "TargetResources": list(offering.targets),
+        "RequestedStartTimeAfter": offering.begins_at,
+        "DurationHours": offering.hours,
+        "DurationMinutes": 0,
+        "ReservedCapacityOfferings": [capacity],
+    }
+
+
+def _capacity_shape(plan: TrainingPlan) -> Shape:
+    return {
+        "ReservedCapacityArn": plan.capacity_arn,
+        **_kind_shape(plan.offering),
+        "TotalInstanceCount": plan.offering.count,
+        "Status": plan.status,
+        "AvailabilityZone": plan.offering.zone,
+        **_time_shape(plan.offering),
+    }
+
+
+def _kind_shape(offering: Offering) -> Shape:
+    return {
+        "ReservedCapacityType": "UltraServer" if offering.server else "Instance",
+        "UltraServerType": offering.server,
+        "UltraServerCount": offering.server_count,
+        "InstanceType": offering.instance_type,
+    }
+
+
+def _time_shape(offering: Offering) -> Shape:
+    return {
+        "DurationHours": offering.hours,
+        "DurationMinutes": 0,
+        "StartTime": offering.begins_at,
+        "EndTime": offering.ends_at,
+    }
