@@ -159,8 +159,11 @@ class EmbeddedAws:
     def _serve(self, platform: ClusterPlatform, workspaces: Workspaces | None) -> None:
         # moto takes 0.3 s to import and looks at the environment when it is
         from embedded_aws.application import QuietRequestHandler, application
+        from embedded_aws.enforcement import simulation
+        from embedded_aws.enforcement.callers import Identities
         from embedded_aws.enforcement.gate import Gate
         from embedded_aws.enforcement.resource_needs import Names
+        from embedded_aws.enforcement.simulation import PolicySimulator
         from embedded_aws.moto_ids import patch_ids
         from embedded_aws.ssm_sessions import SessionManager, serve_with_moto
 
@@ -178,6 +181,8 @@ class EmbeddedAws:
         partition = self.clients().partition
         sessions = SessionManager(self.account, partition, clusters)
         serve_with_moto(sessions)
+        identities = Identities(self.account, partition)
+        simulation.serve_with_moto(PolicySimulator(identities, self.account, partition))
         names = Names(self.account, partition, clusters=clusters, sessions=sessions)
         answer = application(self.account, services, Gate(names), workspaces)
         self._server.serve(answer, QuietRequestHandler)

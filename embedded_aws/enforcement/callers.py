@@ -16,6 +16,7 @@ from moto.iam.models import iam_backends
 from moto.sts.models import sts_backends
 
 from embedded_aws.calls import Signature
+from embedded_aws.errors import ServiceError
 from embedded_aws.iam import Policy, Principal, policy_of
 
 BOUNDARY = "permissions boundary"
@@ -56,6 +57,16 @@ class Identities:
                 return self._of_user(user)
         raise UnknownCredentials(signature.access_key_id)
 
+    def named(self, arn: str) -> Identity:
+        """Return the user, group or role with an ARN; raises ServiceError (NoSuchEntity)."""
+        for user in list(self._iam.users.values()):
+            if user.arn == arn:
+                return self._of_user(user)
+        for holder in (*self._iam.roles.values(), *self._iam.groups.values()):
+            if holder.arn == arn:
+                return self._of_holder(holder)
+        raise ServiceError("NoSuchEntity", f"The entity with ARN {arn} cannot be found.")
+
     @property
     def _iam(self) -> Any:
         return iam_backends[self._account][self._partition]
@@ -78,6 +89,17 @@ class Identities:
                 "aws:userid": session.user_id,
                 **_tags(role.tags if role else ()),
             },
+        )
+
+    def _of_holder(self, holder: Any) -> Identity:
+        """Return a role as it would be in a session, or what every user of a group may."""
+        limits = dict(self._boundary(getattr(holder, "permissions_boundary_arn", None)))
+        context = {"aws:PrincipalAccount": self._account, "aws:PrincipalArn": str(holder.arn)}
+        return Identity(
+            Principal(arn=holder.arn, role_arn=holder.arn),
+            tuple(_policies(holder)),
+            limits,
+            {**context, **_tags(getattr(holder, "tags", None) or ())},
         )
 
     def _of_user(self, user: Any) -> Identity:

@@ -337,3 +337,60 @@ class TestCredentials:
     def test_who_signs_nothing_gets_nothing(self, account: Account) -> None:
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(f"{account.aws.endpoint}/{OWN}/a")  # noqa: S310 - on this machine
+
+
+def simulated(results: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """Return the decisions by action and resource."""
+    return {
+        (result["EvalActionName"], each["EvalResourceName"]): each["EvalResourceDecision"]
+        for result in results["EvaluationResults"]
+        for each in result["ResourceSpecificResults"]
+    }
+
+
+def test_the_simulator_says_of_a_role_what_the_gate_does(account: Account) -> None:
+    iam = account.clients.service("iam")
+    own, foreign = f"arn:aws:s3:::{OWN}/a", f"arn:aws:s3:::{FOREIGN}/a"
+    of_nodes = iam.simulate_principal_policy(
+        PolicySourceArn=account.arns["Nodes"],
+        ActionNames=["s3:GetObject", "s3:PutObject"],
+        ResourceArns=[own, "arn:aws:s3:::other/a"],
+    )
+    (of_bounded,) = iam.simulate_principal_policy(
+        PolicySourceArn=account.arns["Bounded"],
+        ActionNames=["s3:GetObject"],
+        ResourceArns=[foreign],
+    )["EvaluationResults"]
+
+    assert simulated(of_nodes)["s3:GetObject", own] == "allowed"
+    assert simulated(of_nodes)["s3:PutObject", own] == "implicitDeny"
+    assert simulated(of_nodes)["s3:GetObject", "arn:aws:s3:::other/a"] == "implicitDeny"
+    assert (of_nodes["EvaluationResults"][0]["EvalDecision"]) == "implicitDeny"
+    assert of_bounded["EvalDecision"] == "implicitDeny"
+    bounded = of_bounded["PermissionsBoundaryDecisionDetail"]
+    assert bounded == {"AllowedByPermissionsBoundary": False}
+    with pytest.raises(ClientError, match="NoSuchEntity"):
+        iam.simulate_principal_policy(
+            PolicySourceArn=f"arn:aws:iam::{ACCOUNT}:role/nobody", ActionNames=["s3:GetObject"]
+        )
+
+
+def test_the_simulator_judges_policies_that_nobody_has(account: Account) -> None:
+    iam = account.clients.service("iam")
+    conditional = allow("s3:GetObject", Condition={"StringEquals": {"aws:SourceVpce": "vpce-1"}})
+    policy = json.dumps(document(conditional, deny("s3:DeleteObject")))
+    asked = {"PolicyInputList": [policy], "ActionNames": ["s3:GetObject", "s3:DeleteObject"]}
+    without = iam.simulate_custom_policy(**asked)["EvaluationResults"]
+    entry = {
+        "ContextKeyName": "aws:SourceVpce",
+        "ContextKeyType": "string",
+        "ContextKeyValues": ["vpce-1"],
+    }
+    with_key = iam.simulate_custom_policy(**asked, ContextEntries=[entry])["EvaluationResults"]
+
+    assert [each["EvalDecision"] for each in without] == ["implicitDeny", "explicitDeny"]
+    assert without[0]["MissingContextValues"] == ["aws:SourceVpce"]
+    assert [each["EvalDecision"] for each in with_key] == ["allowed", "explicitDeny"]
+    assert with_key[0]["MatchedStatements"][0]["SourcePolicyId"] == "PolicyInputList.1"
+    with pytest.raises(ClientError, match="InvalidInput"):
+        iam.simulate_custom_policy(PolicyInputList=["{"], ActionNames=["s3:GetObject"])
