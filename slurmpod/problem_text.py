@@ -14,6 +14,7 @@ from slurmpod.reading.secrets_in_text import (
     lines_of_private_keys,
     without_secrets,
 )
+from slurmpod.reading.text_file import Unreadable, read_text
 
 RED, YELLOW, BOLD, DIM = "31", "33", "1", "2"
 
@@ -80,8 +81,8 @@ def _one_column_each(text: str) -> str:
 def _lines(file: str) -> list[str]:
     """Return the lines of a file as they can be shown: without private keys and passwords."""
     try:
-        lines = Path(file).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, ValueError):
+        lines = read_text(Path(file)).splitlines()
+    except Unreadable:
         return []
     hidden = lines_of_private_keys(lines)
     return [

@@ -7,7 +7,7 @@ nobody has to search. Parts never raise for bad input; they return problems, all
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import IntEnum, StrEnum
 
 YamlPath = tuple[str | int, ...]
@@ -91,6 +91,18 @@ def first_of(names: Sequence[str], most: int) -> str:
     """Return `a, b and 3 more`: at most so many names, and how many others there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def first_problems(problems: Sequence[Problem], most: int, count: int = 0) -> list[Problem]:
+    """Return at most so many problems, and one that tells how many there are from there on.
+
+    `count` says how many there are where not all of them were put into words.
+    """
+    shown = list(problems[:most])
+    for left_out in problems[most : most + 1]:
+        message = f"{max(count, len(problems)) - most} more problems in this file from here on"
+        shown.append(replace(left_out, message=message, fix="correct those above first"))
+    return shown
 
 
 def format_path(path: YamlPath) -> str:

@@ -20,6 +20,9 @@ from slurmpod.environment.slurm_limits import Account, FairShare, Partition, Qos
 LARGEST_STORAGE_GIB = 65_536
 """What a server with MariaDB takes (RDS user guide, Amazon RDS DB instance storage)."""
 
+MOST_SETTINGS = 250
+"""More than slurm.conf has parameters that are left to users."""
+
 RdsOnDelete = Literal["retain", "snapshot", "delete"]
 
 
@@ -232,7 +235,7 @@ class Slurm(Section):
     fair_share: Annotated[FairShare | None, CONTROLLER_LATER] = None
     """How priorities of jobs are computed; default: first come, first served."""
 
-    settings: Annotated[dict[SettingName, SettingValue], CONTROLLER_LATER] = Field(
-        default_factory=dict
-    )
+    settings: Annotated[
+        dict[SettingName, SettingValue], CONTROLLER_LATER, Field(max_length=MOST_SETTINGS)
+    ] = Field(default_factory=dict)
     """Other parameters of slurm.conf that HyperPod leaves to you, such as SlurmdTimeout."""

@@ -8,6 +8,7 @@ A test holds that every kind that our models can cause has a phrase.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from ipaddress import IPv4Interface
 from typing import Any
 
@@ -24,6 +25,7 @@ from slurmpod.environment.descriptions import (
     field_at,
     limit,
     section_at,
+    section_in,
     type_of,
 )
 from slurmpod.environment.environment import Environment
@@ -40,6 +42,9 @@ from slurmpod.reading.secrets_in_text import (
     may_be_secret,
 )
 from slurmpod.reading.yaml_source import LONGEST_NUMBER, YamlSource
+
+_ALIAS = re.compile(r"(^|:)alias/")
+"""What tells the alias of a key, alone or in an ARN, from the key."""
 
 WRONG = {
     "bool_type": "is neither true nor false",
@@ -108,12 +113,22 @@ def _what_to_add(key: str | int, field: FieldInfo | None) -> str:
 def _unknown_key(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> Problem:
     key = str(path[-1])
     section = section_at(path[:-1], root)
-    allowed = list(section.model_fields) if section else []
+    known = list(section.model_fields) if section else []
     if len(path) == 1 and root is Environment:
-        allowed.append(EXTENDS)
-    fix = did_you_mean(key, allowed) or f"allowed here: {', '.join(allowed)}"
+        known.append(EXTENDS)
+    allowed = [each for each in known if (*path[:-1], each) not in source.keys]
+    fix = _with_blank(key, known) or did_you_mean(key, allowed)
+    fix = fix or (f"allowed here: {', '.join(allowed)}" if allowed else "remove it")
     where = source.where(path, key=True)
     return Problem("ENV-003", Severity.ERROR, where, f"unknown key {show(key)}", fix)
+
+
+def _with_blank(text: str, keys: Iterable[str]) -> str:
+    """Say that a blank is missing in `count:2`, which is one word without it."""
+    key, colon, value = text.partition(":")
+    return (
+        f"write a blank after the colon: {key}: {value}".rstrip() if key in keys and colon else ""
+    )
 
 
 def _wrong_value(
@@ -123,17 +138,31 @@ def _wrong_value(
     field = field_at((*path[:-2], KEY) if is_key else path, root)
     place = path[:-1] if is_key else path
     value = detail["input"]
-    where = source.where(place, key=is_key)
+    where = source.where(_shown_place(place, detail), key=is_key)
     if isinstance(value, str) and holds_private_key(value):
         return Problem("ENV-004", Severity.ERROR, where, FOUND, REMOVE)
     wrong = WRONG.get(detail["type"], "is not valid here")
     hidden = may_be_secret(place, value, takes_arn=_takes_arn(field))
     shown = HIDDEN_VALUE if hidden else show(value)
-    message = "the value is missing" if value is None else f"{shown} {wrong}"
+    message = "the value is missing" if value is None else f"{shown} {wrong}{_how_many(detail)}"
     fix = (_what_to_write(detail["type"], value, field) if field else "change it") + _about(
         place, root
     )
     return Problem("ENV-004", Severity.ERROR, where, message, fix)
+
+
+def _shown_place(path: YamlPath, detail: ErrorDetails) -> YamlPath:
+    """Return the first entry too many of a list or mapping that is too long; else the value."""
+    if detail["type"] != "too_long":
+        return path
+    most, entries = detail["ctx"]["max_length"], detail["input"]
+    return (*path, list(entries)[most] if isinstance(entries, dict) else most)
+
+
+def _how_many(detail: ErrorDetails) -> str:
+    if detail["type"] != "too_long":
+        return ""
+    return f": this is the first of {len(detail['input']) - detail['ctx']['max_length']} too many"
 
 
 def _takes_arn(field: FieldInfo | None) -> bool:
@@ -149,12 +178,24 @@ def _what_to_write(kind: str, value: Any, field: FieldInfo) -> str:
         return f"write it without quotes: {value}"
     if kind == "value_error" and (range_around := _range_around(value)):
         return f"write the range from its first address: {range_around}"
-    if kind == "string_pattern_mismatch" and _fits_without_slash(value, field):
-        return "write it without the slash at the end"
     if kind == "vpc_size":
         return f"write a range of that size, such as {example_of(field)}"
+    if isinstance(value, str) and (slip := _slip_in_text(kind, value, field)):
+        return slip
     guess = did_you_mean(str(value), map(str, choices_of(field)))
     return " ".join(filter(None, (guess, f"write {expectation(field)}")))
+
+
+def _slip_in_text(kind: str, value: str, field: FieldInfo) -> str:
+    """Return what to do about one of the slips that are known; nothing for other texts."""
+    section = section_in(field)
+    if kind == "model_type" and section:
+        return _with_blank(value, section.model_fields)
+    if kind != "string_pattern_mismatch":
+        return ""
+    if _ALIAS.search(value) and ":kms:" in str(limit(field, "pattern")):
+        return "this is an alias: write the ARN of its key, as 'aws kms describe-key' shows it"
+    return "write it without the slash at the end" if _fits_without_slash(value, field) else ""
 
 
 def _fits_in_quotes(value: Any, field: FieldInfo) -> bool:
@@ -165,6 +206,8 @@ def _fits_in_quotes(value: Any, field: FieldInfo) -> bool:
 
 def _fits_without_quotes(value: Any, field: FieldInfo) -> bool:
     if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+        return False
+    if len(value) > LONGEST_NUMBER:
         return False
     choices = choices_of(field)
     least, most = limit(field, "ge") or 0, limit(field, "le") or 10**LONGEST_NUMBER

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from slurmpod.environment.environment import Environment
-from slurmpod.problems import Problem, Where, in_file_order
+from slurmpod.problems import Problem, Where, first_problems, in_file_order
 from slurmpod.reading.extends import EXTENDS, with_bases
 from slurmpod.reading.hooks import read_hooks
 from slurmpod.reading.own_scripts import OwnScripts, read_own_scripts
@@ -56,10 +56,10 @@ class Remains:
 def read(path: Path) -> Reading:
     """Read an environment and the files that it names; never raises for what files can hold."""
     try:
-        text = read_text(path)
+        text = read_text(path, may_be_pipe=True)
     except Unreadable as reason:
         source = YamlSource(str(path))
-        source.refuse(Where(str(path)), reason.message, reason.fix)
+        source.refuse(Where(str(path), reason.line), reason.message, reason.fix)
         return Reading(None, source, tuple(source.problems))
     return read_as(str(path), text)
 
@@ -108,9 +108,14 @@ def _in_words(error: ValidationError, source: YamlSource) -> list[Problem]:
     from slurmpod.reading.phrases import phrase  # only needed on mistakes: a tenth of the start-up
 
     said = {_line(problem) for problem in source.problems}
-    details = error.errors(include_url=False)
-    found = [phrase(detail, source) for detail in details if not is_mere_consequence(detail)]
-    return [problem for problem in found if _line(problem) not in said]
+    details = [each for each in error.errors(include_url=False) if not is_mere_consequence(each)]
+    in_words = [phrase(detail, source) for detail in details[: SHOWN + 1]]
+    found = [problem for problem in in_words if _line(problem) not in said]
+    return first_problems(found, SHOWN, len(details))
+
+
+SHOWN = 100
+"""Mistakes of form that are told one by one: nobody reads more of them."""
 
 
 def _line(problem: Problem) -> tuple[str, int]:
@@ -146,7 +151,8 @@ def salvage(
     broken = {str(path[0]) for path in mistakes}
     if not broken <= Environment.model_fields.keys():  # a misspelt key may be any that is not there
         broken |= Environment.model_fields.keys() - source.data.keys()
-    sound = {key: value for key, value in source.data.items() if key not in broken | {EXTENDS}}
+    left_out = broken | {EXTENDS}
+    sound = {key: value for key, value in source.data.items() if key not in left_out}
     needed = {key: value for key, value in STAND_INS.items() if key not in sound}
     environment = Environment.model_validate_json(to_json({**sound, **needed}))
     return environment, frozenset(broken)

@@ -76,7 +76,7 @@ _NAME = r"passw(?:or)?d|passphrase|secret|token|credential|private_?key|api_?key
 _SECRET_NAME = re.compile(_NAME, re.IGNORECASE)
 _ARN_NAME = re.compile(r"_arns?$")
 _USER_IN_URI = re.compile(r"(?<=://)[^\s/@'\"]*:[^\s/@'\"]*@")
-_HARMLESS = re.compile(r"['\"]?arn:|[\[{&*!|>]|null\b|~|true\b|false\b", re.IGNORECASE)
+_HARMLESS = re.compile(r"['\"]?(arn:|alias/)|[\[{&*!|>]|null\b|~|true\b|false\b", re.IGNORECASE)
 _ENTRY = re.compile(
     rf"(?P<key>(?<![\w-])[\w-]*(?:(?:{_NAME})[\w-]*|_arns?)['\"]?\s*:\s+)"
     r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,}\]#][^,}\]#]*)",

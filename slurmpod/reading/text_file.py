@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 BYTES_LIMIT = 1_000_000
@@ -9,31 +10,50 @@ BYTES_LIMIT = 1_000_000
 
 
 class Unreadable(Exception):
-    """Raised for a file that cannot be used; says why not, and what to do."""
+    """Raised for a file that cannot be used; says why not, from which line on, and what to do."""
 
-    def __init__(self, message: str, fix: str) -> None:
+    def __init__(self, message: str, fix: str, line: int = 1) -> None:
         self.message = message
         self.fix = fix
+        self.line = line
         super().__init__(message)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, may_be_pipe: bool = False) -> str:
     """Return the text of a UTF-8 file.
+
+    What is no file, such as a terminal, may have no end; a pipe ends with whoever writes to it.
 
     Raises:
         Unreadable: The file is not there, not UTF-8, or too large.
     """
     try:
+        if _may_not_end(path.stat().st_mode, may_be_pipe=may_be_pipe):
+            raise Unreadable("it is a device or a pipe, not a file", "name a file with text")
         with path.open("rb") as file:
             content = file.read(BYTES_LIMIT + 1)
-        text = content.decode("utf-8-sig")
     except OSError as error:
         raise Unreadable(
             f"cannot read the file: {error.strerror}",
             "give the path of an environment file, e.g. environments/dev.yaml",
         ) from error
-    except ValueError as error:  # UnicodeDecodeError, or a NUL in the path
-        raise Unreadable("the file is not UTF-8 text", "save it as UTF-8") from error
+    except ValueError as error:
+        raise Unreadable("no path holds a NUL", "give the path of a file") from error
     if len(content) > BYTES_LIMIT:
         raise Unreadable("the file is larger than 1 MB", "give an environment file: a page of YAML")
-    return text
+    return _decoded(content)
+
+
+def _may_not_end(mode: int, *, may_be_pipe: bool) -> bool:
+    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or (is_pipe and not may_be_pipe)
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before, byte = error.object[: error.start], error.object[error.start]
+        line = before.count(b"\n") + 1
+        message = f"the file is not UTF-8 text: line {line} has the byte 0x{byte:02X}"
+        raise Unreadable(message, "save it as UTF-8", line) from error

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from slurmpod.environment.access import User
 from slurmpod.environment.descriptions import type_of
 from slurmpod.environment.environment import Environment
-from slurmpod.problems import Problem, Severity, Where
+from slurmpod.problems import Problem, Severity, Where, first_problems
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.yaml_source import YamlSource
 
@@ -99,7 +99,7 @@ def read_users(file: str, text: str) -> UsersReading:
                 _take(row, columns, users, problems)
     except _NoCsv as error:
         problems.append(error.problem)
-    return UsersReading(tuple(users), _capped(problems))
+    return UsersReading(tuple(users), tuple(first_problems(problems, SHOWN)))
 
 
 def _rows(file: str, text: str) -> Iterator[_Row]:
@@ -198,16 +198,6 @@ def _in_words(error: ValidationError, where: Where) -> Iterator[Problem]:
         detail["loc"] = (*_ENTRY, *detail["loc"])
         said = phrase(detail, YamlSource(where.file))
         yield _problem(at, said.message, said.fix)
-
-
-def _capped(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Return the first problems, and how many there are beside them."""
-    shown = tuple(problems[:SHOWN])
-    more = problems[SHOWN:]
-    if not more:
-        return shown
-    message = f"{len(more)} more problems in this file from here on"
-    return (*shown, _problem(more[0].where, message, "correct those above first"))
 
 
 def _problem(where: Where, message: str, fix: str) -> Problem:

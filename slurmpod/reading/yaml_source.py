@@ -79,12 +79,10 @@ def read_yaml(file: str, text: str) -> YamlSource:
     try:
         if not _is_flat_and_untagged(source, text):
             return source
-        top = yaml.compose(text, Loader=_loader())
+        top = yaml.compose(text, Loader=loader())
         source.data = _Reader(source).value(top, ()) if top else None
-    except yaml.MarkedYAMLError as error:
-        _refuse_syntax(source, text, error)
-    except (yaml.reader.ReaderError, UnicodeEncodeError):
-        _refuse_character(source, text)
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
+        _refuse_text(source, text, error)
     except _Unfolds as unfolds:
         source.refuse(
             Where(file, *_position(unfolds.node)),
@@ -159,10 +157,20 @@ class _Reader:
             yield key, self.value(value_node, (*path, key))
 
 
+def _refuse_text(source: YamlSource, text: str, error: Exception) -> None:
+    from slurmpod.reading.yaml_mistakes import forbidden_character, syntax_mistake
+
+    if isinstance(error, yaml.MarkedYAMLError):
+        found = syntax_mistake(text, error)
+    else:
+        found = forbidden_character(text)
+    source.refuse(Where(source.file, found.line, found.column), found.message, found.fix)
+
+
 def _is_flat_and_untagged(source: YamlSource, text: str) -> bool:
     """Look through the file without recursion; note tags, and tell whether it may be composed."""
     depth = 0
-    for event in yaml.parse(text, Loader=_loader()):
+    for event in yaml.parse(text, Loader=loader()):
         if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
             _refuse_unknown_tag(source, event)
         if isinstance(event, yaml.CollectionStartEvent):
@@ -191,7 +199,7 @@ def _refuse_unknown_tag(
         )
 
 
-def _loader() -> type[yaml.SafeLoader]:
+def loader() -> type[yaml.SafeLoader]:
     """Return the C parser where PyYAML has it: ten times faster, the same positions."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -209,55 +217,3 @@ def _plain_scalar(text: str) -> Any:
 def _position(node: yaml.Node | yaml.Event) -> tuple[int, int]:
     mark = node.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
-
-
-def _refuse_syntax(source: YamlSource, text: str, error: yaml.MarkedYAMLError) -> None:
-    """Say where and why `text` is not valid YAML."""
-    mark = error.problem_mark or error.context_mark
-    where = Where(source.file, mark.line + 1, mark.column + 1) if mark else Where(source.file)
-    if _character_at(text, where) == "\t":
-        source.refuse(where, "a tab stands where YAML wants spaces", "indent with spaces")
-    elif error.problem and "another document" in error.problem:
-        source.refuse(
-            where,
-            "a second document begins here",
-            "keep one environment in a file; remove the line with ---",
-        )
-    else:
-        what = ", ".join(part for part in (error.context, error.problem) if part)
-        source.refuse(
-            where,
-            f"this is not valid YAML: {what}",
-            "check the indentation, quotes, brackets and colons at this place",
-        )
-
-
-def _refuse_character(source: YamlSource, text: str) -> None:
-    """Point at the first character that YAML does not allow."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        column = next((i for i, character in enumerate(line, start=1) if _is_refused(character)), 0)
-        if column:
-            source.refuse(
-                Where(source.file, number, column),
-                f"the character U+{ord(line[column - 1]):04X} is not allowed in YAML",
-                "remove it",
-            )
-            return
-    source.refuse(Where(source.file), "the file holds a character that YAML refuses", "remove it")
-
-
-def _character_at(text: str, where: Where) -> str:
-    lines = text.splitlines()
-    line = lines[where.line - 1] if where.line <= len(lines) else ""
-    return line[where.column - 1 : where.column]
-
-
-def _is_refused(character: str) -> bool:
-    """Tell what lies outside the printable characters of YAML 1.1 (section 4.1.1)."""
-    code = ord(character)
-    return (
-        (code < 0x20 and character not in "\t\n\r")
-        or (0x7F <= code < 0xA0 and code != 0x85)
-        or 0xD800 <= code < 0xE000
-        or code in (0xFFFE, 0xFFFF)
-    )

@@ -32,10 +32,14 @@ def without_accepted(
             yield problem
 
 
+def _acceptable() -> Iterator[str]:
+    return (rule.id for rule in all_rules() if rule.severity is Severity.WARNING)
+
+
 def _judge(suppression: Suppression, where: Where, found: Set[str], file: str) -> Iterator[Problem]:
     rule = rule_by_id(suppression.rule)
     if rule is None:
-        guess = did_you_mean(suppression.rule, (known.id for known in all_rules()))
+        guess = did_you_mean(suppression.rule, _acceptable())
         fix = f"{guess} 'slurmpod explain' lists all rules".strip()
         message = f"there is no rule {suppression.rule}"
         yield Problem(NOT_ACCEPTABLE, Severity.ERROR, where, message, fix)

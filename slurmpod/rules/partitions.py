@@ -96,7 +96,8 @@ def _partition_exists(resolved: Resolved) -> Iterator[Finding]:
     for path, partition in _partitions(resolved):
         if partition.name not in {*known, ALL_NODES_PARTITION}:
             message = f"no group is in the partition '{partition.name}'"
-            hint = did_you_mean(partition.name, [*known, ALL_NODES_PARTITION])
+            free = {*known, ALL_NODES_PARTITION} - {each.name for _, each in _partitions(resolved)}
+            hint = did_you_mean(partition.name, sorted(free))
             yield Finding((*path, "name"), message, hint)
 
 

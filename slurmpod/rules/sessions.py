@@ -187,9 +187,10 @@ CLUSTER_ID = "0" * 12
 )
 def _groups_are_there(resolved: Resolved) -> Iterator[Finding]:
     names = [group.name for group in resolved.groups]
-    for index, name in enumerate(resolved.environment.access.user_groups):
+    listed = resolved.environment.access.user_groups
+    for index, name in enumerate(listed):
         if name not in names:
-            guess = did_you_mean(name, names)
+            guess = did_you_mean(name, [each for each in names if each not in listed])
             yield Finding((*USER_GROUPS, index), f"there is no instance group '{name}'", guess)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.slurm_combinations import FILES_OF_PLUGINS
@@ -75,8 +75,9 @@ def _not_gone(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_CONF,
 )
 def _spelled_correctly(resolved: Resolved) -> Iterator[Finding]:
+    free = _free_names(resolved)
     for path, name in _unknown(resolved):
-        if near := _near(name):
+        if near := _near(name, free):
             message = f"Slurm knows no parameter {name}"
             yield Finding(path, message, f"did you mean '{near}'?", at_key=True)
 
@@ -94,10 +95,11 @@ def _known_to_slurm(resolved: Resolved) -> Iterator[Finding]:
         if parameter.owner == "elsewhere":
             message = f"{parameter.name} is no parameter of the whole cluster: {parameter.why}"
             yield Finding(path, message, "remove it from settings", at_key=True)
+    free = _free_names(resolved)
     for path, name in _unknown(resolved):
-        if not _near(name):
+        if not _near(name, free):
             message = f"no Slurm from 24.11 to 26.05 knows {name}"
-            yield Finding(path, message, did_you_mean(name, _names_of_users()), at_key=True)
+            yield Finding(path, message, did_you_mean(name, free), at_key=True)
 
 
 @SETTINGS.rule(
@@ -238,14 +240,17 @@ def _unknown(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
             yield _at(name), name
 
 
-def _names_of_users() -> list[str]:
-    return [each.name for each in slurm_parameters().values() if each.owner == "user"]
+def _free_names(resolved: Resolved) -> list[str]:
+    """Return the parameters that the user may still set."""
+    given = {name.lower() for name in resolved.slurm.settings}
+    known = slurm_parameters().items()
+    return [each.name for name, each in known if each.owner == "user" and name not in given]
 
 
-def _near(name: str) -> str:
+def _near(name: str, free: Iterable[str]) -> str:
     """Return the parameter that was surely meant; a new one may well resemble another a little."""
     import difflib  # only needed on mistakes
 
-    names = map(str.lower, _names_of_users())
+    names = map(str.lower, free)
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=SURELY_MEANT)
     return slurm_parameters()[near[0]].name if near else ""

@@ -143,9 +143,10 @@ def _services_have_short_names(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _services_are_known(resolved: Resolved) -> Iterator[Finding]:
-    for index, service in enumerate(resolved.environment.network.interface_endpoints):
+    listed = resolved.environment.network.interface_endpoints
+    for index, service in enumerate(listed):
         if service not in interface_endpoint_services() and not _is_full_name(service):
-            guess = did_you_mean(service, interface_endpoint_services())
+            guess = did_you_mean(service, interface_endpoint_services() - {*listed})
             message = f"no AWS service with interface endpoints is called '{service}'"
             yield Finding((*ENDPOINTS, index), message, guess)
 

@@ -287,8 +287,8 @@ def test_the_name_of_a_file_is_quoted_in_the_next_command(
     ("content", "message"),
     [
         (b"", "the file is empty"),
-        (b"name: \xff\xfe", "the file is not UTF-8 text"),
-        (SOUND.encode("utf-16"), "the file is not UTF-8 text"),
+        (b"name: \xff\xfe", "the file is not UTF-8 text: line 1 has the byte 0xFF"),
+        (SOUND.encode("utf-16"), "the file is not UTF-8 text: line 1 has the byte 0xFF"),
         (b"a: 1\0", "the character U+0000 is not allowed in YAML"),
         (b"a: " + b"x" * 1_000_001, "the file is larger than 1 MB"),
         (b"[" * 500_000, "more than 50 levels lie inside each other"),

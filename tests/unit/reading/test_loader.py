@@ -6,7 +6,7 @@ import pytest
 
 from slurmpod.environment.descriptions import all_sections
 from slurmpod.problems import Problem
-from slurmpod.reading.read import read_as
+from slurmpod.reading.read import SHOWN, read_as
 from tests.sound_environment import SOUND, sound_with
 
 if TYPE_CHECKING:
@@ -273,3 +273,66 @@ def test_a_document_that_is_no_mapping_is_one_problem(text: str) -> None:
 
 def test_a_document_of_null_is_empty() -> None:
     assert the_problem_of("null\n").message == "the file is empty"
+
+
+@pytest.mark.parametrize("digits", [4_301, 5_000])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_number_of_thousands_of_digits_is_a_problem_and_no_crash(digits: int, quote: str) -> None:
+    problem = the_problem_of(SOUND.replace("count: 2", f"count: {quote}{'9' * digits}{quote}"))
+    assert problem.rule == "ENV-004"
+    assert problem.fix.startswith("write a whole number from 0 to 6758")
+
+
+def test_of_tens_of_thousands_of_unknown_keys_the_first_are_told_and_the_rest_counted() -> None:
+    text = SOUND + "".join(f"k{number}: 1\n" for number in range(80_000))
+    *told, last = problems_of(text)
+    assert len(told) == SHOWN
+    assert last.message == f"{80_000 - SHOWN} more problems in this file from here on"
+    assert last.where.line == told[-1].where.line + 1
+
+
+def test_no_key_is_guessed_that_is_there_already() -> None:
+    problem = the_problem_of(SOUND + "regoin: us-west-2\n")
+    assert "'region'" not in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("network:\n  zone: us-west-2b\n  vpc_cidr: 10.0.0.0/16", "network:\n  zone:us-west-2b"),
+        (
+            "{name: controller, role: controller",
+            "{name:controller, role: controller",
+        ),
+    ],
+)
+def test_a_missing_blank_that_yaml_takes_for_a_word_is_named(old: str, new: str) -> None:
+    text = SOUND.replace(
+        "- name: controller\n      role: controller\n      instance_type: ml.m5.large\n",
+        "- {name: controller, role: controller, instance_type: ml.m5.large}\n",
+    )
+    assert old in text
+    fixes = [problem.fix for problem in problems_of(text.replace(old, new))]
+    assert any(fix.startswith("write a blank after the colon: ") for fix in fixes)
+
+
+@pytest.mark.parametrize("alias", ["alias/ours", "arn:aws:kms:us-west-2:123456789012:alias/ours"])
+def test_the_alias_of_a_key_is_told_to_be_one(alias: str) -> None:
+    text = SOUND.replace(
+        "    capacity_gib: 1200", f"    capacity_gib: 1200\n    kms_key_arn: {alias}"
+    )
+    problem = the_problem_of(text)
+    assert alias in problem.message
+    assert problem.fix.startswith("this is an alias: write the ARN of its key")
+
+
+def test_the_first_entry_too_many_of_a_list_is_pointed_at() -> None:
+    tags = "".join(f"  t{number}: x\n" for number in range(41))
+    problem = the_problem_of(SOUND.replace("  team: ml\n", tags))
+    assert problem.where.path == "tags.t40"
+    assert problem.message == "a mapping has too many entries: this is the first of 1 too many"
+    types = ", ".join(["ml.m5.xlarge"] * 22)
+    problem = the_problem_of(
+        SOUND.replace("instance_type: ml.m5.xlarge", f"instance_types: [{types}]")
+    )
+    assert problem.where.path == "cluster.groups[1].instance_types[20]"

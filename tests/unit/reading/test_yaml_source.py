@@ -154,3 +154,42 @@ def test_what_is_missing_has_the_place_of_what_lacks_it() -> None:
 def test_line_endings_of_every_system_are_counted_alike(ending: str) -> None:
     source = read(ending.join(("a: 1", "b: 2", "")))
     assert source.where(("b",)).line == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ('a: 1\nb: "open\nc: 1\n', 2, 4),
+        ('a: "open\nb: "closed"\nc: 1\n', 1, 4),
+        ("a: 'it is open\nb: 'closed'\n", 1, 4),
+    ],
+)
+def test_an_open_quote_is_shown_where_it_opens(text: str, line: int, column: int) -> None:
+    assert refused(text) == (
+        line,
+        column,
+        "this is not valid YAML: the quote that opens here is not closed in its line",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("a: 1\nregion:us-west-2\ntags: {}\n", 2, 8),
+        ("a:\n  - name: x\n    count:2\n    p: 3\n", 3, 11),
+        ("a:\n  b:c\n\n  # more\n  d: 1\n", 2, 5),
+    ],
+)
+def test_a_missing_blank_after_a_colon_is_called_that(text: str, line: int, column: int) -> None:
+    assert refused(text) == (
+        line,
+        column,
+        "this is not valid YAML: a blank is missing after the colon",
+    )
+
+
+@pytest.mark.parametrize("text", ["a: 'it's'\n", "a: b: c\n", "a: http://x\n b: 1\n"])
+def test_other_mistakes_are_neither_quotes_nor_blanks(text: str) -> None:
+    _, _, message = refused(text)
+    assert "quote that opens" not in message
+    assert "blank is missing" not in message
