@@ -52,6 +52,16 @@ MountPath = Annotated[
 """A folder on every node; letters, digits, dots, hyphens and underscores only."""
 
 
+def partition_of_arn(arn: str) -> str:
+    """Return the part of AWS in which a resource is: `aws`, `aws-cn` or `aws-us-gov`."""
+    return arn.split(":")[1]
+
+
+def service_of_arn(arn: str) -> str:
+    """Return the service that a resource is of, such as `kms`."""
+    return arn.split(":")[2]
+
+
 def region_of_arn(arn: str) -> str:
     """Return the Region of a resource; empty where it has none."""
     return arn.split(":")[3]

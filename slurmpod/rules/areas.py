@@ -11,6 +11,7 @@ MODULES = (
     "form",
     "region",
     "tags",
+    "arns",
     "network",
     "ways_out",
     "existing_network",

@@ -10,13 +10,11 @@ from slurmpod.resolve import Resolved
 from slurmpod.resolve.slurm import enforces_limits
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import NAME_A_REPLICA, of_another_account, of_another_region
-from slurmpod.rules.sources import REPLICATED_SECRETS, RESOURCE_LIMITS
+from slurmpod.rules.sources import RESOURCE_LIMITS
 
 DIRECTORIES = Area("DIR", "Directory of users")
 
 SSSD_LDAP = "https://manpages.ubuntu.com/manpages/jammy/en/man5/sssd-ldap.5.html"
-SECRETS = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/"
 ANONYMOUS = (
     "https://learn.microsoft.com/en-us/troubleshoot/windows-server/active-directory/"
     "anonymous-ldap-operations-active-directory-disabled"
@@ -57,32 +55,6 @@ def _both_or_neither(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(SECRET, "there is no bind_dn", at_key=True)
     if directory and directory.bind_secret_kms_key_arn and not directory.bind_secret_arn:
         yield Finding(SECRET_KEY, "there is no bind_secret_arn", at_key=True)
-
-
-@DIRECTORIES.rule(
-    "DIR-003",
-    "The directory's secret is in the Region of the nodes",
-    why="Every node reads it when it starts. Another Region is far away, and out of reach in a "
-    "closed network.",
-    fix=NAME_A_REPLICA,
-    source=REPLICATED_SECRETS,
-    severity=Severity.WARNING,
-)
-def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
-    yield from of_another_region(resolved, _secret(resolved), SECRET, "the secret")
-
-
-@DIRECTORIES.rule(
-    "DIR-004",
-    "The directory's secret is in the account of the nodes",
-    why="The role of the nodes reads a secret of another account only if that has a policy and a "
-    "key of its own that allow it.",
-    fix="copy the secret into this account, or allow the roles of the nodes there and accept this",
-    source=f"{SECRETS}auth-and-access_examples_cross.html",
-    severity=Severity.WARNING,
-)
-def _secret_is_ours(resolved: Resolved) -> Iterator[Finding]:
-    yield from of_another_account(resolved, _secret(resolved), SECRET, "the secret")
 
 
 @DIRECTORIES.rule(

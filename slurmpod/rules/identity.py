@@ -16,7 +16,7 @@ from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import of_another_region, values_listed_twice
+from slurmpod.rules.shared_findings import values_listed_twice
 from slurmpod.rules.sources import LIFECYCLE_SCRIPTS
 
 if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
@@ -128,17 +128,14 @@ def described(lack: Lack) -> str:
     "IDN-005",
     "Roles and policies are those of the environment's account",
     why="SageMaker takes roles of its own account only, and a role takes policies of its own "
-    "account and of AWS only. Each partition of AWS has accounts and ARNs of its own.",
+    "account and of AWS only.",
     fix="name a role or policy of the environment's account",
     source=PASSING_ROLES,
 )
 def _own_account(resolved: Resolved) -> Iterator[Finding]:
     for path, arn in _named_arns(resolved):
-        partition, account = arn.split(":")[1], account_of_arn(arn)
-        if partition != resolved.aws_partition:
-            message = f"it is of the partition {partition}, {resolved.region} of "
-            yield Finding(path, f"{message}{resolved.aws_partition}")
-        elif account not in {resolved.account, "aws"}:
+        account = account_of_arn(arn)
+        if account not in {resolved.account, "aws"}:
             yield Finding(path, f"it belongs to the account {account}, not to {resolved.account}")
 
 
@@ -307,21 +304,6 @@ def _not_our_scripts(resolved: Resolved) -> Iterator[Finding]:
         if data.bucket == resolved.lifecycle.bucket and data.access == "write":
             message = f"'{data.bucket}' holds the scripts that run as root on new nodes"
             yield Finding((*BUCKETS, index, "bucket"), message)
-
-
-@DATA_BUCKETS.rule(
-    "DBK-005",
-    "The key of a bucket lies in the environment's Region",
-    why="S3 takes keys of the bucket's own Region only. With this one the bucket lies elsewhere, "
-    "and every byte that jobs read is paid for between Regions, and slow.",
-    fix="name the bucket's key, or copy the data to a bucket of this Region",
-    source=f"{S3}UsingKMSEncryption.html",
-    severity=Severity.WARNING,
-)
-def _keys_lie_here(resolved: Resolved) -> Iterator[Finding]:
-    for index, data in enumerate(resolved.identity.data_buckets):
-        place = (*BUCKETS, index, "kms_key_arn")
-        yield from of_another_region(resolved, data.kms_key_arn, place)
 
 
 @DATA_BUCKETS.rule(

@@ -11,8 +11,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import EFA_CLIENTS
 from slurmpod.rules.groups import API, GUIDE, has_efa, known_types
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import NAME_A_REPLICA, of_another_region
-from slurmpod.rules.sources import ACCOUNTING, REPLICATED_SECRETS
+from slurmpod.rules.sources import ACCOUNTING
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
 
@@ -197,22 +196,6 @@ def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
     for lustre in resolved.lustre:
         if lustre.settings.efa:
             yield Finding((*lustre.path, "efa"), message)
-
-
-@LIFECYCLE.rule(
-    "LIF-011",
-    "The database's secret is in the Region of the nodes",
-    why="The controller reads it when it starts. Another Region is far away, and out of reach in a "
-    "closed network.",
-    fix=NAME_A_REPLICA,
-    source=REPLICATED_SECRETS,
-    severity=Severity.WARNING,
-)
-def _secret_is_near(resolved: Resolved) -> Iterator[Finding]:
-    database = resolved.slurm.accounting_database
-    if database:
-        place = ("slurm", "accounting_database", "secret_arn")
-        yield from of_another_region(resolved, database.secret_arn, place, "the secret")
 
 
 @LIFECYCLE.rule(

@@ -9,12 +9,11 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import of_another_region, values_listed_twice
+from slurmpod.rules.shared_findings import values_listed_twice
 
 MONITORING = Area("MON", "Monitoring")
 
 SUBSCRIBE = "https://docs.aws.amazon.com/sns/latest/dg/sns-create-subscribe-endpoint-to-topic.html"
-KEYS = "https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html"
 NAT = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway-cloudwatch.html"
 LUSTRE_METRICS = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/fs-metrics.html"
 GRAFANA = (
@@ -69,18 +68,6 @@ def _subscribers_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
         place = ("monitoring", "notify", severity)
         yield from values_listed_twice(emails, *place, "emails")
         yield from values_listed_twice(subscribers.https, *place, "https")
-
-
-@MONITORING.rule(
-    "MON-003",
-    "The key of topics and logs lies in the Region",
-    why="SNS and CloudWatch Logs encrypt with a key of their own Region only.",
-    fix="name a key of the Region, or remove the line: slurmpod makes one",
-    source=KEYS,
-)
-def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    key = resolved.monitoring.kms_key_arn if resolved.monitoring else None
-    yield from of_another_region(resolved, key, ("monitoring", "kms_key_arn"))
 
 
 @MONITORING.rule(
@@ -226,20 +213,6 @@ def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
         managed = resolved.lifecycle.mode == "managed"
         who = "in managed mode no scripts run" if managed else "the scripts are your own"
         yield Finding(PROMETHEUS, f"{who}, and nobody sends metrics", at_key=True)
-
-
-@METRICS.rule(
-    "MET-003",
-    "The key of the workspace lies in the Region",
-    why="A workspace is encrypted with a key of its own Region, for ever: the stack is refused.",
-    fix="name a key of the Region, or leave kms_key_arn out",
-    source="https://docs.aws.amazon.com/prometheus/latest/userguide/encryption-at-rest-Amazon-"
-    "Service-Prometheus.html",
-)
-def _key_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    monitoring = resolved.monitoring
-    key = monitoring.prometheus.kms_key_arn if monitoring and monitoring.prometheus else None
-    yield from of_another_region(resolved, key, (*PROMETHEUS, "kms_key_arn"))
 
 
 def _asks_for_metrics(resolved: Resolved) -> bool:

@@ -48,7 +48,6 @@ DEPENDS_ON_MORE = {
     "CAP-006": "account and Region",
     "CLU-002": "whether several controllers share their state",
     "LAC-007": "the addresses of nodes",
-    "VOL-002": "the Region",
 }
 """Rules for which these settings are not enough, and what they have to know."""
 

@@ -12,13 +12,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import USER
 from slurmpod.resolve.network import SUBNETS
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import (
-    CHECK_THE_KEY_POLICY,
-    NAME_A_KEY_OF_THE_REGION,
-    of_another_account,
-    of_another_region,
-)
-from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
+from slurmpod.rules.sources import DELETION_POLICY
 
 SHORTEST_MINUTES = 30
 
@@ -72,7 +66,6 @@ USER_GUIDE = "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/"
 CREATION = "https://docs.aws.amazon.com/AmazonRDS/latest/APIReference/API_CreateDBInstance.html"
 SUBNET_GROUPS = f"{USER_GUIDE}USER_VPC.WorkingWithRDSInstanceinaVPC.html"
 AUTOSCALING = f"{USER_GUIDE}USER_PIOPS.Autoscaling.html"
-ENCRYPTION = f"{USER_GUIDE}Overview.Encryption.html"
 CLASSES = f"{USER_GUIDE}Concepts.DBInstanceClass.Support.html"
 ROTATION = f"{USER_GUIDE}rds-secrets-manager.html"
 MULTI_HEAD = (
@@ -198,32 +191,6 @@ def _windows_are_apart(resolved: Resolved) -> Iterator[Finding]:
     if backup and maintenance and backup.meets_daily(maintenance):
         message = "the server would be maintained while it is backed up"
         yield Finding((*SECTION, "maintenance_window"), message)
-
-
-@RDS.rule(
-    "RDS-006",
-    "The key lies in the Region of the server",
-    why="RDS encrypts with a key of its own Region only.",
-    fix=NAME_A_KEY_OF_THE_REGION,
-    source=ENCRYPTION,
-)
-def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    key = resolved.slurm.rds.kms_key_arn if resolved.slurm.rds else None
-    yield from of_another_region(resolved, key, (*SECTION, "kms_key_arn"))
-
-
-@RDS.rule(
-    "RDS-007",
-    "The key belongs to the environment's account",
-    why="A key of another account works only if its key policy lets this account and RDS use it; "
-    "nothing here can see whether it does.",
-    fix=CHECK_THE_KEY_POLICY,
-    source=KEY_OF_ANOTHER_ACCOUNT,
-    severity=Severity.WARNING,
-)
-def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
-    key = resolved.slurm.rds.kms_key_arn if resolved.slurm.rds else None
-    yield from of_another_account(resolved, key, (*SECTION, "kms_key_arn"))
 
 
 @RDS.rule(

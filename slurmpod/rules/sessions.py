@@ -11,11 +11,9 @@ from slurmpod.resolve import Resolved, session_target
 from slurmpod.resolve.sessions import INSTANCE_ID_PATTERN
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import (
-    of_another_account,
-    of_another_region,
     values_listed_twice,
 )
-from slurmpod.rules.sources import ACCESS_NODES, ENCRYPTED_LOGS, IAM_QUOTAS
+from slurmpod.rules.sources import ACCESS_NODES, IAM_QUOTAS
 
 SESSIONS = Area("SES", "Sessions")
 
@@ -27,10 +25,6 @@ RECORDS = (
 )
 DOCUMENT = (
     "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-manager-schema.html"
-)
-KEYS = (
-    "https://docs.aws.amazon.com/systems-manager/latest/userguide/session-preferences-"
-    "enable-encryption.html"
 )
 
 SECTION = ("access", "sessions")
@@ -112,32 +106,6 @@ def _no_end_of_nothing(resolved: Resolved) -> Iterator[Finding]:
     sessions = resolved.access.sessions
     if sessions and sessions.record == "none" and "retention_days" in sessions.model_fields_set:
         yield Finding((*SECTION, "retention_days"), "nothing is recorded", at_key=True)
-
-
-@SESSIONS.rule(
-    "SES-006",
-    "The key of sessions lies in the Region",
-    why="Session Manager, CloudWatch Logs and S3 use keys of their own Region only.",
-    fix="name a key of the Region, or none: slurmpod makes one",
-    source=KEYS,
-)
-def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    key = resolved.access.sessions.kms_key_arn if resolved.access.sessions else None
-    yield from of_another_region(resolved, key, (*SECTION, "kms_key_arn"))
-
-
-@SESSIONS.rule(
-    "SES-007",
-    "The key of sessions belongs to the account",
-    why="A key of another account works where its policy lets this account, its CloudWatch Logs, "
-    "the nodes and the people use it.",
-    fix="name a key of this account, or accept it once its policy does",
-    source=ENCRYPTED_LOGS,
-    severity=Severity.WARNING,
-)
-def _key_belongs_to_the_account(resolved: Resolved) -> Iterator[Finding]:
-    key = resolved.access.sessions.kms_key_arn if resolved.access.sessions else None
-    yield from of_another_account(resolved, key, (*SECTION, "kms_key_arn"))
 
 
 @SESSIONS.rule(

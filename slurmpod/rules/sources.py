@@ -4,17 +4,7 @@ DELETION_POLICY = (
     "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/"
     "aws-attribute-deletionpolicy.html"
 )
-ENCRYPTED_LOGS = (
-    "https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html"
-)
 IAM_QUOTAS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"
-KEY_OF_ANOTHER_ACCOUNT = (
-    "https://docs.aws.amazon.com/kms/latest/developerguide/"
-    "key-policy-modifying-external-accounts.html"
-)
-REPLICATED_SECRETS = (
-    "https://docs.aws.amazon.com/secretsmanager/latest/userguide/replicate-secrets.html"
-)
 
 ACCESS_NODES = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/"

@@ -22,13 +22,7 @@ from slurmpod.rules.file_systems import (
 )
 from slurmpod.rules.own_scripts import FOLDER, lines_of
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import (
-    CHECK_THE_KEY_POLICY,
-    NAME_A_KEY_OF_THE_REGION,
-    of_another_account,
-    of_another_region,
-)
-from slurmpod.rules.sources import DELETION_POLICY, KEY_OF_ANOTHER_ACCOUNT
+from slurmpod.rules.sources import DELETION_POLICY
 
 STORAGE = Area("STO", "Storage")
 
@@ -211,8 +205,6 @@ def _step_gib(lustre: ResolvedLustre) -> int | None:
 
 DATA = Area("DAT", "Data")
 
-ENCRYPTION = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/encryption-at-rest.html"
-
 
 @DATA.rule(
     "DAT-001",
@@ -246,34 +238,6 @@ def _data_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
         if file_system.settings.on_delete == "delete":
             message = f"all data at {file_system.settings.mount_path} are deleted with the stack"
             yield Finding((*file_system.path, "on_delete"), message)
-
-
-@DATA.rule(
-    "DAT-003",
-    "The key lies in the Region of the file system",
-    why="FSx encrypts with a key of its own Region only.",
-    fix=NAME_A_KEY_OF_THE_REGION,
-    source=ENCRYPTION,
-)
-def _key_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    for file_system in new_file_systems(resolved):
-        place = (*file_system.path, "kms_key_arn")
-        yield from of_another_region(resolved, file_system.settings.kms_key_arn, place)
-
-
-@DATA.rule(
-    "DAT-004",
-    "The key belongs to the environment's account",
-    why="A key of another account works only if its key policy lets this account and FSx use it; "
-    "nothing here can see whether it does.",
-    fix=CHECK_THE_KEY_POLICY,
-    source=KEY_OF_ANOTHER_ACCOUNT,
-    severity=Severity.WARNING,
-)
-def _key_is_in_the_account(resolved: Resolved) -> Iterator[Finding]:
-    for file_system in new_file_systems(resolved):
-        place = (*file_system.path, "kms_key_arn")
-        yield from of_another_account(resolved, file_system.settings.kms_key_arn, place)
 
 
 MOUNTS = Area("MNT", "Mounts")

@@ -12,7 +12,6 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE, known_types
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import NAME_A_KEY_OF_THE_REGION, of_another_region
 
 VOLUMES = Area("VOL", "Volumes of nodes")
 
@@ -34,19 +33,6 @@ def _key_has_a_volume(resolved: Resolved) -> Iterator[Finding]:
         if group.settings.volume_kms_key_arn and not group.settings.volume_gib:
             message = f"'{group.name}' has no additional volume to encrypt"
             yield Finding((*group.path, "volume_kms_key_arn"), message)
-
-
-@VOLUMES.rule(
-    "VOL-002",
-    "Keys of volumes are in this Region",
-    why="A volume can be encrypted with a key of its own Region only.",
-    fix=NAME_A_KEY_OF_THE_REGION,
-    source="https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption.html",
-)
-def _keys_are_here(resolved: Resolved) -> Iterator[Finding]:
-    for group in resolved.groups:
-        for key, arn in _keys(group.settings):
-            yield from of_another_region(resolved, arn, (*group.path, key))
 
 
 @VOLUMES.rule(

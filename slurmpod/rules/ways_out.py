@@ -14,8 +14,6 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.shared_findings import NAME_A_KEY_OF_THE_REGION, of_another_region
-from slurmpod.rules.sources import ENCRYPTED_LOGS
 
 WAYS_OUT = Area("OUT", "Ways out of the network")
 
@@ -233,18 +231,6 @@ def _traffic_is_recorded(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
     if network.flow_logs.traffic == "NONE" and not network.existing:
         yield Finding(("network", "flow_logs", "traffic"), "the VPC's traffic is not recorded")
-
-
-@FLOW_LOGS.rule(
-    "FLO-002",
-    "The key of the flow logs lies in the Region",
-    why="CloudWatch Logs encrypts a log group with a key of its own Region only.",
-    fix=NAME_A_KEY_OF_THE_REGION,
-    source=ENCRYPTED_LOGS,
-)
-def _key_lies_in_the_region(resolved: Resolved) -> Iterator[Finding]:
-    key = resolved.network.flow_logs.kms_key_arn
-    yield from of_another_region(resolved, key, ("network", "flow_logs", "kms_key_arn"))
 
 
 @FLOW_LOGS.rule(
