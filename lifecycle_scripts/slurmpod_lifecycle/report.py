@@ -16,15 +16,24 @@ MARK = "slurmpod-report"
 IMAGE_FACTS = "/etc/slurmpod/image.json"
 """Where a step notes what the node's image is."""
 
+TAKES_JOBS = "takes_jobs"
+"""The step whose failure makes a node useless without making it one to replace."""
+
 
 def summary(results: Sequence[Result], node: Node | None) -> str:
-    """Return the last line of the log; for a failure: the step, the reason and the fix."""
+    """Return the last line of the log; for a failure: the step, the reason and the fix.
+
+    Alarms look for `FAILED:` and `fix:` in it.
+    """
     for result in results:
         if result.is_fatal:
             return f"FAILED: {result.step}: {result.detail}; fix: {result.fix}"
     who = _who(node)
     if any(result.state is State.WOULD_RUN for result in results):
         return f"DRY RUN: {who} would run {_names(results, State.WOULD_RUN)}"
+    for result in results:
+        if result.step == TAKES_JOBS and result.state is State.FAILED:
+            return f"OK: {who} is set up, but FAILED: {result.detail}; fix: {result.fix}"
     failed = _names(results, State.FAILED)
     return f"OK: {who} is set up{f', without the optional {failed}' if failed else ''}"
 

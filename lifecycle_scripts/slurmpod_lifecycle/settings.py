@@ -251,6 +251,11 @@ class NodeOptions:
     artefacts: tuple[Artefact, ...]
     hooks: Mapping[str, Mapping[str, str]]
 
+    @property
+    def accelerator_kinds(self) -> frozenset[str]:
+        """What Slurm should count on some nodes: `gpu`, `neuron`."""
+        return frozenset(each.accelerator_kind for each in self.hardware.values()) - {""}
+
 
 @dataclass(frozen=True)
 class Settings:

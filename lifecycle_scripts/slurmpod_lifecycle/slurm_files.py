@@ -2,7 +2,12 @@
 
 slurm.conf belongs to HyperPod: its agent writes it late, and may write it anew. The parameters are
 in slurmpod.conf, which slurm.conf includes. A systemd unit watches slurm.conf and puts the line
-back; a start of slurmctld waits for the same unit.
+back; a start of slurmctld waits for the same unit. The agent may write partitions and nodes when
+slurmctld runs already: whatever has changed, the unit lets slurmctld read it.
+
+Slurm refuses requests for GPUs unless GresTypes names them, which not every image's slurm.conf
+does. A parameter that stands in two places makes every command complain, so that ours is added only
+where there is none.
 
 Limits of partitions cannot be in slurmpod.conf: a second PartitionName line of one partition ends
 slurmctld, and ReconfigFlags=KeepPartInfo freezes the nodes of a partition that grows. At each of
@@ -13,7 +18,7 @@ its starts slurmctld runs SlurmctldPrimaryOnProg, and every `scontrol reconfigur
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.health_programs import EPILOG, PROLOG
@@ -22,6 +27,9 @@ from slurmpod_lifecycle.settings import NodeOptions, SlurmSettings
 SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
 LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"
 KEEPER_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-keep"
+TOPOLOGY_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-topology"
+KNOWN = "/run/slurmpod-known-conf"
+"""The checksum of the slurm.conf that slurmctld was last told to read."""
 
 EXTERN_STEP_FLAG = "Contain"
 """What gives every job the extra step that pam_slurm_adopt looks for (slurm.conf(5))."""
@@ -59,9 +67,9 @@ WantedBy=multi-user.target
 _KEEPER = f"""\
 #!/bin/sh
 {NOTE}: puts back the lines that slurm.conf has lost, and makes
-# slurmctld read it again where it lost some.
+# slurmctld read it again where it has changed.
 [ -e {slurm.SLURM_CONF} ] || exit 0
-lost=
+[ ! -x {TOPOLOGY_PROGRAM} ] || {TOPOLOGY_PROGRAM}
 set -- {{files}}
 for file; do
     [ -e "$file" ] || continue
@@ -69,21 +77,28 @@ for file; do
     grep -Eiq "^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$" \\
         {slurm.SLURM_CONF} && continue
     printf '\\ninclude %s\\n' "$name" >>{slurm.SLURM_CONF}
-    lost=yes
 done
-[ "$lost" ] || exit 0
+gres={{gres_types}}
+[ -z "$gres" ] || grep -Eiqs '^[[:space:]]*GresTypes[[:space:]]*=' {slurm.CONFIGURATION}/*.conf ||
+    printf '\\nGresTypes=%s\\n' "$gres" >>{slurm.SLURM_CONF}
+now=$(sha256sum {slurm.SLURM_CONF})
+[ "$now" != "$(cat {KNOWN} 2>/dev/null)" ] || exit 0
 for _ in 1 2 3 4 5; do
     systemctl is-active --quiet slurmctld || exit 0
-    {slurm.COMMANDS}/scontrol reconfigure && exit 0
+    {slurm.COMMANDS}/scontrol reconfigure && echo "$now" >{KNOWN} && exit 0
     sleep 1
 done
 exit 1
 """
 
 
-def keeper_program(*files: str) -> str:
-    """Return the script that lets slurm.conf include `files` again, those that there are."""
-    return _KEEPER.replace("{files}", shlex.join(files))
+def keeper_program(*files: str, gres_types: Collection[str] = ()) -> str:
+    """Return the script that lets slurm.conf include `files` again, those that there are.
+
+    `gres_types` are the accelerators that slurm.conf declares then, unless it declares some.
+    """
+    program = _KEEPER.replace("{files}", shlex.join(files))
+    return program.replace("{gres_types}", shlex.quote(",".join(sorted(gres_types))))
 
 
 def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -> str:

@@ -56,8 +56,11 @@ class Hooks(Section):
 class Artefact(Section):
     """A file that nodes need and their image may lack, pinned by its checksum."""
 
-    name: Annotated[Literal["enroot", "enroot_caps", "pyxis", "mount_s3"], BY_SCRIPTS]
-    """What it is: the packages of enroot, pyxis or Mountpoint for Amazon S3."""
+    name: Annotated[
+        Literal["enroot", "enroot_caps", "pyxis", "mount_s3", "pam_slurm_adopt"], BY_SCRIPTS
+    ]
+    """What it is: the packages of enroot, pyxis or Mountpoint for Amazon S3, or your package of
+    Slurm's PAM module."""
 
     architecture: Annotated[Literal["x86_64", "arm64"], BY_SCRIPTS] = USUAL_ARCHITECTURE
     """Processors that it is for."""

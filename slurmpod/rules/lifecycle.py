@@ -216,13 +216,15 @@ def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
 
 FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")
 FOR_BUCKETS = ("mount_s3",)
+FOR_SSH = ("pam_slurm_adopt",)
 
 
 def needed(resolved: Resolved) -> Sequence[str]:
     """Return the names of packages that what the environment asks for could use."""
     for_containers = FOR_CONTAINERS if resolved.environment.lifecycle.containers else ()
     for_buckets = FOR_BUCKETS if resolved.s3_mounts else ()
-    return (*for_containers, *for_buckets)
+    for_ssh = FOR_SSH if resolved.environment.access.ssh_needs_job else ()
+    return (*for_containers, *for_buckets, *for_ssh)
 
 
 def is_missing(resolved: Resolved, name: str) -> bool:

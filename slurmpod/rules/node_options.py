@@ -10,7 +10,14 @@ from slurmpod.reading.hooks import RULE
 from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import SCRATCH, new_openzfs
 from slurmpod.rules.groups import CATALOG, all_types_known, known_types
-from slurmpod.rules.lifecycle import SCRIPTS, architectures, is_missing, is_ours, needed
+from slurmpod.rules.lifecycle import (
+    FOR_SSH,
+    SCRIPTS,
+    architectures,
+    is_missing,
+    is_ours,
+    needed,
+)
 from slurmpod.rules.people import has_people
 from slurmpod.rules.registry import Area, Finding
 
@@ -124,6 +131,27 @@ def _jobs_resume(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(NEEDS_JOB, "jobs cannot resume on a node that was replaced under them")
 
 
+@NODE_OPTIONS.rule(
+    "NOD-007",
+    "Workers have the module that lets only people with a job in",
+    why="HyperPod's images are not known to have pam_slurm_adopt.so: public lifecycle scripts "
+    "compile it from Slurm's source. A worker without it fails, as nobody would notice a missing "
+    "lock.",
+    fix="list pam_slurm_adopt under lifecycle.artefacts for every architecture, give every worker "
+    "group the image_id of an image that has it, or accept this warning",
+    source=ADOPT,
+    severity=Severity.WARNING,
+)
+def _module_is_there(resolved: Resolved) -> Iterator[Finding]:
+    if not resolved.environment.access.ssh_needs_job or not is_ours(resolved):
+        return
+    workers = resolved.groups_with(Role.WORKER)
+    has_other_images = all(group.settings.image_id for group in workers)
+    if is_missing(resolved, *FOR_SSH) and not has_other_images:
+        message = "HyperPod's own images are not known to have pam_slurm_adopt.so"
+        yield Finding(NEEDS_JOB, message)
+
+
 HOOKS = Area("HOK", "Scripts of your own around the steps")
 
 HOOKS.reported_elsewhere(
@@ -187,8 +215,10 @@ def _for_nodes_that_there_are(resolved: Resolved) -> Iterator[Finding]:
     "ART-003",
     "Every package is of use",
     why="Steps install what they need: the packages of enroot and pyxis for containers, mount_s3 "
-    "for buckets as folders. What no step needs is installed nowhere.",
-    fix="remove the entry, or ask for what needs it: lifecycle.containers, storage.s3_mounts",
+    "for buckets as folders, pam_slurm_adopt for SSH with a job. What no step needs is installed "
+    "nowhere.",
+    fix="remove the entry, or ask for what needs it: lifecycle.containers, storage.s3_mounts, "
+    "access.ssh_needs_job",
     source=MODEL,
     severity=Severity.WARNING,
 )

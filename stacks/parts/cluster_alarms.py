@@ -19,9 +19,10 @@ OUR_SCRIPTS_FAILED = '"FAILED:" "fix:"'
 SCRIPTS_FAILED = '"[SageMaker] The lifecycle scripts failed"'
 """What HyperPod itself writes behind scripts, the user's own too."""
 
-HEALTH_FINDING = '"HealthMonitoringAgentDetectionEvent"'
+HEALTH_FINDING = '"HealthMonitoringAgentDetectionEvent" -"XidUserAppError"'
 """What the health monitoring agent writes for each finding (developer guide, "Health Monitoring
-System"). On clusters with Slurm not all of its findings become events."""
+System"), but for errors of users' own programs. On clusters with Slurm its findings become no
+events, as live clusters showed (awslabs/awsome-distributed-ai, pull request 1210, 2026-07)."""
 
 MINUTES_BETWEEN_COUNTS = 5
 _Missing = aws_cloudwatch.TreatMissingData

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from slurmpod.reading.read import Reading, read_as
-from slurmpod.rehearsal.shell import CommandFailed
+from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import resolve
+from slurmpod_lifecycle.slurm import SLURM_CONF
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import ROLE, HyperPodLab, group, hostname
@@ -65,6 +66,13 @@ def customer_group(name: str, uri: str, count: int = 1) -> dict[str, Any]:
     }
 
 
+def assert_same_files(written: Shell, other: Shell) -> None:
+    """Fail unless what is written on one controller is on the other soon."""
+    line = f"# HyperPod writes on {written.hostname}"
+    written.run(["sh", "-c", f"echo '{line}' >>{SLURM_CONF}"])
+    wait_until(lambda: line in other.run(["cat", SLURM_CONF]), "the other's file")
+
+
 def test_two_controllers_share_their_state_and_their_records(lab: HyperPodLab) -> None:
     text = HEAD.format(name="two", controllers=2) + (
         "slurm:\n"
@@ -85,6 +93,9 @@ def test_two_controllers_share_their_state_and_their_records(lab: HyperPodLab) -
     ]
     assert worker.run(["srun", "hostname"]) == hostname(lab.nodes("two", "cpu")[0])
     worker.run(["sbatch", "--hold", "--wrap=true"])
+    heads = [Shell(lab.folder, name, "root") for name in (primary, backup)]
+    assert_same_files(*heads)
+    assert_same_files(*reversed(heads))
 
     root = lab.shell("two", "cpu", user="root")
     root.run(["/opt/slurm/bin/scontrol", "takeover"])

@@ -36,6 +36,9 @@ access:
     - {{name: root2, uid: 20002, ssh_keys: ["{key}"], admin: true}}
 """
 ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # where HyperPod puts the scripts
+AS_SEEN = "slurm_conf: {lines: {GresTypes: null, ReturnToService: 1}}"
+"""What was seen of slurm.conf on real nodes: Slurm refuses GPUs, and keeps down what was away."""
+
 FOLDERS_UNIT = "slurmpod-container-folders"
 HANG = r"""
 mv /usr/bin/dd /usr/bin/dd.kept
@@ -64,6 +67,7 @@ ExecStart=/bin/sh -c 'sleep 3; exec mount -t tmpfs volume-of-the-image /opt/dlam
 WantedBy=multi-user.target
 END
 systemctl enable --quiet --now dlami-nvme
+echo SLURMD_OPTIONS=--conf-server=10.255.255.254 >/etc/default/slurmd # the unit reads it
 cat >/tmp/pyxis.c <<'END' # the image's tools make a plugin for the image's Slurm
 #include <slurm/spank.h>
 SPANK_PLUGIN(pyxis, 1)
@@ -129,7 +133,8 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     public = key.with_suffix(".pub").read_text().strip()
     (folder / "lab").mkdir()
-    with HyperPodLab(folder / "lab", image) as lab:
+    (folder / "profile.yaml").write_text(AS_SEEN)
+    with HyperPodLab(folder / "lab", image, [str(folder / "profile.yaml")]) as lab:
         text = ENVIRONMENT.format(key=public)
         uri = upload(lab, text, on_create=IMAGE_WITH_CONTAINERS)
         workers = {**customer_group("gpu", uri, 2), "InstanceType": "ml.g5.12xlarge"}
@@ -240,6 +245,10 @@ class TestHealthChecks:
         shown = cluster.run(cluster.head, "scontrol show config | grep '^Prolog.*=' | tr -d ' '")
         assert {"Prolog[0]=/usr/bin/true", "Prolog[1]=slurmpod-prolog"} <= set(shown.splitlines())
 
+    def test_jobs_may_ask_for_gpus_though_slurm_conf_declared_none(self, cluster: Cluster) -> None:
+        count = "srun --quiet --gres=gpu:4 printenv CUDA_VISIBLE_DEVICES"
+        assert cluster.run(cluster.head, count) == "0,1,2,3"
+
 
 class TestSsh:
     def test_the_images_user_goes_everywhere_and_is_asked_nothing(self, cluster: Cluster) -> None:
@@ -297,6 +306,21 @@ class TestContainers:
         begins = "systemctl show --property=InactiveExitTimestampMonotonic --value slurmd"
         wait_until(lambda: cluster.state(cluster.names[1]).startswith("idle|"), "slurmd")
         assert 0 < int(cluster.run(worker, is_up)) <= int(cluster.run(worker, begins))
+
+    def test_what_slurm_holds_down_for_a_reboot_is_resumed_and_what_somebody_set_down_is_not(
+        self, cluster: Cluster
+    ) -> None:
+        worker, name = cluster.workers[0], cluster.names[0]
+        change = f"scontrol update nodename={name}"
+        cluster.run(cluster.head, f"{change} state=down reason='Node unexpectedly rebooted'")
+        wait_until(lambda: cluster.state(name).startswith("idle|"), "the timer's resume")
+        told = "journalctl --output cat --unit slurmpod-returned-nodes"
+        assert f"back, and taking jobs again: {name}" in cluster.run(cluster.head, told)
+        cluster.run(cluster.head, f"{change} state=down reason=mine")
+        ran = cluster.run(worker, ENTRY).splitlines()
+        assert "FAILED: Slurm holds this node down, reason: mine" in ran[-1]
+        assert cluster.state(name) == "down|mine"
+        cluster.run(cluster.head, f"{change} state=resume")
 
 
 class TestTopology:

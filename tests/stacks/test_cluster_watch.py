@@ -56,8 +56,12 @@ def patterns(template: Template) -> dict[str, str]:
 
 
 def matches(pattern: str, line: str) -> bool:
-    """Tell whether a line has all quoted terms of a pattern, as CloudWatch Logs decides."""
-    return all(term in line for term in re.findall(r'"([^"]*)"', pattern))
+    """Tell whether a line has the quoted terms of a pattern, as CloudWatch Logs decides.
+
+    It must have none that stand behind a minus.
+    """
+    terms = re.findall(r'(-?)"([^"]*)"', pattern)
+    return all((term in line) is (minus == "") for minus, term in terms)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +79,37 @@ def test_only_the_last_line_of_a_failed_run_counts(line: str, is_failure: bool) 
 def test_scripts_of_the_user_are_known_by_what_hyperpod_writes_behind_them() -> None:
     line = "[SageMaker] The lifecycle scripts failed with exit code 1."
     assert matches(SCRIPTS_FAILED, line)
+
+
+DCGM_FINDING = {
+    "level": "info",
+    "msg": "DCGM Policy Violation found ",
+    "condition: ": "XID Error",
+    "data: ": {"ErrNum": 79},
+    "HealthMonitoringAgentDetectionEvent": "HealthEvent",
+}
+KERNEL_FINDING = {
+    "level": "info",
+    "msg": "NPD caught event: %v",
+    "details: ": {"severity": "warn", "reason": "XidHardwareFailure", "message": "NVRM: Xid 71"},
+    "HealthMonitoringAgentDetectionEvent": "HealthEvent",
+}
+"""As they were seen in logs of clusters with Slurm."""
+
+
+@pytest.mark.parametrize("finding", [DCGM_FINDING, KERNEL_FINDING])
+def test_findings_of_the_health_agent_count_in_the_forms_that_were_seen(
+    template: Template, finding: dict[str, object]
+) -> None:
+    line = json.dumps(finding)
+    pattern = patterns(template)["HealthFindings-watched"]
+    assert matches(pattern, line)
+    assert not matches(pattern, line.replace("HealthMonitoringAgentDetectionEvent", "Other"))
+
+
+def test_a_mistake_of_a_users_program_is_no_finding(template: Template) -> None:
+    line = json.dumps(KERNEL_FINDING).replace("XidHardwareFailure", "XidUserAppError")
+    assert not matches(patterns(template)["HealthFindings-watched"], line)
 
 
 class TestAlarms:

@@ -9,6 +9,7 @@ from slurmpod_lifecycle.node import Node, NodeStep
 
 MODULES = """
     image_facts
+    unattended_upgrades
     scratch
     efa_client
     mount_fsx
@@ -31,6 +32,8 @@ MODULES = """
     slurmctld
     associations
     partitions
+    shared_configuration
+    returned_nodes
     container_folders
     docker
     health_checks
@@ -43,6 +46,7 @@ MODULES = """
     switched_off
     self_check
     back_in_service
+    takes_jobs
 """
 """The file of each step, in the order in which independent ones begin."""
 

@@ -100,7 +100,7 @@ class Containers(NodeStep):
         HyperPod may write it together with slurm.conf, late; NotYet until then.
         """
         machine = self.node.machine
-        complete_slurm_conf(machine.read(slurm.SLURM_CONF), self.node)
+        complete_slurm_conf(self.node)
         plugstack = self._plugstack(library)
         machine.write(PLUGSTACK, plugstack)
         if machine.succeeds("systemctl", "is-active", "--quiet", "slurmctld"):

@@ -1,11 +1,13 @@
 """Facts of this node's image, for the report: images change, and steps break with them.
 
-Nothing is judged here, and nothing that is missing fails the node.
+Nothing that is missing fails the node. A Lustre client for another kernel is told of: such an image
+has been upgraded in part.
 """
 
 from __future__ import annotations
 
 import json
+import re
 
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
@@ -15,6 +17,9 @@ from slurmpod_lifecycle.step import StepFailed
 
 OS_RELEASE = "/etc/os-release"
 SLURM = "/opt/slurm"
+KNOWN_SLURM = ("slurm-24.11", "slurm-25.11")
+"""What /opt/slurm leads to on HyperPod's images of January and of July 2026. Rehearsals run the
+first; of the second, the parameters of slurm.conf and plugins were compared."""
 NVIDIA = "/sys/module/nvidia/version"
 NEURON = "/sys/module/neuron/version"
 EFA = "/sys/module/efa/version"
@@ -31,6 +36,7 @@ PACKAGES = (
     "aws-neuronx-dkms",
     "aws-neuronx-tools",
 )
+MODULES = "lustre-client-modules-"
 FORM = r"${db:Status-Status} ${Package} ${Version}\n"
 PYXIS = (
     f"{SLURM}/lib/slurm/spank_pyxis.so",
@@ -47,8 +53,9 @@ class ImageFacts(NodeStep):
     required = False
 
     def is_done(self) -> bool:
-        """Tell whether the file says what is true."""
-        return self.node.machine.read(IMAGE_FACTS) == self._text()
+        """Tell whether the file says what is true, and there is nothing to tell of."""
+        machine = self.node.machine
+        return machine.read(IMAGE_FACTS) == self._text() and not kernels_of_client(machine)
 
     def apply(self) -> str:
         """Write the file and say the most important of it."""
@@ -56,6 +63,10 @@ class ImageFacts(NodeStep):
         machine.write(IMAGE_FACTS, self._text())
         found = facts(machine)
         known = [f"{found[name]}" for name in ("os", "kernel", "slurm") if found[name]]
+        if others := kernels_of_client(machine):
+            known.append(f"warning: the Lustre client is built for {', '.join(others)}")
+        if found["slurm"] and found["slurm"] not in KNOWN_SLURM:
+            known.append("warning: nobody has tried these scripts with this Slurm")
         return ", ".join(known) or "nothing is known of this image"
 
     def _text(self) -> str:
@@ -64,6 +75,7 @@ class ImageFacts(NodeStep):
 
 def facts(machine: Machine) -> dict[str, object]:
     """Return what the image has; nothing is changed, and nothing is asked of the network."""
+    installed = _installed(machine)
     return {
         "os": _os_name(machine.read(OS_RELEASE) or ""),
         "kernel": _said(machine, "uname", "--kernel-release"),
@@ -72,10 +84,26 @@ def facts(machine: Machine) -> dict[str, object]:
         "neuron_driver": _line(machine, NEURON),
         "efa_driver": _line(machine, EFA),
         "efa_installer": _line(machine, EFA_INSTALLER),
-        "lustre_client": _said(machine, "modinfo", "--field", "version", "lustre"),
+        "lustre_client": _lustre_client(machine),
         "pyxis": next((path for path in PYXIS if machine.succeeds("test", "-e", path)), None),
-        "packages": _packages(machine),
+        "packages": {name: installed[name] for name in PACKAGES if name in installed},
     }
+
+
+def kernels_of_client(machine: Machine) -> list[str]:
+    """Return the kernels that the Lustre client is built for where none of them runs.
+
+    Packages of its modules are named after the kernel (FSx for Lustre user guide, "Installing the
+    Lustre client"); modinfo looks among the modules of the kernel that runs.
+    """
+    if _lustre_client(machine):
+        return []
+    names = (name for name in _installed(machine) if re.match(rf"{MODULES}\d", name))
+    return sorted(name.removeprefix(MODULES) for name in names)
+
+
+def _lustre_client(machine: Machine) -> str | None:
+    return _said(machine, "modinfo", "--field", "version", "lustre")
 
 
 def _os_name(os_release: str) -> str | None:
@@ -103,12 +131,8 @@ def _said(machine: Machine, *command: str) -> str | None:
         return None
 
 
-def _packages(machine: Machine) -> dict[str, str]:
-    """Return the versions of those that are installed, of all packages that dpkg knows."""
+def _installed(machine: Machine) -> dict[str, str]:
+    """Return the versions of all packages that are installed."""
     listed = _said(machine, "dpkg-query", "--show", f"--showformat={FORM}") or ""
-    found = {}
-    for line in listed.splitlines():
-        state, package, version = line.split()
-        if state == "installed" and package in PACKAGES:
-            found[package] = version
-    return found
+    lines = (line.split() for line in listed.splitlines())
+    return {package: version for state, package, version in lines if state == "installed"}

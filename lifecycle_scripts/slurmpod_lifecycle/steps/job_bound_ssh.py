@@ -9,6 +9,9 @@ waits in vain for REQUEST_LAUNCH_PROLOG, and drains itself): jobs cannot resume 
 
 The line is the last one of sshd's account stack, as the module's documentation asks. root, the
 image's user and administrators get in before it.
+
+HyperPod's images are not known to have the module; it then comes from a package that the
+environment names. The step waits for no other: a node that cannot have it ends at once.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from collections.abc import Mapping, Sequence
 
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
+from slurmpod_lifecycle.packages import install_artefact
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.step import StepFailed
 from slurmpod_lifecycle.steps.user_folder import USER
@@ -29,9 +33,10 @@ BEGIN = "# Written by slurmpod's lifecycle scripts, up to the line that ends it.
 END = "# End of slurmpod's lines."
 OPTIONS = "action_adopt_failure=deny action_generic_failure=deny"
 
+ARTEFACT = "pam_slurm_adopt"
 FIX = (
-    f"use an image with {MODULE}, built for its Slurm (image_id of the group), or set"
-    " access.ssh_needs_job to false"
+    f"name a package with it as {ARTEFACT} under lifecycle.artefacts, use an image with {MODULE},"
+    " built for its Slurm (image_id of the group), or set access.ssh_needs_job to false"
 )
 
 
@@ -40,7 +45,6 @@ class JobBoundSsh(NodeStep):
 
     name = "job_bound_ssh"
     roles = frozenset({Role.WORKER})
-    needs = ("users", "sssd")
 
     @classmethod
     def applies_to(cls, node: Node) -> bool:
@@ -72,16 +76,22 @@ class JobBoundSsh(NodeStep):
         return f"SSH needs a job, but for {', '.join(self._exempt())}"
 
     def _find_module(self) -> str:
-        """Return the path of the module; raises StepFailed where the image has none.
+        """Return the path of the module, after installing it where the image has none.
 
-        PAM would refuse everybody for a module that it cannot load.
+        Raises StepFailed without any: PAM would refuse everybody for a module that it cannot load.
         """
-        machine = self.node.machine
-        folders = [each for each in FOLDERS if machine.succeeds("test", "-d", each)]
-        found = machine.run("find", *folders, "-name", MODULE, "-path", "*/security/*").split()
+        found = self._modules()
+        if not found and install_artefact(self.node, ARTEFACT):
+            found = self._modules()
         if not found:
             raise StepFailed(f"this image has no {MODULE}", FIX)
-        return sorted(found)[0]
+        return found[0]
+
+    def _modules(self) -> list[str]:
+        machine = self.node.machine
+        folders = [each for each in FOLDERS if machine.succeeds("test", "-d", each)]
+        found = machine.run("find", *folders, "-name", MODULE, "-path", "*/security/*")
+        return sorted(found.split())
 
     def _exempt(self) -> tuple[str, ...]:
         """Return who gets in without a job."""

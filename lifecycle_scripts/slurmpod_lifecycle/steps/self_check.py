@@ -21,6 +21,11 @@ FIX = (
     " node shows what its NodeName line in slurm.conf should say"
 )
 
+GRES_FIX = (
+    "HyperPod's agent declares them: look at GresTypes in slurm.conf, at Gres in its node line, and"
+    " at gres.conf; use an image of HyperPod from August 2024 or later"
+)
+
 
 class SelfCheck(NodeStep):
     """The file systems can be used, and Slurm works as far as this node is concerned."""
@@ -43,6 +48,7 @@ class SelfCheck(NodeStep):
         "containers",
         "topology",
         "slurmctld",
+        "shared_configuration",
         "associations",
         "partitions",
         "slurmd",
@@ -76,7 +82,9 @@ class SelfCheck(NodeStep):
 
     def _check_worker(self) -> str:
         arguments = ("--oneliner", "show", "node", self.node.name)
-        return judge_node(slurm.command(self.node.machine, "scontrol", *arguments))
+        description = slurm.command(self.node.machine, "scontrol", *arguments)
+        kind = self.node.hardware.accelerator_kind if self.node.hardware else ""
+        return f"{judge_node(description)}{judge_accelerators(description, kind)}"
 
     def _explain_stopped_slurmd(self) -> str:
         """Pass a node that waits for its line in slurm.conf; raise NotYet for any other reason."""
@@ -94,7 +102,7 @@ def judge_node(description: str) -> str:
 
     Raises NotYet for a node that slurmctld has not heard of since it started, and for one that it
     refuses. One that is down all the same is so for what happened before, to this node or to the
-    one that it replaces: whoever took it out resumes it, and is only told.
+    one that it replaces: `takes_jobs` waits for its end.
     """
     state = _field(r"\bState=(\S+)", description)
     reason = _field(r"\bReason=(.*?)(?: \[\S+\])?$", description) or "none given"
@@ -108,6 +116,20 @@ def judge_node(description: str) -> str:
     if "DOWN" in words:
         return f"warning: Slurm holds this node down, reason: {reason}"
     return f"registered with Slurm as {state}"
+
+
+def judge_accelerators(description: str, kind: str) -> str:
+    """Judge whether Slurm counts a worker's accelerators; return what is to be added to a verdict.
+
+    Raises NotYet for GPUs that Slurm does not know. HyperPod is not known to declare Neuron
+    devices, and jobs on them ask for none: there it is only told.
+    """
+    if not kind or "Gres=(null)" not in description:
+        return ""
+    reason = f"Slurm knows no {kind} of this node: it refuses jobs that ask for one"
+    if kind == "gpu":
+        raise NotYet(reason, GRES_FIX)
+    return f"; warning: {reason}"
 
 
 def _field(pattern: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The environment's own parameters of slurm.conf: see `slurm_files` for how they get there."""
+"""What the environment adds to slurm.conf: see `slurm_files` for how it gets and stays there."""
 
 from __future__ import annotations
 
@@ -86,17 +86,24 @@ class SlurmSettings(NodeStep):
         """Tell whether the environment asks for anything in slurm.conf."""
         wanted, options = self.node.settings.slurm, self.node.settings.node
         return bool(
-            wanted.configuration
+            self._keeps_accounting()
+            or wanted.configuration
             or wanted.partitions
             or options.health_checks
             or options.ssh_needs_job
+            or options.accelerator_kinds
         )
 
-    def _keeper(self) -> str:
-        """Return the keeper for the files that are ours: HyperPod does accounting when extended."""
+    def _keeps_accounting(self) -> bool:
+        """Tell whether accounting is ours: HyperPod does it when extended."""
         settings = self.node.settings
-        ours = settings.accounting and settings.mode is Mode.CUSTOMER
-        return keeper_program(*([ACCOUNTING_CONF] if ours else []), SLURMPOD_CONF)
+        return settings.accounting and settings.mode is Mode.CUSTOMER
+
+    def _keeper(self) -> str:
+        """Return the keeper for the files that are ours."""
+        files = [ACCOUNTING_CONF] if self._keeps_accounting() else []
+        kinds = self.node.settings.node.accelerator_kinds
+        return keeper_program(*files, SLURMPOD_CONF, gres_types=kinds)
 
     def _check(self, conf: str) -> None:
         """Let one of Slurm's commands read the parameters: slurmctld would end at a fault."""

@@ -2,6 +2,9 @@
 
 slurm.conf belongs to HyperPod. The scripts add one line to it, `include accounting.conf`, before
 the daemon's first start; Slurm hands files that are included by a bare name to configless nodes.
+
+The lines of partitions and nodes may come minutes later. The daemon starts without them, so that
+nothing waits that does not need them, and `slurm_settings` lets it read them when they are there.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from slurmpod_lifecycle.units import knows_its_files, note_change
 
 INCLUDE = "include accounting.conf"
 AGENT_LOG = "/var/log/aws/clusters/sagemaker-cluster-agent.log"
+CHANGED_JUST_NOW = ("find", slurm.SLURM_CONF, "-newermt", "-30 seconds")
+"""Prints the file's name if somebody has written to it in the last half minute."""
 
 
 class Slurmctld(NodeStep):
@@ -46,7 +51,7 @@ class Slurmctld(NodeStep):
     def apply(self) -> str:
         """Wait for slurm.conf, complete it, start the daemon and wait for its answer."""
         machine = self.node.machine
-        text = complete_slurm_conf(machine.read(slurm.SLURM_CONF), self.node)
+        text = complete_slurm_conf(self.node)
         if self._lacks_accounting(text):
             note_change(machine, "slurmctld")
             machine.append(slurm.SLURM_CONF, INCLUDE)
@@ -58,12 +63,14 @@ class Slurmctld(NodeStep):
         return self.node.settings.accounting and not includes_accounting(slurm_conf)
 
 
-def complete_slurm_conf(text: str | None, node: Node) -> str:
+def complete_slurm_conf(node: Node) -> str:
     """Return the text of slurm.conf; raises NotYet until it is whole and names this controller.
 
-    The file is taken as whole when it has a partition: those lines come last.
+    The file is taken as whole when it has a partition, as those lines come last; one without, when
+    nobody has written to it for a while.
     """
     fix = f"HyperPod's cluster agent writes it: look at {AGENT_LOG} on the controller"
+    text = node.machine.read(slurm.SLURM_CONF)
     if text is None:
         raise NotYet(f"there is no {slurm.SLURM_CONF}", fix)
     hosts = slurm.values(text, "SlurmctldHost")
@@ -72,8 +79,8 @@ def complete_slurm_conf(text: str | None, node: Node) -> str:
         named = ", ".join(hosts) or "no controller"
         reason = f"{slurm.SLURM_CONF} names {named}, not this node ({node.instance.address})"
         raise NotYet(reason, fix)
-    if not slurm.values(text, "PartitionName"):
-        raise NotYet(f"{slurm.SLURM_CONF} has no partition yet", fix)
+    if not slurm.values(text, "PartitionName") and node.machine.run(*CHANGED_JUST_NOW).strip():
+        raise NotYet(f"{slurm.SLURM_CONF} has no partition yet, and has just been written to", fix)
     return text
 
 

@@ -22,6 +22,8 @@ from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.step import NotYet
 from slurmpod_lifecycle.units import knows_its_files
 
+OPTIONS_PATH = "/etc/slurmpod/slurmd.env"
+
 
 class Slurmd(NodeStep):
     """slurmd runs, configless, with the addresses of the controllers."""
@@ -49,7 +51,9 @@ class Slurmd(NodeStep):
     def is_done(self) -> bool:
         """Tell whether it runs and asks the right controller."""
         machine = self.node.machine
-        is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in()
+        is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in() and machine.read(
+            OPTIONS_PATH
+        ) == options(self.node.controller_addresses())
         is_known = is_written and not units.is_outdated(machine, "slurmd")
         return is_known and units.is_running(machine, "slurmd")
 
@@ -62,6 +66,7 @@ class Slurmd(NodeStep):
                 f"the controller does not answer at {shown}",
                 "look at the controller's log: its slurmctld has to start first",
             )
+        units.write_for(machine, "slurmd", OPTIONS_PATH, options(addresses))
         units.add_drop_in(machine, "slurmd", self._drop_in())
         try:
             units.start(machine, "slurmd", anew=not knows_its_files(machine, "slurmd"))
@@ -74,7 +79,16 @@ class Slurmd(NodeStep):
     def _drop_in(self) -> str:
         folders = [each.mount_path for each in self.node.settings.file_systems]
         mounts = [units.mount_unit(self.node.machine, folder) for folder in folders]
-        return drop_in(self.node.controller_addresses(), mounts)
+        return drop_in(mounts)
+
+
+def options(controller_addresses: Sequence[str]) -> str:
+    """Return the file that tells slurmd whom to ask.
+
+    The option is one word, which systemd passes on as one however the unit refers to it.
+    """
+    servers = ",".join(f"{address}:{slurm.SLURMCTLD_PORT}" for address in controller_addresses)
+    return f"SLURMD_OPTIONS=--conf-server={servers}\n"
 
 
 def not_listed(machine: Machine) -> bool:
@@ -82,14 +96,14 @@ def not_listed(machine: Machine) -> bool:
     return "Unable to determine this slurmd's NodeName" in units.last_error(machine, "slurmd")
 
 
-def drop_in(controller_addresses: Sequence[str], mount_units: Sequence[str]) -> str:
+def drop_in(mount_units: Sequence[str]) -> str:
     """Return what slurmd's unit needs beyond the image's.
 
-    It is started again without end, and after a reboot not before the shared file systems. The
-    option is one word, which systemd passes on as one however the unit refers to it.
+    It is started again without end, and after a reboot not before the shared file systems. Images
+    have a file of options themselves, which wins over `Environment=`; of several files the last
+    one counts (systemd.exec(5)).
     """
     mounts = " ".join(mount_units)
-    servers = ",".join(f"{address}:{slurm.SLURMCTLD_PORT}" for address in controller_addresses)
     return f"""\
 [Unit]
 Wants={mounts}
@@ -97,7 +111,7 @@ After={mounts}
 StartLimitIntervalSec=0
 
 [Service]
-Environment=SLURMD_OPTIONS=--conf-server={servers}
+EnvironmentFile={OPTIONS_PATH}
 Restart=on-failure
 RestartSec=5
 """

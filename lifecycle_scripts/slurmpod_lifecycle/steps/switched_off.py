@@ -16,8 +16,16 @@ from slurmpod_lifecycle.steps.job_bound_ssh import JobBoundSsh
 from slurmpod_lifecycle.steps.log_rotation import LogRotation
 from slurmpod_lifecycle.steps.metrics import Metrics
 from slurmpod_lifecycle.steps.motd import Motd
+from slurmpod_lifecycle.steps.returned_nodes import ReturnedNodes
 
-REMOVABLE: tuple[type[NodeStep], ...] = (HealthChecks, JobBoundSsh, LogRotation, Metrics, Motd)
+REMOVABLE: tuple[type[NodeStep], ...] = (
+    HealthChecks,
+    JobBoundSsh,
+    LogRotation,
+    Metrics,
+    Motd,
+    ReturnedNodes,
+)
 """The steps that know what they leave behind."""
 
 

@@ -3,8 +3,9 @@
 HyperPod's agent may write TopologyPlugin=topology/tree, or block, and no topology.conf or an empty
 one. slurmctld 24.11 then waits a minute and ends, or refuses all jobs with several nodes
 ("Requested topology configuration is not available"); 25.11 crashes at an empty topology.yaml. A
-program before every start of slurmctld puts an empty file aside and leaves the plugin out until
-there is a description; then HyperPod's own line is in force again.
+program before every start of slurmctld, and before it is told to read a changed slurm.conf, puts an
+empty file aside and leaves the plugin out until there is a description; then HyperPod's own line is
+in force again.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from __future__ import annotations
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.slurm_files import TOPOLOGY_PROGRAM
 
-PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-topology"
 DROP_IN_PATH = "/etc/systemd/system/slurmctld.service.d/slurmpod-topology.conf"
 DROP_IN = f"""\
 # Written by slurmpod's lifecycle scripts. The daemon starts even if this fails.
 [Service]
-ExecStartPre=-+{PROGRAM}
+ExecStartPre=-+{TOPOLOGY_PROGRAM}
 """
 
 MARK = "# slurmpod, without a description of it: "
@@ -54,13 +55,15 @@ class Topology(NodeStep):
     def is_done(self) -> bool:
         """Tell whether the program and the drop-in are there."""
         machine = self.node.machine
-        written = machine.read(PROGRAM) == PROGRAM_TEXT and machine.read(DROP_IN_PATH) == DROP_IN
+        written = (
+            machine.read(TOPOLOGY_PROGRAM) == PROGRAM_TEXT and machine.read(DROP_IN_PATH) == DROP_IN
+        )
         return written and not units.is_outdated(machine, "slurmctld")
 
     def apply(self) -> str:
         """Write both; what the program does is in slurmctld's journal."""
         machine = self.node.machine
-        machine.write(PROGRAM, PROGRAM_TEXT, mode=0o755)
+        machine.write(TOPOLOGY_PROGRAM, PROGRAM_TEXT, mode=0o755)
         machine.write(DROP_IN_PATH, DROP_IN)
         units.reload_if_needed(machine, "slurmctld")
         return "slurmctld starts without a topology that nothing describes"

@@ -53,6 +53,23 @@ def test_the_versions_that_matter_are_noted(step: ImageFacts) -> None:
     assert step.is_done()
 
 
+def test_a_lustre_client_for_another_kernel_is_told_of(step: ImageFacts) -> None:
+    machine = machine_of(step.node)
+    packages = ("lustre-client-modules-6.8.0-1057-aws", "lustre-client-modules-aws")
+    machine.reply("dpkg-query", "".join(f"installed {name} 2.15\n" for name in packages))
+    assert "warning" not in step.apply()
+    machine.fail("modinfo --field version lustre", "Module lustre not found")
+    warning = "warning: the Lustre client is built for 6.8.0-1057-aws"
+    assert step.apply() == f"Ubuntu 22.04.5 LTS, 6.8.0-1031-aws, slurm-24.11, {warning}"
+    assert not step.is_done()
+
+
+def test_a_slurm_that_nobody_has_tried_is_told_of(step: ImageFacts) -> None:
+    machine_of(step.node).reply("readlink --canonicalize /opt/slurm", "/opt/slurm-26.05\n")
+    warning = "warning: nobody has tried these scripts with this Slurm"
+    assert step.apply() == f"Ubuntu 22.04.5 LTS, 6.8.0-1031-aws, slurm-26.05, {warning}"
+
+
 def test_what_has_changed_is_noted_anew(step: ImageFacts) -> None:
     step.apply()
     machine_of(step.node).reply(f"test -e {PYXIS[1]}", "")

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from slurmpod_lifecycle.node import Node
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.step import NotYet, StepFailed
+from slurmpod_lifecycle.steps import job_bound_ssh
 from slurmpod_lifecycle.steps.job_bound_ssh import MODULE, PAM_FILE, JobBoundSsh, with_lines
 from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node
 from tests.unit.lifecycle.people import ACCESS
@@ -63,6 +65,27 @@ def test_an_image_without_the_module_is_refused_and_nothing_is_written() -> None
         ssh.apply()
     assert not isinstance(failure.value, NotYet)
     assert machine_of(ssh.node).files[PAM_FILE] == OF_THE_IMAGE
+
+
+def test_a_package_that_the_environment_names_brings_the_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ssh = step(found="")
+    asked = []
+
+    def install(node: Node, name: str) -> bool:
+        asked.append(name)
+        machine_of(node).reply("find", f"{FOUND}\n")
+        return True
+
+    monkeypatch.setattr(job_bound_ssh, "install_artefact", install)
+    ssh.apply()
+    assert asked == ["pam_slurm_adopt"]
+    assert f"account required {FOUND} " in machine_of(ssh.node).files[PAM_FILE]
+
+
+def test_a_worker_that_cannot_have_the_module_ends_at_once() -> None:
+    assert not JobBoundSsh.needs
 
 
 @pytest.mark.parametrize("role", [Role.CONTROLLER, Role.LOGIN])

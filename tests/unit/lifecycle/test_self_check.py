@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.settings import Hardware, Mode, NodeOptions, Role
 from slurmpod_lifecycle.step import NotYet
-from slurmpod_lifecycle.steps.self_check import SelfCheck, judge_node
-from tests.unit.lifecycle.fakes import LUSTRE, OPENZFS, machine_of, node
+from slurmpod_lifecycle.steps.self_check import SelfCheck, judge_accelerators, judge_node
+from tests.unit.lifecycle.fakes import LUSTRE, NODE_OPTIONS, OPENZFS, machine_of, node
 
 SCONTROL = "/opt/slurm/bin/scontrol"
 SHOWN = "NodeName=ip-10-0-128-20 Arch=x86_64 State={} ThreadsPerCore=1 CurrentWatts=0 AveWatts=0"
@@ -19,6 +19,14 @@ def shown(state: str, reason: str | None = None) -> str:
     return SHOWN.format(state) + (
         f"  Reason={reason} [root@2026-01-01T00:00:00]\n" if reason else "\n"
     )
+
+
+GPU = Hardware("x86_64", "gpu", accelerators=8, efa_interfaces=32, nvme_gb=0)
+
+
+def options(hardware: Hardware) -> NodeOptions:
+    """Return options by which all workers are made of this."""
+    return replace(NODE_OPTIONS, instance_types={"hands": ("ml.x",)}, hardware={"ml.x": hardware})
 
 
 def check(role: Role, **changes: Any) -> SelfCheck:
@@ -117,6 +125,26 @@ class TestLoginAndWorker:
         machine_of(step.node).fail("/opt/slurm/bin/sinfo", "Unable to contact slurm controller")
         with pytest.raises(NotYet, match="Unable to contact"):
             step.apply()
+
+
+class TestAccelerators:
+    GPUS = f"{shown('IDLE')} Gres=gpu:8"
+    NONE = f"{shown('IDLE')} Gres=(null)"
+
+    def test_gpus_that_slurm_does_not_count_fail_the_node(self) -> None:
+        step = check(Role.WORKER, node=options(GPU))
+        machine_of(step.node).reply(f"{SCONTROL} --oneliner show node ip-10-0-128-20", self.GPUS)
+        assert step.apply() == "registered with Slurm as IDLE"
+        machine_of(step.node).reply(f"{SCONTROL} --oneliner show node ip-10-0-128-20", self.NONE)
+        with pytest.raises(NotYet, match="knows no gpu of this node") as failure:
+            step.apply()
+        assert "GresTypes" in failure.value.fix
+
+    def test_neuron_devices_that_slurm_does_not_count_are_told_of(self) -> None:
+        assert "warning: Slurm knows no neuron" in judge_accelerators(self.NONE, "neuron")
+
+    def test_a_node_without_accelerators_has_nothing_to_count(self) -> None:
+        assert judge_accelerators(self.NONE, "") == ""
 
 
 class TestJudgeNode:

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slurmpod_lifecycle.settings import Mode, Role
+from slurmpod_lifecycle.settings import Hardware, Mode, Role
 from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import (
     KEEPER_PROGRAM,
+    KNOWN,
     LIMITS_PROGRAM,
     SLURMPOD_CONF,
     keeper_program,
@@ -20,13 +22,16 @@ from slurmpod_lifecycle.slurm_files import (
 from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 from slurmpod_lifecycle.steps.slurm_settings import CANDIDATE, SlurmSettings
-from tests.unit.lifecycle.fakes import SLURM, controller_of_two, machine_of, node
+from tests.unit.lifecycle.fakes import NODE_OPTIONS, SLURM, controller_of_two, machine_of, node
 
 WANTED = replace(
     SLURM,
     configuration={"SlurmdTimeout": "120", "KillWait": "60"},
     partitions={"cpu": {"MaxTime": "1-00:00:00", "AllowQos": "high,low"}},
 )
+PLAIN = Hardware("x86_64", "", accelerators=0, efa_interfaces=0, nvme_gb=0)
+GPU = Hardware("x86_64", "gpu", accelerators=8, efa_interfaces=0, nvme_gb=0)
+GPU_OPTIONS = replace(NODE_OPTIONS, hardware={"ml.p5.48xlarge": GPU, "ml.m5.large": PLAIN})
 RECONFIGURE = "/opt/slurm/bin/scontrol reconfigure"
 IS_ACTIVE = "systemctl is-active --quiet slurmctld"
 
@@ -109,12 +114,26 @@ class TestStep:
         assert "SlurmdTimeout=120" in machine_of(settings.node).files[CANDIDATE]
 
     def test_an_environment_without_settings_leaves_the_node_alone(self) -> None:
-        settings = step(SLURM)
+        settings = step(SLURM, accounting=False)
         assert settings.is_done()
         assert machine_of(settings.node).ran == []
 
+    @pytest.mark.parametrize(
+        "changes", [{"accounting": True}, {"accounting": False, "node": GPU_OPTIONS}]
+    )
+    def test_lines_that_follow_from_the_environment_are_kept_too(self, changes: Any) -> None:
+        settings = step(SLURM, **changes)
+        assert not settings.is_done()
+        settings.apply()
+        assert settings.is_done()
+
+    def test_accelerators_are_declared_by_their_kind(self) -> None:
+        settings = step(node=GPU_OPTIONS)
+        settings.apply()
+        assert "\ngres=gpu\n" in machine_of(settings.node).files[KEEPER_PROGRAM]
+
     def test_settings_that_were_removed_are_taken_back(self) -> None:
-        settings = step(SLURM)
+        settings = step(SLURM, accounting=False)
         machine_of(settings.node).files[SLURMPOD_CONF] = slurmpod_conf(WANTED)
         assert not settings.is_done()
         settings.apply()
@@ -173,10 +192,13 @@ class TestKeeper:
             (tmp_path / name).write_text("")
         return tmp_path
 
-    def keep(self, etc: Path, *, scontrol: str = "", is_active: bool = False) -> str:
+    def keep(
+        self, etc: Path, *, scontrol: str = "", is_active: bool = False, gres: Sequence[str] = ()
+    ) -> str:
         """Run it where `scontrol` is this shell command, and return slurm.conf."""
         files = [str(etc / name) for name in ("accounting.conf", "slurmpod.conf")]
-        program = keeper_program(*files).replace("/opt/slurm/etc", str(etc))
+        program = keeper_program(*files, gres_types=gres).replace("/opt/slurm/etc", str(etc))
+        program = program.replace(KNOWN, str(etc / "known"))
         program = program.replace("/opt/slurm/bin/scontrol", "scontrol")
         outside = f"systemctl() {{ return {0 if is_active else 3}; }}\nsleep() {{ :; }}\n"
         outside += f"scontrol() {{ echo $* >>{etc}/asked; {scontrol or ':'}; }}\n"
@@ -215,6 +237,29 @@ class TestKeeper:
     def test_is_not_taken_in_by_what_looks_like_it(self, etc: Path, line: str) -> None:
         (etc / "slurm.conf").write_text(f"include accounting.conf\n{line}\n")
         assert self.keep(etc).endswith("\ninclude slurmpod.conf\n")
+
+    def test_tells_slurmctld_of_partitions_that_came_after_its_start(self, etc: Path) -> None:
+        conf = etc / "slurm.conf"
+        conf.write_text("ClusterName=dev\n")
+        conf.write_text(f"{self.keep(etc, is_active=True)}PartitionName=dev Nodes=ALL\n")
+        text = self.keep(etc, is_active=True)
+        assert self.keep(etc, is_active=True) == text
+        assert text.count("include") == 2
+        assert (etc / "asked").read_text() == "reconfigure\n" * 2
+
+    def test_declares_accelerators_where_nobody_does(self, etc: Path) -> None:
+        (etc / "slurm.conf").write_text("ClusterName=dev")
+        text = self.keep(etc, gres=["neuron", "gpu"])
+        assert text.endswith("\nGresTypes=gpu,neuron\n")
+        assert self.keep(etc, gres=["neuron", "gpu"]) == text
+
+    @pytest.mark.parametrize(
+        ("file", "line"), [("slurm", "GresTypes=gpu"), ("accounting", " grestypes = x")]
+    )
+    def test_leaves_what_is_declared_as_it_is(self, etc: Path, file: str, line: str) -> None:
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        (etc / f"{file}.conf").write_text(f"{line}\n")
+        assert self.keep(etc, gres=["gpu"]).lower().count("grestypes") == (file == "slurm")
 
     def test_waits_for_slurm_conf_and_includes_nothing_that_is_not_there(self, etc: Path) -> None:
         assert self.keep(etc) == ""

@@ -5,7 +5,12 @@ import pytest
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.slurm import SLURM_CONF
 from slurmpod_lifecycle.step import NotYet
-from slurmpod_lifecycle.steps.slurmctld import Slurmctld, complete_slurm_conf, includes_accounting
+from slurmpod_lifecycle.steps.slurmctld import (
+    CHANGED_JUST_NOW,
+    Slurmctld,
+    complete_slurm_conf,
+    includes_accounting,
+)
 from tests.unit.lifecycle.fakes import machine_of, node
 
 CONF = """\
@@ -101,8 +106,10 @@ class TestSlurmConf:
         ],
     )
     def test_names_this_controller(self, host: str) -> None:
+        controller = node(Role.CONTROLLER)
         text = f"{host}\nPartitionName=dev Nodes=ALL\n"
-        assert complete_slurm_conf(text, node(Role.CONTROLLER)) == text
+        machine_of(controller).files[SLURM_CONF] = text
+        assert complete_slurm_conf(controller) == text
 
     @pytest.mark.parametrize(
         ("text", "reason"),
@@ -116,8 +123,16 @@ class TestSlurmConf:
         ],
     )
     def test_is_waited_for_until_it_is_whole(self, text: str, reason: str) -> None:
+        controller = node(Role.CONTROLLER)
+        machine_of(controller).files[SLURM_CONF] = text
+        machine_of(controller).reply(" ".join(CHANGED_JUST_NOW), f"{SLURM_CONF}\n")
         with pytest.raises(NotYet, match=reason):
-            complete_slurm_conf(text, node(Role.CONTROLLER))
+            complete_slurm_conf(controller)
+
+    def test_is_whole_without_partitions_when_nobody_has_written_to_it_for_a_while(self) -> None:
+        controller = step("SlurmctldHost=ip-10-0-128-10\n", accounting=False)
+        controller.apply()
+        assert machine_of(controller.node).did("systemctl start slurmctld")
 
     @pytest.mark.parametrize(
         "line",

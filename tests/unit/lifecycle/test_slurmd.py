@@ -7,7 +7,7 @@ import pytest
 from slurmpod_lifecycle.node import RESOURCE_CONFIG
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.step import NotYet
-from slurmpod_lifecycle.steps.slurmd import Slurmd, drop_in
+from slurmpod_lifecycle.steps.slurmd import OPTIONS_PATH, Slurmd, drop_in
 from tests.unit.lifecycle.fakes import (
     BACKUP_ADDRESS,
     CONTROLLER_ADDRESS,
@@ -32,7 +32,8 @@ def test_it_asks_the_controller_for_its_configuration(step: Slurmd) -> None:
     machine = machine_of(step.node)
     machine.reply("systemctl show --property=NeedDaemonReload", "yes\n")
     step.apply()
-    assert "Environment=SLURMD_OPTIONS=--conf-server=10.0.128.10:6817\n" in machine.files[DROP_IN]
+    assert "EnvironmentFile=/etc/slurmpod/slurmd.env\n" in machine.files[DROP_IN]
+    assert machine.files[OPTIONS_PATH] == "SLURMD_OPTIONS=--conf-server=10.0.128.10:6817\n"
     assert machine.ran.index("systemctl daemon-reload") < machine.ran.index(
         "systemctl restart slurmd"
     )
@@ -44,12 +45,12 @@ def test_it_asks_any_of_several_controllers() -> None:
     machine.files[RESOURCE_CONFIG] = machine_of(controller_of_two()).files[RESOURCE_CONFIG]
     machine.open_ports.add((BACKUP_ADDRESS, 6817))  # the first one is gone
     step.apply()
-    assert "--conf-server=10.0.128.10:6817,10.0.127.9:6817\n" in machine.files[DROP_IN]
+    assert "--conf-server=10.0.128.10:6817,10.0.127.9:6817\n" in machine.files[OPTIONS_PATH]
 
 
 def test_without_a_file_system_it_waits_for_none() -> None:
     unit = configparser.ConfigParser()
-    unit.read_string(drop_in(["10.0.0.1"], []))
+    unit.read_string(drop_in([]))
     assert unit["Unit"]["After"] == unit["Unit"]["Wants"] == ""
 
 
@@ -69,7 +70,8 @@ def test_a_second_run_finds_it_done(step: Slurmd) -> None:
 def test_a_controller_with_a_new_address_is_news(step: Slurmd) -> None:
     step.apply()
     machine = machine_of(step.node)
-    machine.files[DROP_IN] = machine.files[DROP_IN].replace(CONTROLLER_ADDRESS, "10.0.128.9")
+    now = machine.files[OPTIONS_PATH]
+    machine.files[OPTIONS_PATH] = now.replace(CONTROLLER_ADDRESS, "10.0.128.9")
     assert not step.is_done()
 
 
@@ -88,7 +90,7 @@ def test_any_other_reason_not_to_start_is(step: Slurmd) -> None:
 
 def test_it_starts_again_without_end_and_after_the_file_system() -> None:
     unit = configparser.ConfigParser()
-    unit.read_string(drop_in(["10.0.0.1"], ["fsx.mount", "home.mount"]))
+    unit.read_string(drop_in(["fsx.mount", "home.mount"]))
     assert unit["Unit"]["After"] == unit["Unit"]["Wants"] == "fsx.mount home.mount"
     assert unit["Unit"]["StartLimitIntervalSec"] == "0"
     assert unit["Service"]["Restart"] == "on-failure"

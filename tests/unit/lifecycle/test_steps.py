@@ -15,6 +15,8 @@ NEVER_WAITS = {"efa_client", "scratch"}
 
 NOT_FOR_JOBS = {
     "back_in_service",
+    "takes_jobs",
+    "unattended_upgrades",
     "container_option",
     "image_facts",
     "log_rotation",
@@ -26,12 +28,21 @@ NOT_FOR_JOBS = {
 }
 """Steps of workers that no job misses, or that look at a slurmd which runs."""
 
-SLURM_CONTROLLER = "slurm_settings topology slurmctld"
+SLURM_CONTROLLER = "slurm_settings topology slurmctld returned_nodes"
 
 
-def with_common(names: str) -> list[str]:
+def with_common(names: str, role: Role = Role.CONTROLLER) -> list[str]:
     """Return the names of steps between those that every node has by default."""
-    return ["image_facts", *names.split(), "log_rotation", "switched_off", "self_check"]
+    last = ["takes_jobs"] if role is Role.WORKER else []
+    return [
+        "image_facts",
+        "unattended_upgrades",
+        *names.split(),
+        "log_rotation",
+        "switched_off",
+        "self_check",
+        *last,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +57,7 @@ def with_common(names: str) -> list[str]:
     ],
 )
 def test_each_role_has_its_steps(role: Role, names: str) -> None:
-    assert [step.name for step in steps_for(node(role))] == with_common(names)
+    assert [step.name for step in steps_for(node(role))] == with_common(names, role)
 
 
 def test_without_accounting_its_step_is_left_out() -> None:
@@ -58,7 +69,7 @@ def test_without_accounting_its_step_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("role", "names"),
     [
-        (Role.CONTROLLER, "user_folder bar_daemons keep_daemons slurm_settings"),
+        (Role.CONTROLLER, "user_folder bar_daemons keep_daemons slurm_settings returned_nodes"),
         (Role.LOGIN, "bar_daemons"),
         (Role.WORKER, "bar_daemons"),
     ],
@@ -66,7 +77,7 @@ def test_without_accounting_its_step_is_left_out() -> None:
 def test_what_hyperpod_has_done_is_not_done_again(role: Role, names: str) -> None:
     by_hyperpod = replace(LUSTRE, mounted_by_hyperpod=True)
     extended = node(role, mode=Mode.EXTENDED, file_systems=(by_hyperpod,))
-    assert [step.name for step in steps_for(extended)] == with_common(names)
+    assert [step.name for step in steps_for(extended)] == with_common(names, role)
 
 
 def test_several_controllers_share_their_state_before_they_start() -> None:

@@ -32,7 +32,8 @@ def grown_node(role: Role) -> tuple[Node, LivingMachine, dict[str, object]]:
         if step.applies_to(had):
             finish(step, had)
     assert what_counts(machine) != before
-    wanted = replace(had.settings, node=OFF, metrics=None)
+    slurm = replace(had.settings.slurm, configuration={"ReturnToService": "1"})
+    wanted = replace(had.settings, node=OFF, metrics=None, slurm=slurm)
     machine.changes = 0
     return replace(had, settings=wanted), machine, before
 
@@ -65,7 +66,8 @@ def test_a_run_that_was_cut_off_is_made_good_by_the_next(role: Role) -> None:
 
 def test_what_is_on_stays() -> None:
     here, machine, _ = grown_node(Role.WORKER)
-    on = replace(here, settings=replace(here.settings, node=OPTIONS, metrics=EVERYTHING["metrics"]))
+    wanted = {name: EVERYTHING[name] for name in ("node", "metrics", "slurm")}
+    on = replace(here, settings=replace(here.settings, **wanted))
     assert SwitchedOff(on).is_done()
     assert SwitchedOff(on).apply() == "nothing was left"
     assert not machine.changes

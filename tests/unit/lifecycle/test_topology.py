@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from slurmpod_lifecycle.settings import Mode, Role
-from slurmpod_lifecycle.steps.topology import DROP_IN_PATH, MARK, PROGRAM, PROGRAM_TEXT, Topology
+from slurmpod_lifecycle.slurm_files import TOPOLOGY_PROGRAM
+from slurmpod_lifecycle.steps.topology import DROP_IN_PATH, MARK, PROGRAM_TEXT, Topology
 from tests.unit.lifecycle.fakes import machine_of, node
 
 NAMED = "ClusterName=dev\nTopologyPlugin=topology/tree\nPartitionName=dev Nodes=ALL\n"
@@ -68,8 +69,8 @@ class TestStep:
         step.apply()
         assert step.is_done()
         machine = machine_of(step.node)
-        assert machine.access[PROGRAM] == (0o755, "")
-        assert f"ExecStartPre=-+{PROGRAM}\n" in machine.files[DROP_IN_PATH]
+        assert machine.access[TOPOLOGY_PROGRAM] == (0o755, "")
+        assert f"ExecStartPre=-+{TOPOLOGY_PROGRAM}\n" in machine.files[DROP_IN_PATH]
 
     def test_hyperpods_own_slurm_is_left_to_hyperpod(self) -> None:
         assert not Topology.applies_to(node(Role.CONTROLLER, mode=Mode.EXTENDED))

@@ -1,0 +1,78 @@
+"""A program of its own: nodes that are back take jobs again. It imports nothing of this package.
+
+With ReturnToService=1, as HyperPod has it, slurmctld keeps a node down that was rebooted, and one
+that was set down for its replacement: somebody has to resume it (slurm.conf(5)). A timer on the
+controller runs this. What Slurm itself or HyperPod caused ends with the boot that followed; what a
+person has decided is never touched.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+SCONTROL = "/opt/slurm/bin/scontrol"
+SECONDS = 60
+HELD = {"DOWN", "FAIL", "FAILING"}
+AWAY = {"NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "REBOOT_ISSUED"}
+
+REBOOTED = "Node unexpectedly rebooted"
+"""slurmctld notes it when the node registers, after the boot."""
+
+OF_SLURM = {REBOOTED, "Not responding"}
+OF_HYPERPOD = ("Action:Replace", "Action:Reboot")
+
+_REASON = re.compile(r"\bReason=(?P<text>.*?) \[[^][@]*@(?P<since>\S+)\]$")
+_BOOT = re.compile(r"\bBootTime=(\d\S+)")
+_STATE = re.compile(r"\bState=(\S+)")
+_NAME = re.compile(r"\bNodeName=(\S+)")
+
+
+def main() -> int:
+    """Resume every node that is back, say which, and return the exit status."""
+    try:
+        names = ",".join(filter(None, map(returned, _scontrol("show", "node").splitlines())))
+        if names:
+            _scontrol("update", f"nodename={names}", "state=resume")
+            sys.stdout.write(f"back, and taking jobs again: {names}\n")
+    except (OSError, subprocess.SubprocessError) as error:
+        sys.stderr.write(f"{getattr(error, 'stderr', '') or error}\n")
+        return 1
+    return 0
+
+
+def returned(description: str) -> str:
+    """Return the name of a node that is held down although what it was for is over, else nothing.
+
+    `description` is its line of `scontrol --oneliner show node`.
+    """
+    name, state, boot, reason = (
+        pattern.search(description.strip()) for pattern in (_NAME, _STATE, _BOOT, _REASON)
+    )
+    if not (name and state and boot and reason):
+        return ""
+    words = set(re.split(r"[+*]", state[1]))
+    if not words & HELD or words & AWAY or "*" in state[1]:
+        return ""
+    is_over = reason["text"].endswith(REBOOTED) or boot[1] > reason["since"]
+    return name[1] if is_over and not is_decision(reason["text"]) else ""
+
+
+def is_decision(reason: str) -> bool:
+    """Tell whether a person, or a check of Slurm's, had a part in a reason.
+
+    To a reason that is there already slurmctld adds its own behind ` : `.
+    """
+    causes = reason.split(" : ")
+    return not all(each in OF_SLURM or each.startswith(OF_HYPERPOD) for each in causes)
+
+
+def _scontrol(*words: str) -> str:
+    command = (SCONTROL, "--oneliner", *words)
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""A worker that Slurm holds down is of no use, however well it was set up: somebody has to know.
+
+It does not fail the node. What holds it down is what happened before, to this node or to the one
+that it replaces, and HyperPod would only replace it again.
+"""
+
+from __future__ import annotations
+
+from slurmpod_health.probe import ProbeFailed
+from slurmpod_health.scontrol import parse_state
+from slurmpod_lifecycle import slurm
+from slurmpod_lifecycle.node import NodeStep
+from slurmpod_lifecycle.report import TAKES_JOBS
+from slurmpod_lifecycle.returned_nodes import HELD, is_decision
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
+from slurmpod_lifecycle.steps.returned_nodes import SECONDS
+
+FIX = "remove the reason, then run 'scontrol update nodename=... state=resume' on the controller"
+
+
+class TakesJobs(NodeStep):
+    """Slurm does not hold this worker down; one that is back is resumed by its controller."""
+
+    name = TAKES_JOBS
+    roles = frozenset({Role.WORKER})
+    needs = ("self_check", "back_in_service")
+    required = False
+    timeout_seconds = 3.0 * SECONDS
+
+    def is_done(self) -> bool:
+        """Tell whether Slurm does not hold it down, as far as it knows this node yet."""
+        return not self._reason()
+
+    def apply(self) -> str:
+        """Raise NotYet while Slurm holds this node down, StepFailed where nobody resumes it."""
+        reason = self._reason()
+        if not reason:
+            return f"{self.node.name} takes jobs"
+        failure = StepFailed if is_decision(reason) else NotYet
+        raise failure(f"Slurm holds this node down, reason: {reason}", FIX)
+
+    def _reason(self) -> str:
+        """Return why Slurm holds it down; nothing where it does not."""
+        show = ("--oneliner", "show", "node", self.node.name)
+        try:
+            state = parse_state(slurm.command(self.node.machine, "scontrol", *show))
+        except (CommandFailed, ProbeFailed):
+            return ""
+        return (state.reason or "none given") if state.words & HELD else ""

@@ -1,0 +1,96 @@
+"""The program that keeps the files of two controllers the same, in folders of a test."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.steps.shared_configuration import KEPT, SharedConfiguration, program
+from tests.unit.lifecycle.fakes import controller_of_two, machine_of, node
+
+
+class Controllers:
+    """Two controllers in folders, and what each of them asked of slurmctld."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("first", "second"):
+            (folder / name).mkdir()
+            self.write(name, "slurm.conf", "ClusterName=dev\n")
+
+    def write(self, controller: str, name: str, text: str) -> None:
+        (self.folder / controller / name).write_text(text)
+
+    def read(self, controller: str, name: str = "slurm.conf") -> str:
+        return (self.folder / controller / name).read_text()
+
+    def look(self, controller: str, *, just_written: bool = False) -> None:
+        """Let a controller look; files count as written some time ago."""
+        own = self.folder / controller
+        text = program(f"{self.folder}/shared/state").replace("/opt/slurm/etc", str(own))
+        text = text.replace(KEPT, f"{own}/kept").replace("/opt/slurm/bin/scontrol", "scontrol")
+        outside = f"systemctl() {{ :; }}\nscontrol() {{ echo $* >>{own}/asked; }}\n"
+        outside += "" if just_written else "find() { :; }\n"
+        subprocess.run(["sh", "-c", outside + text], check=True)
+
+    def look_in_turn(self) -> None:
+        for _ in range(2):
+            self.look("first")
+            self.look("second")
+
+    def asked(self, controller: str) -> int:
+        asked = self.folder / controller / "asked"
+        return asked.read_text().count("reconfigure") if asked.exists() else 0
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Controllers:
+    controllers = Controllers(tmp_path)
+    controllers.look_in_turn()
+    return controllers
+
+
+@pytest.mark.parametrize(("writer", "other"), [("first", "second"), ("second", "first")])
+@pytest.mark.parametrize("name", ["slurm.conf", "gres.conf", "topology.yaml"])
+def test_what_hyperpod_wrote_on_one_is_on_both(
+    two: Controllers, writer: str, other: str, name: str
+) -> None:
+    two.write(writer, name, "PartitionName=new\n")
+    two.look_in_turn()
+    assert two.read(other, name) == two.read(writer, name) == "PartitionName=new\n"
+    assert two.asked(other) == 1
+
+
+def test_nothing_happens_while_they_agree(two: Controllers) -> None:
+    two.look_in_turn()
+    assert two.asked("first") == two.asked("second") == 0
+
+
+def test_of_two_changes_one_is_on_both_in_the_end(two: Controllers) -> None:
+    two.write("first", "slurm.conf", "ClusterName=one\n")
+    two.write("second", "slurm.conf", "ClusterName=two\n")
+    two.look_in_turn()
+    assert two.read("first") == two.read("second")
+
+
+def test_half_a_file_is_handed_to_nobody(two: Controllers) -> None:
+    two.write("first", "slurm.conf", "Clu")
+    two.look("first", just_written=True)
+    two.look("second")
+    assert two.read("second") == "ClusterName=dev\n"
+
+
+def test_a_second_run_finds_it_done() -> None:
+    step = SharedConfiguration(controller_of_two())
+    assert not step.is_done()
+    step.apply()
+    assert step.is_done()
+    text = machine_of(step.node).files["/usr/local/sbin/slurmpod-shared-configuration"]
+    assert "shared=/fsx/slurmpod/dev/etc\n" in text
+
+
+def test_one_controller_has_nothing_to_share() -> None:
+    assert not SharedConfiguration.applies_to(node(Role.CONTROLLER))
