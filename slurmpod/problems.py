@@ -15,10 +15,14 @@ YamlPath = tuple[str | int, ...]
 
 
 class Severity(StrEnum):
-    """The severity of a problem: an error stops everything, a warning is shown and passed."""
+    """The severity of a problem: an error stops everything, a warning is shown and passed.
+
+    A note says what follows from something that may well be meant.
+    """
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
 
 
 class ExitCode(IntEnum):

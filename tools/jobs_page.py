@@ -23,15 +23,34 @@ The script is read as sbatch and bash read it: directives up to the first comman
 lines, quotes, here documents. A variable that holds options of srun, such as
 `AUTO_RESUME="--auto-resume=1"`, or srun itself counts as what it holds, and what
 `--export=ALL,NAME=value` sets counts like `export`. srun is also found behind `env`, `timeout` and
-the like. What another file does (a script that srun starts, a sourced one) is not looked at, and
-neither are options on the command line of sbatch.
+the like, and training in variables that are made of others, as in `srun bash -c "$LAUNCHER $CMD"`,
+and in a script of the same folder. What other files do (sourced ones, programs in other folders) is
+not looked at.
+
+Two options that are set in branches of which a run takes only one are never together: those of one
+`if` or `case`, and those of tests that contradict each other, such as `[ -n "$IMAGE" ]` and
+`[ -z "$IMAGE" ]`.
 
 A here document is no part of the script, but what is in it counts where a job is told not to load
 its checkpoints, or an argument has a new name. If bash expands it, and `read` or srun is given it,
 its meeting place and its list of nodes are judged, too. One for sbatch is another job.
 
-An error ends the command with exit code 3; a warning is shown and passed. The table is made from
-the rules: `make golden` refreshes it.
+An error ends the command with exit code 3; a warning is shown and passed. A note says what follows
+from something that may well be meant. The tables are made from the rules: `make golden` refreshes
+them.
+
+## What it does not see
+
+The linter was held against 125 public batch scripts (of awslabs/awsome-distributed-ai, NVIDIA,
+Hugging Face and others), each message against the script. It does not see:
+
+- training whose number of nodes is on the command line of sbatch, or only follows from `--ntasks`
+- training with one step for each node, started in a loop with `--nodes=1` or `--ntasks=1`
+- training on several nodes that `mpirun` or `ssh` starts without srun
+- training whose program is an argument of the batch script (`srun $1`)
+- what is in a here document for sbatch: that is another job
+- ports from `$((...))` with parentheses, `shuf` or `expr`
+- that a cluster has `JobRequeue: 0`, with which Slurm requeues nothing by itself
 """
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from slurmpod.cli.output import counted, print_json, say
@@ -55,9 +57,17 @@ def _resolved(file: Path) -> Resolved:
 
 def _problems(file: Path, resolved: Resolved | None) -> Sequence[Problem]:
     try:
-        return lint(str(file), read_text(file), resolved)
+        return lint(str(file), read_text(file), resolved, partial(_beside, file))
     except Unreadable as error:
         return [unreadable(str(file), error.message)]
+
+
+def _beside(file: Path, name: str) -> str | None:
+    """Return the text of a script in the same folder; None where there is none to read."""
+    try:
+        return read_text(file.with_name(name))
+    except Unreadable:
+        return None
 
 
 def _print_text(problems: Sequence[Problem], files: int) -> None:
@@ -65,9 +75,8 @@ def _print_text(problems: Sequence[Problem], files: int) -> None:
         from slurmpod.problem_text import problems_text  # only needed on mistakes
 
         sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
-    errors = sum(problem.severity is Severity.ERROR for problem in problems)
-    counts = ((errors, "error"), (len(problems) - errors, "warning"))
-    found = ", ".join(counted(count, noun) for count, noun in counts if count)
+    counts = Counter(problem.severity for problem in problems)
+    found = ", ".join(counted(counts[each], each) for each in Severity if counts[each])
     sys.stdout.write(f"{counted(files, 'script')}: {found or 'no problems'}\n")
 
 

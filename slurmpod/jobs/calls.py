@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slurmpod.jobs.shell import Command, Place, Word, commands_in, commands_of, words_in
 
@@ -18,6 +18,10 @@ Values = Mapping[str, Sequence[str]]
 VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)(?:\[[@*]\])?(?::?[-+][^}]*)?\}?")
 LOOKUP = re.compile(r"(?:\$\(|`)\s*(?:which|command\s+-v|type\s+-p)\s")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
+DEEPEST = 3
+LONGEST_EXPANDED = 4_000
+"""Characters that a text with its variables filled in may have."""
+
 SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
 
 SHORT_NAMES = """
@@ -133,7 +137,7 @@ def calls(command: Command, values: Values) -> Iterator[Call]:
     held = values_of(words[0], values) or ()
     texts = (words[0].text,) if is_unknown(held) else held
     for text in texts:
-        *others, last = commands_in(text, words[0].place) or ((),)
+        *others, last = commands_in(expanded(text, values), words[0].place) or ((),)
         for inner in (*others, (*last, *words[1:])):
             _, called = split(inner)
             if called:
@@ -142,11 +146,15 @@ def calls(command: Command, values: Values) -> Iterator[Call]:
 
 @dataclass(frozen=True)
 class Option:
-    """One option under its long name; `value` is "" for one that was given none."""
+    """One option under its long name; `value` is "" for one that was given none.
+
+    `variable` is the one that holds it; "" where it stands there itself.
+    """
 
     name: str
     value: str
     place: Place
+    variable: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,18 +175,20 @@ def parse_options(words: Sequence[Word], flags: frozenset[str], values: Values) 
     `values` has what the script assigns to variables: one that holds options is replaced by them,
     by all that it holds at any time.
     """
-    waiting = deque((word, False) for word in words)
+    waiting = deque((word, "") for word in words)
     options: list[Option] = []
     while waiting:
-        word, is_replaced = waiting.popleft()
+        word, variable = waiting.popleft()
         if word.text.startswith("-") and word.text not in ("-", "--"):
-            options += _options_of(word, waiting, flags)
+            found = _options_of(word, waiting, flags)
+            options += (replace(each, variable=variable) for each in found)
             continue
-        held = None if is_replaced else values_of(word, values)
+        held = None if variable else values_of(word, values)
         if held is not None and holds_options(held):
-            waiting.extendleft((each, True) for each in reversed(_all_words(held, word.place)))
+            all_words = reversed(_all_words(held, word.place))
+            waiting.extendleft((each, variable_name(word)) for each in all_words)
             continue
-        rest = () if is_replaced else (word, *(each for each, _ in waiting))
+        rest = () if variable else (word, *(each for each, _ in waiting))
         unknown = is_unknown((word.text,) if held is None else held)
         return Parsed(tuple(options), rest, is_certain=not unknown)
     return Parsed(tuple(options), (), is_certain=True)
@@ -186,8 +196,28 @@ def parse_options(words: Sequence[Word], flags: frozenset[str], values: Values) 
 
 def values_of(word: Word, values: Values) -> Sequence[str] | None:
     """Return what a word that is one variable holds at any time; None for any other word."""
+    name = variable_name(word)
+    return values.get(name, ()) if name else None
+
+
+def variable_name(word: Word) -> str:
+    """Return the name of the variable that a word is; "" for any other word."""
     variable = VARIABLE.fullmatch(word.text)
-    return values.get(variable[1], ()) if variable else None
+    return variable[1] if variable else ""
+
+
+def expanded(text: str, values: Values) -> str:
+    """Return a text with what the script first sets its variables to, also those in these.
+
+    What is first set is the program; what is set later adds to it. Variables that the script does
+    not set stay as they are, and so does a text that would become too long.
+    """
+    for _ in range(DEEPEST):
+        longer = VARIABLE.sub(lambda match: _first_held(match, values), text)
+        if longer == text or len(longer) > LONGEST_EXPANDED:
+            break
+        text = longer
+    return text
 
 
 def holds_options(held: Sequence[str]) -> bool:
@@ -203,6 +233,13 @@ def is_unknown(held: Sequence[str]) -> bool:
     """
     firsts = [command[0] for value in held for command in commands_of(value)[:1]]
     return not held or any(each.is_substitution and not LOOKUP.match(each.raw) for each in firsts)
+
+
+def _first_held(variable: re.Match[str], values: Values) -> str:
+    """Return what a variable is first set to; itself where that is what a command prints."""
+    held = next(filter(None, values.get(variable[1], ())), "")
+    is_printed = held.startswith(("$(", "`")) and not LOOKUP.match(held)
+    return variable[0] if not held or is_printed or len(held) > LONGEST_EXPANDED else held
 
 
 def _skip(words: deque[Word], wrapper: Wrapper) -> None:
@@ -223,7 +260,7 @@ def _name(word: Word) -> str:
 
 
 def _options_of(
-    word: Word, waiting: deque[tuple[Word, bool]], flags: frozenset[str]
+    word: Word, waiting: deque[tuple[Word, str]], flags: frozenset[str]
 ) -> Iterable[Option]:
     """Return the options of one word; the value of the last may be the next word."""
     text = word.text

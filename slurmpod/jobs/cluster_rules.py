@@ -12,6 +12,7 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.environment_rules import EFA_VARIABLES
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.script import Script, Step
+from slurmpod.jobs.shell import Place
 from slurmpod.problems import Severity
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
 from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits
@@ -19,6 +20,9 @@ from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits
 CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
 
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
+CHOOSING = ("gres", "gpus", "gpus-per-node", "nodelist", "exclude", "constraint")
+"""Options with which a job says what nodes it takes: there is no GPU that Slurm knows on others."""
+
 GPUS = re.compile(r"(?:gres/)?gpu(?::[\w.-]+)??(?::([0-9]{1,9}))?", re.ASCII)
 GPUS_PER_NODE = re.compile(r"(?:[\w.-]+:)?([0-9]{1,9})", re.ASCII)
 
@@ -138,6 +142,27 @@ def _output_is_shared(script: Script, resolved: Resolved) -> Iterator[ScriptFind
         is_file = path.startswith("/") and path != "/dev/null"
         if option and is_file and not is_shared(resolved, path):
             yield ScriptFinding(option.place, f"{path} is on a node's own disk")
+
+
+@CLUSTER.rule(
+    "JOB-047",
+    "Jobs keep off login nodes",
+    why=f"HyperPod puts every node into the partition {ALL_NODES_PARTITION}, login nodes, too. A "
+    "job without GPUs may get one, and takes the machine from everybody who works there.",
+    fix="name a partition of a worker group",
+    source="https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm.html",
+    severity=Severity.WARNING,
+)
+def _keeps_off_login_nodes(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    login = [group for group in resolved.groups_with(Role.LOGIN) if group.count]
+    chosen = [name for name in CHOOSING if script.option(name)]
+    if not login or chosen or ALL_NODES_PARTITION not in _partitions(script, resolved):
+        return
+    option = script.option("partition")
+    message = f"partition {ALL_NODES_PARTITION} has the login nodes of '{login[0].name}', too"
+    if not option:
+        message = f"the job names no partition, and {message}"
+    yield ScriptFinding(option.place if option else Place(1, 1), message)
 
 
 def is_shared(resolved: Resolved, path: str) -> bool:

@@ -31,6 +31,8 @@ PORT = re.compile(r"(?:^|_|MASTER|RDZV)PORT$", re.IGNORECASE)
 OLD_SEED = re.compile("tensor_parallel_seed")
 PRINTING = frozenset({"echo", "printf"})
 HIGHEST_PORT = 65535
+LOWEST_PORT = 1024
+"""ip(7), ip_unprivileged_port_start."""
 
 
 @MEETING.rule(
@@ -69,8 +71,9 @@ def _fresh_meeting_place(script: Script) -> Iterator[ScriptFinding]:
 @MEETING.rule(
     "JOB-022",
     "Ports exist",
-    why=f"The highest port is {HIGHEST_PORT}, and $RANDOM goes up to 32767. A sum beyond that "
-    "makes the job fail, now and then or most of the time.",
+    why=f"The highest port is {HIGHEST_PORT}, only root may listen at those below {LOWEST_PORT}, "
+    "and $RANDOM is 0 to 32767. A sum that can be beyond makes the job fail, now and then or most "
+    "of the time.",
     fix="write e.g. $((29500 + RANDOM % 1000))",
     source="https://www.gnu.org/software/bash/manual/bash.html#index-RANDOM",
 )
@@ -78,9 +81,12 @@ def _ports_exist(script: Script) -> Iterator[ScriptFinding]:
     for assignment in script.assignments:
         if not PORT.search(assignment.name):
             continue
-        most = highest(assignment.value)
-        if most is not None and most > HIGHEST_PORT:
+        least, most = port_range(assignment.value) or (LOWEST_PORT, LOWEST_PORT)
+        if most > HIGHEST_PORT:
             message = f"{assignment.name} can be {most}, and the highest port is {HIGHEST_PORT}"
+            yield ScriptFinding(assignment.place, message)
+        elif least < LOWEST_PORT and least < most:
+            message = f"{assignment.name} can be {least}, and ports below {LOWEST_PORT} are root's"
             yield ScriptFinding(assignment.place, message)
 
 
@@ -128,9 +134,12 @@ def _random_seed(script: Script) -> Iterator[ScriptFinding]:
 def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:
     """Yield every word that the batch script itself may expand, if a step of it is restarted.
 
+    None in a job of one node: when that is replaced, the batch script begins again, too.
     Beside an option without `=` stands the word behind it, which may be its value.
     """
-    for command in (*script.commands, *script.handed_on) if script.resuming_steps else ():
+    if script.is_on_one_node or not script.resuming_steps:
+        return
+    for command in (*script.commands, *script.handed_on):
         if program_name(command) in PRINTING:
             continue
         for word, following in zip(command, (*command[1:], None), strict=True):
@@ -155,19 +164,24 @@ ONE_TERM = re.compile(TERM, re.ASCII)
 NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-def highest(value: str) -> int | None:
-    """Return the most that a number, or a sum such as `$((RANDOM % 1000 + 29500))`, can be.
+def port_range(value: str) -> tuple[int, int] | None:
+    """Return the least and the most of a number, or a sum such as `$((RANDOM % 1000 + 29500))`.
 
     None for everything else: other variables, parentheses, other operators.
     """
     if NUMBER.fullmatch(value):
-        return int(value)
+        return int(value), int(value)
+    if value in ("$RANDOM", "${RANDOM}"):
+        return 0, HIGHEST_RANDOM
     match = SUM.fullmatch(value)
     if not match:
         return None
-    return sum(
-        _most(*term.groups()) for term in map(ONE_TERM.fullmatch, match[1].split("+")) if term
-    )
+    terms = [term.groups() for term in map(ONE_TERM.fullmatch, match[1].split("+")) if term]
+    return sum(_least(*term) for term in terms), sum(_most(*term) for term in terms)
+
+
+def _least(random: str | None, number: str | None, modulus: str | None) -> int:
+    return 0 if random else _most(random, number, modulus)
 
 
 def _most(random: str | None, number: str | None, modulus: str | None) -> int:

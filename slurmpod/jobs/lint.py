@@ -9,7 +9,7 @@ from slurmpod.jobs.environment_rules import MEETING, VARIABLES
 from slurmpod.jobs.form_rules import FORM
 from slurmpod.jobs.registry import Rule, ScriptFinding
 from slurmpod.jobs.resume_rules import RESUME
-from slurmpod.jobs.script import read_script
+from slurmpod.jobs.script import Beside, nothing, read_script
 from slurmpod.problems import Problem, Severity, Where, in_file_order
 from slurmpod.resolve import Resolved
 
@@ -23,9 +23,14 @@ def all_rules() -> Iterator[Rule]:
         yield from topic.rules
 
 
-def lint(file: str, text: str, resolved: Resolved | None = None) -> tuple[Problem, ...]:
-    """Return all problems of a batch script; with `resolved`, also those on that cluster."""
-    script = read_script(file, text)
+def lint(
+    file: str, text: str, resolved: Resolved | None = None, beside: Beside = nothing
+) -> tuple[Problem, ...]:
+    """Return all problems of a batch script; with `resolved`, also those on that cluster.
+
+    `beside` returns the text of a script in the same folder, by its name.
+    """
+    script = read_script(file, text, beside)
     found = [each for topic in OF_SCRIPTS for each in _found(topic.rules, script)]
     if resolved:
         found += _found(CLUSTER.rules, script, resolved)

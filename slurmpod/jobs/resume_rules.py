@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod.jobs.calls import FLAGS, SHELLS, Call, calls, parse_options
+from slurmpod.jobs.calls import FLAGS, Option, parse_options
 from slurmpod.jobs.registry import ScriptFinding, Topic
-from slurmpod.jobs.script import Script, Step, node_count
+from slurmpod.jobs.script import DECLARING, SUBMITTING, Script, Step, node_count
+from slurmpod.jobs.shell import Place
+from slurmpod.jobs.training import is_named_training, is_training
 from slurmpod.problems import Severity
 
 RESUME = Topic("JOB", "Jobs that resume")
@@ -22,6 +24,9 @@ TIMINGS = (
 )
 CONTAINERS = ("container-image", "container-name")
 WHOLE_NODES = frozenset({"", "topo"})
+NOT_RUNNING = frozenset({"srun", *SUBMITTING, *DECLARING, "echo", "printf"})
+"""Words before the name of a program which the batch script does not run itself."""
+
 RESOURCES = ("gres", "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket")
 SHORTEST_MINUTES = 120
 """A node is replaced in 20 to 30 minutes, and patched for up to an hour before it takes jobs."""
@@ -51,7 +56,7 @@ def _not_for_sbatch(script: Script) -> Iterator[ScriptFinding]:
     "Training on several nodes has --auto-resume",
     why="HyperPod restarts only steps with this option after it has replaced a node; each srun "
     "needs its own. Without it the whole job ends. A Python program on several nodes counts as "
-    "training.",
+    "training, unless its name says that it tests, measures, checks, evaluates or prepares.",
     fix="write srun --auto-resume=1",
     source=AUTO_RESUME,
     severity=Severity.WARNING,
@@ -60,8 +65,8 @@ def _training_resumes(script: Script) -> Iterator[ScriptFinding]:
     if (script.fewest_nodes or 1) < 2:
         return
     for step in script.steps:
-        is_meant = step.is_certain and is_training(step) and not _is_on_one_node(step)
-        if is_meant and not step.option("auto-resume"):
+        is_meant = step.is_certain and is_training(step, script) and not _is_on_one_node(step)
+        if is_meant and not step.option("auto-resume") and not _resumes_elsewhere(step, script):
             yield ScriptFinding(step.place, "this step is not restarted when a node is replaced")
 
 
@@ -84,17 +89,20 @@ def _has_whole_nodes(script: Script) -> Iterator[ScriptFinding]:
     "JOB-013",
     "A job that starts again keeps what it wrote",
     why="A job that is requeued has the same id and the same output file, which sbatch empties "
-    "when the job starts: why it failed is then lost.",
+    "when the job starts: why it failed is then lost. Slurm requeues every job whose node fails, "
+    "unless it says --no-requeue.",
     fix="add #SBATCH --open-mode=append",
     source="https://slurm.schedmd.com/sbatch.html#OPT_open-mode",
     severity=Severity.WARNING,
 )
 def _appends(script: Script) -> Iterator[ScriptFinding]:
+    said = _requeueing(script)
     if script.appends:
         return
-    requeue = script.option("requeue")
-    places = [requeue.place] if requeue else [step.place for step in script.resuming_steps[:1]]
-    for place in places:
+    places = [said.place] if said and said.name == "requeue" else []
+    places += [step.place for step in script.resuming_steps]
+    places += [] if said else _places_of_training(script)
+    for place in places[:1]:
         yield ScriptFinding(place, "when the job starts again, its output so far is deleted")
 
 
@@ -108,24 +116,25 @@ def _appends(script: Script) -> Iterator[ScriptFinding]:
     severity=Severity.WARNING,
 )
 def _gres_requeues(script: Script) -> Iterator[ScriptFinding]:
-    said = [option.name for option in script.options if option.name in ("requeue", "no-requeue")]
-    if not script.resuming_steps or said[-1:] == ["requeue"]:
+    said = _requeueing(script)
+    if not script.resuming_steps or (said and said.name == "requeue"):
         return
     asked = [script.option(name) for name in RESOURCES]
     asked += [step.option(name) for step in script.resuming_steps for name in RESOURCES]
-    for option in asked:
-        if option and option.value != "none":
-            yield ScriptFinding(option.place, "with GRES the job is requeued, not resumed")
+    places = [option.place for option in asked if option and option.value != "none"]
+    for place in places[:1]:
+        yield ScriptFinding(place, "with GRES the job is requeued, not resumed")
 
 
 @RESUME.rule(
     "JOB-015",
     "A job that resumes has time for it",
     why="A node is replaced in 20 to 30 minutes and may be patched for an hour. The job's time "
-    f"goes on. With less than {SHORTEST_MINUTES} minutes it is over before it resumes.",
-    fix=f"ask for {SHORTEST_MINUTES // 60} hours or more",
+    f"goes on. With less than {SHORTEST_MINUTES} minutes it is over before it resumes. For a "
+    "short test that may well be meant.",
+    fix=f"ask for {SHORTEST_MINUTES // 60} hours or more, or leave it if the job may just end",
     source=TIMINGS,
-    severity=Severity.WARNING,
+    severity=Severity.NOTE,
 )
 def _has_time(script: Script) -> Iterator[ScriptFinding]:
     time = script.option("time")
@@ -162,68 +171,35 @@ def _loads_checkpoints(script: Script) -> Iterator[ScriptFinding]:
 def _is_in_no_container(script: Script) -> Iterator[ScriptFinding]:
     for step in script.resuming_steps:
         options = (step.option(name) or script.option(name) for name in CONTAINERS)
-        if option := next(filter(None, options), None):
+        option = next(filter(None, options), None)
+        resume = step.auto_resume
+        if option and resume and not script.never_meet(option, resume):
             message = f"--auto-resume beside --{option.name} may not work"
             yield ScriptFinding(option.place, message)
+
+
+def _requeueing(script: Script) -> Option | None:
+    """Return the last word of a job on whether Slurm starts it again; None for Slurm's default."""
+    said = [option for option in script.options if option.name in ("requeue", "no-requeue")]
+    return said[-1] if said else None
+
+
+def _places_of_training(script: Script) -> list[Place]:
+    """Return where the job surely trains, in steps or in the batch script itself."""
+    places = [step.place for step in script.steps if is_training(step, script, is_named_training)]
+    own = (call for call in script.called if call.name not in NOT_RUNNING)
+    return places + [call.program.place for call in own if is_named_training(call, script.values)]
+
+
+def _resumes_elsewhere(step: Step, script: Script) -> bool:
+    """Tell whether another branch has the step that resumes, such as the one on HyperPod."""
+    places = (other.place for other in script.resuming_steps)
+    return any(script.parsed.exclude(step.place, place) for place in places)
 
 
 def _is_on_one_node(step: Step) -> bool:
     """Tell whether a step has one node of several: it asks for one, or for one process."""
     return 1 in (node_count(step.option("nodes")), node_count(step.option("ntasks")))
-
-
-LAUNCHER = "torch_?run|deepspeed|accelerate"
-TRAINING = re.compile(rf"{LAUNCHER}|train(?!ium)|finetune", re.IGNORECASE)
-PROGRAM = re.compile(
-    rf"(?:/\S*/)?(?:{LAUNCHER}) | (?:\S*/)?[^\s/]*(?:train(?!ium)|finetune)[^\s/]*\.(?:py|sh)",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A program among the arguments of another one, such as that of a container."""
-
-PYTHON = re.compile(
-    r"""
-    ^ \S+\.py (?=\s|$)
-    | (?: ^ | [\s/;&|(] ) (?: python[0-9.]*+\)? | \$\{?(?=\w*python)\w++\}? )
-      (?: \s+-[WX]\s+[^\s-]\S* | \s+-[^\scm-]\S* ){0,9}
-      \s+ (?: -m\s+(?!(?:pip|venv)\b)\S | (?!-)\S+\.py\b | ["']?\$ )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A Python program, by its file or its module: neither a few words with -c, nor an installation."""
-
-SUBCOMMANDS = frozenset({"train", "pretrain", "finetune"})
-PREPARING = frozenset({"build", "create", "download", "import", "install", "load", "pull", "push"})
-"""Words with which a tool for containers or packages runs none of what it is given."""
-
-ON_FILES = """
-    aws cat chgrp chmod chown cp curl dd df dos2unix du echo find git grep gunzip gzip head hf
-    huggingface-cli lfs ln ls md5sum mkdir mv pigz printf rclone readlink rm rsync s5cmd scp sed
-    sha256sum stat tail tar tee test touch tree unzip wc wget which zip zstd [ [[
-"""
-FILE_TOOLS = frozenset(ON_FILES.split())
-"""Programs that do something with files, and run none of them."""
-
-
-def is_training(step: Step) -> bool:
-    """Tell whether a step looks like training: the names of data and of images do not count."""
-    return any(_trains(each) for call in step.runs for each in (call, *_in_shell(call)))
-
-
-def _trains(call: Call) -> bool:
-    if call.name in FILE_TOOLS:
-        return False
-    arguments = [word.text for word in call.arguments]
-    whole = " ".join((call.program.text, *arguments))
-    if TRAINING.search(call.name) or SUBCOMMANDS & set(arguments[:1]) or PYTHON.search(whole):
-        return True
-    return PREPARING.isdisjoint(arguments) and any(map(PROGRAM.fullmatch, arguments))
-
-
-def _in_shell(call: Call) -> Iterator[Call]:
-    """Yield what a shell among the arguments runs, such as that in a container."""
-    words = call.arguments
-    shell = next((index for index, word in enumerate(words) if word.text in SHELLS), len(words))
-    yield from calls(words[shell:], {})
 
 
 DURATION = re.compile(

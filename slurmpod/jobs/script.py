@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 from slurmpod.jobs.calls import (
     ASSIGNMENT,
@@ -19,7 +20,7 @@ from slurmpod.jobs.calls import (
     program_name,
     split,
 )
-from slurmpod.jobs.shell import Command, Document, Place, Word, read, words_in
+from slurmpod.jobs.shell import Command, Document, ParsedScript, Place, Word, read, words_in
 
 DIRECTIVE = "#SBATCH"
 OTHER_COMPONENT = frozenset({"hetjob", "packjob"})
@@ -27,6 +28,9 @@ DECLARING = frozenset({"export", "declare", "typeset", "readonly", "local"})
 SUBMITTING = frozenset({"sbatch", "salloc"})
 HANDING_ON = frozenset({"read", "mapfile", "readarray", "srun"})
 """What gives a here document to a step, or to a variable that one is given."""
+
+Beside = Callable[[str], str | None]
+"""The text of the script of that name in the folder of a batch script; None where there is none."""
 
 COUNT = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 MOST_DIGITS = 9
@@ -84,6 +88,8 @@ class Script:
     called: tuple[Call, ...]
     steps: tuple[Step, ...]
     documents: tuple[Document, ...]
+    parsed: ParsedScript = field(repr=False)
+    beside: Beside = field(repr=False)
 
     def option(self, name: str) -> Option | None:
         """Return the option of sbatch that counts: the last one of that name."""
@@ -105,11 +111,23 @@ class Script:
         """The number of nodes that the job asks for at least; None where it does not say."""
         return node_count(self.option("nodes"))
 
+    @property
+    def is_on_one_node(self) -> bool:
+        """Whether the job says that it wants one node, and no more."""
+        option = self.option("nodes")
+        match = COUNT.fullmatch(option.value) if option else None
+        return match is not None and set(match.groups()) <= {"1", None}
+
     @cached_property
     def handed_on(self) -> tuple[Command, ...]:
         """What stands in the here documents that a step, or a variable for one, is given."""
         handing = (each for each in self.documents if HANDING_ON & self._names(each.reader))
         return tuple(command for document in handing for command in document.commands)
+
+    def never_meet(self, one: Option, other: Option) -> bool:
+        """Tell whether two options are set in branches of which no run takes both."""
+        pairs = list(product(self._origins(one), self._origins(other)))
+        return bool(pairs) and all(self.parsed.exclude(*pair) for pair in pairs)
 
     def calls(self, *names: str) -> Iterator[tuple[Word, ...]]:
         """Yield the words behind each call of one of these programs."""
@@ -125,12 +143,26 @@ class Script:
                 if match := pattern.search(word.raw):
                     yield word.place_of(match.start())
 
+    def _origins(self, option: Option) -> list[Place]:
+        """Return where an option stands: on its own, or in what its variable is set to."""
+        if not option.variable:
+            return [option.place]
+        held = (each for each in self.assignments if each.name == option.variable)
+        return [each.place for each in held if f"--{option.name}" in each.value]
+
     def _names(self, command: Command) -> set[str]:
         return {call.name for call in calls(command, self.values)}
 
 
-def read_script(file: str, text: str) -> Script:
-    """Read the text of a batch script; whatever it is, there is a result."""
+def nothing(_name: str) -> None:
+    """Return no text: what is said of files beside a script that nobody looks at."""
+
+
+def read_script(file: str, text: str, beside: Beside = nothing) -> Script:
+    """Read the text of a batch script; whatever it is, there is a result.
+
+    `beside` returns the text of a script in the same folder, by its name.
+    """
     unix_text = text.replace("\r\n", "\n")
     reading = read(unix_text)
     options, late = _directives(unix_text, reading.comments)
@@ -151,6 +183,8 @@ def read_script(file: str, text: str) -> Script:
         called=called,
         steps=steps,
         documents=tuple(each for each in reading.documents if not _is_other_job(each)),
+        parsed=reading,
+        beside=beside,
     )
 
 

@@ -11,8 +11,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
+from slurmpod.jobs.branches import Branch, branches
 from slurmpod.jobs.here_documents import (
     NOT_NEWLINE,
     HereDocument,
@@ -52,7 +54,7 @@ COMMANDS = frozenset(["command", "declaration_command", "unset_command", "test_c
 ARITHMETIC = frozenset({"((", "$(("})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Place:
     """Line and column of something, from 1."""
 
@@ -118,6 +120,16 @@ class ParsedScript:
     commands: tuple[Command, ...]
     documents: tuple[Document, ...]
     comments: tuple[Place, ...]
+    branches: tuple[tuple[Place, Place, Branch], ...]
+    """Where each branch begins, and where it is over."""
+
+    def exclude(self, one: Place, other: Place) -> bool:
+        """Tell whether no run of the script reaches both places."""
+        pairs = product(self._branches_of(one), self._branches_of(other))
+        return any(first.excludes(second) for first, second in pairs)
+
+    def _branches_of(self, place: Place) -> list[Branch]:
+        return [branch for start, stop, branch in self.branches if start <= place < stop]
 
 
 def read(text: str, line: int = 1) -> ParsedScript:
@@ -195,10 +207,12 @@ class _Reader:
         self._commands: list[list[Word]] = []
         self._spans: list[tuple[int, int]] = []
         self._comments: list[Place] = []
+        self._branches: list[Branch] = []
 
     def read(self, root: Node, offset: int) -> None:
         """Read a tree whose text begins at an offset."""
         self._begin(offset)
+        self._branches += branches(root, offset)
         behind = offset
         waiting = [(root, False)]
         while waiting:
@@ -234,6 +248,7 @@ class _Reader:
                 if not self._is_in_word(each)
             ),
             tuple(self._comments),
+            tuple((self._at(each.start), self._at(each.stop), each) for each in self._branches),
         )
 
     def _leaf(self, node: Node, offset: int, is_in_test: bool) -> None:

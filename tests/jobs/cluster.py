@@ -12,10 +12,13 @@ from tests.sound_environment import sound_data
 SLURM = {"accounts": [{"name": "research"}], "qos": [{"name": "high"}]}
 
 
-def resolved_cluster(slurm: dict[str, Any] = SLURM, *types: str) -> Resolved:
+def resolved_cluster(slurm: dict[str, Any] = SLURM, *types: str, login: bool = False) -> Resolved:
     """Return the cluster; `types` are those that its GPU nodes may have, if there are several."""
     data = sound_data()
     gpu_nodes = {"name": "gpus", "role": "worker", "partition": "p5", "count": 4}
     kind = {"instance_types": types} if types else {"instance_type": "ml.p5.48xlarge"}
     data["cluster"]["groups"].append({**gpu_nodes, **kind})
+    if login:
+        door = {"name": "door", "role": "login", "instance_type": "ml.m5.xlarge"}
+        data["cluster"]["groups"].append(door)
     return resolve(Reading(Environment.model_validate({**data, "slurm": slurm}, strict=False)))

@@ -12,6 +12,7 @@ from tree_sitter import Node
 from slurmpod.jobs import shell
 from slurmpod.jobs.lint import all_rules, lint
 from slurmpod.jobs.shell import LONGEST_AT_ONCE
+from slurmpod.problems import Severity
 from tests.golden_files import ROOT, assert_matches
 from tests.jobs.cluster import SLURM, resolved_cluster
 from tools.jobs_page import jobs_page
@@ -119,7 +120,7 @@ def work(text: str) -> tuple[int, int]:
     ],
 )
 def test_a_python_program_on_several_nodes_is_a_training(command: str) -> None:
-    text = f"#!/bin/bash\nPYTHON=python3\nsrun {command}\n"
+    text = f"#!/bin/bash\n#SBATCH --open-mode=append\nPYTHON=python3\nsrun {command}\n"
     assert lint("x", text) == ()
     assert rules_of(text.replace("\n", "\n#SBATCH -N 4\n", 1)) == ["JOB-011"]
 
@@ -247,9 +248,9 @@ def test_a_variable_may_hold_the_options_of_squeue(line: str) -> None:
 @pytest.mark.parametrize(
     ("options", "wanted"),
     [
-        ('$([ -d /opt/sagemaker_cluster ] && echo "--auto-resume=1")', []),
+        ('$([ -d /opt/sagemaker_cluster ] && echo "--auto-resume=1")', ["JOB-013"]),
         ('" \\\n --kill-on-bad-exit=1 \\\n --auto-resume=1 \\\n"', ["JOB-013"]),
-        ('"--label"', ["JOB-011"]),
+        ('"--label"', ["JOB-011", "JOB-013"]),
     ],
 )
 def test_what_a_variable_says_of_a_step(options: str, wanted: list[str]) -> None:
@@ -266,7 +267,8 @@ def test_what_a_variable_says_of_a_step(options: str, wanted: list[str]) -> None
     ],
 )
 def test_a_training_behind_another_word_has_to_resume(command: str) -> None:
-    assert rules_of(f"#!/bin/bash\n#SBATCH -N 2\n{command}\n") == ["JOB-011"]
+    text = f"#!/bin/bash\n#SBATCH -N 2 --open-mode=append\n{command}\n"
+    assert rules_of(text) == ["JOB-011"]
 
 
 def rules_of(text: str) -> list[str]:
@@ -314,3 +316,128 @@ def test_of_several_instance_types_any_may_be_what_the_job_gets() -> None:
     assert problem.message == (
         "9 GPUs are asked for on a node; ml.g5.2xlarge, ml.g5.48xlarge has 8"
     )
+
+
+RESUMES = "#!/bin/bash\n#SBATCH -N 2 --exclusive --open-mode=append\n"
+IN_CONTAINER = "A=(--container-image=x.sqsh)"
+OUTSIDE = "R=--auto-resume=1"
+STEP = 'srun $R "${A[@]}" torchrun x\n'
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        f'if [ -n "$IMAGE" ]; then {IN_CONTAINER}; fi\nif [[ -z "$IMAGE" ]]; then {OUTSIDE}; fi',
+        f"if [ $KIND = box ]; then {IN_CONTAINER}; elif true; then {OUTSIDE}; fi",
+        f"if test x; then {IN_CONTAINER}; else {OUTSIDE}; fi",
+        f'if [ ! "$IMAGE" ]; then true; else {IN_CONTAINER}; fi\n[ -z "$IMAGE" ] && {OUTSIDE}',
+        f"case $X in a) {IN_CONTAINER};; *) {OUTSIDE};; esac",
+        f'[ "$K" == a ] && {IN_CONTAINER}\n[ -d /opt/x ] && [ "$K" = b ] && {OUTSIDE}',
+    ],
+)
+def test_a_container_in_another_branch_is_none_of_a_step_that_resumes(branches: str) -> None:
+    assert rules_of(f"{RESUMES}{branches}\n{STEP}") == []
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        f"{IN_CONTAINER}\nif [ -d /opt/sagemaker_cluster ]; then {OUTSIDE}; fi",
+        f'if [ -n "$IMAGE" ]; then {IN_CONTAINER}; fi\nif [ -d /opt/x ]; then {OUTSIDE}; fi',
+        f'if [ -z "$A" ] || x; then {IN_CONTAINER}; fi\nif [ -n "$A" ]; then {OUTSIDE}; fi',
+        f'if [ "$K" != a ]; then {IN_CONTAINER}; fi\nif [ "$K" != b ]; then {OUTSIDE}; fi',
+    ],
+)
+def test_a_container_that_a_run_may_have_is_one(branches: str) -> None:
+    assert rules_of(f"{RESUMES}{branches}\n{STEP}") == ["JOB-017"]
+
+
+def test_a_step_that_resumes_in_the_other_branch_is_enough() -> None:
+    steps = "if [ -d /opt/x ]; then srun --auto-resume=1 torchrun x; else srun torchrun x; fi\n"
+    assert rules_of(RESUMES + steps) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("torchrun bench/test_internode.py", "python -u -m benchmarks.bench_all_to_all"),
+        *("python3 /x/all_reduce_bench.py", "python -m torch.distributed.run pytorch-screen.py"),
+        *("python utils/evaluate.py", "nsys profile -o x torchrun x.py", "python $EVALUATION"),
+    ],
+)
+def test_a_program_that_measures_is_no_training(command: str) -> None:
+    text = "#!/bin/bash\n#SBATCH -N 4\nEVALUATION=/fsx/run_eval.py\n"
+    assert rules_of(f"{text}srun {command}\n") == []
+    assert rules_of(f"{text}#\nsrun python test_train.py\n") == ["JOB-011", "JOB-013"]
+
+
+@pytest.mark.parametrize("step", ["srun $CMD", 'srun bash -c "$CMD"', 'srun sh -c "$RUN $FILE"'])
+def test_a_training_in_variables_of_variables_has_to_resume(step: str) -> None:
+    lines = 'RUN="accelerate launch"\nFILE=/fsx/x.py\nexport CMD="$RUN $FILE --epochs 1"'
+    text = f"#!/bin/bash\n#SBATCH -N 4 --open-mode=append\n{lines}\n{step}\n"
+    assert rules_of(text) == ["JOB-011"]
+
+
+@pytest.mark.parametrize("step", ["./run.sh", "bash run.sh", 'bash "$HERE/run.sh"'])
+def test_a_script_beside_the_batch_script_is_looked_into(step: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 4 --open-mode=append\nsrun {step}\n"
+    beside = {"run.sh": "cd /fsx\nexec torchrun x.py\n"}
+    assert [problem.rule for problem in lint("x", text, None, beside.get)] == ["JOB-011"]
+    assert lint("x", text, None, {"run.sh": "nvidia-smi\n"}.get) == ()
+    assert rules_of(text) == []
+
+
+def test_generic_resources_are_told_once() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2 --exclusive --open-mode=append --gres=gpu:8\n"
+    assert rules_of(f"{text}srun --auto-resume=1 --gpus-per-node=8 ./x\n") == ["JOB-014"]
+
+
+def test_an_hour_for_a_job_that_resumes_is_noted() -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2 --exclusive --open-mode=append --time=60\n"
+    (problem,) = lint("x", f"{text}srun --auto-resume=1 ./x\n")
+    assert (problem.rule, problem.severity) == ("JOB-015", Severity.NOTE)
+
+
+@pytest.mark.parametrize(("nodes", "wanted"), [("1", []), ("1-1", []), ("1-2", ["JOB-020"])])
+def test_the_list_of_nodes_of_a_job_on_one_node_is_never_old(nodes: str, wanted: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N {nodes} --exclusive --open-mode=append\n"
+    line = "HOSTS=$(scontrol show hostnames $SLURM_JOB_NODELIST)\n"
+    assert rules_of(f"{text}{line}srun --auto-resume=1 ./x\n") == wanted
+
+
+@pytest.mark.parametrize(
+    ("port", "wanted"),
+    [
+        *(("$RANDOM", 0), ("$((RANDOM % 1000))", 0), ("$((RANDOM % 100 + 900))", 900)),
+        *(("$((RANDOM % 100 + 1024))", None), ("0", None), ("443", None)),
+    ],
+)
+def test_ports_of_root(port: str, wanted: int | None) -> None:
+    messages = [each.message for each in lint("x", f"#!/bin/bash\nMASTER_PORT={port}\n")]
+    message = f"MASTER_PORT can be {wanted}, and ports below 1024 are root's"
+    assert messages == ([] if wanted is None else [message])
+
+
+@pytest.mark.parametrize(
+    "body", ["srun torchrun x", "torchrun x", 'srun bash -c "python train.py"']
+)
+@pytest.mark.parametrize(
+    ("directive", "wanted"),
+    [("#", ["JOB-013"]), ("#SBATCH --no-requeue", []), ("#SBATCH --open-mode=append", [])],
+)
+def test_slurm_requeues_a_training_that_does_not_ask(
+    body: str, directive: str, wanted: list[str]
+) -> None:
+    assert rules_of(f"#!/bin/bash\n{directive}\n{body}\n") == wanted
+    assert rules_of(f"#!/bin/bash\n{directive}\nexport SCRIPT=train.py\npython x.py\n") == []
+
+
+@pytest.mark.parametrize(
+    ("directive", "wanted"),
+    [("-N 1", ["JOB-047"]), ("--gres=gpu:1", []), ("-p cpu", []), ("--exclude=ip-10-0-0-1", [])],
+)
+def test_a_job_without_a_partition_may_get_login_nodes(directive: str, wanted: list[str]) -> None:
+    text = f"#!/bin/bash\n#SBATCH {directive}\nsrun hostname\n"
+    resolved = resolved_cluster(login=True)
+    assert [problem.rule for problem in lint("x", text, resolved)] == wanted
+    assert lint("x", text, RESOLVED) == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.jobs.environment_rules import highest
+from slurmpod.jobs.environment_rules import port_range
 from slurmpod.jobs.resume_rules import minutes
 from slurmpod.jobs.script import Script, read_script
 
@@ -286,5 +286,6 @@ def test_durations(text: str, wanted: float | None) -> None:
         *(("", None), ("$(port)", None), ("9" * 50, None)),
     ],
 )
-def test_highest_number(text: str, wanted: int | None) -> None:
-    assert highest(text) == wanted
+def test_ranges_of_ports(text: str, wanted: int | None) -> None:
+    found = port_range(text)
+    assert (found[1] if found else None) == wanted
