@@ -250,3 +250,19 @@ def _family_is_taken(resolved: Resolved) -> Iterator[Finding]:
         for name, path in named_types(group):
             if family_of(name) in PASSED_OVER and is_plausible(name):
                 yield Finding(path, f"HyperPod has no '{name}'")
+
+
+@CLUSTER.rule(
+    "CLU-014",
+    "Names of groups differ in more than upper and lower case",
+    why="People and tools that do not look at case take one group for the other.",
+    fix="rename one of the two",
+    source=GROUP_SPECIFICATION,
+    severity=Severity.WARNING,
+)
+def _names_differ_in_letters(resolved: Resolved) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for group in resolved.groups:
+        other = first.setdefault(group.name.lower(), group.name)
+        if other != group.name:
+            yield Finding((*group.path, "name"), f"'{group.name}' is nearly called '{other}'")

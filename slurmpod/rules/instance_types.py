@@ -9,7 +9,7 @@ from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import nearest
 from slurmpod.problems import Severity
-from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, CATALOG, known_types
 from slurmpod.rules.registry import Area, Finding
 
@@ -138,6 +138,49 @@ def _logins_are_like_workers(resolved: Resolved) -> Iterator[Finding]:
             message = f"login nodes have {theirs}, the workers {others}"
             key = "instance_type" if group.settings.instance_type else "instance_types"
             yield Finding((*group.path, key), message)
+
+
+@TYPES.rule(
+    "TYP-008",
+    "The groups of a partition have one architecture",
+    why="A job that asks for a partition does not know on which of its nodes it starts, and "
+    "programs for x86_64 do not run on arm64.",
+    fix="give the groups different partitions",
+    source=CATALOG,
+    severity=Severity.WARNING,
+)
+def _partitions_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
+    first: dict[str, ResolvedGroup] = {}
+    for group in resolved.groups_with(Role.WORKER):
+        own = _architectures(group)
+        if group.partition is None or len(own) != 1:
+            continue
+        other = first.setdefault(group.partition, group)
+        if own != (theirs := _architectures(other)):
+            message = f"'{group.name}' has {own.pop()}, '{other.name}' {theirs.pop()}"
+            yield Finding((*group.path, "partition"), message)
+
+
+@TYPES.rule(
+    "TYP-009",
+    "A machine image has one architecture",
+    why="EC2 starts an image on instances of its own architecture only.",
+    fix="name another image for the groups of the other architecture",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ami-types.html",
+)
+def _images_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for group in resolved.groups:
+        image = group.settings.image_id
+        for architecture in sorted(_architectures(group)) if image else ():
+            if (other := first.setdefault(str(image), architecture)) != architecture:
+                message = f"one image cannot be for {other} and for {architecture}"
+                yield Finding((*group.path, "image_id"), message)
+                break
+
+
+def _architectures(group: ResolvedGroup) -> set[str]:
+    return {facts.architecture for facts in known_types(group)}
 
 
 FAMILY = re.compile(r"[a-z]{1,4}[0-9]{1,2}[a-z0-9]*(-[a-z0-9]+)*")

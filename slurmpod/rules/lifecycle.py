@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
@@ -12,6 +13,8 @@ from slurmpod.rules.file_systems import EFA_CLIENTS
 from slurmpod.rules.groups import API, GUIDE, has_efa, known_types
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING
+
+REGION_OF_HOST = re.compile(r"\.(?P<region>[a-z]{2}(-[a-z]+)+-[0-9])\.rds\.amazonaws\.com(\.cn)?$")
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
 
@@ -212,6 +215,23 @@ def _protected_scripts(resolved: Resolved) -> Iterator[Finding]:
     if resolved.protected and lifecycle.bucket_on_delete == "delete":
         message = "the bucket goes with its stack, though the environment is protected"
         yield Finding(("lifecycle", "bucket_on_delete"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-013",
+    "The database server is in the environment's Region",
+    why="slurmctld waits for the records of every job. Another Region is far away, and nothing "
+    "leads to its private addresses until the networks are connected.",
+    fix="name a server of the environment's Region, or accept it where the networks are connected",
+    source="https://slurm.schedmd.com/accounting.html",
+    severity=Severity.WARNING,
+)
+def _server_is_near(resolved: Resolved) -> Iterator[Finding]:
+    database = resolved.slurm.accounting_database
+    found = REGION_OF_HOST.search(database.endpoint.lower()) if database else None
+    if found and found["region"] != resolved.region:
+        message = f"the server is in {found['region']}, not in {resolved.region}"
+        yield Finding(("slurm", "accounting_database", "endpoint"), message)
 
 
 FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.suggestion import did_you_mean
@@ -15,7 +16,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
 from slurmpod.rules.registry import Area, Finding
-from slurmpod.rules.ways_out import needs_internet
+from slurmpod.rules.ways_out import COMMANDS, needs_internet
 
 OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")
 
@@ -34,6 +35,24 @@ USUAL_GROUP = re.compile(
     r"(?<![\w-])(?:controller-machine|compute-nodes|login-(?:nodes|group)|worker-group-1)(?![\w-])"
 )
 """Names of groups in AWS's examples, from which many scripts come."""
+
+INSTALLS = re.compile(
+    r"\b(?:apt|apt-get|aptitude|dnf|yum)(?:\s+-[^\s$]+)*"
+    r"\s+(?:install|upgrade|dist-upgrade|full-upgrade|remove|purge|autoremove)(?=\s|$)"
+)
+ASSUMES_YES = re.compile(
+    r"\s(?:-[a-zA-Z]*[ysd][a-zA-Z]*|-qq|-q=2|--yes|--assume-yes|--assumeyes|--simulate|--dry-run"
+    r"|--download-only)(?=\s|$)"
+)
+PROMPTS = re.compile(r"(?:^|\s)read\s+(?:-\S+\s+)*-[a-zA-Z]*p\b")
+ANSWERED = re.compile(r"\byes\b[^|]*\||<<<|</dev/null")
+"""What gives the answer beforehand."""
+
+REBOOTS = re.compile(
+    r"\s*(?:(?:then|do|else|exec|sudo|nohup)\s+|[({]\s*)*(?P<command>(?:/usr)?(?:/s?bin/)?"
+    r"(?:(?:reboot|poweroff|halt)(?![\w=-])|shutdown\s+(?!-c)\S+|init\s+[06]\b"
+    r"|systemctl\s+(?:-\S+\s+)*(?:reboot|poweroff|halt|kexec|soft-reboot)\b))"
+)
 
 SHOWN = 5
 
@@ -225,6 +244,49 @@ def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
     for value, path in left:
         if value:
             yield Finding(path, "your own scripts have to do this", at_key=True)
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-012",
+    "No script or hook waits for an answer",
+    why="Nobody is at the terminal of a node that is set up, and there is none: what asks before "
+    "it installs gives up, and the script with it.",
+    fix="add -y, or leave the question out",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _nothing_asks(resolved: Resolved) -> Iterator[Finding]:
+    for place, name, text in _texts(resolved):
+        for line in lines_in(name, text) if "Assume-Yes" not in text else ():
+            if question := asks(line.text):
+                yield Finding(place, f"{line} asks before it goes on: {question}")
+
+
+@OWN_SCRIPTS.rule(
+    "OWN-013",
+    "No script or hook restarts the node",
+    why="HyperPod waits for the scripts of a new node to end. A node that restarts on its way "
+    "there counts as failed.",
+    fix="remove the line; restart what needs it with systemctl restart",
+    source=SCRIPTS,
+    severity=Severity.WARNING,
+)
+def _nothing_reboots(resolved: Resolved) -> Iterator[Finding]:
+    for place, name, text in _texts(resolved):
+        for line in lines_in(name, text):
+            if found := next(filter(None, map(REBOOTS.match, COMMANDS.split(line.text))), None):
+                yield Finding(place, f"{line} restarts or stops the node: {found['command']}")
+
+
+def asks(line: str) -> str:
+    """Return what in a line of a shell waits for an answer; nothing where nothing does."""
+    if ANSWERED.search(line):
+        return ""
+    commands = COMMANDS.split(line)
+    installs = (INSTALLS.search(command) for command in commands)
+    asking = (found.group() for found in installs if found and not ASSUMES_YES.search(found.string))
+    prompts = (found.group() for command in commands if (found := PROMPTS.search(command)))
+    return next(chain(asking, prompts), "")
 
 
 def _texts(resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:

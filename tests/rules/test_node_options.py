@@ -29,7 +29,7 @@ def ids(**sections: Any) -> set[str]:
 def cluster(*types: str) -> dict[str, Any]:
     """Return a cluster with one worker group for each of these types."""
     workers = [
-        {"name": f"g{number}", "role": "worker", "instance_type": name, "partition": "cpu"}
+        {"name": f"g{number}", "role": "worker", "instance_type": name, "partition": f"p{number}"}
         for number, name in enumerate(types)
     ]
     controller = {"name": "controller", "role": "controller", "instance_type": "ml.m5.large"}

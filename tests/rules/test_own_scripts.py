@@ -16,8 +16,9 @@ from slurmpod.reading.own_scripts import OwnScripts
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import resolve
 from slurmpod.rules.own_provisioning import PROVISIONING_FILE
-from slurmpod.rules.own_scripts import OWN_SCRIPTS
+from slurmpod.rules.own_scripts import OWN_SCRIPTS, REBOOTS, asks
 from slurmpod.rules.storage import MOUNTS
+from slurmpod.rules.ways_out import COMMANDS
 from tests.sound_environment import SOUND, sound_with
 
 START = "#!/bin/bash\nsystemctl enable --now slurmctld\n"
@@ -271,3 +272,45 @@ def test_any_parameters_only_have_findings(changes: dict[str, Any]) -> None:
 @given(st.binary(max_size=200), st.booleans())
 def test_any_content_only_has_findings(content: bytes, closed: bool) -> None:
     findings({"on_create.sh": content, "x": content}, CLOSED if closed else SOUND)
+
+
+@pytest.mark.parametrize(
+    ("line", "question"),
+    [
+        ("apt-get install htop", "apt-get install"),
+        ("sudo apt install htop jq", "apt install"),
+        ("apt-get -q update && apt-get -q upgrade", "apt-get -q upgrade"),
+        ("dnf install htop", "dnf install"),
+        ("read -rp 'Go on? ' answer", "read -rp"),
+        ("apt-get install -y htop", ""),
+        ("apt-get -yq install htop", ""),
+        ("DEBIAN_FRONTEND=noninteractive apt-get -qq install htop", ""),
+        ("apt-get --assume-yes install htop", ""),
+        ('apt-get "${OPTIONS[@]}" install htop', ""),
+        ("yes | apt-get install htop", ""),
+        ("apt-get update", ""),
+        ("while read -r line; do echo; done", ""),
+        ("echo installed", ""),
+    ],
+)
+def test_what_asks_before_it_goes_on(line: str, question: str) -> None:
+    assert asks(line).strip() == question
+
+
+@pytest.mark.parametrize(
+    ("line", "is_found"),
+    [
+        ("reboot", True),
+        ("sudo /sbin/reboot now", True),
+        ("shutdown -r +1", True),
+        ("systemctl --no-wall reboot", True),
+        ("true && { init 6; }", True),
+        ("shutdown -c", False),
+        ("echo reboot", False),
+        ("reboot=no", False),
+        ("test -e /var/run/reboot-required", False),
+        ("systemctl restart slurmd", False),
+    ],
+)
+def test_what_restarts_a_node(line: str, is_found: bool) -> None:
+    assert any(map(REBOOTS.match, COMMANDS.split(line))) == is_found

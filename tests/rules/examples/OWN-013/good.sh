@@ -1,0 +1,4 @@
+#!/bin/bash
+set -e
+systemctl restart rsyslog
+echo "no reboot is needed"
