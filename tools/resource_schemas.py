@@ -13,6 +13,7 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 
 _REGION = "us-east-1"
 """The region with all types; whether a type exists elsewhere is checked by the CDK's synth."""
+_SCALARS = ("boolean", "integer", "number", "string")
 
 
 def resource_schemas(types: Iterable[str]) -> str:
@@ -43,27 +44,36 @@ def _row(schema: Mapping[str, Any]) -> dict[str, Any]:
         "create_only": [pointer.removeprefix("/properties/").split("/") for pointer in pointers],
         "identifiers": [p.rpartition("/")[2] for p in schema["primaryIdentifier"] if readable],
         "properties": properties,
-        "definitions": {name: keys for name, keys in definitions.items() if keys is not None},
+        "definitions": {name: keys for name, keys in definitions.items() if _is_structure(keys)},
     }
 
 
-def _keys(
-    schema: Mapping[str, Any], known: Mapping[str, Any], definitions: dict[str, Any]
-) -> dict[str, Any] | list[Any] | str | None:
-    """Return the keys that a value may have: none of that is said of what takes any key.
+def _keys(schema: Mapping[str, Any], known: Mapping[str, Any], definitions: dict[str, Any]) -> Any:
+    """Return the keys that a value may have, or its type where it has none.
 
-    They are a mapping from key to the keys of its value, a list with the keys of every item, or
-    the name of a definition; `definitions` gets those that are named.
+    They are a mapping from key to the keys of its value, with the key `*` if there may be others;
+    a list with the keys of every item; the name of a definition; or one of the scalar types.
+    Nothing is said of what may be of several types. `definitions` gets those that are named.
     """
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name not in definitions:
             definitions[name] = {}  # a definition may contain itself
             definitions[name] = _keys(known[name], known, definitions)
-        return None if definitions[name] is None else name
+        return name if _is_structure(definitions[name]) else definitions[name]
     if "properties" in schema:
-        if schema.get("additionalProperties") is not False or schema.get("patternProperties"):
-            return None
-        return {key: _keys(each, known, definitions) for key, each in schema["properties"].items()}
-    items = _keys(schema["items"], known, definitions) if "items" in schema else None
-    return None if items is None else [items]
+        is_closed = schema.get("additionalProperties") is False
+        others = {} if is_closed and not schema.get("patternProperties") else {"*": None}
+        keys = {key: _keys(each, known, definitions) for key, each in schema["properties"].items()}
+        return keys | others
+    kinds = [_keys(each, known, definitions) for each in schema.get("oneOf", [])]
+    if kinds and all(isinstance(kind, dict) for kind in kinds):
+        return {key: keys for kind in kinds for key, keys in kind.items()}
+    if "items" in schema:
+        items = _keys(schema["items"], known, definitions)
+        return None if items is None else [items]
+    return schema.get("type") if schema.get("type") in _SCALARS else None
+
+
+def _is_structure(keys: object) -> bool:
+    return isinstance(keys, dict | list)

@@ -15,7 +15,7 @@ from embedded_aws.cloudformation.stack import (
     Stack,
     Submission,
 )
-from embedded_aws.cloudformation.template import Template, TemplateError, parse_template
+from embedded_aws.cloudformation.template import Template
 from embedded_aws.errors import ServiceError, validation_error
 from embedded_aws.wire import Operation
 
@@ -243,7 +243,7 @@ def read_template(engine: CloudFormation, region: str, given: Mapping[str, Any])
     current = _current(engine, region, given.get("StackName", ""))
     if current is not None and not (given.get("TemplateBody") or given.get("TemplateURL")):
         return current.template
-    return _parse(_body(engine, region, given))
+    return engine.template(region, _body(engine, region, given), {})
 
 
 def refuse_unsupported(given: Mapping[str, Any]) -> None:
@@ -258,12 +258,13 @@ def read_submission(engine: CloudFormation, region: str, given: Mapping[str, Any
     refuse_unsupported(given)
     current = _current(engine, region, given["StackName"])
     if given.get("UsePreviousTemplate") and current is not None:
-        template = current.template
+        body = current.template.body
     else:
-        template = _parse(_body(engine, region, given))
+        body = _body(engine, region, given)
+    parameters = _parameters(given, current)
     return Submission(
-        template=template,
-        parameters=_parameters(given, current),
+        template=engine.template(region, body, parameters),
+        parameters=parameters,
         tags={tag["Key"]: tag["Value"] for tag in given.get("Tags") or []},
         capabilities=tuple(given.get("Capabilities") or ()),
         role_arn=given.get("RoleARN"),
@@ -284,13 +285,6 @@ def _body(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> str:
     if given.get("TemplateURL"):
         return engine.template_text(region, given["TemplateURL"])
     raise validation_error("Either Template URL or Template Body must be specified.")
-
-
-def _parse(body: str) -> Template:
-    try:
-        return parse_template(body)
-    except TemplateError as error:
-        raise validation_error(str(error)) from error
 
 
 def _parameters(given: Mapping[str, Any], current: Submission | None) -> dict[str, str]:

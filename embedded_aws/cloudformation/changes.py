@@ -19,13 +19,14 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
 from embedded_aws.cloudformation.intrinsics import (
+    UNKNOWN,
     AccountView,
     Referable,
     Resolver,
     StackScope,
     check_rules,
-    resolve_parameters,
 )
+from embedded_aws.cloudformation.parameters import resolve_parameters
 from embedded_aws.cloudformation.stack import (
     Change,
     ChangeSetRequest,
@@ -111,7 +112,7 @@ class Unborn:
     @property
     def physical_id(self) -> str:
         """Return a marker in place of an id."""
-        return f"{{{{unborn:{self.logical_id}}}}}"
+        return f"{UNKNOWN}{self.logical_id}}}}}"
 
     @property
     def attributes(self) -> Mapping[str, Any]:
@@ -237,7 +238,7 @@ def resolve_properties(
 
     A resource's own tag wins over the stack's of the same key.
     """
-    properties: dict[str, Any] = resolver.resolve(definition.properties)
+    properties = _typed(definition, resolver.resolve(definition.properties))
     provider = provider_for(definition.logical_id, definition.type)
     if stack_tags and "Tags" in provider.supported:
         given = properties.get("Tags", [])
@@ -246,6 +247,13 @@ def resolve_properties(
         pairs = [{"Key": key, "Value": value} for key, value in merged.items()]
         properties["Tags"] = merged if provider.maps_tags else pairs
     return properties
+
+
+def _typed(definition: ResourceDefinition, properties: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return schemas.coerced(definition.type, properties)
+    except TemplateError as error:
+        raise TemplateError(f"Resource {definition.logical_id}: {error}") from error
 
 
 def with_imports(

@@ -17,6 +17,7 @@ from embedded_aws.cloudformation.deployment import (
     Deployment,
     delete_stack,
 )
+from embedded_aws.cloudformation.language_extensions import processed_template
 from embedded_aws.cloudformation.provisioner import Provisioner
 from embedded_aws.cloudformation.stack import (
     BROKEN,
@@ -33,6 +34,7 @@ from embedded_aws.cloudformation.stack import (
     require_idle,
     require_updatable,
 )
+from embedded_aws.cloudformation.template import Template, TemplateError
 from embedded_aws.errors import ServiceError, validation_error
 from embedded_aws.ids import ids
 
@@ -53,6 +55,20 @@ class CloudFormation:
         self.stacks = Stacks()
         self._clients = clients
         self._operations: dict[str, threading.Thread] = {}
+
+    def template(self, region: str, body: str, parameters: Mapping[str, str]) -> Template:
+        """Read a template as it is for these parameters; raises ValidationError."""
+        aws = self._clients(region)
+        pseudo_parameters = {
+            "AWS::AccountId": aws.account,
+            "AWS::Partition": aws.partition,
+            "AWS::Region": aws.region,
+            "AWS::URLSuffix": aws.dns_suffix,
+        }
+        try:
+            return processed_template(body, parameters, pseudo_parameters)
+        except TemplateError as error:
+            raise validation_error(str(error)) from error
 
     def template_text(self, region: str, url: str) -> str:
         """Read a template from S3 by its URL, path style: https://host/bucket/key."""

@@ -11,8 +11,9 @@ import base64
 import ipaddress
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from embedded_aws.cloudformation.template import Template, TemplateError
@@ -20,7 +21,9 @@ from embedded_aws.cloudformation.template import Template, TemplateError
 NO_VALUE: Final = object()
 """What `Ref: AWS::NoValue` resolves to; keys and list items with it disappear."""
 
-_DYNAMIC_REFERENCE = "{{resolve:"
+UNKNOWN: Final = "{{unborn:"
+"""The beginning of what stands for a value of a resource that does not exist yet."""
+
 _PLACEHOLDER = re.compile(r"\$\{([^!{}][^{}]*)\}")
 _ESCAPED_PLACEHOLDER = re.compile(r"\$\{!([^{}]*)\}")
 
@@ -56,35 +59,34 @@ class Resolver:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._functions: dict[str, Callable[[Any], Any]] = {
-            "Ref": self._ref,
+            "Ref": scope.ref,
             "Fn::And": self._all,
-            "Fn::Base64": self._base64,
-            "Fn::Cidr": self._cidr,
-            "Fn::Contains": self._contains,
-            "Fn::Equals": self._equals,
-            "Fn::FindInMap": self._find_in_map,
-            "Fn::GetAZs": self._zones,
             "Fn::GetAtt": self._attribute,
-            "Fn::GetStackOutput": self._stack_output,
             "Fn::If": self._if,
-            "Fn::ImportValue": self._import,
-            "Fn::Join": self._join,
             "Fn::Not": self._not,
             "Fn::Or": self._any,
-            "Fn::Select": self._select,
-            "Fn::Split": self._split,
             "Fn::Sub": self._substitute,
-            "Fn::ToJsonString": self._to_json,
+        }
+        self._functions_of_values: dict[str, Callable[[Any], Any]] = {
+            "Fn::Base64": _base64,
+            "Fn::Cidr": _cidr,
+            "Fn::Contains": _contains,
+            "Fn::Equals": _equals,
+            "Fn::FindInMap": self._find_in_map,
+            "Fn::GetAZs": self._zones,
+            "Fn::GetStackOutput": self._stack_output,
+            "Fn::ImportValue": scope.exported,
+            "Fn::Join": _join,
+            "Fn::Length": _length,
+            "Fn::Select": _select,
+            "Fn::Split": _split,
+            "Fn::ToJsonString": _to_json,
         }
 
     def resolve(self, value: Any) -> Any:
         """Return `value` with every function replaced by its result."""
         if isinstance(value, list):
             return [item for item in map(self.resolve, value) if item is not NO_VALUE]
-        if isinstance(value, str) and _DYNAMIC_REFERENCE in value:
-            raise TemplateError(
-                f"Dynamic references are not supported by the embedded AWS: {value}"
-            )
         if not isinstance(value, dict):
             return value
         function = function_name(value)
@@ -100,37 +102,43 @@ class Resolver:
         return bool(self.resolve(condition))
 
     def _call(self, function: str, argument: Any) -> Any:
-        if function not in self._functions:
-            raise TemplateError(f"{function} is not supported by the embedded AWS.")
         try:
-            return self._functions[function](argument)
+            if function in self._functions:
+                return self._functions[function](argument)
+            if function in self._functions_of_values:
+                return self._called(self._functions_of_values[function], argument)
         except (TypeError, ValueError, IndexError, KeyError) as error:
             raise TemplateError(
                 f"Template error: {function} cannot be applied to {json.dumps(argument)}: {error}"
             ) from error
+        raise TemplateError(f"{function} is not supported by the embedded AWS.")
 
-    def _ref(self, name: Any) -> Any:
-        return self._scope.ref(name)
+    def _called(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        """Call a function of values; of what is not known yet, nothing is known."""
+        values = self.resolve(argument)
+        unknown = next(_unknown(values), None)
+        return function(values) if unknown is None else unknown
 
     def _attribute(self, argument: Any) -> Any:
         logical_id, name = argument.split(".", 1) if isinstance(argument, str) else argument
         return self._scope.attribute(logical_id, self.resolve(name))
 
-    def _stack_output(self, argument: Any) -> str:
-        given = self.resolve(argument)
+    def _stack_output(self, given: Any) -> str:
         return self._scope.stack_output(
             given["StackName"], given.get("Region"), given["OutputName"]
         )
 
-    def _import(self, argument: Any) -> str:
-        return self._scope.exported(self.resolve(argument))
-
     def _find_in_map(self, argument: Any) -> Any:
-        name, first_key, second_key = self.resolve(argument)
-        return self._scope.mapping(name, first_key, second_key)
+        name, first_key, second_key, *options = argument
+        try:
+            return self._scope.mapping(name, as_text(first_key), as_text(second_key))
+        except TemplateError:
+            if options:
+                return options[0]["DefaultValue"]
+            raise
 
-    def _zones(self, argument: Any) -> list[str]:
-        return self._scope.zones(self.resolve(argument) or self._scope.ref("AWS::Region"))
+    def _zones(self, region: Any) -> list[str]:
+        return self._scope.zones(region or self._scope.ref("AWS::Region"))
 
     def _if(self, argument: Any) -> Any:
         condition, when_true, when_false = argument
@@ -146,38 +154,6 @@ class Resolver:
         (condition,) = argument
         return not self.holds(condition)
 
-    def _equals(self, argument: Any) -> bool:
-        left, right = self.resolve(argument)
-        return _as_text(left) == _as_text(right)
-
-    def _contains(self, argument: Any) -> bool:
-        items, item = self.resolve(argument)
-        return item in items
-
-    def _join(self, argument: Any) -> str:
-        separator, items = argument
-        return str(separator).join(_as_text(item) for item in self.resolve(items))
-
-    def _split(self, argument: Any) -> list[str]:
-        separator, text = argument
-        return str(self.resolve(text)).split(separator)
-
-    def _select(self, argument: Any) -> Any:
-        index, items = self.resolve(argument)
-        return items[int(index)]
-
-    def _cidr(self, argument: Any) -> list[str]:
-        block, count, host_bits = self.resolve(argument)
-        network = ipaddress.IPv4Network(block)
-        subnets = network.subnets(new_prefix=32 - int(host_bits))
-        return [str(next(subnets)) for _ in range(int(count))]
-
-    def _base64(self, argument: Any) -> str:
-        return base64.b64encode(str(self.resolve(argument)).encode()).decode()
-
-    def _to_json(self, argument: Any) -> str:
-        return json.dumps(self.resolve(argument), separators=(",", ":"))
-
     def _substitute(self, argument: Any) -> str:
         text, given = argument if isinstance(argument, list) else (argument, {})
         variables = self.resolve(given)
@@ -185,8 +161,8 @@ class Resolver:
         def value_of(match: re.Match[str]) -> str:
             name = match.group(1).strip()
             if name in variables:
-                return _as_text(variables[name])
-            return _as_text(self._attribute(name) if "." in name else self._ref(name))
+                return as_text(variables[name])
+            return as_text(self._attribute(name) if "." in name else self._scope.ref(name))
 
         return _ESCAPED_PLACEHOLDER.sub(r"${\1}", _PLACEHOLDER.sub(value_of, text))
 
@@ -199,9 +175,72 @@ def function_name(value: dict[str, Any]) -> str | None:
     return key if key == "Ref" or key.startswith("Fn::") else None
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """Write booleans as CloudFormation does when it compares or joins them."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def is_unknown(value: Any) -> bool:
+    """Tell whether a text has a part that stands for what does not exist yet."""
+    return isinstance(value, str) and UNKNOWN in value
+
+
+def _unknown(value: Any) -> Iterator[str]:
+    """Yield the texts in a value that are not known yet."""
+    if is_unknown(value):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _unknown(item)
+
+
+def _equals(argument: Any) -> bool:
+    left, right = argument
+    return as_text(left) == as_text(right)
+
+
+def _contains(argument: Any) -> bool:
+    items, item = argument
+    return item in items
+
+
+def _join(argument: Any) -> str:
+    separator, items = argument
+    return str(separator).join(map(as_text, items))
+
+
+def _split(argument: Any) -> list[str]:
+    separator, text = argument
+    return str(text).split(separator)
+
+
+def _select(argument: Any) -> Any:
+    index, items = argument
+    return items[int(index)]
+
+
+def _length(items: Any) -> int:
+    if not isinstance(items, list):
+        raise TypeError("it is no list")
+    return len(items)
+
+
+def _cidr(argument: Any) -> list[str]:
+    block, count, host_bits = argument
+    network = ipaddress.ip_network(block)
+    subnets = network.subnets(new_prefix=network.max_prefixlen - int(host_bits))
+    blocks = [str(subnet) for subnet in islice(subnets, int(count))]
+    if len(blocks) < int(count):
+        raise ValueError(f"{block} has room for {len(blocks)} blocks of that size")
+    return blocks
+
+
+def _base64(text: Any) -> str:
+    return base64.b64encode(str(text).encode()).decode()
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 class Referable(Protocol):
@@ -310,42 +349,3 @@ def check_rules(template: Template, scope: StackScope) -> None:
             if not resolver.holds(assertion["Assert"]):
                 text = assertion.get("AssertDescription", "an assertion failed")
                 raise TemplateError(f"Template rule {name}: {text}")
-
-
-_SSM_VALUE = "AWS::SSM::Parameter::Value<"
-
-
-def resolve_parameters(
-    template: Template, given: Mapping[str, str], ssm_value: Callable[[str], str]
-) -> dict[str, Any]:
-    """Return the value of every parameter of the template, lists as lists.
-
-    `ssm_value` reads the SSM parameter of a name. Raises TemplateError for unknown, missing and
-    disallowed values.
-    """
-    declared = template.section("Parameters")
-    unknown = sorted(given.keys() - declared.keys())
-    if unknown:
-        raise TemplateError(f"Parameters: [{', '.join(unknown)}] do not exist in the template")
-    missing = [name for name in declared if name not in given and "Default" not in declared[name]]
-    if missing:
-        raise TemplateError(f"Parameters: [{', '.join(missing)}] must have values")
-    return {
-        name: _parameter_value(
-            name, declaration, given.get(name, declaration.get("Default")), ssm_value
-        )
-        for name, declaration in declared.items()
-    }
-
-
-def _parameter_value(
-    name: str, declaration: Mapping[str, Any], value: Any, ssm_value: Callable[[str], str]
-) -> Any:
-    text = str(value)
-    allowed = [str(item) for item in declaration.get("AllowedValues", [])]
-    if allowed and text not in allowed:
-        raise TemplateError(f"Parameter {name} is {text!r}; allowed: {', '.join(allowed)}")
-    kind = str(declaration["Type"])
-    if kind.startswith(_SSM_VALUE):
-        text = ssm_value(text)
-    return text.split(",") if "List" in kind else text

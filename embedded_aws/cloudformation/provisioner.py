@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from threading import RLock
-from typing import Any
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from embedded_aws.clients import Clients
+from embedded_aws.cloudformation.dynamic_references import with_values
 from embedded_aws.cloudformation.stack import Stack, StackResource
-from embedded_aws.cloudformation.template import ResourceDefinition
-from embedded_aws.resources import registry
+from embedded_aws.cloudformation.template import ResourceDefinition, TemplateError
+from embedded_aws.resources import registry, schemas
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.registry import provider_for
+
+_GONE: Final = re.compile(r"NotFound|NotAttached|NonExistent|NoSuch|DoesNotExist|^InvalidDocument$")
+"""Parts of the codes by which services say that a thing is not there."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,9 +52,10 @@ class Provisioner:
         with self._lock:
             self._stack.resources[definition.logical_id] = resource
         self._set(resource, "CREATE_IN_PROGRESS")
-        request, provider = self._request(resource), _provider(resource)
+        provider = _provider(resource)
 
         def steps() -> None:
+            request = self._request_with_values(resource)
             resource.physical_id = provider.create(request)
             self._set(resource, "CREATE_IN_PROGRESS", "Resource creation Initiated")
             provider.complete(request, resource.physical_id)
@@ -86,25 +93,32 @@ class Provisioner:
         """Change a resource in place to have `properties`."""
         self._set(resource, "UPDATE_IN_PROGRESS")
         previous, resource.properties = resource.properties, properties
-        request, provider = self._request(resource), _provider(resource)
+        provider = _provider(resource)
 
         def steps() -> None:
-            provider.update(request, resource.physical_id, previous)
+            request = self._request_with_values(resource)
+            provider.update(
+                request, resource.physical_id, self._with_values(resource.type, previous)
+            )
             resource.attributes = provider.attributes(request, resource.physical_id)
 
         self._attempt(resource, "UPDATE_FAILED", steps)
         self._set(resource, "UPDATE_COMPLETE")
 
     def delete(self, resource: StackResource) -> None:
-        """Delete a resource; one that never came into being has nothing to delete."""
+        """Delete a resource; one that never came into being, or is gone, needs no deletion."""
         self._set(resource, "DELETE_IN_PROGRESS")
         request, provider = self._request(resource), _provider(resource)
 
         def steps() -> None:
-            if resource.physical_id and resource.deletion_policy == "Snapshot":
-                provider.delete_with_snapshot(request, resource.physical_id)
-            elif resource.physical_id:
-                provider.delete(request, resource.physical_id)
+            try:
+                if resource.physical_id and resource.deletion_policy == "Snapshot":
+                    provider.delete_with_snapshot(request, resource.physical_id)
+                elif resource.physical_id:
+                    provider.delete(request, resource.physical_id)
+            except ClientError as error:
+                if not is_gone(error):
+                    raise
 
         self._attempt(resource, "DELETE_FAILED", steps)
         self._set(resource, "DELETE_COMPLETE")
@@ -134,7 +148,7 @@ class Provisioner:
     def _attempt(self, resource: StackResource, failure: str, steps: Callable[[], None]) -> None:
         try:
             steps()
-        except (BotoCoreError, ClientError, ProviderError) as error:
+        except (BotoCoreError, ClientError, ProviderError, TemplateError) as error:
             self._set(resource, failure, _reason(error))
             raise ResourceFailed(resource) from error
         except Exception as error:
@@ -145,6 +159,14 @@ class Provisioner:
     def _set(self, resource: StackResource, status: str, reason: str = "") -> None:
         with self._lock:
             self._stack.set_resource_status(resource, status, reason)
+
+    def _request_with_values(self, resource: StackResource) -> ResourceRequest:
+        """Return the request with what its dynamic references refer to."""
+        properties = self._with_values(resource.type, resource.properties)
+        return replace(self._request(resource), properties=properties)
+
+    def _with_values(self, kind: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+        return schemas.coerced(kind, with_values(properties, self._aws))
 
     def _request(self, resource: StackResource) -> ResourceRequest:
         return ResourceRequest(
@@ -166,6 +188,11 @@ def _reason(error: Exception) -> str:
         return str(error)
     details = error.response["Error"]
     return f"{details['Message']} ({error.operation_name}: {details['Code']})"
+
+
+def is_gone(error: ClientError) -> bool:
+    """Tell whether a service answered that there is no such thing."""
+    return bool(_GONE.search(error.response["Error"]["Code"]))
 
 
 def _new_resource(definition: ResourceDefinition, properties: Mapping[str, Any]) -> StackResource:

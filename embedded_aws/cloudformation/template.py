@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
+from embedded_aws.cloudformation.template_text import read_document
 
 _SECTIONS = frozenset(
     {
@@ -83,10 +82,23 @@ EMPTY_TEMPLATE = Template(body="{}", document={}, resources={})
 
 
 def parse_template(body: str) -> Template:
-    """Read a template from JSON or YAML (long function names only); raises TemplateError."""
-    document = _load(body)
+    """Read a template from JSON or YAML; raises TemplateError."""
+    return checked_template(body, read_template(body))
+
+
+def read_template(body: str) -> dict[str, Any]:
+    """Return the document that a text is; raises TemplateError for what is none."""
+    try:
+        document = read_document(body)
+    except ValueError as error:
+        raise TemplateError(f"Template format error: {error}") from error
     if not isinstance(document, dict):
         raise TemplateError("Template format error: a template is a JSON or YAML object.")
+    return document
+
+
+def checked_template(body: str, document: Mapping[str, Any]) -> Template:
+    """Return the template of a document, all of which is known; raises TemplateError."""
     for section in document.keys() - _SECTIONS:
         raise TemplateError(
             f"Template section {section} is not supported by the embedded AWS; "
@@ -103,27 +115,6 @@ def parse_template(body: str) -> Template:
                 f"Resources block of the template ({definition.logical_id} depends on it)."
             )
     return Template(body=body, document=document, resources=definitions)
-
-
-def _load(body: str) -> object:
-    try:
-        return json.loads(body)
-    except ValueError:
-        pass
-    try:
-        return yaml.load(body, Loader=_TemplateLoader)  # noqa: S506 - a SafeLoader, see below
-    except yaml.YAMLError as error:
-        raise TemplateError(f"Template format error: {error}") from error
-
-
-class _TemplateLoader(yaml.SafeLoader):
-    """YAML without dates: CloudFormation reads 2012-10-17 as text."""
-
-
-_TemplateLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def _definition(logical_id: str, entry: Any) -> ResourceDefinition:

@@ -337,8 +337,6 @@ def _is_owned(s3: S3Client, bucket: str, prefix: str) -> bool:
 
 
 def _bucket_tags(s3: S3Client, bucket: str) -> list[Any]:
-    if not any(b["Name"] == bucket for b in s3.list_buckets()["Buckets"]):
-        return []
     with suppressed("NoSuchTagSet"):
         return list(s3.get_bucket_tagging(Bucket=bucket)["TagSet"])
     return []

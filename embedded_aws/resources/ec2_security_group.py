@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from embedded_aws.errors import suppressed
 from embedded_aws.resources.api_resource import DescribeCall, Naming
 from embedded_aws.resources.ec2_network import Ec2Resource, require_unused
 from embedded_aws.resources.provider import ProviderError, ResourceRequest
@@ -129,6 +130,24 @@ class SecurityGroupEgress(_Rule):
         "SourceSecurityGroupOwnerId",
     }
 
+    def create(self, request: ResourceRequest) -> str:
+        """Authorize the rule; the one that EC2 gives every new group becomes this one.
+
+        CloudFormation takes that rule away for the rules that are resources (issue 157 of
+        aws-cloudformation/cfn-language-discussion); here only for its duplicate.
+        """
+        if _is_default_egress(request.properties):
+            with suppressed("InvalidPermission.NotFound"):
+                request.aws.ec2.revoke_security_group_egress(
+                    GroupId=request.properties["GroupId"],
+                    IpPermissions=[_permission(_ALLOW_ALL_EGRESS)],
+                )
+        return super().create(request)
+
+
+def _is_default_egress(rule: Mapping[str, Any]) -> bool:
+    return all(rule.get(name) == value for name, value in _ALLOW_ALL_EGRESS.items())
+
 
 def _rules(properties: Mapping[str, Any], direction: str) -> list[Any]:
     return list(properties.get(f"SecurityGroup{direction}", []))
@@ -171,8 +190,8 @@ def _permission(rule: Mapping[str, Any]) -> Any:
     """Turn a rule as templates write it into one as the API writes it."""
     for name in sorted(rule.keys() - _RULE_PROPERTIES - {"GroupId"}):
         raise ProviderError(f"{name} of a security group rule is not supported by the embedded AWS")
-    permission: dict[str, Any] = {"IpProtocol": str(rule["IpProtocol"])}
-    permission |= {port: int(rule[port]) for port in ("FromPort", "ToPort") if port in rule}
+    permission: dict[str, Any] = {"IpProtocol": rule["IpProtocol"]}
+    permission |= {port: rule[port] for port in ("FromPort", "ToPort") if port in rule}
     note = {"Description": rule["Description"]} if "Description" in rule else {}
     peer = rule.get("SourceSecurityGroupId") or rule.get("DestinationSecurityGroupId")
     if peer:

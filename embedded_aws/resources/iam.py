@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from embedded_aws.errors import suppressed
 from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import Provider, ResourceRequest
 from embedded_aws.resources.tags import Tagging
+
+_GONE = "NoSuchEntity"
 
 
 class Role(ApiResource):
@@ -89,9 +92,11 @@ class Role(ApiResource):
         for arn in set(previous.get("ManagedPolicyArns", [])) - set(
             keep.get("ManagedPolicyArns", [])
         ):
-            iam.detach_role_policy(RoleName=name, PolicyArn=arn)
+            with suppressed(_GONE):
+                iam.detach_role_policy(RoleName=name, PolicyArn=arn)
         for policy in _policy_names(previous) - _policy_names(keep):
-            iam.delete_role_policy(RoleName=name, PolicyName=policy)
+            with suppressed(_GONE):
+                iam.delete_role_policy(RoleName=name, PolicyName=policy)
 
 
 def _policy_names(properties: Mapping[str, Any]) -> set[str]:
@@ -133,7 +138,8 @@ class Policy(Provider):
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Take the policy out of its roles."""
         for role in request.properties.get("Roles", []):
-            request.aws.iam.delete_role_policy(RoleName=role, PolicyName=physical_id)
+            with suppressed(_GONE):
+                request.aws.iam.delete_role_policy(RoleName=role, PolicyName=physical_id)
 
 
 class ManagedPolicy(ApiResource):
@@ -178,5 +184,6 @@ class ManagedPolicy(ApiResource):
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Detach the policy from its roles and delete it."""
         for role in request.properties.get("Roles", []):
-            request.aws.iam.detach_role_policy(RoleName=role, PolicyArn=physical_id)
+            with suppressed(_GONE):
+                request.aws.iam.detach_role_policy(RoleName=role, PolicyArn=physical_id)
         super().delete(request, physical_id)

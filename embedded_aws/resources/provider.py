@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,6 +29,8 @@ class ResourceRequest:
     properties: Mapping[str, Any]
     stack_name: str
     aws: Clients
+    stack_id: str = ""
+    """The ARN of the stack, which custom resources are told."""
 
     def given(self, *names: str) -> dict[str, Any]:
         """Return those of the named properties that the template gives, for passing them on."""
@@ -56,15 +58,35 @@ class Provider(ABC):
     """Properties whose change replaces the resource, beside those that the schema names."""
 
     def check(self, definition: ResourceDefinition) -> None:
-        """Raise TemplateError for what AWS refuses or what would otherwise be silently ignored."""
+        """Raise one TemplateError for all that AWS refuses or that would silently be ignored."""
         where = f"{definition.type} ({definition.logical_id})"
-        for name in sorted(definition.properties.keys() - self.supported):
-            raise TemplateError(
-                f"Property {name} of {where} is not supported by the embedded AWS; "
-                f"it knows {', '.join(sorted(self.supported))}"
-            )
-        for problem in schemas.extraneous_keys(definition.type, definition.properties):
-            raise TemplateError(f"Properties validation failed for {where} with message: {problem}")
+        problems = [
+            *self._unsupported(where, definition.properties),
+            *(
+                f"Properties validation failed for {where} with message: {problem}"
+                for problem in schemas.extraneous_keys(definition.type, definition.properties)
+            ),
+        ]
+        if problems:
+            raise TemplateError("\n".join(problems))
+
+    def _unsupported(self, where: str, properties: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what names the properties that AWS has, as far as it is known, and this has not."""
+        existing = schemas.property_names(self.type)
+        names = sorted(
+            name for name in properties.keys() - self.supported if name in (existing or [name])
+        )
+        if not names:
+            return
+        asked = [
+            name if existing else name + schemas.did_you_mean(name, self.supported)
+            for name in names
+        ]
+        noun, verb = ("Property", "is") if len(names) == 1 else ("Properties", "are")
+        yield (
+            f"{noun} {', '.join(asked)} of {where} {verb} not supported by the embedded AWS; "
+            f"it knows {', '.join(sorted(self.supported))}"
+        )
 
     def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         """Tell whether AWS replaces the resource for this change instead of updating it."""

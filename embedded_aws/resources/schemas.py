@@ -1,4 +1,4 @@
-"""AWS's own resource schemas: names of properties, and the changes that replace a resource.
+"""AWS's own resource schemas: properties with their types, and changes that replace a resource.
 
 `tools.resource_schemas` makes the table of them, for the types that the embedded AWS supports.
 """
@@ -6,17 +6,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from embedded_aws.cloudformation.intrinsics import function_name
+from embedded_aws.cloudformation.intrinsics import as_text, function_name
+from embedded_aws.cloudformation.template import TemplateError
 
 Path = tuple[str, ...]
 """The way to a property, such as ("LustreConfiguration", "DeploymentType")."""
 
-_NO_SCHEMA: Final[Mapping[str, Any]] = {"create_only": (), "identifiers": (), "properties": None}
+_ANY: Final = "*"
+"""The key of what may have any further keys."""
+
+_NO_SCHEMA: Final[Mapping[str, Any]] = {
+    "create_only": (),
+    "identifiers": (),
+    "properties": None,
+    "definitions": {},
+}
 """What is known of a type that is not AWS's own, or not supported."""
 
 
@@ -44,6 +54,11 @@ def import_identifiers(resource_type: str) -> tuple[str, ...]:
     return tuple(_schema(resource_type)["identifiers"])
 
 
+def property_names(resource_type: str) -> Collection[str]:
+    """Return the properties that AWS's own types have, nothing for other types."""
+    return _schema(resource_type)["properties"] or ()
+
+
 def extraneous_keys(resource_type: str, properties: Mapping[str, Any]) -> list[str]:
     """Return, in CloudFormation's words, the keys at any depth that the type does not have.
 
@@ -68,7 +83,7 @@ def _schemas() -> Mapping[str, Mapping[str, Any]]:
 
 def _extraneous(keys: Any, value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
     """Yield what `value` has beyond `keys`, which are told in `tools.resource_schemas`."""
-    keys = schema["definitions"][keys] if isinstance(keys, str) else keys
+    keys = _named(keys, schema)
     if isinstance(value, list) and isinstance(keys, list):
         for number, item in enumerate(value):
             yield from _extraneous(keys[0], item, schema, f"{where}/{number}")
@@ -77,8 +92,72 @@ def _extraneous(keys: Any, value: Any, schema: Mapping[str, Any], where: str) ->
     for key in value:
         if key in keys:
             yield from _extraneous(keys[key], value[key], schema, f"{where}/{key}")
-        else:
-            yield f"{where}: extraneous key [{key}] is not permitted"
+        elif _ANY not in keys:
+            yield f"{where}: extraneous key [{key}] is not permitted{did_you_mean(key, keys)}"
+
+
+def coerced(resource_type: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return resolved properties with numbers, booleans and texts as the type has them.
+
+    Raises TemplateError, with CloudFormation's words, for a text that is no number. What is not
+    known yet, and what is to be read from a store, stays as it is.
+    """
+    schema = _schema(resource_type)
+    value: dict[str, Any] = _coerced(schema["properties"], properties, schema, "#")
+    return value
+
+
+def _coerced(keys: Any, value: Any, schema: Mapping[str, Any], where: str) -> Any:
+    keys = _named(keys, schema)
+    if isinstance(value, list):
+        item = keys[0] if isinstance(keys, list) else None
+        return [_coerced(item, each, schema, f"{where}/{n}") for n, each in enumerate(value)]
+    if isinstance(value, dict):
+        members = keys if isinstance(keys, dict) else {}
+        return {k: _coerced(members.get(k), v, schema, f"{where}/{k}") for k, v in value.items()}
+    if not isinstance(keys, str) or (isinstance(value, str) and "{{" in value):
+        return value
+    try:
+        return _READERS[keys](value)
+    except (KeyError, ValueError) as error:
+        raise TemplateError(
+            f"Properties validation failed with message: {where}: expected type: "
+            f"{keys.capitalize()}, found: {value!r}"
+        ) from error
+
+
+def _integer(value: Any) -> int:
+    return value if isinstance(value, int) else int(str(value))
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, int | float):
+        return value
+    return float(value) if "." in value else int(value)
+
+
+def _boolean(value: Any) -> bool:
+    return {"true": True, "false": False}[as_text(value).lower()]
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "boolean": _boolean,
+    "integer": _integer,
+    "number": _number,
+    "string": as_text,
+}
+"""Values of the scalar types, from what templates have in their place."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question after a name that is nearly another, nothing for any other name."""
+    close = get_close_matches(name, sorted(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _named(keys: Any, schema: Mapping[str, Any]) -> Any:
+    """Return the keys themselves, if they are given by the name of a definition."""
+    return schema["definitions"].get(keys, keys) if isinstance(keys, str) else keys
 
 
 def _value(properties: Mapping[str, Any], path: Path) -> Any:

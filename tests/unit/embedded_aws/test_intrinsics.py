@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.cloudformation.intrinsics import Resolver, StackScope, check_rules
+from embedded_aws.cloudformation.changes import Unborn
+from embedded_aws.cloudformation.intrinsics import (
+    Resolver,
+    StackScope,
+    check_rules,
+    is_unknown,
+)
 from embedded_aws.cloudformation.template import TemplateError, parse_template
 
 
@@ -72,12 +78,33 @@ SECTIONS: dict[str, object] = {
             "eu-west-1/N/O",
         ),
         ({"Fn::Cidr": ["10.0.0.0/16", 2, 8]}, ["10.0.0.0/24", "10.0.1.0/24"]),
+        ({"Fn::Cidr": ["fd00::/56", "1", "64"]}, ["fd00::/64"]),
+        ({"Fn::FindInMap": ["Sizes", "x", "gib", {"DefaultValue": {"Ref": "Name"}}]}, "demo"),
+        ({"Fn::Length": [1, {"Ref": "AWS::NoValue"}, 2]}, 2),
         ({"Fn::Base64": {"Ref": "Name"}}, "ZGVtbw=="),
         ({"Fn::ToJsonString": {"a": {"Ref": "Name"}}}, '{"a":"demo"}'),
     ],
 )
 def test_resolves(value: object, expected: object) -> None:
     assert Resolver(scope(**SECTIONS)).resolve(value) == expected
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        {"Fn::Cidr": [{"Fn::GetAtt": "New.Block"}, 2, 8]},
+        {"Fn::Select": [3, {"Fn::Split": ["/", {"Fn::GetAtt": "New.Block"}]}]},
+        {"Fn::Select": [1, {"Fn::Cidr": [{"Fn::Sub": "${New.Block}"}, 2, 8]}]},
+        {"Fn::FindInMap": ["Sizes", {"Ref": "New"}, "gib"]},
+        {"Fn::Length": {"Fn::Split": [",", {"Ref": "New"}]}},
+        {"Fn::ImportValue": {"Fn::Join": ["-", [{"Ref": "New"}, "x"]]}},
+    ],
+)
+def test_nothing_is_known_of_what_does_not_exist_yet(function: object) -> None:
+    seen = scope(**SECTIONS)
+    seen.resources = {"New": Unborn("New")}
+
+    assert is_unknown(Resolver(seen).resolve(function))
 
 
 def test_no_value_takes_keys_and_items_away() -> None:
@@ -100,9 +127,10 @@ def test_policy_conditions_are_ordinary_data() -> None:
         ({"Ref": "Nothing"}, r"Unresolved resource dependencies \[Nothing\]"),
         ({"Fn::GetAtt": ["Vpc", "Nope"]}, "does not support attribute type Nope"),
         ({"Fn::Select": [5, ["a"]]}, "Fn::Select cannot be applied"),
+        ({"Fn::Cidr": ["10.0.0.0/30", 5, 0]}, "has room for 4 blocks"),
+        ({"Fn::Length": "abc"}, "it is no list"),
         ({"Fn::FindInMap": ["Sizes", "eu-west-1", "gib"]}, "Sizes::eu-west-1::gib"),
         ({"Fn::If": ["Unknown", 1, 2]}, "Unresolved condition Unknown"),
-        ({"a": ["{{resolve:ssm:name}}"]}, "Dynamic references are not supported .*ssm:name"),
     ],
 )
 def test_names_what_cannot_be_resolved(value: object, message: str) -> None:

@@ -11,7 +11,7 @@ from embedded_aws.cloudformation.template import TemplateError, parse_template
 from embedded_aws.errors import members
 from embedded_aws.resources.ec2_network import association_problem
 from embedded_aws.resources.registry import PROVIDERS
-from embedded_aws.resources.schemas import create_only_paths, extraneous_keys
+from embedded_aws.resources.schemas import coerced, create_only_paths, extraneous_keys
 from tests.golden_files import ROOT, assert_matches
 from tools.resource_schemas import resource_schemas
 
@@ -34,19 +34,32 @@ def test_the_table_of_schemas_is_fresh(update_golden: bool) -> None:
             FILE_SYSTEM,
             {"LustreConfiguration": {"Deployment": "SCRATCH_2"}, "Size": 1200},
             [
-                "#/LustreConfiguration: extraneous key [Deployment] is not permitted",
+                (
+                    "#/LustreConfiguration: extraneous key [Deployment] is not permitted "
+                    "(did you mean DeploymentType?)"
+                ),
                 "#: extraneous key [Size] is not permitted",
             ],
         ),
         (
             GROUP,
             {"SecurityGroupIngress": [{"IpProtocol": "-1"}, {"Protocol": "-1"}]},
-            ["#/SecurityGroupIngress/1: extraneous key [Protocol] is not permitted"],
+            [
+                (
+                    "#/SecurityGroupIngress/1: extraneous key [Protocol] is not permitted "
+                    "(did you mean IpProtocol?)"
+                )
+            ],
         ),
         (
             "AWS::Budgets::Budget",
             {"Budget": {"FilterExpression": {"And": [{"Not": {"Nor": {}}}]}}},
-            ["#/Budget/FilterExpression/And/0/Not: extraneous key [Nor] is not permitted"],
+            [
+                (
+                    "#/Budget/FilterExpression/And/0/Not: extraneous key [Nor] is not permitted "
+                    "(did you mean Not?)"
+                )
+            ],
         ),
         (GROUP, {"SecurityGroupIngress": {"Fn::If": ["Open", [{"Protocol": "-1"}], []]}}, []),
         ("AWS::IAM::Role", {"AssumeRolePolicyDocument": {"Anything": {"goes": "here"}}}, []),
@@ -141,3 +154,46 @@ def test_a_vpc_gets_no_block_of_the_wrong_size_or_twice(block: str, reason: str)
     problem = association_problem([IPv4Network("10.0.0.0/16")], IPv4Network(block, strict=False))
 
     assert reason in str(problem)
+
+
+def test_texts_numbers_and_booleans_become_what_the_type_has() -> None:
+    given = {
+        "StorageCapacity": "1200",
+        "FileSystemTypeVersion": 2.15,
+        "LustreConfiguration": {"EfaEnabled": "true", "PerUnitStorageThroughput": "{{unborn:A}}"},
+        "Tags": [{"Key": "level", "Value": 7}, {"Key": "kept", "Value": True}],
+    }
+
+    assert coerced(FILE_SYSTEM, given) == {
+        "StorageCapacity": 1200,
+        "FileSystemTypeVersion": "2.15",
+        "LustreConfiguration": {"EfaEnabled": True, "PerUnitStorageThroughput": "{{unborn:A}}"},
+        "Tags": [{"Key": "level", "Value": "7"}, {"Key": "kept", "Value": "true"}],
+    }
+
+
+def test_numbers_are_found_below_alternatives_of_structures() -> None:
+    volume = {"EbsVolumeConfig": {"VolumeSizeInGB": "500"}}
+    properties = {"InstanceGroups": [{"InstanceStorageConfigs": [volume]}]}
+
+    (group,) = coerced("AWS::SageMaker::Cluster", properties)["InstanceGroups"]
+
+    assert group["InstanceStorageConfigs"] == [{"EbsVolumeConfig": {"VolumeSizeInGB": 500}}]
+
+
+def test_a_text_that_is_no_number_is_refused_with_its_place() -> None:
+    with pytest.raises(TemplateError, match="#/StorageCapacity: expected type: Integer, found"):
+        coerced(FILE_SYSTEM, {"StorageCapacity": "much"})
+
+
+def test_all_that_is_wrong_with_properties_is_said_at_once() -> None:
+    body = """{"Resources": {"Files": {"Type": "AWS::FSx::FileSystem", "Properties":
+        {"StorageCapcity": 1, "NetworkType": "IPV4", "OntapConfiguration": {}}}}}"""
+    (definition,) = parse_template(body).resources.values()
+
+    with pytest.raises(TemplateError) as refused:
+        PROVIDERS[FILE_SYSTEM].check(definition)
+
+    unsupported, misspelt = str(refused.value).splitlines()
+    assert "Properties NetworkType, OntapConfiguration of AWS::FSx::FileSystem" in unsupported
+    assert "extraneous key [StorageCapcity] is not permitted (did you mean StorageCap" in misspelt

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from embedded_aws.cloudformation.intrinsics import resolve_parameters
+from embedded_aws.cloudformation.parameters import resolve_parameters
 from embedded_aws.cloudformation.template import (
     Template,
     TemplateError,
@@ -19,6 +19,54 @@ def test_reads_yaml_without_turning_policy_versions_into_dates() -> None:
     template = parse_template("Resources: {A: {Type: T, Properties: {Version: 2012-10-17}}}")
 
     assert template.resources["A"].properties == {"Version": "2012-10-17"}
+
+
+SHORT = """
+Resources:
+  A:
+    Type: T
+    Condition: Wanted
+    Properties:
+      Name: !Sub ["${X}-a", {X: !Select [0, !Split ["-", !Ref AWS::StackId]]}]
+      Value: !GetAtt Nested.Outputs.Id
+      Blocks: !If [Wanted, !Cidr [!GetAtt [Vpc, CidrBlock], 2, 8], !Ref AWS::NoValue]
+Conditions:
+  Wanted: !And [!Condition Other, !Not [!Equals [!Ref P, ""]]]
+Mappings: {Accounts: {111122223333: {on: 1}}}
+"""
+
+
+def test_reads_short_function_names_and_keys_that_are_no_texts() -> None:
+    template = parse_template(SHORT)
+
+    assert template.resources["A"].properties == {
+        "Name": {
+            "Fn::Sub": [
+                "${X}-a",
+                {"X": {"Fn::Select": [0, {"Fn::Split": ["-", {"Ref": "AWS::StackId"}]}]}},
+            ]
+        },
+        "Value": {"Fn::GetAtt": "Nested.Outputs.Id"},
+        "Blocks": {
+            "Fn::If": [
+                "Wanted",
+                {"Fn::Cidr": [{"Fn::GetAtt": ["Vpc", "CidrBlock"]}, 2, 8]},
+                {"Ref": "AWS::NoValue"},
+            ]
+        },
+    }
+    assert template.section("Conditions")["Wanted"] == {
+        "Fn::And": [
+            {"Condition": "Other"},
+            {"Fn::Not": [{"Fn::Equals": [{"Ref": "P"}, ""]}]},
+        ]
+    }
+    assert template.section("Mappings") == {"Accounts": {"111122223333": {"true": 1}}}
+
+
+def test_says_where_a_text_is_no_yaml() -> None:
+    with pytest.raises(TemplateError, match=r"Template format error:(?s:.)*line 1, column"):
+        parse_template("Resources: {A: {Type: T")
 
 
 def test_keeps_the_text_as_submitted() -> None:
@@ -100,3 +148,50 @@ def test_refuses_a_parameter_without_value() -> None:
 
     with pytest.raises(TemplateError, match=r"\[Must\] must have values"):
         resolve_parameters(parse_template(body), {}, str)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "text", "value"),
+    [
+        ({"Type": "Number", "MinValue": 1}, "1200", "1200"),
+        ({"Type": "String", "AllowedValues": [True, False]}, "true", "true"),
+        ({"Type": "List<Number>", "MaxValue": "9"}, "1, 2,3", ["1", "2", "3"]),
+        ({"Type": "CommaDelimitedList"}, "a , b", ["a", "b"]),
+        ({"Type": "List<AWS::EC2::Subnet::Id>"}, "subnet-1,subnet-2", ["subnet-1", "subnet-2"]),
+        ({"Type": "AWS::EC2::VPC::Id"}, "vpc-1", "vpc-1"),
+        ({"Type": "AWS::SSM::Parameter::Name"}, "/l", "/l"),
+        ({"Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>"}, "/i", "ami-1"),
+        ({"Type": "AWS::SSM::Parameter::Value<List<String>>"}, "/l", ["x", "y"]),
+        ({"Type": "AWS::SSM::Parameter::Value<CommaDelimitedList>"}, "/l", ["x", "y"]),
+    ],
+)
+def test_parameters_of_each_type(declaration: object, text: str, value: object) -> None:
+    body = json.dumps({"Resources": {"A": {"Type": "T"}}, "Parameters": {"P": declaration}})
+    store = {"/l": "x,y", "/i": "ami-1"}
+
+    assert resolve_parameters(parse_template(body), {"P": text}, store.__getitem__) == {"P": value}
+
+
+@pytest.mark.parametrize(
+    ("declaration", "text", "problem"),
+    [
+        ({"Type": "Number"}, "many", "'many'; it must be a number"),
+        ({"Type": "List<Number>"}, "1,b", "'b'; it must be a number"),
+        ({"Type": "Number", "MaxValue": 5}, "6", "its value must be at most 5"),
+        ({"Type": "String", "MinLength": 3}, "ab", "its length must be at least 3"),
+        ({"Type": "String", "AllowedPattern": "[a-z]*"}, "A", r"must match pattern \[a-z\]"),
+        (
+            {"Type": "String", "AllowedPattern": "[a-z]*", "ConstraintDescription": "be small."},
+            "A",
+            "Parameter P is 'A'; be small.",
+        ),
+        ({"Type": "Boolean"}, "true", "Unrecognized parameter type: Boolean"),
+    ],
+)
+def test_refuses_what_a_parameter_does_not_allow(
+    declaration: object, text: str, problem: str
+) -> None:
+    body = json.dumps({"Resources": {"A": {"Type": "T"}}, "Parameters": {"P": declaration}})
+
+    with pytest.raises(TemplateError, match=problem):
+        resolve_parameters(parse_template(body), {"P": text}, str)
