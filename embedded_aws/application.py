@@ -17,6 +17,7 @@ from moto.moto_server.werkzeug_app import (
 from embedded_aws.answers import Seal, unsupported
 from embedded_aws.calls import call_of, signature_of
 from embedded_aws.enforcement.gate import Gate
+from embedded_aws.functions.invoke import IS_AWAITED
 from embedded_aws.interface import Workspaces
 from embedded_aws.moto_ids import seed_request
 from embedded_aws.moto_setup import ACCOUNT_HEADER
@@ -30,6 +31,8 @@ Wsgi = Any
 
 _UNKNOWN_TO_MOTO = ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com"))
 """An embedded service that moto does not have, and its address."""
+
+_INVOCATION = re.compile(r"/2015-03-31/functions/[^/]+/invocations")
 
 _log = logging.getLogger(__name__)
 
@@ -102,6 +105,13 @@ def _serialized(service: Any, lock: threading.Lock) -> Wsgi:
     app = create_backend_app(service)
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        if service == "awslambda" and _INVOCATION.fullmatch(environ["PATH_INFO"]):
+            # a function uses the other services while it runs, so they must not wait for its end
+            is_awaited = IS_AWAITED.set(True)
+            try:
+                return list(app(environ, start_response))
+            finally:
+                IS_AWAITED.reset(is_awaited)
         with lock:
             seed_request(service, environ)
             return list(app(environ, start_response))

@@ -103,5 +103,13 @@ class Clients:
                 self._clients[name] = self._create(name)
             return self._clients[name]
 
+    def upload_url(self, bucket: str, key: str, validity_s: int) -> str:
+        """Return a pre-signed URL to which anybody can put an object."""
+        config = _CONFIG.merge(Config(signature_version="s3v4"))
+        with self._creation:
+            s3 = self._session.client("s3", endpoint_url=self._endpoint, config=config)
+        place = {"Bucket": bucket, "Key": key}
+        return s3.generate_presigned_url("put_object", Params=place, ExpiresIn=validity_s)
+
     def _create(self, name: str) -> Any:
         return self._session.client(name, endpoint_url=self._endpoint, config=_CONFIG)  # type: ignore[call-overload]

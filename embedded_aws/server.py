@@ -164,11 +164,13 @@ class EmbeddedAws:
         from embedded_aws.enforcement.gate import Gate
         from embedded_aws.enforcement.resource_needs import Names
         from embedded_aws.enforcement.simulation import PolicySimulator
+        from embedded_aws.functions.invoke import run_functions_of_moto
         from embedded_aws.moto_ids import patch_ids
         from embedded_aws.ssm_sessions import SessionManager, serve_with_moto
 
         patch_moto()
         patch_ids()
+        run_functions_of_moto(self.clients)
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         file_systems = FileSystems(self.clients)
         clusters = Clusters(self.clients, platform, instance_types=self._instance_types)

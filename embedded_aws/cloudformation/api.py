@@ -131,7 +131,8 @@ class CloudFormationApi:
                 stacks = [self._stack(region, given)]
             else:
                 stacks = self._engine.stacks.active(region)
-            return {"Stacks": [describe.stack_shape(stack) for stack in stacks]}
+            ancestors = self._engine.stacks.ancestors
+            return {"Stacks": [describe.stack_shape(each, ancestors(each)) for each in stacks]}
 
     def _list_stacks(self, region: str, given: Mapping[str, Any]) -> Params:
         wanted = given.get("StackStatusFilter") or []

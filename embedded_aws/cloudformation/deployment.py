@@ -16,6 +16,7 @@ else: the rest goes all the same (CloudFormation API reference, DeleteStack).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from threading import RLock
 from typing import Any
@@ -136,8 +137,11 @@ class Deployment:
             problem = update_problem(definition, resource.properties, properties)
             if problem:
                 raise self._provisioner.refuse(definition, problem)
-            self._undo.append(partial(self._provisioner.update, resource, resource.properties))
+            before = replace(resource)
+            self._undo.append(partial(self._change_back, resource, before.properties))
             self._provisioner.update(resource, properties)
+            if resource.physical_id != before.physical_id:
+                self._superseded.append((before, definition.update_replace_policy))
 
     def _outputs(self) -> tuple[dict[str, str], dict[str, str]]:
         resolver = Resolver(self._scope)
@@ -184,6 +188,13 @@ class Deployment:
 
     def _let_go(self, logical_id: str) -> None:
         self._provisioner.skip(self._stack.resources[logical_id])
+
+    def _change_back(self, resource: StackResource, properties: Mapping[str, Any]) -> None:
+        """Undo a change in place; what the resource was meanwhile, if another, is deleted."""
+        meanwhile = replace(resource)
+        self._provisioner.update(resource, properties)
+        if resource.physical_id != meanwhile.physical_id:
+            self._provisioner.delete(meanwhile)
 
     def _take_back(self, replaced: StackResource) -> None:
         self._discard(replaced.logical_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from embedded_aws.cloudformation.stack import (
@@ -18,8 +18,8 @@ from embedded_aws.resources import schemas
 Shape = dict[str, Any]
 
 
-def stack_shape(stack: Stack) -> Shape:
-    """Return a stack as DescribeStacks does."""
+def stack_shape(stack: Stack, ancestors: Sequence[Stack]) -> Shape:
+    """Return a stack as DescribeStacks does; `ancestors` has the parent of a nested stack first."""
     submission = stack.submission
     return {
         "StackId": stack.arn,
@@ -39,6 +39,8 @@ def stack_shape(stack: Stack) -> Shape:
         "Tags": _tags(submission.tags),
         "EnableTerminationProtection": stack.termination_protection,
         "DriftInformation": {"StackDriftStatus": "NOT_CHECKED"},
+        "ParentId": ancestors[0].arn if ancestors else None,
+        "RootId": ancestors[-1].arn if ancestors else None,
     }
 
 

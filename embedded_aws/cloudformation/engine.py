@@ -7,9 +7,11 @@ start one return it, still running.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Mapping
-from urllib.parse import urlparse
+from typing import Final
+from urllib.parse import unquote, urlparse
 
 from embedded_aws.clients import Clients
 from embedded_aws.cloudformation.changes import is_unchanged, plan, scope_of, with_imports
@@ -71,8 +73,8 @@ class CloudFormation:
             raise validation_error(str(error)) from error
 
     def template_text(self, region: str, url: str) -> str:
-        """Read a template from S3 by its URL, path style: https://host/bucket/key."""
-        bucket, _, key = urlparse(url).path.lstrip("/").partition("/")
+        """Read a template from S3 by its URL."""
+        bucket, key = object_of(url)
         answer = self._clients(region).s3.get_object(Bucket=bucket, Key=key)
         return answer["Body"].read().decode()
 
@@ -253,3 +255,20 @@ class CloudFormation:
             raise validation_error(
                 f"Export {export} cannot be deleted as it is in use by {importer}"
             )
+
+
+_HOST_OF_BUCKET: Final = re.compile(r"(?P<bucket>.+)\.(s3[.-].*|localhost)")
+
+
+def object_of(url: str) -> tuple[str, str]:
+    """Return bucket and key: https://host/bucket/key, or https://bucket.s3.region.host/key.
+
+    Source: S3 user guide, "Virtual hosting of general purpose buckets".
+    """
+    parts = urlparse(url)
+    path = unquote(parts.path.removeprefix("/"))
+    match = _HOST_OF_BUCKET.fullmatch(parts.hostname or "")
+    if match:
+        return match["bucket"], path
+    bucket, _, key = path.partition("/")
+    return bucket, key

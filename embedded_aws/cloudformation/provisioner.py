@@ -97,9 +97,9 @@ class Provisioner:
 
         def steps() -> None:
             request = self._request_with_values(resource)
-            provider.update(
-                request, resource.physical_id, self._with_values(resource.type, previous)
-            )
+            before = self._with_values(resource.type, previous)
+            provider.update(request, resource.physical_id, before)
+            resource.physical_id = provider.id_after_update(request, resource.physical_id)
             resource.attributes = provider.attributes(request, resource.physical_id)
 
         self._attempt(resource, "UPDATE_FAILED", steps)
@@ -175,6 +175,7 @@ class Provisioner:
             properties=resource.properties,
             stack_name=self._stack.name,
             aws=self._aws,
+            stack_id=self._stack.arn,
         )
 
 

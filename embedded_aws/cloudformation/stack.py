@@ -247,6 +247,11 @@ class Stacks:
                     return stack
         return None
 
+    def ancestors(self, stack: Stack) -> list[Stack]:
+        """Return the stacks that a nested stack is in, its parent first, its root last."""
+        parent = self.owner(stack.region, STACK_TYPE, stack.arn)
+        return [parent, *self.ancestors(parent)] if parent else []
+
     def importers(self, stack: Stack) -> list[tuple[str, str]]:
         """Return (export, importing stack) for every export of `stack` that is in use."""
         return [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from embedded_aws.cloudformation.references import references
 from embedded_aws.cloudformation.template_text import read_document
 
 _SECTIONS = frozenset(
@@ -114,7 +114,20 @@ def checked_template(body: str, document: Mapping[str, Any]) -> Template:
                 f"Template format error: Unresolved resource dependencies [{missing}] in the "
                 f"Resources block of the template ({definition.logical_id} depends on it)."
             )
+    _check_references(document)
     return Template(body=body, document=document, resources=definitions)
+
+
+def _check_references(document: Mapping[str, Any]) -> None:
+    """Raise TemplateError for names in a section that nothing has."""
+    known = {*document["Resources"], *document.get("Parameters", {})}
+    for section in ("Resources", "Outputs"):
+        names = {name for name in references(document.get(section)) if "::" not in name}
+        if names - known:
+            raise TemplateError(
+                "Template format error: Unresolved resource dependencies "
+                f"[{', '.join(sorted(names - known))}] in the {section} block of the template"
+            )
 
 
 def _definition(logical_id: str, entry: Any) -> ResourceDefinition:
@@ -147,9 +160,6 @@ def _policy(logical_id: str, key: str, entry: Mapping[str, Any]) -> str:
     return str(policy)
 
 
-_PLACEHOLDER = re.compile(r"\$\{([^!{}.]+)[^{}]*\}")
-
-
 def creation_order(resources: Mapping[str, ResourceDefinition]) -> list[str]:
     """Return the logical ids, dependencies first, otherwise as in the template.
 
@@ -177,24 +187,4 @@ def creation_order(resources: Mapping[str, ResourceDefinition]) -> list[str]:
 
 def dependencies(definition: ResourceDefinition) -> set[str]:
     """Return every name that the resource refers to: resources, parameters and mappings."""
-    return {*definition.depends_on, *_references(definition.properties)} - {definition.logical_id}
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _references(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _called_names(key, item)
-            yield from _references(item)
-
-
-def _called_names(key: str, argument: Any) -> Iterator[str]:
-    if key == "Ref" and isinstance(argument, str):
-        yield argument
-    elif key == "Fn::GetAtt":
-        yield argument.split(".")[0] if isinstance(argument, str) else argument[0]
-    elif key == "Fn::Sub":
-        text = argument[0] if isinstance(argument, list) else argument
-        yield from _PLACEHOLDER.findall(text)
+    return {*definition.depends_on, *references(definition.properties)} - {definition.logical_id}

@@ -69,11 +69,14 @@ class Vpc(Ec2Resource):
         }
 
 
+_IPV6 = "AmazonProvidedIpv6CidrBlock"
+
+
 class VpcCidrBlock(Ec2Resource):
     """The association of one more IPv4 block with a VPC; Ref gives its id."""
 
     type = "AWS::EC2::VPCCidrBlock"
-    supported = frozenset({"CidrBlock", "VpcId"})
+    supported = frozenset({_IPV6, "CidrBlock", "VpcId"})
     creation, deletion = "associate_vpc_cidr_block", "disassociate_vpc_cidr_block"
     identity = "AssociationId"
     answer = ("CidrBlockAssociation", "AssociationId")
@@ -81,6 +84,8 @@ class VpcCidrBlock(Ec2Resource):
 
     def create(self, request: ResourceRequest) -> str:
         """Associate the block."""
+        if request.properties.get(_IPV6):
+            raise ProviderError(f"{_IPV6} is not supported by the embedded AWS")
         (vpc,) = request.aws.ec2.describe_vpcs(VpcIds=[request.properties["VpcId"]])["Vpcs"]
         existing = [IPv4Network(item["CidrBlock"]) for item in vpc["CidrBlockAssociationSet"]]
         problem = association_problem(existing, _block(request))

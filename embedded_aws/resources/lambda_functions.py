@@ -1,4 +1,4 @@
-"""Lambda: functions, which are kept but never run, layers and permissions.
+"""Lambda: functions, layers and permissions.
 
 What the CDK's own functions do for custom resources is done by the providers of those resources.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, ClassVar
 
+from embedded_aws.cloudformation.intrinsics import as_text
 from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
@@ -51,7 +53,16 @@ class Function(ApiResource):
 
     def changes(self, request: ResourceRequest, previous: Mapping[str, Any]) -> dict[str, Any]:
         """Return the configuration; code has a call of its own."""
-        return request.given(*sorted(_CONFIGURATION))
+        return self.written(request.given(*sorted(_CONFIGURATION)))
+
+    def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Return properties as the calls have them: every variable is a text."""
+        written = super().written(properties)
+        if "Environment" in written:
+            variables = written["Environment"].get("Variables", {})
+            texts = {name: as_text(value) for name, value in variables.items()}
+            written["Environment"] = {"Variables": texts}
+        return written
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
@@ -106,12 +117,17 @@ class Permission(ApiResource):
 
 
 def _code(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the API's Code; text in the template becomes an archive with one file."""
+    """Return the API's Code; text in the template becomes an archive with what Lambda adds."""
     code = dict(properties["Code"])
     if "ZipFile" not in code:
         return code
-    suffix = "py" if str(properties.get("Runtime", "")).startswith("python") else "js"
+    if str(properties.get("Runtime", "")).startswith("python"):
+        own, folder, answers = "index.py", "", files("embedded_aws.functions") / "cfnresponse.py"
+    else:
+        own, folder = "index.js", "node_modules/"
+        answers = files("embedded_aws") / "data" / "cfn-response.js"
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as zip_file:
-        zip_file.writestr(zipfile.ZipInfo(f"index.{suffix}"), code["ZipFile"])
+        zip_file.writestr(zipfile.ZipInfo(own), code["ZipFile"])
+        zip_file.writestr(zipfile.ZipInfo(folder + answers.name), answers.read_bytes())
     return {"ZipFile": archive.getvalue()}

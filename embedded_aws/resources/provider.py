@@ -114,6 +114,10 @@ class Provider(ABC):
         """Apply changes of `in_place` properties; `previous` are the properties until now."""
         raise NotImplementedError(f"{self.type} names no property in `in_place`")
 
+    def id_after_update(self, request: ResourceRequest, physical_id: str) -> str:
+        """Return the physical id after `update`: another one if that made another resource."""
+        return physical_id
+
     @abstractmethod
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the resource and return once it is gone."""

@@ -8,14 +8,17 @@ from typing import Final
 
 from embedded_aws.clients import Clients
 from embedded_aws.cloudformation.template import TemplateError
+from embedded_aws.resources import custom
 from embedded_aws.resources.api_resource import ApiResource
 from embedded_aws.resources.provider import Provider, ProviderError
+from embedded_aws.resources.schemas import did_you_mean
 
 _SERVICES: Final = (
     "aps",
     "budgets",
     "cdk",
     "cloudwatch",
+    "custom",
     "ec2_endpoint",
     "ec2_network",
     "ec2_routing",
@@ -28,6 +31,7 @@ _SERVICES: Final = (
     "kms",
     "lambda_functions",
     "logs",
+    "nested_stacks",
     "rds",
     "s3",
     "sagemaker",
@@ -56,11 +60,20 @@ PROVIDERS: Final[dict[str, Provider]] = {
 """Every supported resource type, by CloudFormation's name."""
 
 
+_LIKENESS: Final = 0.9
+"""How like two types must be for a question: all begin alike."""
+
+
 def provider_for(logical_id: str, resource_type: str) -> Provider:
     """Return the provider of a type; raises TemplateError for an unsupported one."""
-    if resource_type not in PROVIDERS:
-        raise TemplateError(f"{resource_type} ({logical_id}) is not supported by the embedded AWS")
-    return PROVIDERS[resource_type]
+    if resource_type in PROVIDERS:
+        return PROVIDERS[resource_type]
+    if resource_type.startswith(custom.PREFIX):
+        return PROVIDERS[custom.CustomResource.type]
+    question = did_you_mean(resource_type, PROVIDERS, _LIKENESS)
+    raise TemplateError(
+        f"{resource_type} ({logical_id}) is not supported by the embedded AWS{question}"
+    )
 
 
 def require_existing(aws: Clients, resource_type: str, physical_id: str) -> None:

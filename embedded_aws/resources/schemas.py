@@ -19,7 +19,7 @@ Path = tuple[str, ...]
 """The way to a property, such as ("LustreConfiguration", "DeploymentType")."""
 
 _ANY: Final = "*"
-"""The key of what may have any further keys."""
+"""The key that stands for any further keys."""
 
 _NO_SCHEMA: Final[Mapping[str, Any]] = {
     "create_only": (),
@@ -149,9 +149,9 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 """Values of the scalar types, from what templates have in their place."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the question after a name that is nearly another, nothing for any other name."""
-    close = get_close_matches(name, sorted(known), n=1)
+    close = get_close_matches(name, sorted(known), n=1, cutoff=likeness)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

@@ -40,16 +40,21 @@ class Stacks:
 
     def deploy(self, name: str, resources: Resources, **outputs: Any) -> Outcome:
         """Create a stack, or update the one of this name, and wait for its end."""
-        body = json.dumps(
-            {
-                "Resources": resources,
-                "Outputs": {key: {"Value": value} for key, value in outputs.items()},
-            }
-        )
+        document = {
+            "Resources": resources,
+            "Outputs": {key: {"Value": value} for key, value in outputs.items()},
+        }
+        return self.deploy_text(name, json.dumps(document))
+
+    def deploy_text(self, name: str, body: str, **parameters: str) -> Outcome:
+        """Create a stack of a template, or update the one of this name, and wait for its end."""
         names = [stack["StackName"] for stack in self._api.describe_stacks()["Stacks"]]
         operation = self._api.update_stack if name in names else self._api.create_stack
+        given = [
+            {"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()
+        ]
         try:
-            stack_id = operation(StackName=name, TemplateBody=body)["StackId"]
+            stack_id = operation(StackName=name, TemplateBody=body, Parameters=given)["StackId"]
         except ClientError as error:
             return Outcome("REFUSED", {}, {}, error.response["Error"]["Message"])
         return self._outcome(stack_id)

@@ -390,7 +390,7 @@ def test_unsupported_resources_fail_the_deployment_by_name(ended: Life) -> None:
 
     assert step.exit_status == 1
     assert "AWS::DynamoDB::Table (Table) is not supported by the embedded AWS" in step.output
-    assert "Custom::Thing (Thing) is not supported by the embedded AWS" in step.output
+    assert "Custom::Thing (Thing) needs the property ServiceToken" in step.output
 
 
 def test_the_reason_of_a_failed_cluster_reaches_whoever_deploys(ended: Life) -> None:

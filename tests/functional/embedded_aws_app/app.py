@@ -247,8 +247,7 @@ def add_variant(network: Network, variant: str) -> None:
         broken.node.add_dependency(group)
     if variant == "unsupported":
         CfnResource(network, "Table", type="AWS::DynamoDB::Table")
-        token = "arn:aws:lambda:us-west-2:111122223333:function:thing"
-        CfnResource(network, "Thing", type="Custom::Thing", properties={"ServiceToken": token})
+        CfnResource(network, "Thing", type="Custom::Thing")
 
 
 def synthesize(variant: str, folder: Path) -> None:

@@ -209,7 +209,10 @@ def test_unsupported_types_and_properties_are_refused_together_and_by_name(lab: 
 
     assert refused.value.message.splitlines() == [
         "AWS::DynamoDB::Table (Table) is not supported by the embedded AWS",
-        "Custom::Nobody (Custom) is not supported by the embedded AWS",
+        (
+            "Custom::Nobody (Custom) needs the property ServiceToken: the ARN of the function that "
+            "makes it"
+        ),
         (
             "Property Colour of Test::Thing (Thing) is not supported by the embedded AWS; "
             "it knows Name, Needs, Size, Tags"

@@ -30,6 +30,9 @@ Resources:
       Name: !Sub ["${X}-a", {X: !Select [0, !Split ["-", !Ref AWS::StackId]]}]
       Value: !GetAtt Nested.Outputs.Id
       Blocks: !If [Wanted, !Cidr [!GetAtt [Vpc, CidrBlock], 2, 8], !Ref AWS::NoValue]
+  Nested: {Type: T}
+  Vpc: {Type: T}
+Parameters: {P: {Type: String}}
 Conditions:
   Wanted: !And [!Condition Other, !Not [!Equals [!Ref P, ""]]]
 Mappings: {Accounts: {111122223333: {on: 1}}}
@@ -84,6 +87,14 @@ def test_keeps_the_text_as_submitted() -> None:
         ({"Resources": {"A": {"Type": "T", "CreationPolicy": {}}}}, "CreationPolicy of resource A"),
         ({"Resources": {"A": {"Type": "T", "DeletionPolicy": "Archive"}}}, "Archive"),
         ({"Resources": {"A": {"Type": "T", "DependsOn": "B"}}}, r"\[B\]"),
+        (
+            {"Resources": {"A": {"Type": "T", "Properties": {"X": {"Fn::Sub": "${B}${C.Arn}"}}}}},
+            r"\[B, C\] in the Resources block",
+        ),
+        (
+            {"Resources": {"A": {"Type": "T"}}, "Outputs": {"O": {"Value": {"Ref": "B"}}}},
+            r"\[B\] in the Outputs block",
+        ),
     ],
 )
 def test_refuses_what_it_could_only_ignore(document: object, message: str) -> None:

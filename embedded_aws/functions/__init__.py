@@ -1,0 +1,1 @@
+"""Functions of Lambda: processes of this computer that reach the embedded AWS as their role."""

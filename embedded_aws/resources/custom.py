@@ -1,0 +1,157 @@
+"""Resources of the user's own kinds: functions make, change and delete them, and say so in S3.
+
+A function answers by a PUT to a pre-signed URL, which leads to a bucket of CloudFormation's own
+account. Where it ended and has not answered, CloudFormation would wait for an hour; here the
+resource fails at once. Source: CloudFormation user guide, "Custom resource request objects" and
+"Custom resource response objects".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from botocore.exceptions import ClientError
+
+from embedded_aws.clients import Clients
+from embedded_aws.cloudformation.intrinsics import as_text
+from embedded_aws.cloudformation.template import ResourceDefinition, TemplateError
+from embedded_aws.ids import ids
+from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
+
+PREFIX: Final = "Custom::"
+_TOKEN: Final = "ServiceToken"  # noqa: S105 - the ARN of a function
+_VALIDITY_S: Final = 7200
+_OWNER: Final = "000000000000"
+"""The account, not the user's, that has the bucket for answers."""
+
+
+class CustomResource(Provider):
+    """A resource that the function ServiceToken makes of any properties."""
+
+    type = "AWS::CloudFormation::CustomResource"
+    supported: ClassVar = frozenset({_TOKEN})
+
+    def check(self, definition: ResourceDefinition) -> None:
+        """Raise TemplateError for a resource that nobody can make."""
+        if _TOKEN not in definition.properties:
+            raise TemplateError(
+                f"{definition.type} ({definition.logical_id}) needs the property {_TOKEN}: the ARN "
+                "of the function that makes it"
+            )
+
+    def replaces(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        """Tell that no change replaces it: the function says so by another physical id."""
+        return False
+
+    def fixed(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+        """Return the one property that cannot change."""
+        return [_TOKEN] if old[_TOKEN] != new[_TOKEN] else []
+
+    def create(self, request: ResourceRequest) -> str:
+        """Have it made, and return the id that the function gives it, even if it failed."""
+        answer = _asked(request, "Create")
+        return str(answer.get("PhysicalResourceId") or request.generated_name())
+
+    def complete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Raise ProviderError unless the function has made it."""
+        _require_success(_last_answer(request))
+
+    def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
+        """Return the data of the last answer."""
+        return _last_answer(request).get("Data") or {}
+
+    def update(
+        self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
+    ) -> None:
+        """Have it changed."""
+        before = {"PhysicalResourceId": physical_id, "OldResourceProperties": _texts(previous)}
+        _require_success(_asked(request, "Update", **before))
+
+    def id_after_update(self, request: ResourceRequest, physical_id: str) -> str:
+        """Return the id of the last answer: another one than before is another resource."""
+        return str(_last_answer(request).get("PhysicalResourceId") or physical_id)
+
+    def delete(self, request: ResourceRequest, physical_id: str) -> None:
+        """Have it deleted."""
+        _require_success(_asked(request, "Delete", PhysicalResourceId=physical_id))
+
+
+def _asked(request: ResourceRequest, kind: str, **further: Any) -> Mapping[str, Any]:
+    """Ask the function, and return its answer, which is empty if it gave none."""
+    bucket, key = _place(request)
+    request.aws.s3.delete_object(Bucket=bucket, Key=key)
+    token = request.properties[_TOKEN]
+    if ":lambda:" not in token:
+        raise ProviderError(f"{_TOKEN} {token} is no function: the embedded AWS asks only those")
+    event = {
+        "RequestType": kind,
+        "RequestId": ids.uuid(f"request for {request.logical_id}"),
+        "ResponseURL": request.aws.upload_url(bucket, key, _VALIDITY_S),
+        "ServiceToken": token,
+        "StackId": request.stack_id,
+        "LogicalResourceId": request.logical_id,
+        "ResourceType": request.type,
+        "ResourceProperties": _texts(request.properties),
+        **further,
+    }
+    answered = request.aws.service("lambda").invoke(FunctionName=token, Payload=json.dumps(event))
+    failure = answered["Payload"].read().decode() if "FunctionError" in answered else ""
+    answer = _last_answer(request)
+    return answer or _unanswered(request, failure)
+
+
+def _unanswered(request: ResourceRequest, failure: str) -> dict[str, Any]:
+    """Put an answer in the place of the one that a function did not give."""
+    reason = (
+        "CloudFormation did not receive a response from your Custom Resource: the function ended "
+        "without an answer, for which CloudFormation would wait an hour."
+    )
+    answer = {"Status": "FAILED", "Reason": f"{reason} {failure}".strip()}
+    bucket, key = _place(request)
+    request.aws.s3.put_object(Bucket=bucket, Key=key, Body=json.dumps(answer).encode())
+    return answer
+
+
+def _require_success(answer: Mapping[str, Any]) -> None:
+    if answer.get("Status") != "SUCCESS":
+        raise ProviderError(
+            f"Received response status [{answer.get('Status')}] from custom resource. "
+            f"Message returned: {answer.get('Reason', '')}"
+        )
+
+
+def _place(request: ResourceRequest) -> tuple[str, str]:
+    """Return bucket and key of the last answer for a resource."""
+    stack = request.stack_id.rpartition("/")[2]
+    return _bucket(request.aws), f"{stack}/{request.logical_id}"
+
+
+def _bucket(aws: Clients) -> str:
+    """Return the bucket for answers, which the user's account neither has nor lists."""
+    from moto.s3.models import s3_backends  # takes long to import
+
+    name = f"cloudformation-custom-resource-response-{aws.region}"
+    if name not in s3_backends.bucket_accounts:
+        s3_backends[_OWNER][aws.partition].create_bucket(name, aws.region)
+    return name
+
+
+def _last_answer(request: ResourceRequest) -> Mapping[str, Any]:
+    bucket, key = _place(request)
+    try:
+        content = request.aws.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+    except ClientError:
+        return {}
+    answer: dict[str, Any] = json.loads(content)
+    return answer
+
+
+def _texts(value: Any) -> Any:
+    """Return properties as functions get them: all numbers and booleans are texts."""
+    if isinstance(value, list):
+        return [_texts(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _texts(item) for key, item in value.items()}
+    return as_text(value)

@@ -1,0 +1,323 @@
+"""Templates as people write them: custom resources made by functions, nested stacks, YAML."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.functional.embedded_stacks import Stacks, running_stacks
+
+
+@pytest.fixture(scope="module")
+def stacks() -> Iterator[Stacks]:
+    yield from running_stacks()
+
+
+ROLE = """
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      AssumeRolePolicyDocument:
+        Version: 2012-10-17
+        Statement:
+          - {Effect: Allow, Principal: {Service: lambda.amazonaws.com}, Action: sts:AssumeRole}
+      ManagedPolicyArns:
+        - arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole
+      Policies:
+        - PolicyName: see
+          PolicyDocument:
+            Version: 2012-10-17
+            Statement: {Effect: Allow, Action: "ec2:DescribeVpcs", Resource: "*"}
+"""
+
+INLINE = f"""
+Parameters:
+  Size: {{Type: Number, Default: 3}}
+Resources:{ROLE}
+  Python:
+    Type: AWS::Lambda::Function
+    Properties:
+      Runtime: python3.12
+      Handler: index.handler
+      Role: !GetAtt Role.Arn
+      Timeout: 60
+      Environment: {{Variables: {{LEVEL: 7}}}}
+      Code:
+        ZipFile: |
+          import os, boto3, cfnresponse
+          def handler(event, context):
+              given = event["ResourceProperties"]
+              print(event["RequestType"], given["Size"], given["Flag"], os.environ["LEVEL"])
+              seen = len(boto3.client("ec2").describe_vpcs()["Vpcs"])
+              try:
+                  boto3.client("s3").list_buckets()
+              except Exception as error:
+                  refusal = error.response["Error"]["Code"]
+              if given["Size"] == "13":
+                  cfnresponse.send(event, context, cfnresponse.FAILED, {{}}, reason="unlucky")
+                  return
+              data = {{"Seen": seen, "Refusal": refusal}}
+              cfnresponse.send(event, context, cfnresponse.SUCCESS, data, "id-" + given["Size"])
+  Node:
+    Type: AWS::Lambda::Function
+    Properties:
+      Runtime: nodejs22.x
+      Handler: index.handler
+      Role: !GetAtt Role.Arn
+      Timeout: 60
+      Code:
+        ZipFile: |
+          const response = require("cfn-response");
+          exports.handler = (event, context) => {{
+            const data = {{ Greeting: `Hello ${{event.ResourceProperties.Name}}` }};
+            response.send(event, context, response.SUCCESS, data);
+          }};
+  Made:
+    Type: Custom::Made
+    Properties: {{ServiceToken: !GetAtt Python.Arn, Size: !Ref Size, Flag: true}}
+  Greeted:
+    Type: AWS::CloudFormation::CustomResource
+    Properties: {{ServiceToken: !GetAtt Node.Arn, Name: !GetAtt Made.Refusal}}
+Outputs:
+  Id: {{Value: !Ref Made}}
+  Seen: {{Value: !GetAtt Made.Seen}}
+  Greeting: {{Value: !GetAtt Greeted.Greeting}}
+  Log: {{Value: !Sub "/aws/lambda/${{Python}}"}}
+"""
+
+
+def printed(stacks: Stacks, group: str) -> list[str]:
+    events = stacks.clients.logs.filter_log_events(logGroupName=group)["events"]
+    marks = ("START", "END", "REPORT")
+    return [each["message"] for each in events if not each["message"].startswith(marks)]
+
+
+def test_functions_make_change_and_delete_resources_with_the_rights_of_their_role(
+    stacks: Stacks,
+) -> None:
+    made = stacks.deploy_text("inline", INLINE)
+    assert made.status == "CREATE_COMPLETE", made.reasons
+    log = made.outputs.pop("Log")
+    assert made.outputs == {"Id": "id-3", "Seen": "1", "Greeting": "Hello AccessDenied"}
+
+    failed = stacks.deploy_text("inline", INLINE, Size="13")
+    assert failed.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert "Message returned: unlucky" in failed.reasons
+
+    changed = stacks.deploy_text("inline", INLINE, Size="4")
+    assert changed.outputs["Id"] == "id-4"
+    assert stacks.delete("inline").status == "DELETE_COMPLETE"
+
+    asked = [line.removesuffix(" true 7") for line in printed(stacks, log)]
+    assert asked == [
+        "Create 3",
+        *("Update 13", "Update 3"),
+        *("Update 4", "Delete 3"),
+        "Delete 4",
+    ]
+    assert stacks.clients.s3.list_buckets()["Buckets"] == []
+
+
+ARCHIVED = f"""
+Parameters:
+  Bucket: {{Type: String}}
+Resources:{ROLE}
+  Silent:
+    Type: AWS::Lambda::Function
+    Properties:
+      Runtime: python3.12
+      Handler: app.main.answer
+      Role: !GetAtt Role.Arn
+      Timeout: 1
+      Code: {{S3Bucket: !Ref Bucket, S3Key: code.zip}}
+  Asked:
+    Type: Custom::Asked
+    Properties: {{ServiceToken: !GetAtt Silent.Arn}}
+"""
+SILENT = "import time\ndef answer(event, context):\n    print('begun')\n    time.sleep(60)\n"
+
+
+def put_archive(stacks: Stacks, bucket: str, **files: str) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__", "/") + ".py", text)
+    s3: Any = stacks.clients.s3
+    s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    s3.put_object(Bucket=bucket, Key="code.zip", Body=content.getvalue())
+
+
+def test_a_function_that_does_not_answer_in_its_time_fails_the_stack(stacks: Stacks) -> None:
+    put_archive(stacks, "code", app__main=SILENT)
+
+    failed = stacks.deploy_text("silent", ARCHIVED, Bucket="code")
+
+    assert failed.status == "ROLLBACK_FAILED"
+    assert "did not receive a response" in failed.reasons
+    assert "Task timed out after 1.00 seconds" in failed.reasons
+    (group,) = [
+        each["logGroupName"]
+        for each in stacks.clients.logs.describe_log_groups()["logGroups"]
+        if "Silent" in each["logGroupName"]
+    ]
+    assert printed(stacks, group)[0] == "begun"
+
+
+def test_people_invoke_functions_and_get_results_and_errors(stacks: Stacks) -> None:
+    role = stacks.deploy_text(
+        "role", f"Resources:{ROLE}Outputs: {{Arn: {{Value: !GetAtt Role.Arn}}}}"
+    )
+    code = "import json\ndef answer(event, context):\n    return {'half': event['whole'] / 2}\n"
+    put_archive(stacks, "halves", main=code)
+    api = stacks.clients.service("lambda")
+    api.create_function(
+        FunctionName="halve",
+        Runtime="python3.12",
+        Role=role.outputs["Arn"],
+        Handler="main.answer",
+        Timeout=60,
+        Code={"S3Bucket": "halves", "S3Key": "code.zip"},
+    )
+
+    result = api.invoke(FunctionName="halve", Payload=b'{"whole": 5}')
+    assert json.loads(result["Payload"].read()) == {"half": 2.5}
+    error = api.invoke(FunctionName="halve", Payload=b'{"whole": "a"}')
+    assert "FunctionError" in error
+    assert json.loads(error["Payload"].read())["errorType"] == "TypeError"
+
+
+CHILD = """
+Parameters:
+  Names: {Type: CommaDelimitedList}
+  Kept: {Type: Number}
+Transform: AWS::LanguageExtensions
+Resources:
+  Fn::ForEach::Groups:
+    - Name
+    - !Ref Names
+    - Group${Name}:
+        Type: AWS::Logs::LogGroup
+        Properties: {LogGroupName: !Sub "${AWS::StackName}-${Name}", RetentionInDays: !Ref Kept}
+Outputs:
+  Count: {Value: {"Fn::Length": !Ref Names}}
+  First: {Value: !Ref Groupa}
+"""
+PARENT = """
+Parameters:
+  Kept: {Type: Number, Default: 7}
+  Which: {Type: CommaDelimitedList, Default: "a, b"}
+Resources:
+  Child:
+    Type: AWS::CloudFormation::Stack
+    Properties:
+      TemplateURL: !Sub https://templates.s3.${AWS::Region}.amazonaws.com/child.yaml
+      Parameters: {Names: !Ref Which, Kept: !Ref Kept}
+  Note:
+    Type: AWS::SSM::Parameter
+    Properties: {Name: /note, Type: String, Value: !GetAtt Child.Outputs.First}
+Outputs:
+  Count: {Value: !GetAtt Child.Outputs.Count}
+"""
+
+
+def kept_days(stacks: Stacks) -> dict[str, int]:
+    groups = stacks.clients.logs.describe_log_groups(logGroupNamePrefix="outer-Child")["logGroups"]
+    return {each["logGroupName"].rpartition("-")[2]: each["retentionInDays"] for each in groups}
+
+
+def test_nested_stacks_live_and_change_and_end_with_their_parent(stacks: Stacks) -> None:
+    s3: Any = stacks.clients.s3
+    place = {"CreateBucketConfiguration": {"LocationConstraint": "us-west-2"}}
+    s3.create_bucket(Bucket="templates", **place)
+    s3.put_object(Bucket="templates", Key="child.yaml", Body=CHILD.encode())
+
+    made = stacks.deploy_text("outer", PARENT)
+    assert made.status == "CREATE_COMPLETE", made.reasons
+    assert made.outputs == {"Count": "2"}
+    assert kept_days(stacks) == {"a": 7, "b": 7}
+    api = stacks.clients.service("cloudformation")
+    (child,) = api.describe_stacks(StackName=made.ids["Child"])["Stacks"]
+    outer = api.describe_stacks(StackName="outer")["Stacks"][0]["StackId"]
+    assert (child["ParentId"], child["RootId"]) == (outer, outer)
+
+    assert stacks.deploy_text("outer", PARENT, Kept="14").status == "UPDATE_COMPLETE"
+    assert kept_days(stacks) == {"a": 14, "b": 14}
+    failed = stacks.deploy_text("outer", PARENT, Which="b")
+    assert failed.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert "Unresolved resource dependencies [Groupa]" in failed.reasons
+    assert kept_days(stacks) == {"a": 14, "b": 14}
+
+    assert stacks.delete("outer").status == "DELETE_COMPLETE"
+    assert kept_days(stacks) == {}
+
+
+DIRECT = """
+Resources:
+  Vpc: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16, EnableDnsSupport: "true"}}
+  Subnet:
+    Type: AWS::EC2::Subnet
+    Properties: {VpcId: !Ref Vpc, CidrBlock: !Select [1, !Cidr [!GetAtt Vpc.CidrBlock, 4, 8]]}
+  Group:
+    Type: AWS::EC2::SecurityGroup
+    Properties: {VpcId: !Ref Vpc, GroupDescription: nodes}
+  Everywhere:
+    Type: AWS::EC2::SecurityGroupEgress
+    Properties: {GroupId: !Ref Group, IpProtocol: -1, FromPort: -1, ToPort: -1, CidrIp: 0.0.0.0/0}
+  Within:
+    Type: AWS::EC2::SecurityGroupEgress
+    Properties:
+      GroupId: !Ref Group
+      IpProtocol: -1
+      DestinationSecurityGroupId: !Ref Group
+  Secret:
+    Type: AWS::SecretsManager::Secret
+    Properties: {Name: db, SecretString: '{"user": "admin"}'}
+  Note:
+    Type: AWS::SSM::Parameter
+    Properties:
+      Type: String
+      Value: !Sub "{{resolve:secretsmanager:${Secret}:SecretString:user}}"
+  Copy:
+    Type: AWS::SSM::Parameter
+    DependsOn: Note
+    Properties: {Type: String, Value: !Sub "{{resolve:ssm:${Note}}}-2"}
+Outputs:
+  Block: {Value: !GetAtt Subnet.CidrBlock}
+"""
+
+
+def test_values_are_read_when_resources_are_made_and_what_is_gone_needs_no_deletion(
+    stacks: Stacks,
+) -> None:
+    made = stacks.deploy_text("direct", DIRECT)
+    assert made.status == "CREATE_COMPLETE", made.reasons
+    assert made.outputs == {"Block": "10.0.1.0/24"}
+    ssm = stacks.clients.service("ssm")
+    copied = ssm.get_parameter(Name=made.ids["Copy"])["Parameter"]["Value"]
+    assert copied == "admin-2"
+    ec2 = stacks.clients.ec2
+    rules = ec2.describe_security_group_rules(
+        Filters=[{"Name": "group-id", "Values": [made.ids["Group"]]}]
+    )["SecurityGroupRules"]
+    assert {each["SecurityGroupRuleId"] for each in rules} == {
+        made.ids["Everywhere"],
+        made.ids["Within"],
+    }
+
+    ec2.delete_subnet(SubnetId=made.ids["Subnet"])
+    for name in ("Everywhere", "Within"):
+        ec2.revoke_security_group_egress(
+            GroupId=made.ids["Group"], SecurityGroupRuleIds=[made.ids[name]]
+        )
+    ssm.delete_parameter(Name=made.ids["Note"])
+    stacks.clients.service("secretsmanager").delete_secret(
+        SecretId="db", ForceDeleteWithoutRecovery=True
+    )
+
+    ended = stacks.delete("direct")
+    assert ended.status == "DELETE_COMPLETE", ended.reasons
