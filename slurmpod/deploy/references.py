@@ -1,56 +1,15 @@
-"""References to what others make, whose values only a deployment knows.
-
-Single things are referred to by the members that the CDK's own interfaces have, or by ids: `IVpc`,
-`ISubnet`, `ISecurityGroup`, `IRole` and `IKey` have these members; nothing here needs the CDK.
-"""
+"""References to what others make, whose values only a deployment knows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from slurmpod.environment.cluster import Role
 
-
-class HasVpcId(Protocol):
-    """A VPC, such as an `IVpc`."""
-
-    @property
-    def vpc_id(self) -> str:
-        """Its id."""
-
-
-class HasSubnetId(Protocol):
-    """A subnet, such as an `ISubnet`."""
-
-    @property
-    def subnet_id(self) -> str:
-        """Its id."""
-
-
-class HasSecurityGroupId(Protocol):
-    """A security group, such as an `ISecurityGroup`."""
-
-    @property
-    def security_group_id(self) -> str:
-        """Its id."""
-
-
-class HasRoleArn(Protocol):
-    """A role of IAM, such as an `IRole`."""
-
-    @property
-    def role_arn(self) -> str:
-        """Its ARN."""
-
-
-class HasKeyArn(Protocol):
-    """A key of KMS, such as an `IKey`."""
-
-    @property
-    def key_arn(self) -> str:
-        """Its ARN."""
+if TYPE_CHECKING:
+    from slurmpod.deploy.interfaces import DatabaseServer, MountTarget
 
 
 @dataclass(frozen=True)
@@ -79,30 +38,6 @@ class RoleReference:
     """A role of which the ARN is known, or what stands for it."""
 
     role_arn: str
-
-
-class DatabaseServer(Protocol):
-    """The database server that the environment makes."""
-
-    @property
-    def endpoint(self) -> str:
-        """DNS name of the server."""
-
-    @property
-    def secret_arn(self) -> str:
-        """Secret with user name and password."""
-
-
-class MountTarget(Protocol):
-    """The server and the name by which a file system is mounted."""
-
-    @property
-    def dns_name(self) -> str:
-        """Name of the server."""
-
-    @property
-    def mount_name(self) -> str:
-        """Name of the file system on it."""
 
 
 @dataclass(frozen=True)

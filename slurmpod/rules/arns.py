@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pydantic import BaseModel
 
@@ -145,12 +145,13 @@ def named_arns(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
 
 
 def _inside(path: YamlPath, value: object) -> Iterator[tuple[YamlPath, str]]:
+    """Yield the ARNs in what the user wrote; no default names anything."""
     if isinstance(value, str):
         if value.startswith("arn:"):
             yield path, value
-    elif isinstance(value, BaseModel | Mapping):
-        for name, inner in value.items() if isinstance(value, Mapping) else value:
-            yield from _inside((*path, name), inner)
+    elif isinstance(value, BaseModel):
+        for name in sorted(value.model_fields_set):
+            yield from _inside((*path, name), getattr(value, name))
     elif isinstance(value, tuple):
         for index, inner in enumerate(value):
             yield from _inside((*path, index), inner)

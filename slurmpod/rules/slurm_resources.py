@@ -113,10 +113,11 @@ def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
 )
 def _weighted_resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
     counts_gpus = resolved.slurm.accounting and (has_gpus(resolved) or not _all_known(resolved))
-    counted = {*slurm_parameters()[WEIGHTED.lower()].words, *([GPUS] if counts_gpus else ())}
     for name, value in resolved.slurm.settings.items():
-        given = weighted_resources(value) if name.lower() == WEIGHTED.lower() else None
-        for resource in given or ():
+        if name.lower() != WEIGHTED.lower():
+            continue
+        counted = {*slurm_parameters()[name.lower()].words, *([GPUS] if counts_gpus else ())}
+        for resource in weighted_resources(value) or ():
             if resource not in counted:
                 fix = did_you_mean(resource, counted)
                 message = f"Slurm does not count {resource} here"

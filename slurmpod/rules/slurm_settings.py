@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.slurm_combinations import FILES_OF_PLUGINS
@@ -75,9 +75,8 @@ def _not_gone(resolved: Resolved) -> Iterator[Finding]:
     source=SLURM_CONF,
 )
 def _spelled_correctly(resolved: Resolved) -> Iterator[Finding]:
-    free = _free_names(resolved)
     for path, name in _unknown(resolved):
-        if near := _near(name, free):
+        if near := _near(name, resolved):
             message = f"Slurm knows no parameter {name}"
             yield Finding(path, message, f"did you mean '{near}'?", at_key=True)
 
@@ -95,11 +94,10 @@ def _known_to_slurm(resolved: Resolved) -> Iterator[Finding]:
         if parameter.owner == "elsewhere":
             message = f"{parameter.name} is no parameter of the whole cluster: {parameter.why}"
             yield Finding(path, message, "remove it from settings", at_key=True)
-    free = _free_names(resolved)
     for path, name in _unknown(resolved):
-        if not _near(name, free):
+        if not _near(name, resolved):
             message = f"no Slurm from 24.11 to 26.05 knows {name}"
-            yield Finding(path, message, did_you_mean(name, free), at_key=True)
+            yield Finding(path, message, did_you_mean(name, _free_names(resolved)), at_key=True)
 
 
 @SETTINGS.rule(
@@ -247,10 +245,10 @@ def _free_names(resolved: Resolved) -> list[str]:
     return [each.name for name, each in known if each.owner == "user" and name not in given]
 
 
-def _near(name: str, free: Iterable[str]) -> str:
+def _near(name: str, resolved: Resolved) -> str:
     """Return the parameter that was surely meant; a new one may well resemble another a little."""
     import difflib  # only needed on mistakes
 
-    names = map(str.lower, free)
+    names = map(str.lower, _free_names(resolved))
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=SURELY_MEANT)
     return slurm_parameters()[near[0]].name if near else ""

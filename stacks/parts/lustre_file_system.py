@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from aws_cdk import Tags, aws_fsx, aws_iam, custom_resources
 from constructs import Construct
 
-from slurmpod.deploy.references import HasKeyArn, HasSecurityGroupId, HasSubnetId
+from slurmpod.deploy.interfaces import HasKeyArn, HasSecurityGroupId, HasSubnetId
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import DataRepository, Lustre, RootSquash
 from slurmpod.resolve.resolved import LustreFacts

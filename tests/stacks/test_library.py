@@ -24,7 +24,7 @@ from aws_cdk.assertions import Template
 from cdk_nag import AwsSolutionsChecks
 from pydantic import ValidationError
 
-from slurmpod.deploy.references import HasRoleArn
+from slurmpod.deploy.interfaces import HasRoleArn
 from slurmpod.environment.file_systems import Backups
 from slurmpod.environment.lustre import ExistingLustre, RootSquash
 from slurmpod_cdk import (

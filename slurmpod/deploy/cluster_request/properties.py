@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from slurmpod.deploy.references import (
-    HasKeyArn,
-    HasRoleArn,
-    HasSecurityGroupId,
-    HasSubnetId,
-    MountTarget,
     References,
     RoleReference,
     SecurityGroupReference,
@@ -21,37 +16,17 @@ from slurmpod.environment.cluster import Group, NodeRecovery
 from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.resolve import Resolved, ResolvedGroup
 
-
-class LifecycleScripts(Protocol):
-    """Scripts that HyperPod runs on every new node, such as a `LifecycleBundle`."""
-
-    @property
-    def source_s3_uri(self) -> str:
-        """Where HyperPod fetches them."""
-
-    @property
-    def entry_script(self) -> str:
-        """The file that it starts."""
-
-
-class MountedLustre(MountTarget, Protocol):
-    """A Lustre file system that nodes mount, such as a `LustreFileSystem`."""
-
-    @property
-    def mount_path(self) -> str:
-        """Folder on every node."""
-
-
-class MountedOpenZfs(Protocol):
-    """An OpenZFS file system that nodes mount, such as an `OpenZfsFileSystem`."""
-
-    @property
-    def dns_name(self) -> str:
-        """Name of the server."""
-
-    @property
-    def mount_path(self) -> str:
-        """Folder on every node."""
+if TYPE_CHECKING:
+    from slurmpod.deploy.interfaces import (
+        HasKeyArn,
+        HasRoleArn,
+        HasSecurityGroupId,
+        HasSubnetId,
+        LifecycleScripts,
+        MountedLustre,
+        MountedOpenZfs,
+        MountTarget,
+    )
 
 
 @dataclass(frozen=True)
