@@ -116,11 +116,17 @@ def _unknown_key(path: YamlPath, source: YamlSource, root: type[BaseModel]) -> P
     known = list(section.model_fields) if section else []
     if len(path) == 1 and root is Environment:
         known.append(EXTENDS)
-    allowed = [each for each in known if (*path[:-1], each) not in source.keys]
+    where = source.where(path, key=True)
+    above = path[:-1]
+    allowed = [each for each in known if not _stands_in(where.file, (*above, each), source)]
     fix = _with_blank(key, known) or did_you_mean(key, allowed)
     fix = fix or (f"allowed here: {', '.join(allowed)}" if allowed else "remove it")
-    where = source.where(path, key=True)
     return Problem("ENV-003", Severity.ERROR, where, f"unknown key {show(key)}", fix)
+
+
+def _stands_in(file: str, key: YamlPath, source: YamlSource) -> bool:
+    """Return whether a key is written in this file: what others have, it may have, too."""
+    return key in source.keys and source.where(key, key=True).file == file
 
 
 def _with_blank(text: str, keys: Iterable[str]) -> str:
