@@ -23,7 +23,7 @@ REBOOTED = "Node unexpectedly rebooted"
 OF_SLURM = {REBOOTED, "Not responding"}
 OF_HYPERPOD = ("Action:Replace", "Action:Reboot")
 
-_REASON = re.compile(r"\bReason=(?P<text>.*?) \[[^][@]*@(?P<since>\S+)\]$")
+_REASON = re.compile(r"\bReason=(?P<text>.*?) \[[^][@]*@(?P<since>[^][\s]+)\]")
 _BOOT = re.compile(r"\bBootTime=(\d\S+)")
 _STATE = re.compile(r"\bState=(\S+)")
 _NAME = re.compile(r"\bNodeName=(\S+)")

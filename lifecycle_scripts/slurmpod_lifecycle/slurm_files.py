@@ -3,7 +3,7 @@
 slurm.conf belongs to HyperPod: its agent writes it late, and may write it anew. The parameters are
 in slurmpod.conf, which slurm.conf includes. A systemd unit watches slurm.conf and puts the line
 back; a start of slurmctld waits for the same unit. The agent may write partitions and nodes when
-slurmctld runs already: whatever has changed, the unit lets slurmctld read it.
+slurmctld runs already: the unit lets slurmctld read what it does not know by then.
 
 Slurm refuses requests for GPUs unless GresTypes names them, which not every image's slurm.conf
 does. A parameter that stands in two places makes every command complain, so that ours is added only
@@ -28,8 +28,6 @@ SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
 LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"
 KEEPER_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-keep"
 TOPOLOGY_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-topology"
-KNOWN = "/run/slurmpod-known-conf"
-"""The checksum of the slurm.conf that slurmctld was last told to read."""
 
 EXTERN_STEP_FLAG = "Contain"
 """What gives every job the extra step that pam_slurm_adopt looks for (slurm.conf(5))."""
@@ -64,28 +62,54 @@ PathChanged={slurm.SLURM_CONF}
 WantedBy=multi-user.target
 """
 
+PATIENCE_SECONDS = 5
+"""HyperPod mostly lets slurmctld read what it has written; two requests at once are in each
+other's way."""
+
 _KEEPER = f"""\
 #!/bin/sh
 {NOTE}: puts back the lines that slurm.conf has lost, and makes
-# slurmctld read it again where it has changed.
-[ -e {slurm.SLURM_CONF} ] || exit 0
+# slurmctld read it again where it lost some, or where slurmctld does not know what it lists.
+conf={slurm.SLURM_CONF}
+[ -e "$conf" ] || exit 0
 [ ! -x {TOPOLOGY_PROGRAM} ] || {TOPOLOGY_PROGRAM}
+lost=
 set -- {{files}}
 for file; do
     [ -e "$file" ] || continue
     name=$(basename "$file")
-    grep -Eiq "^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$" \\
-        {slurm.SLURM_CONF} && continue
-    printf '\\ninclude %s\\n' "$name" >>{slurm.SLURM_CONF}
+    grep -Eiq "^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$" "$conf" &&
+        continue
+    printf '\\ninclude %s\\n' "$name" >>"$conf"
+    lost=yes
 done
 gres={{gres_types}}
-[ -z "$gres" ] || grep -Eiqs '^[[:space:]]*GresTypes[[:space:]]*=' {slurm.CONFIGURATION}/*.conf ||
-    printf '\\nGresTypes=%s\\n' "$gres" >>{slurm.SLURM_CONF}
-now=$(sha256sum {slurm.SLURM_CONF})
-[ "$now" != "$(cat {KNOWN} 2>/dev/null)" ] || exit 0
+cd {slurm.CONFIGURATION} || exit 1
+if [ "$gres" ] && ! grep -Eiqs '^[[:space:]]*GresTypes[[:space:]]*=' ./*.conf; then
+    printf '\\nGresTypes=%s\\n' "$gres" >>"$conf"
+    lost=yes
+fi
+named() {{
+    sed -En "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]]+).*/\\1/Ip" "$conf" |
+        grep -ivx default
+}}
+knows_all() {{
+    nodes=$(named NodeName | paste -s -d , -)
+    [ -z "$nodes" ] || {slurm.COMMANDS}/scontrol show node "$nodes" >/dev/null || return 1
+    for partition in $(named PartitionName); do
+        {slurm.COMMANDS}/scontrol show partition "$partition" >/dev/null || return 1
+    done
+}}
+systemctl is-active --quiet slurmctld || exit 0
+if [ -z "$lost" ]; then
+    before=$(sha256sum "$conf")
+    sleep {PATIENCE_SECONDS}
+    [ "$before" = "$(sha256sum "$conf")" ] || exec {KEEPER_PROGRAM}
+    knows_all && exit 0
+fi
 for _ in 1 2 3 4 5; do
     systemctl is-active --quiet slurmctld || exit 0
-    {slurm.COMMANDS}/scontrol reconfigure && echo "$now" >{KNOWN} && exit 0
+    {slurm.COMMANDS}/scontrol reconfigure && exit 0
     sleep 1
 done
 exit 1

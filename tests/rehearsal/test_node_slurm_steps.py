@@ -36,7 +36,7 @@ access:
     - {{name: root2, uid: 20002, ssh_keys: ["{key}"], admin: true}}
 """
 ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # where HyperPod puts the scripts
-AS_SEEN = "slurm_conf: {lines: {GresTypes: null, ReturnToService: 1}}"
+AS_SEEN = ("no-gres-types", "returns-once-told")
 """What was seen of slurm.conf on real nodes: Slurm refuses GPUs, and keeps down what was away."""
 
 FOLDERS_UNIT = "slurmpod-container-folders"
@@ -133,8 +133,7 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     public = key.with_suffix(".pub").read_text().strip()
     (folder / "lab").mkdir()
-    (folder / "profile.yaml").write_text(AS_SEEN)
-    with HyperPodLab(folder / "lab", image, [str(folder / "profile.yaml")]) as lab:
+    with HyperPodLab(folder / "lab", image, AS_SEEN) as lab:
         text = ENVIRONMENT.format(key=public)
         uri = upload(lab, text, on_create=IMAGE_WITH_CONTAINERS)
         workers = {**customer_group("gpu", uri, 2), "InstanceType": "ml.g5.12xlarge"}
@@ -244,6 +243,14 @@ class TestHealthChecks:
     def test_the_users_own_prolog_stays(self, cluster: Cluster) -> None:
         shown = cluster.run(cluster.head, "scontrol show config | grep '^Prolog.*=' | tr -d ' '")
         assert {"Prolog[0]=/usr/bin/true", "Prolog[1]=slurmpod-prolog"} <= set(shown.splitlines())
+
+    def test_a_partition_that_comes_later_is_there_though_nobody_reconfigures(
+        self, cluster: Cluster
+    ) -> None:
+        line = f"PartitionName=late Nodes={cluster.names[0]}"
+        cluster.run(cluster.head, f"echo {line} >>/opt/slurm/etc/slurm.conf")
+        shown = "sinfo --noheader --partition late --format %N"
+        wait_until(lambda: cluster.run(cluster.head, shown) == cluster.names[0], "the partition")
 
     def test_jobs_may_ask_for_gpus_though_slurm_conf_declared_none(self, cluster: Cluster) -> None:
         count = "srun --quiet --gres=gpu:4 printenv CUDA_VISIBLE_DEVICES"

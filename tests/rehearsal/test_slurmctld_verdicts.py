@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from slurmpod.environment.slurm_combinations import COMBINATIONS, FILES_OF_PLUGINS, Combination
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
 from slurmpod.problems import Severity
@@ -74,13 +76,13 @@ def verdicts(image: Path, trials: Iterable[Mapping[str, str]]) -> list[Verdict]:
         return list(pool.map(lambda settings: _verdict(image, settings), trials))
 
 
-def _verdict(image: Path, settings: Mapping[str, str]) -> Verdict:
+def _verdict(image: Path, settings: Mapping[str, str], nodes: str = NODES) -> Verdict:
     given = {name.lower() for name in settings}
     own = {name: value for name, value in ITS_CONFIGURATION.items() if name.lower() not in given}
     lines = [f'{name}="{value}"\n' for name, value in {**own, **settings}.items()]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "state").mkdir()
-        Path(folder, "slurm.conf").write_text("".join(lines) + NODES)
+        Path(folder, "slurm.conf").write_text("".join(lines) + nodes)
         command = [*NAMESPACES, "sh", "-c", START, "sh", str(image), folder]
         with subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -321,3 +323,14 @@ def test_words_inside_parameters_are_in_slurms_programs(image: Path) -> None:
         and word.lower().encode() not in content
     ]
     assert unknown == []
+
+
+NODE_LINE, PARTITION_LINE = NODES.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("lines", ["", NODE_LINE, PARTITION_LINE], ids=["no", "node", "partition"])
+def test_slurmctld_starts_before_all_nodes_and_partitions_are_listed(
+    image: Path, lines: str
+) -> None:
+    """The scripts start it with what HyperPod has written so far."""
+    assert _verdict(image, {}, lines).runs

@@ -1,8 +1,8 @@
 """slurmctld and slurmdbd are started again when they die.
 
-The image's units have no `Restart=`: a controller that crashed, or that the kernel killed for its
-memory, would stay away until somebody looks. Jobs go on without it, but none starts. Both keep
-their state on disk; nothing is lost when they start again.
+Not every image's units are known to have `Restart=`: a controller that crashed, or that the kernel
+killed for its memory, would stay away until somebody looks. Jobs go on without it, but none starts.
+Both keep their state on disk; nothing is lost when they start again.
 """
 
 from __future__ import annotations

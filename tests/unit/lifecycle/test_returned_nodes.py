@@ -51,6 +51,10 @@ class TestReturned:
     def test_what_somebody_decided_or_slurm_found_stays(self, reason: str) -> None:
         assert returned(shown("DOWN+CLOUD", reason)) == ""
 
+    def test_what_stands_behind_the_reason_does_not_matter(self) -> None:
+        line = shown("DOWN", REBOOTED, f"slurm@{AFTER}").strip()
+        assert returned(f"{line} ReservationName=hyperpod-deep-health-check\n") == "ip-1"
+
     def test_an_order_to_replace_the_instance_that_runs_stays(self) -> None:
         assert returned(shown("IDLE+FAIL", "Action:Replace", f"root@{AFTER}")) == ""
 

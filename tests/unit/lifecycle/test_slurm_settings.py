@@ -12,7 +12,6 @@ from slurmpod_lifecycle.settings import Hardware, Mode, Role
 from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import (
     KEEPER_PROGRAM,
-    KNOWN,
     LIMITS_PROGRAM,
     SLURMPOD_CONF,
     keeper_program,
@@ -198,7 +197,6 @@ class TestKeeper:
         """Run it where `scontrol` is this shell command, and return slurm.conf."""
         files = [str(etc / name) for name in ("accounting.conf", "slurmpod.conf")]
         program = keeper_program(*files, gres_types=gres).replace("/opt/slurm/etc", str(etc))
-        program = program.replace(KNOWN, str(etc / "known"))
         program = program.replace("/opt/slurm/bin/scontrol", "scontrol")
         outside = f"systemctl() {{ return {0 if is_active else 3}; }}\nsleep() {{ :; }}\n"
         outside += f"scontrol() {{ echo $* >>{etc}/asked; {scontrol or ':'}; }}\n"
@@ -238,14 +236,23 @@ class TestKeeper:
         (etc / "slurm.conf").write_text(f"include accounting.conf\n{line}\n")
         assert self.keep(etc).endswith("\ninclude slurmpod.conf\n")
 
-    def test_tells_slurmctld_of_partitions_that_came_after_its_start(self, etc: Path) -> None:
-        conf = etc / "slurm.conf"
-        conf.write_text("ClusterName=dev\n")
-        conf.write_text(f"{self.keep(etc, is_active=True)}PartitionName=dev Nodes=ALL\n")
-        text = self.keep(etc, is_active=True)
-        assert self.keep(etc, is_active=True) == text
-        assert text.count("include") == 2
-        assert (etc / "asked").read_text() == "reconfigure\n" * 2
+    @pytest.mark.parametrize(
+        ("line", "asks"),
+        [
+            ("PartitionName=dev Nodes=ALL", "show partition dev"),
+            (" nodename = ip-1 CPUs=4", "show node ip-1"),
+            ("NodeName=ip-1\nNodeName=ip-2", "show node ip-1,ip-2"),
+        ],
+    )
+    def test_tells_slurmctld_of_what_came_after_its_start_unless_hyperpod_has(
+        self, etc: Path, line: str, asks: str
+    ) -> None:
+        (etc / "slurm.conf").write_text(f"{self.keep(etc)}NodeName=DEFAULT CPUs=1\n")
+        (etc / "slurm.conf").write_text(f"{self.keep(etc)}{line}\n")
+        self.keep(etc, is_active=True)
+        assert (etc / "asked").read_text() == f"{asks}\n"
+        self.keep(etc, is_active=True, scontrol='[ "$1" != show ]')
+        assert (etc / "asked").read_text() == f"{asks}\n{asks}\nreconfigure\n"
 
     def test_declares_accelerators_where_nobody_does(self, etc: Path) -> None:
         (etc / "slurm.conf").write_text("ClusterName=dev")
