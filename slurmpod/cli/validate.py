@@ -10,7 +10,8 @@ from pathlib import Path
 from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.extends import environment_files
-from slurmpod.reading.read import read
+from slurmpod.reading.placeholders import placeholders
+from slurmpod.reading.read import Reading, read
 from slurmpod.rules.check import check, check_together, each_once
 
 
@@ -40,6 +41,9 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json({"files": list(map(str, files)), "problems": [p.as_dict() for p in problems]})
     else:
         _print_text(problems, files)
+        if not has_errors(problems):
+            _note_placeholders(readings)
+            say_next("rehearse", files[0])
     return ExitCode.INVALID if has_errors(problems) else ExitCode.OK
 
 
@@ -53,8 +57,14 @@ def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
 
         sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
     sys.stdout.write(f"{counted(len(files), 'file')}: {_summary(problems)}\n")
-    if not has_errors(problems):
-        say_next("rehearse", files[0])
+
+
+def _note_placeholders(readings: Sequence[Reading]) -> None:
+    """Name the first value that a deployment needs to be the user's own; a rehearsal does not."""
+    found = [each for reading in readings for each in placeholders(reading.source)]
+    for where, placeholder in found[:1]:
+        more = f" ({counted(len(found) - 1, 'more value')} like it)" if len(found) > 1 else ""
+        say(f"note: {where}: {placeholder} stands for what is yours{more}: change it to deploy")
 
 
 def _summary(problems: Sequence[Problem]) -> str:

@@ -195,7 +195,11 @@ def test_the_console_script_ends_with_the_exit_code_and_all_output() -> None:
     result = process("validate", "environments/dev.yaml")
     assert result.returncode == ExitCode.OK
     assert result.stdout == "1 file: no problems\n"
-    assert result.stderr == "next: slurmpod rehearse environments/dev.yaml\n"
+    placeholder = "123456789012 stands for what is yours: change it to deploy"
+    assert result.stderr == (
+        f"note: environments/dev.yaml:4:10: {placeholder}\n"
+        "next: slurmpod rehearse environments/dev.yaml\n"
+    )
     assert process("validate", "no/such.yaml").returncode == ExitCode.INVALID
 
 
@@ -247,7 +251,25 @@ def test_warnings_are_shown_and_passed(slurmpod: Callable[..., Result], tmp_path
     assert result.code == ExitCode.OK
     assert ": warning: network.vpc_cidr: " in result.out
     assert result.out.endswith("1 file: 1 warning\n")
-    assert result.err == f"next: slurmpod rehearse {file}\n"
+    assert result.err.endswith(f"next: slurmpod rehearse {file}\n")
+    assert result.err.count("\n") == len(["note", "next"])
+
+
+def test_values_of_the_readme_are_noted_where_nothing_else_is_wrong(
+    slurmpod: Callable[..., Result], sound_file: Path, bad_file: Path
+) -> None:
+    assert "note:" not in slurmpod("validate", bad_file).err
+    assert slurmpod("validate", sound_file).err.splitlines()[0] == (
+        f"note: {sound_file}:2:10: 123456789012 stands for what is yours: change it to deploy"
+    )
+    text = SOUND.replace("123456789012", "210987654321")
+    sound_file.write_text(text.replace("team: ml", "owner: ml@example.com\n  team: example.org"))
+    assert slurmpod("validate", sound_file).err.splitlines()[0] == (
+        f"note: {sound_file}:5:10: example.com stands for what is yours (1 more value like it): "
+        "change it to deploy"
+    )
+    sound_file.write_text(text)
+    assert slurmpod("validate", sound_file).err == f"next: slurmpod rehearse {sound_file}\n"
 
 
 def test_all_files_of_a_folder_are_checked_and_compared(
@@ -280,7 +302,7 @@ def test_the_name_of_a_file_is_quoted_in_the_next_command(
 ) -> None:
     file = tmp_path / "my dev.yaml"
     file.write_text(SOUND)
-    assert slurmpod("validate", file).err == f"next: slurmpod rehearse '{file}'\n"
+    assert slurmpod("validate", file).err.splitlines()[1:] == [f"next: slurmpod rehearse '{file}'"]
 
 
 @pytest.mark.parametrize(
@@ -396,7 +418,7 @@ def test_parts_in_a_folder_are_no_environments(
 ) -> None:
     result = slurmpod("validate", family)
     assert (result.code, result.out) == (ExitCode.OK, "2 files: no problems\n")
-    assert result.err == f"next: slurmpod rehearse {family / 'dev.yaml'}\n"
+    assert result.err.splitlines()[1:] == [f"next: slurmpod rehearse {family / 'dev.yaml'}"]
     result = slurmpod("validate", family / "_base.yaml")
     assert result.code == ExitCode.INVALID
     assert "'name' is missing here [ENV-002]" in result.out

@@ -1,0 +1,25 @@
+"""Values of the README's examples that were left in an environment: sound, and nobody's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from slurmpod.problems import Where, YamlPath
+from slurmpod.reading.yaml_source import YamlSource
+
+PLACEHOLDER = re.compile(r"123456789012|\bexample\.(com|org|net)\b")
+"""The account of AWS's documentation, and the domains that RFC 2606 reserves for examples."""
+
+
+def placeholders(source: YamlSource) -> Iterator[tuple[Where, str]]:
+    """Yield the place of every text that holds a placeholder, and that."""
+    yield from _inside(source, (), source.data)
+
+
+def _inside(source: YamlSource, path: YamlPath, value: object) -> Iterator[tuple[Where, str]]:
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _inside(source, (*path, key), inner)
+    elif isinstance(value, str) and (found := PLACEHOLDER.search(value)):
+        yield source.where(path), found.group()
