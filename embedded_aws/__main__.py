@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
 
 from embedded_aws.interface import CloudOnlyPlatform
-from embedded_aws.isolation import is_read_by_aws_tools
+from embedded_aws.isolation import shell_lines
 from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
 
@@ -33,7 +31,7 @@ def main() -> None:
         )
     except (PortInUse, WrongMotoVersion) as error:
         sys.exit(str(error))
-    lines = [*_shell_lines(os.environ, aws.environment())]
+    lines = [*shell_lines(os.environ, aws.environment())]
     with aws:
         aws.start(CloudOnlyPlatform())
         lines.append(f"# {aws.endpoint} answers for account {aws.account}; Ctrl-C ends it")
@@ -41,15 +39,6 @@ def main() -> None:
         sys.stdout.flush()
         ended.wait()
     os._exit(0)  # threads of an unfinished deployment must not hold us
-
-
-def _shell_lines(inherited: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield what leads a shell here that has inherited variables, some of which lead elsewhere."""
-    for name in sorted(inherited.keys() - variables.keys()):
-        if is_read_by_aws_tools(name):
-            yield f"unset {name}"
-    for name, value in variables.items():
-        yield f"export {name}={shlex.quote(value)}"
 
 
 def _options() -> argparse.Namespace:

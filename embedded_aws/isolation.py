@@ -8,6 +8,7 @@ CDK CLI is kept from calling home.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -56,6 +57,21 @@ def isolated_environment(
 def is_read_by_aws_tools(name: str) -> bool:
     """Tell whether AWS tools look at a variable of this name to know where and who they are."""
     return name.startswith(_READ_BY_AWS_TOOLS) and name != _LEADS_NOWHERE
+
+
+_THROUGH_HERE = 'aws() { command aws --endpoint-url "$AWS_ENDPOINT_URL" "$@"; }'
+"""What keeps the AWS CLI of version 1 here: for SQS, and for RDS in us-east-1, it goes to addresses
+of its own unless this option, for which there is no variable, says otherwise."""
+
+
+def shell_lines(inherited: Mapping[str, str], variables: Mapping[str, str]) -> Iterator[str]:
+    """Yield what leads a shell's AWS tools as `variables` do, whatever it has inherited."""
+    for name in sorted(inherited.keys() - variables.keys()):
+        if is_read_by_aws_tools(name):
+            yield f"unset {shlex.quote(name)}"
+    for name, value in variables.items():
+        yield f"export {name}={shlex.quote(value)}"
+    yield _THROUGH_HERE
 
 
 @contextmanager

@@ -8,7 +8,8 @@ SageMaker and FSx are exchanged for the embedded ones, so those need no patch. T
 - no default AMIs, whose loading takes time and which nothing here starts.
 
 The patches of EC2 are in `moto_network`, those of RDS in `moto_databases`, and those of SNS at the
-end. CloudWatch Logs gets the two operations that give a log group another key. The others
+end. CloudWatch Logs gets the two operations that give a log group another key, and
+FilterLogEvents the prefix of names. The others
 are of S3's buckets:
 
 - moto denies what a conditional statement of a bucket policy speaks of, whether or not the
@@ -22,12 +23,13 @@ are of S3's buckets:
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
 from embedded_aws.moto_databases import patch_databases
-from embedded_aws.moto_network import patch_network
+from embedded_aws.moto_network import patch_network, wrap
 
 MOTO_VERSION = "5.2.5"
 ACCOUNT_HEADER = "HTTP_X_MOTO_ACCOUNT_ID"
@@ -65,6 +67,7 @@ def patch_moto() -> None:
 
     FakeBucket.get_permission = _unconditional_permission  # type: ignore[assignment,method-assign]
     FakeBucket._log_permissions_enabled_policy = staticmethod(_logs_are_accepted)  # type: ignore[method-assign]  # noqa: SLF001
+    wrap(LogsResponse, "filter_log_events", _filter_log_events)
     LogsResponse.associate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
     LogsResponse.disassociate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
     patch_network()
@@ -101,6 +104,31 @@ def _associate_kms_key(response: Any) -> str:
     group = response.logs_backend.groups[response._get_param("logGroupName")]  # noqa: SLF001
     group.kms_key_id = response._get_param("kmsKeyId")  # noqa: SLF001
     return "{}"
+
+
+def _filter_log_events(original: Callable[[Any], str], response: Any) -> str:
+    """Search the streams whose names begin as asked for; moto knows whole names only.
+
+    Events of all streams come in the order of time, whatever `interleaved` says, and a group may be
+    named by its ARN (CloudWatch Logs API reference, FilterLogEvents).
+    """
+    from moto.logs.exceptions import InvalidParameterException
+
+    given = response._get_param  # noqa: SLF001
+    prefix, names = given("logStreamNamePrefix"), given("logStreamNames")
+    if prefix and names:
+        raise InvalidParameterException(
+            "logStreamNamePrefix and logStreamNames are mutually exclusive."
+        )
+    identifier = given("logGroupName") or given("logGroupIdentifier")
+    group_name = identifier.partition(":log-group:")[2].removesuffix(":*") or identifier
+    group = response.logs_backend.groups.get(group_name)
+    if prefix and group:
+        names = [name for name in group.streams if name.startswith(prefix)]
+        names = names or [prefix]  # no stream has this name
+    known = {"logStreamNames": names or [], "logGroupName": group_name, "interleaved": True}
+    response._get_param = lambda name, if_none=None: known.get(name, given(name, if_none))  # noqa: SLF001
+    return original(response)
 
 
 LOOPBACK = ("127.0.0.1", "localhost")

@@ -47,7 +47,7 @@ from embedded_aws.moto_setup import (
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
 
-_HOST_NAME = "localhost"
+_HOST = "127.0.0.1"
 _one_per_process = threading.Lock()
 
 
@@ -72,7 +72,7 @@ class EmbeddedAws:
         port: int | None = None,
         seed: str | None = None,
         instance_types: InstanceTypes = NO_INSTANCE_TYPES,
-        node_host: str = _HOST_NAME,
+        node_host: str = _HOST,
     ) -> None:
         require_moto_version()
         read_once()
@@ -94,11 +94,11 @@ class EmbeddedAws:
 
     @property
     def endpoint(self) -> str:
-        """The address of every service, such as `http://localhost:41234`.
+        """The address of every service, such as `http://127.0.0.1:41234`.
 
-        The name matters: SDKs put bucket names in front of it, and *.localhost is this machine.
+        No name: SDKs would put those of buckets in front of it, and few machines know *.localhost.
         """
-        return f"http://{_HOST_NAME}:{self.port}"
+        return f"http://{_HOST}:{self.port}"
 
     def environment(self) -> dict[str, str]:
         """Return the variables that lead AWS tools here.
@@ -190,7 +190,6 @@ class EmbeddedAws:
         self._server.serve(answer, QuietRequestHandler)
 
 
-_HOST = "127.0.0.1"
 _BACKLOG = 128
 
 

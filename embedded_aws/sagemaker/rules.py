@@ -132,9 +132,6 @@ def _health_checks(
         yield f"OnStartDeepHealthChecks of instance group {name} run on worker nodes only"
 
 
-_BUCKET_PREFIX = "s3://sagemaker-"
-
-
 def lifecycle_rules(group: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a group's LifeCycleConfig, if it has one."""
     if "LifeCycleConfig" not in group:
@@ -154,8 +151,6 @@ def lifecycle_rules(group: Mapping[str, Any]) -> Iterator[str]:
             "OnCreate and OnInitComplete in LifeCycleConfig are mutually exclusive "
             f"(instance group {name})"
         )
-    if source and not source.startswith(_BUCKET_PREFIX):
-        yield f"SourceS3Uri of instance group {name} must start with {_BUCKET_PREFIX}, not {source}"
 
 
 def provisioning_rules(request: Mapping[str, Any]) -> Iterator[str]:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
-from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
-from embedded_aws.isolation import (
-    is_read_by_aws_tools,
-    isolated_environment,
-    process_environment,
-)
+from embedded_aws.isolation import isolated_environment, process_environment, shell_lines
 from slurmpod.aws.deployment import Deployment
 from slurmpod.cli.output import print_json, say
 from slurmpod.problems import ExitCode, WorkFailed
@@ -75,16 +69,9 @@ def _look_around(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
     if options.action == "shell":
         _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))
     sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
-    sys.stdout.writelines(_shell_lines({**rehearsal.variables, **sessions}))
+    for line in shell_lines(os.environ, {**rehearsal.variables, **sessions}):
+        sys.stdout.write(f"{line}\n")
     return ExitCode.OK
-
-
-def _shell_lines(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield what a shell has to do so that AWS tools started from it go there and nowhere else."""
-    for name in sorted(set(filter(is_read_by_aws_tools, os.environ)) - set(variables)):
-        yield f"unset {shlex.quote(name)}\n"
-    for name, value in variables.items():
-        yield f"export {name}={shlex.quote(value)}\n"
 
 
 def _list(*, as_json: bool) -> ExitCode:

@@ -6,7 +6,7 @@ from aws_cdk import Names, RemovalPolicy, Stack, aws_s3
 from constructs import Construct
 
 BEGINNING = "sagemaker-"
-"""HyperPod fetches scripts from no bucket with another name."""
+"""What AWS's own policy for nodes, AmazonSageMakerClusterInstanceRolePolicy, reads."""
 
 LONGEST_NAME_OF_ITS_OWN = 24
 """What account, Region and the beginning leave of the 63 characters of a bucket's name."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aws_cdk import RemovalPolicy, Stack, Token, aws_logs, aws_s3, aws_s3_deployment
+from aws_cdk import Annotations, RemovalPolicy, Stack, Token, aws_logs, aws_s3, aws_s3_deployment
 from constructs import Construct
 
 from slurmpod.bundle import Bundle, bundle_of
@@ -15,7 +15,11 @@ from slurmpod.resolve.environment import LIFECYCLE_FOLDER
 from slurmpod_cdk.parts.lifecycle_bucket import BEGINNING, LifecycleBucket
 from slurmpod_cdk.parts.wrong_properties import refuse
 
-NAME_IT = f"choose a bucket whose name begins with '{BEGINNING}', as HyperPod asks"
+MANAGED_POLICY = "AmazonSageMakerClusterInstanceRolePolicy"
+ALLOW_IT = (
+    "let the role of the nodes s3:ListBucket and s3:GetObject there, or choose a bucket whose name "
+    f"begins with '{BEGINNING}'"
+)
 
 
 class LifecycleBundle(Construct):
@@ -48,14 +52,19 @@ class LifecycleBundle(Construct):
         passes over a stack whose template is the same. With another `generation` it deploys the
         files again.
 
+        A bucket that AWS's own policy for nodes does not cover gets a warning: their role has to
+        read it by a policy of yours.
+
         Raises:
             WrongProperties: The folder cannot be taken, lacks the entry script, or has no such
-                placeholder; or HyperPod does not fetch from such a bucket.
+                placeholder.
         """
         super().__init__(scope, id_)
         values = values or {}
         bundle = source if isinstance(source, Bundle) else self._read(Path(source), values)
-        refuse(self, (*_lacks(bundle, entry_script), *(_misnamed(bucket) if bucket else ())))
+        refuse(self, [*_lacks(bundle, entry_script)])
+        for warning in _uncovered(bucket) if bucket else ():
+            Annotations.of(self).add_warning_v2("slurmpod:scripts-bucket", warning)
         self.bucket = bucket or LifecycleBucket(self, "Scripts").bucket
         self.folder, _, _ = bundle.prefix.rpartition("/")
         self.source_s3_uri = f"s3://{self.bucket.bucket_name}/{bundle.prefix}"
@@ -103,19 +112,21 @@ def _lacks(bundle: Bundle, entry_script: str) -> Iterator[str]:
         yield f"entry_script: no '{entry_script}' at the top of the files; there: {there}"
 
 
-def _misnamed(bucket: aws_s3.IBucket) -> Iterator[str]:
-    """Yield in words that HyperPod would not fetch from this bucket, as far as its name is known.
+def _uncovered(bucket: aws_s3.IBucket) -> Iterator[str]:
+    """Yield in words that AWS's policy does not cover this bucket, as far as its name is known.
 
-    Source: SageMaker API reference, ClusterLifeCycleConfig.
+    Sources: SageMaker API reference, ClusterLifeCycleConfig (the name is asked for because of that
+    policy); aws-samples/sample-physical-ai-scaffolding-kit, whose bucket has another name and whose
+    role may read it.
     """
     made = bucket.node.default_child
     name = bucket.bucket_name
     if isinstance(made, aws_s3.CfnBucket):
         name = Stack.of(bucket).resolve(made.bucket_name)
     if name is None:
-        yield f"bucket: it has no name of its own: {NAME_IT}"
+        yield f"{MANAGED_POLICY} reads no bucket without a name of its own: {ALLOW_IT}"
     elif isinstance(name, str) and not Token.is_unresolved(name) and not name.startswith(BEGINNING):
-        yield f"bucket: HyperPod does not fetch from '{name}': {NAME_IT}"
+        yield f"{MANAGED_POLICY} does not read '{name}': {ALLOW_IT}"
 
 
 def _log_group(scope: Construct) -> aws_logs.LogGroup:

@@ -88,6 +88,8 @@ def printed(server: subprocess.Popen[str]) -> tuple[Mapping[str, str], list[str]
     for line in server.stdout:
         if line.startswith("#"):
             return exports, unset
+        if line.startswith("aws()"):
+            continue
         (word, rest) = shlex.split(line)
         if word == "unset":
             unset.append(rest)
@@ -103,7 +105,7 @@ def test_the_command_works_as_printed_and_ends_cleanly(
 ) -> None:
     exports, unset = printed(server)
     assert "AWS_PROFILE" in unset
-    assert exports["AWS_ENDPOINT_URL"] == f"http://localhost:{port}"
+    assert exports["AWS_ENDPOINT_URL"] == f"http://127.0.0.1:{port}"
     client = boto3.Session(
         aws_access_key_id=exports["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=exports["AWS_SECRET_ACCESS_KEY"],

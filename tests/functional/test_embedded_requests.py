@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import boto3
 import botocore.parsers
 import botocore.session
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.model import OperationModel, ServiceModel
 
+from embedded_aws import isolation
 from embedded_aws.clients import Clients, access_key_id
 from tests.functional.embedded_stacks import ACCOUNT, REGION
 
@@ -188,3 +196,70 @@ def test_every_answer_has_an_id_of_its_own(service: str, call: str, clients: Cli
     first, second = (each["RequestId"] for each in seen)
     assert first != second
     assert seen[0]["HTTPHeaders"].get("x-amzn-requestid", first) == first
+
+
+def test_the_aws_cli_of_version_1_stays_here_for_services_with_addresses_of_their_own(
+    clients: Clients,
+) -> None:
+    variables = isolation.variables(endpoint=clients.endpoint, account=ACCOUNT, region="us-east-1")
+    isolated = isolation.isolated_environment(os.environ, {})
+    script = [
+        *isolation.shell_lines({}, variables),
+        "aws sqs create-queue --queue-name here --query QueueUrl --output text",
+        "aws rds describe-db-instances --query DBInstances --output text",
+    ]
+    path = f"{Path(sys.executable).parent}:{isolated['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh", "-ec", "\n".join(script)],
+        env={**isolated, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == [f"{clients.endpoint}/{ACCOUNT}/here"]
+
+
+def test_buckets_are_reached_by_tools_that_put_their_names_into_that_of_the_host(
+    clients: Clients,
+) -> None:
+    config = Config(s3={"addressing_style": "virtual"}, proxies={})
+    s3 = boto3.client("s3", endpoint_url=clients.endpoint, config=config)
+    where: Any = {"LocationConstraint": REGION}
+    s3.create_bucket(Bucket="virtual", CreateBucketConfiguration=where)
+    s3.put_object(Bucket="virtual", Key="a/b", Body=b"content")
+    asked = urllib.request.Request(  # noqa: S310 - the loopback interface
+        f"{clients.endpoint}/a/b",
+        headers={
+            "Host": f"virtual.s3.{REGION}.amazonaws.com",
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={access_key_id(ACCOUNT)}/20260101/"
+            f"{REGION}/s3/aws4_request, Signature=x",
+        },
+    )
+
+    assert s3.get_object(Bucket="virtual", Key="a/b")["Body"].read() == b"content"
+    with urllib.request.urlopen(asked) as answer:  # noqa: S310 - the loopback interface
+        assert answer.read() == b"content"
+
+
+def test_events_are_searched_in_streams_with_a_prefix(clients: Clients) -> None:
+    logs: Any = clients.logs
+    logs.create_log_group(logGroupName="searched")
+    now = int(time.time() * 1000)
+    for minute, stream in enumerate(("LifecycleConfig/a", "other", "LifecycleConfig/b")):
+        logs.create_log_stream(logGroupName="searched", logStreamName=stream)
+        event = {"timestamp": now + minute, "message": stream}
+        logs.put_log_events(logGroupName="searched", logStreamName=stream, logEvents=[event])
+
+    def found(**asked: object) -> list[str]:
+        events = logs.filter_log_events(logGroupName="searched", **asked)["events"]
+        return [event["message"] for event in events]
+
+    assert found(logStreamNamePrefix="LifecycleConfig/") == [
+        "LifecycleConfig/a",
+        "LifecycleConfig/b",
+    ]
+    assert found(logStreamNamePrefix="nothing") == []
+    assert found() == ["LifecycleConfig/a", "other", "LifecycleConfig/b"]
+    with pytest.raises(ClientError, match="mutually exclusive"):
+        found(logStreamNamePrefix="o", logStreamNames=["other"])

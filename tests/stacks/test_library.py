@@ -20,7 +20,7 @@ from aws_cdk import (
     aws_logs,
     aws_s3,
 )
-from aws_cdk.assertions import Template
+from aws_cdk.assertions import Annotations, Match, Template
 from cdk_nag import AwsSolutionsChecks
 from pydantic import ValidationError
 
@@ -219,15 +219,22 @@ def test_files_with_placeholders_get_values_of_the_deployment(
     assert "DNSName" in json.dumps(deployed["SourceMarkers"])
 
 
-def test_a_bucket_from_which_hyperpod_does_not_fetch_is_refused(
-    foreign: Foreign, scripts: Path
-) -> None:
-    imported = aws_s3.Bucket.from_bucket_name(foreign, "Imported", "theirs")
-    named = aws_s3.Bucket(foreign, "Named", bucket_name="theirs")
-    unnamed = aws_s3.Bucket(foreign, "Unnamed")
-    for bucket, said in ((imported, "'theirs'"), (named, "'theirs'"), (unnamed, "no name")):
-        with pytest.raises(WrongProperties, match=f"bucket: .*{said}.* begins with 'sagemaker-'"):
-            bundle(Foreign(), scripts, bucket=bucket)
+def test_a_bucket_that_the_managed_policy_does_not_read_gets_a_warning(scripts: Path) -> None:
+    def warnings(bucket_of: Callable[[Foreign], aws_s3.IBucket]) -> list[str]:
+        stack = Foreign()
+        bundle(stack, scripts, bucket=bucket_of(stack))
+        found = Annotations.from_stack(stack).find_warning("*", Match.any_value())
+        return [str(warning.entry.data) for warning in found]
+
+    for bucket_of, said in (
+        (lambda stack: aws_s3.Bucket.from_bucket_name(stack, "B", "theirs"), "'theirs'"),
+        (lambda stack: aws_s3.Bucket(stack, "B", bucket_name="theirs"), "'theirs'"),
+        (lambda stack: aws_s3.Bucket(stack, "B"), "without a name"),
+    ):
+        (warning,) = warnings(bucket_of)
+        policy = "AmazonSageMakerClusterInstanceRolePolicy"
+        assert re.match(f"{policy} .*{said}.*: let the role of the nodes", warning)
+    assert not warnings(lambda stack: aws_s3.Bucket.from_bucket_name(stack, "B", "sagemaker-b"))
 
 
 @pytest.mark.parametrize(

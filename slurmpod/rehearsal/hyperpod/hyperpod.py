@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from pathlib import Path
 
 from embedded_aws.cluster import (
@@ -104,6 +105,7 @@ class HyperPod:
         for group in cluster.groups:
             cluster.nodes += [new_node(cluster, group) for _ in range(group.instance_count)]
         self._journal.note(cluster.name, f"{len(cluster.nodes)} instances have addresses")
+        check_ranges(cluster, [running.run.cluster for running in self._running.values()])
         run = ClusterRun(
             cluster=cluster,
             profile=self._profile,
@@ -242,6 +244,29 @@ class HyperPod:
             _, password = credentials(self._gateway, shared.secret_arn)
             return DatabaseAccess(shared.endpoint, shared.port, shared.user, password)
         return None
+
+
+def check_ranges(cluster: Cluster, others: Sequence[Cluster]) -> None:
+    """Raise ClusterFailed if nodes of another cluster lie in another subnet of the same range.
+
+    In AWS two VPCs may have the same addresses. Here all nodes hang on one bridge, and a node is
+    known by the name that it has from its address.
+    """
+    for other in others:
+        for theirs in _subnets(other).items():
+            for ours in _subnets(cluster).items():
+                if ours[0] != theirs[0] and ours[1].overlaps(theirs[1]):
+                    raise ClusterFailed(
+                        f"{ours[0]} of cluster {cluster.name} has {ours[1]}, which overlaps "
+                        f"{theirs[1]} of {theirs[0]}, where cluster {other.name} has nodes. In a "
+                        "rehearsal all nodes share one network. Rehearse one of the two with "
+                        "another range of addresses, or one after the other."
+                    )
+
+
+def _subnets(cluster: Cluster) -> dict[str, IPv4Network]:
+    interfaces = [node.interface for node in list(cluster.nodes)]
+    return {each.subnet_id: IPv4Network(each.subnet_cidr) for each in interfaces if each}
 
 
 def _check_controllers(cluster: Cluster, provisioning: Provisioning) -> None:

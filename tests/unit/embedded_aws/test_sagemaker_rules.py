@@ -57,6 +57,7 @@ def workers(**more: Any) -> dict[str, Any]:
             NetworkInterface={"InterfaceType": "efa-only"},
             CapacityRequirements={"Spot": {}},
         ),
+        workers(LifeCycleConfig={**LIFECYCLE, "SourceS3Uri": "s3://any-bucket/v1"}),
         workers(InstanceType="ml.p5.48xlarge", OnStartDeepHealthChecks=["InstanceStress"]),
         stored(
             {"EbsVolumeConfig": {"VolumeSizeInGB": 500}},
@@ -108,10 +109,6 @@ CREATION = [
     (workers(KubernetesConfig={"Labels": {}}), "is for EKS clusters only"),
     (workers(ImageReleaseVersion="1.2.3"), "is for EKS clusters only"),
     # LifeCycleConfig
-    (
-        request(group("a", LifeCycleConfig={**LIFECYCLE, "SourceS3Uri": "s3://other/v1"})),
-        "must start with s3://sagemaker-, not s3://other/v1",
-    ),
     (
         request(group("a", LifeCycleConfig={})),
         "LifeCycleConfig for instance group a is provided but contains no configuration",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod import creation
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import together
-from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
+from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod, check_ranges
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.state import Journal
@@ -221,3 +222,25 @@ class TestTogether:
 
     def test_nothing_to_do(self) -> None:
         together([], lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("subnet", "cidr", "collides"),
+    [
+        ("subnet-1", "10.0.0.0/24", False),
+        ("subnet-2", "10.0.1.0/24", False),
+        ("subnet-2", "10.0.0.0/16", True),
+    ],
+)
+def test_clusters_side_by_side_have_addresses_of_their_own(
+    subnet: str, cidr: str, collides: bool
+) -> None:
+    def placed(subnet_id: str, block: str) -> ClusterNode:
+        interface = NetworkInterface("eni-1", "10.0.0.5", "", subnet_id, block, "a", "az1")
+        return replace(node("cpu", "10.0.0.5"), interface=interface)
+
+    there = cluster(group("cpu"), nodes=[placed("subnet-1", "10.0.0.0/24")])
+    new = cluster(group("cpu"), nodes=[placed(subnet, cidr)])
+    refused = pytest.raises(ClusterFailed, match="all nodes share one network")
+    with refused if collides else nullcontext():
+        check_ranges(new, [there])
