@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from slurmpod.environment.slurm import Slurm
 from slurmpod.environment.slurm_limits import Account, Partition, Qos
 from slurmpod.resolve import Resolved
-from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits, has_gpus, needs_accounts
+from slurmpod.resolve.slurm import (
+    NORMAL,
+    ROOT,
+    billing_weights,
+    enforces_limits,
+    has_gpus,
+    needs_accounts,
+    says_who_may_have_what,
+)
 from slurmpod_lifecycle import settings
 
 DEFAULT_ACCOUNT = "default"
@@ -40,6 +48,8 @@ def slurm_settings(resolved: Resolved) -> settings.SlurmSettings:
     """Return what nodes are told of Slurm."""
     slurm = resolved.slurm
     partitions = {each.name: _partition(each) for each in slurm.partitions}
+    for name, weights in billing_weights(resolved).items():
+        partitions.setdefault(name, {})["TRESBillingWeights"] = _weighted(weights)
     return settings.SlurmSettings(
         configuration=_configuration(resolved),
         partitions={name: options for name, options in partitions.items() if options},
@@ -68,6 +78,8 @@ def _configuration(resolved: Resolved) -> dict[str, str]:
         ours["AccountingStorageTRES"] = "gres/gpu"
     if enforces_limits(resolved):
         ours["AccountingStorageEnforce"] = "associations,limits,qos"
+    if says_who_may_have_what(resolved):
+        ours["EnforcePartLimits"] = "ALL"
     if any(each.preempts for each in slurm.qos):
         ours |= {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
     given = {
@@ -111,6 +123,11 @@ def _partition(partition: Partition) -> dict[str, str]:
         "AllowQos": ",".join(partition.allowed_qos) or None,
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _weighted(weights: Mapping[str, str]) -> str:
+    """Write weights in the form in which Slurm shows them: as they are given."""
+    return ",".join(f"{name}={weight}" for name, weight in sorted(weights.items()))
 
 
 def _qos(qos: Qos) -> dict[str, settings.Value]:

@@ -1,7 +1,7 @@
 """The `slurm` section: what of Slurm's configuration the user owns."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -15,7 +15,13 @@ from slurmpod.environment.base import (
     Section,
 )
 from slurmpod.environment.names import HostName, KmsKeyArn, MountPath, SecretArn
-from slurmpod.environment.slurm_limits import Account, FairShare, Partition, Qos
+from slurmpod.environment.slurm_limits import (
+    Account,
+    FairShare,
+    Partition,
+    Qos,
+    number_as_text,
+)
 
 LARGEST_STORAGE_GIB = 65_536
 """What a server with MariaDB takes (RDS user guide, Amazon RDS DB instance storage)."""
@@ -126,17 +132,12 @@ class Rds(Section):
     """What becomes of it when its stack is deleted: `retain` also makes RDS refuse its deletion."""
 
 
-def _number_as_text(value: Any) -> Any:
-    """Take 300 as "300": slurm.conf has text only."""
-    return str(value) if type(value) is int else value
-
-
 SettingName = Annotated[
     str, Field(pattern=r"^[A-Za-z][A-Za-z0-9]*$", max_length=64, examples=["SlurmdTimeout"])
 ]
 SettingValue = Annotated[
     str,
-    BeforeValidator(_number_as_text, json_schema_input_type=str | int),
+    BeforeValidator(number_as_text, json_schema_input_type=str | int),
     Field(pattern=r"^[^\x00-\x1f\x7f#\\\"]+$", max_length=1000, examples=["300"]),
 ]
 

@@ -1,8 +1,8 @@
 """Limits of use: partitions, qualities of service, accounts, fair share."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from slurmpod.environment.base import CONTROLLER_LATER, Section
 
@@ -25,6 +25,22 @@ Resources = dict[
     Annotated[int, Field(ge=0)],
 ]
 """Amounts by kind: cpu, mem (MiB), node, gres/gpu ..."""
+
+
+def number_as_text(value: Any) -> Any:
+    """Take 300 as "300": slurm.conf has text only."""
+    return str(value) if type(value) is int else value
+
+
+Weights = dict[
+    Annotated[str, Field(pattern=r"^(cpu|mem|node|gres/[a-z0-9_]+)$", examples=["gres/gpu"])],
+    Annotated[
+        str,
+        BeforeValidator(number_as_text, json_schema_input_type=str | int),
+        Field(pattern=r"^([0-9]{1,9}|[0-9]{0,9}\.[0-9]{1,9})[KMGT]?$", examples=["0.25G"]),
+    ],
+]
+"""Weights by kind of resource: of one CPU, one MiB of memory (0.25G: of 1 GiB), one GPU ..."""
 
 
 class Partition(Section):
@@ -60,6 +76,10 @@ class Partition(Section):
 
     allowed_qos: Annotated[tuple[AccountingName, ...], CONTROLLER_LATER] = ()
     """QOS that may be used in the partition; default: all."""
+
+    billing_weights: Annotated[Weights, CONTROLLER_LATER] = Field(default_factory=dict)
+    """What the resources of a job count in what its account has used; default: each CPU 1, where
+    there is a fair share also each GPU as many as the CPUs that come with it."""
 
 
 class Qos(Section):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.slurm import Slurm
-from slurmpod.resolve.resolved import Resolved
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved
 
 NORMAL = "normal"
 """The QOS that Slurm makes itself and that the account `root` has."""
@@ -45,3 +47,38 @@ def has_gpus(resolved: Resolved) -> bool:
     workers = resolved.groups_with(Role.WORKER)
     known = (facts for each in workers for facts in each.facts_of_types if facts)
     return any(facts.accelerator_kind == "gpu" for facts in known)
+
+
+def says_who_may_have_what(resolved: Resolved) -> bool:
+    """Tell whether the environment limits jobs or partitions, or shares the cluster among people.
+
+    Then a job that can never run is refused at once, and does not wait for ever.
+    """
+    slurm = resolved.slurm
+    return bool(slurm.partitions or slurm.fair_share or enforces_limits(resolved))
+
+
+def billing_weights(resolved: Resolved) -> Mapping[str, Mapping[str, str]]:
+    """Return what resources count in the usage of accounts, by partition.
+
+    Slurm counts CPUs only, unless a partition has weights of its own: 8 GPUs with one CPU would be
+    as much as one CPU. A GPU counts as many as the CPUs that come with it; in `dev`, which has
+    nodes of all kinds, as the dearest one.
+    """
+    slurm = resolved.slurm
+    own = {each.name: each.billing_weights for each in slurm.partitions if each.billing_weights}
+    gpus = _cpus_per_gpu(resolved) if slurm.fair_share and slurm.accounting else {}
+    ours = {name: {"cpu": "1", "gres/gpu": str(cpus)} for name, cpus in gpus.items()}
+    return {**ours, **own}
+
+
+def _cpus_per_gpu(resolved: Resolved) -> Mapping[str, int]:
+    """Return how many CPUs come with a GPU, by partition, on the node where they are the most."""
+    most: dict[str, int] = {}
+    for group in resolved.groups_with(Role.WORKER):
+        partitions = (group.partition or ALL_NODES_PARTITION, ALL_NODES_PARTITION)
+        for facts in group.facts_of_types:
+            if facts and facts.accelerator_kind == "gpu":
+                cpus = -(-facts.cores * group.threads_per_core // facts.accelerator_count)
+                most |= {name: max(cpus, most.get(name, 0)) for name in partitions}
+    return most

@@ -10,7 +10,7 @@ from slurmpod.environment.slurm_parameters import slurm_parameters, weighted_res
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
-from slurmpod.resolve.slurm import has_gpus
+from slurmpod.resolve.slurm import has_gpus, says_who_may_have_what
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import RESOURCE_LIMITS
 
@@ -106,22 +106,51 @@ def _limits_are_nested(resolved: Resolved) -> Iterator[Finding]:
 @RESOURCES.rule(
     "RES-005",
     "Only resources that the cluster counts have a weight",
-    why="slurmctld does not start with the weight of a resource that it does not count. slurmpod "
-    "lets Slurm count gres/gpu where the cluster has GPUs and accounting.",
+    why="slurmctld does not start with the weight of a resource that it does not count, and a "
+    "partition does not take it. slurmpod lets Slurm count gres/gpu where the cluster has GPUs and "
+    "accounting.",
     fix="remove the resource",
     source=TRES,
 )
 def _weighted_resource_is_counted(resolved: Resolved) -> Iterator[Finding]:
     counts_gpus = resolved.slurm.accounting and (has_gpus(resolved) or not _all_known(resolved))
+    for path, resource in _weighted(resolved):
+        known = slurm_parameters()[WEIGHTED.lower()].words
+        counted = {*known, *([GPUS] if counts_gpus else ())}
+        if resource not in counted:
+            message = f"Slurm does not count {resource} here"
+            yield Finding(path, message, did_you_mean(resource, counted))
+
+
+def _weighted(resolved: Resolved) -> Iterator[tuple[YamlPath, str]]:
+    """Yield every resource with a weight, and its place."""
     for name, value in resolved.slurm.settings.items():
-        if name.lower() != WEIGHTED.lower():
-            continue
-        counted = {*slurm_parameters()[name.lower()].words, *([GPUS] if counts_gpus else ())}
-        for resource in weighted_resources(value) or ():
-            if resource not in counted:
-                fix = did_you_mean(resource, counted)
-                message = f"Slurm does not count {resource} here"
-                yield Finding(("slurm", "settings", name), message, fix)
+        if name.lower() == WEIGHTED.lower():
+            for resource in weighted_resources(value) or ():
+                yield ("slurm", "settings", name), resource
+    for index, partition in enumerate(resolved.slurm.partitions):
+        for resource in partition.billing_weights:
+            yield ("slurm", "partitions", index, "billing_weights", resource), resource
+
+
+@RESOURCES.rule(
+    "RES-006",
+    "Accelerators count in limits and fair share",
+    why="Slurm counts GPUs, and no other accelerators: jobs that take all of them are counted as "
+    "the few CPUs that they ask for, and limits do not see them.",
+    fix="let jobs have whole nodes (--exclusive), so that their CPUs stand for the accelerators, "
+    "then accept the warning",
+    source=TRES,
+    severity=Severity.WARNING,
+)
+def _accelerators_count(resolved: Resolved) -> Iterator[Finding]:
+    if not says_who_may_have_what(resolved):
+        return
+    for group in resolved.groups_with(Role.WORKER):
+        facts = next(filter(None, group.facts_of_types), None)
+        if facts and facts.accelerator_count and facts.accelerator_kind != "gpu":
+            message = f"Slurm counts no {facts.accelerator} of '{group.name}'"
+            yield Finding(group.path, message)
 
 
 def _all_limits(resolved: Resolved) -> Iterator[tuple[YamlPath, Mapping[str, int]]]:

@@ -102,6 +102,16 @@ class TestInForce:
         assert dev.items() >= limits.items()
         assert dev["Default"] == "YES"
 
+    def test_a_gpu_counts_as_many_as_the_cpus_that_come_with_it(self, cluster: Cluster) -> None:
+        for partition in ("cpu", "dev"):
+            assert cluster.partition(partition)["TRESBillingWeights"] == "cpu=1,gres/gpu=12"
+        job = cluster.root(
+            "su ubuntu -c 'cd /tmp; sbatch --parsable -p cpu --qos high --cpus-per-task 2"
+            " --gpus 4 --hold --wrap true'"
+        )
+        shown = cluster.root(f"scontrol --oneliner show job {job}; scancel {job}")
+        assert "billing=50," in shown
+
     def test_parameters_are_slurms(self, cluster: Cluster) -> None:
         assert cluster.parameter("SlurmdTimeout") == "120 sec"
         assert cluster.parameter("PriorityDecayHalfLife") == "3-00:00:00"
@@ -132,8 +142,6 @@ class TestJobs:
         [
             ("-p cpu --qos high", "None"),
             ("-p cpu --qos high --nodes 2", "QOSMaxNodePerJobLimit"),
-            ("-p cpu --time 2-0", "PartitionTimeLimit"),
-            ("-p dev --time 5 --nodes 2", "PartitionNodeLimit|PartitionConfig"),
             ("-p dev --time 5 --account research", "None"),
         ],
     )
@@ -146,9 +154,11 @@ class TestJobs:
         [
             ("-p cpu --qos nope", "Invalid qos specification"),
             ("-p cpu --account nope", "Invalid account or account/partition combination"),
+            ("-p cpu --time 2-0", "Requested time limit is invalid"),
+            ("-p dev --time 5 --nodes 2 --account research", "Node count specification invalid"),
         ],
     )
-    def test_are_refused_for_what_is_not_there(
+    def test_are_refused_for_what_is_not_there_or_never_will_be(
         self, cluster: Cluster, options: str, answer: str
     ) -> None:
         assert answer in cluster.submit(options)

@@ -135,6 +135,38 @@ class TestPartitions:
         slurm = f'{{partitions: [{{name: cpu, max_time: "{time}"}}]}}'
         assert values(slurm)["partitions"]["cpu"]["MaxTime"] == shown
 
+    def test_with_a_fair_share_a_gpu_counts_as_the_cpus_that_come_with_it(self) -> None:
+        gpus = "    - {name: gpus, role: worker, instance_type: ml.g5.12xlarge, partition: gpu}\n"
+        assert values("{fair_share: {}}", YAML + gpus)["partitions"] == {
+            "gpu": {"TRESBillingWeights": "cpu=1,gres/gpu=12"},
+            "dev": {"TRESBillingWeights": "cpu=1,gres/gpu=12"},
+        }
+        assert values("{fair_share: {}}")["partitions"] == {}
+        assert values("{}", YAML + gpus)["partitions"] == {}
+
+    def test_weights_of_ones_own_take_the_place_of_these(self) -> None:
+        gpus = "    - {name: gpus, role: worker, instance_type: ml.p5.48xlarge, partition: gpu}\n"
+        own = "partitions: [{name: gpu, billing_weights: {mem: 0.25G, gres/gpu: 30}}]"
+        partitions = values(f"{{fair_share: {{}}, {own}}}", YAML + gpus)["partitions"]
+        assert partitions["gpu"] == {"TRESBillingWeights": "gres/gpu=30,mem=0.25G"}
+        assert partitions["dev"] == {"TRESBillingWeights": "cpu=1,gres/gpu=24"}
+        assert set(values(f"{{{own}}}", YAML + gpus)["partitions"]) == {"gpu"}
+
+    @pytest.mark.parametrize(
+        ("slurm", "expected"),
+        [
+            ("{partitions: [{name: cpu, max_nodes: 1}]}", "ALL"),
+            ("{fair_share: {}}", "ALL"),
+            ("{qos: [{name: high}]}", "ALL"),
+            ("{partitions: [{name: cpu, max_nodes: 1}], settings: {enforcepartlimits: NO}}", None),
+            ("{settings: {KillWait: 60}}", None),
+        ],
+    )
+    def test_jobs_that_can_never_run_are_refused_where_somebody_limits_them(
+        self, slurm: str, expected: str | None
+    ) -> None:
+        assert values(slurm)["configuration"].get("EnforcePartLimits") == expected
+
 
 class TestQos:
     def test_limits_that_are_not_set_are_said_to_be_none(self) -> None:
