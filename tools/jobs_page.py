@@ -1,4 +1,4 @@
-"""The rules for batch scripts as a page of Markdown: docs/jobs.md is made of them."""
+"""Batch scripts as a page of Markdown: docs/jobs.md is made of the rules for them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Iterator
 
 from slurmpod.jobs.lint import TOPICS
 from slurmpod.jobs.registry import Rule
+from tools.jobs_plan_section import plan_section
 
 INTRODUCTION = """\
 # Batch scripts
 
 `slurmpod job render environments/dev.yaml train-fsdp2 --out train` makes a job that resumes, for
 the nodes of a cluster; [how it does that](resume.md) is good to know for jobs of your own.
+`slurmpod job list` shows the recipes, and `slurmpod job plan` [what a training
+needs](#what-a-training-needs) of a cluster.
 
-`slurmpod job lint train.sbatch` reads batch scripts without running them and shows what goes
-wrong on a HyperPod cluster with Slurm: jobs that do not resume after a node was replaced, output
-that is lost, variables that slow EFA down. With `--env environments/dev.yaml` it also holds them
-against that cluster: its partitions, nodes, GPUs, accounts and QOS. `--json` prints the problems
-for programs.
+`slurmpod job lint train/train-fsdp2.sbatch` reads batch scripts without running them and shows what
+goes wrong on a HyperPod cluster with Slurm: jobs that do not resume after a node was replaced,
+output that is lost, variables that slow EFA down. With `--env environments/dev.yaml` it also holds
+them against that cluster: its partitions, nodes, GPUs, accounts and QOS. `--json` prints the
+problems for programs.
 
 The script is read as sbatch and bash read it: directives up to the first command, continued
 lines, quotes, here documents. A variable that holds options of srun, such as
@@ -55,8 +58,8 @@ Hugging Face and others), each message against the script. It does not see:
 
 
 def jobs_page() -> str:
-    """Return the page of all rules for batch scripts, topic by topic."""
-    return "\n".join((INTRODUCTION, *_tables()))
+    """Return the page of batch scripts: the linter with all its rules, and the plan."""
+    return "\n".join((INTRODUCTION, *_tables(), plan_section()))
 
 
 def _tables() -> Iterator[str]:

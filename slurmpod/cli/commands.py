@@ -39,7 +39,7 @@ COMMANDS = {
     "dashboards": Command(
         "dashboards", "Show dashboards, or bring them into Grafana", extra="rehearsal"
     ),
-    "job": Command("job", "Render jobs that resume, and check batch scripts", True),
+    "job": Command("job", "Render jobs that resume, plan them, and check batch scripts", True),
     "explain": Command("explain", "Explain a rule, or list all rules", True),
     "schema": Command("schema", "Make the JSON Schema for editors", True),
 }

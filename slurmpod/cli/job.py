@@ -1,4 +1,4 @@
-"""`slurmpod job`: batch scripts for a HyperPod cluster: checked, or rendered for it to resume."""
+"""`slurmpod job`: batch scripts for a HyperPod cluster: checked, rendered, planned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from slurmpod.cli import job_plan
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.jobs.lint import lint, unreadable
-from slurmpod.jobs.render import RECIPES, Job, JobRefused, allocation_for, render_job
+from slurmpod.jobs.render import RECIPES, Job, JobRefused, Recipe, allocation_for, render_job
 from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
@@ -29,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     renders = actions.add_parser("render", help="make a job that resumes for a cluster")
     _add_render_arguments(renders)
     renders.set_defaults(act=_render)
+    lists = actions.add_parser("list", help="show the recipes, and what each needs")
+    lists.add_argument("--json", action="store_true", help="print them as JSON")
+    lists.set_defaults(act=_list)
+    plans = actions.add_parser("plan", help="show what a training needs of a cluster")
+    job_plan.add_arguments(plans)
+    plans.set_defaults(act=job_plan.run)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -80,10 +88,28 @@ def _print_text(problems: Sequence[Problem], files: int) -> None:
     sys.stdout.write(f"{counted(files, 'script')}: {found or 'no problems'}\n")
 
 
+def _list(options: argparse.Namespace) -> ExitCode:
+    """Show the recipes."""
+    if options.json:
+        print_json([_recipe_data(recipe) for recipe in RECIPES.values()])
+        return ExitCode.OK
+    for recipe in RECIPES.values():
+        sys.stdout.write(f"{recipe.name}: {recipe.starts}\n")
+        sys.stdout.writelines(f"  needs {need}\n" for need in recipe.needs)
+        for kind in sorted(recipe.unsuitable):
+            sys.stdout.write(f"  not on {kind}\n")
+    say("next: slurmpod job render environments/NAME.yaml RECIPE --out FOLDER")
+    return ExitCode.OK
+
+
+def _recipe_data(recipe: Recipe) -> dict[str, object]:
+    return {**asdict(recipe), "unsuitable": sorted(recipe.unsuitable)}
+
+
 def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the action takes."""
     parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
-    parser.add_argument("recipe", metavar="RECIPE", help="train-fsdp2 or own-program")
+    parser.add_argument("recipe", metavar="RECIPE", help=" or ".join(RECIPES))
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--group", help="run on this worker group")
     where.add_argument("--partition", help="run on this partition (default: the only one)")

@@ -86,7 +86,10 @@ def could_be_region(name: str) -> bool:
 
 @dataclass(frozen=True)
 class InstanceType:
-    """What one instance type brings. Accelerator fields are empty or zero where there is none."""
+    """What one instance type brings. Accelerator fields are empty or zero where there is none.
+
+    `accelerator_memory_mib` is the memory of one of them.
+    """
 
     name: str
     architecture: str
@@ -98,6 +101,7 @@ class InstanceType:
     accelerator_kind: str
     accelerator: str
     accelerator_count: int
+    accelerator_memory_mib: int
     efa_interfaces: int
     network_cards: int
     local_nvme_gb: int
@@ -124,6 +128,7 @@ def _instance_type(row: dict[str, str]) -> InstanceType:
         accelerator_kind=row["accelerator_kind"],
         accelerator=row["accelerator"],
         accelerator_count=int(row["accelerator_count"] or 0),
+        accelerator_memory_mib=int(row["accelerator_memory_mib_each"] or 0),
         efa_interfaces=int(row["efa_interfaces"] or 0),
         network_cards=int(row["network_cards"]),
         local_nvme_gb=int(row["local_nvme_gb"] or 0),

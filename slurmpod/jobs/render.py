@@ -132,9 +132,14 @@ WITHOUT_FSDP2 = frozenset({"Trainium"})
 
 @dataclass(frozen=True)
 class Recipe:
-    """One kind of job. `program` is what each process runs; "" where its user names one."""
+    """One kind of job. `program` is what each process runs; "" where its user names one.
+
+    `starts` and `needs` say it to users: what it does, and what has to be there.
+    """
 
     name: str
+    starts: str
+    needs: tuple[str, ...]
     program: str = ""
     unsuitable: frozenset[str] = frozenset()
 
@@ -144,19 +149,24 @@ class Recipe:
         return FOLDER / JOBS / self.name
 
 
+SHARED_FOLDER = "a file system that all nodes share, such as storage.lustre"
 RECIPES = {
     recipe.name: recipe
     for recipe in (
         Recipe(
             "train-fsdp2",
+            "a PyTorch training with FSDP2 and checkpoints, for your model and data in model.py",
+            (SHARED_FOLDER, "a Python with PyTorch 2.13 in $PYTHON, on that file system"),
             program="train.py",
             unsuitable=WITHOUT_FSDP2,
         ),
-        Recipe("own-program"),
+        Recipe(
+            "own-program",
+            "any program, named behind the script's name, that keeps checkpoints of its own",
+            (SHARED_FOLDER, "a Python with torchrun in $PYTHON, on that file system"),
+        ),
     )
 }
-"""PyTorch training with FSDP2 and checkpoints, to be filled with a model and data; and any program
-that torchrun starts, and that keeps checkpoints."""
 
 
 STEP = "step.sh"

@@ -1,0 +1,257 @@
+"""`slurmpod job plan`: what a training needs of a cluster, before anybody pays for it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import counted, print_json, say
+from slurmpod.jobs.planning import compute
+from slurmpod.jobs.planning.checkpoints import RESTART_MINUTES, Failures
+from slurmpod.jobs.planning.meshes import Fit
+from slurmpod.jobs.planning.plan import Plan, plan_for
+from slurmpod.jobs.planning.wish import NODES, NUMBERS, PlanRefused, Wish, number, wish_of
+from slurmpod.jobs.render import Allocation, JobRefused, allocation_for
+from slurmpod.problems import ExitCode
+from slurmpod.resolve import Resolved
+
+GIB = 1024**3
+MOST_SHOWN = 8
+"""Meshes in the table; --json has all of them."""
+
+HELP = {
+    "model": "its name, or its number of parameters, e.g. llama2-7b or 13B",
+    "sequence": "tokens of a sequence",
+    "global-batch": "sequences of a step of the optimizer, on all nodes together",
+    "tokens": "how long it is, e.g. 2T (default: 20 for each parameter)",
+    "steps": "how long it is, in steps of the optimizer",
+    "nodes": "how many nodes (default: all)",
+    "learning-rate": "a learning rate that was good, to be scaled",
+    "at-batch": "the global batch for which it was good",
+    "utilization": f"share of the peak that it computes with (default: {compute.UTILIZATION})",
+    "node-mtbf-hours": "hours between failures of a node (default: two published runs)",
+}
+
+ROUGH = (
+    (
+        "memory: by formulas, measured on no GPU here; activations are half more or less with"
+        " other kernels, and several times as much without FlashAttention, e.g. on T4"
+    ),
+    "hours: a third more or less (a utilization of 0.3 to 0.5 is usual)",
+    "failures: the two published runs differ 3.7 times; new clusters fail more often",
+    (
+        "checkpoints: their time is that of the throughput which FSx promises, with nobody else"
+        " writing; programs that keep 16-bit weights, too, write a sixth more, and those that save"
+        " in the background lose less"
+    ),
+)
+"""What is left out of the formulas, and how much that may be."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the action takes: numbers as text, such that all mistakes are told at once."""
+    parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--group", help="run on this worker group")
+    where.add_argument("--partition", help="run on this partition (default: the only one)")
+    for name, text in HELP.items():
+        parser.add_argument(f"--{name}", metavar="MODEL" if name == "model" else "N", help=text)
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print the plan; exit code 1 where nothing fits."""
+    resolved = sound_environment(options.file).resolved
+    try:
+        plan = _plan(options, resolved)
+    except PlanRefused as refused:
+        for mistake in refused.mistakes:
+            say(mistake)
+        return ExitCode.USAGE
+    if options.json:
+        print_json(as_data(plan))
+    else:
+        sys.stdout.write("\n".join(_text(plan)) + "\n")
+    return ExitCode.OK if plan.fits else ExitCode.FAILED
+
+
+def _plan(options: argparse.Namespace, resolved: Resolved) -> Plan:
+    """Return the plan. Raises PlanRefused with the mistakes of all options."""
+    typed = {name: getattr(options, name.replace("-", "_")) for name in ("model", *NUMBERS)}
+    mistakes: list[str] = []
+    wish: Wish | None = None
+    allocation: Allocation | None = None
+    nodes = number("nodes", NODES, options.nodes, mistakes)
+    try:
+        wish = wish_of(typed)
+    except PlanRefused as refused:
+        mistakes += refused.mistakes
+    try:
+        allocation = _allocation(options, resolved, None if nodes is None else int(nodes))
+    except JobRefused as unknown:
+        mistakes.append(f"{unknown.message}: {unknown.fix}")
+    if mistakes or wish is None or allocation is None:
+        raise PlanRefused(mistakes)
+    return plan_for(wish, allocation, resolved.lustre[0] if resolved.lustre else None)
+
+
+def _allocation(options: argparse.Namespace, resolved: Resolved, nodes: int | None) -> Allocation:
+    """Return the nodes that the options name. Raises JobRefused."""
+    allocation = allocation_for(
+        resolved, group=options.group, partition=options.partition, nodes=nodes
+    )
+    if not allocation.facts.accelerator_memory_mib:
+        name = allocation.facts.name
+        raise JobRefused(
+            f"{name} has no accelerator to plan memory for", "choose a partition that has some"
+        )
+    return allocation
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain data; sizes in bytes."""
+    wish, facts = plan.wish, plan.allocation.facts
+    model = {**asdict(wish.model), "parameters": wish.model.parameters}
+    losses = {
+        name: {**asdict(each), "wall_hours": plan.wall_hours(each)}
+        for name, each in plan.checkpoints.failures.items()
+    }
+    return {
+        "model": model,
+        "nodes": plan.allocation.nodes,
+        "instance_type": facts.name,
+        "partition": plan.allocation.partition,
+        "accelerators": asdict(plan.room),
+        "meshes": [_fit_data(each) for each in plan.fits],
+        "least": _fit_data(plan.least) if plan.least else None,
+        "steps": wish.steps,
+        "tokens": wish.tokens,
+        "learning_rates": _rates(wish),
+        "hours": plan.hours,
+        "node_hours": plan.hours and plan.hours * plan.allocation.nodes,
+        "checkpoints": {**asdict(plan.checkpoints), "failures": losses},
+        "rough": list(ROUGH),
+    }
+
+
+def _fit_data(fit: Fit) -> dict[str, Any]:
+    memory = {**asdict(fit.memory), "total": fit.memory.total}
+    load = {name: value for name, value in asdict(fit.load).items() if name != "sequence"}
+    return {**asdict(fit.mesh), **load, "idle": fit.idle, "memory": memory}
+
+
+def _rates(wish: Wish) -> dict[str, float] | None:
+    if not wish.rate:
+        return None
+    change = (wish.rate, wish.rate_batch, wish.batch)
+    return {"linear": compute.scaled_rate(*change), "root": compute.root_scaled_rate(*change)}
+
+
+def _text(plan: Plan) -> Iterator[str]:
+    wish, room = plan.wish, plan.room
+    model, nodes = wish.model, counted(plan.allocation.nodes, "node")
+    yield (
+        f"{model.name}: {model.parameters / 1e9:.2f} billion parameters in {model.layers} layers"
+        f" of width {model.width}" + (" (the shape is a guess)" if model.stated else "")
+    )
+    yield (
+        f"{nodes} of {plan.allocation.facts.name} in partition {plan.allocation.partition}:"
+        f" {room.accelerators} x {room.memory / GIB:.0f} GiB,"
+        f" of which {room.usable / GIB:.0f} are used"
+    )
+    yield ""
+    yield from _meshes_text(plan)
+    yield ""
+    yield from _length_text(plan)
+    yield ""
+    yield from _checkpoints_text(plan)
+    yield ""
+    yield "How rough this is:"
+    yield from (f"  {each}" for each in ROUGH)
+
+
+ROW = "{:>9} {:>6} {:>6} {:>8}  {:>9} {:>5} {:>5}  {:>7} {:>6} {:>6} {:>6} {:>6} {:>6}"
+TITLES = (
+    *("replicate", "shard", "tensor", "pipeline", "recompute", "micro", "accum"),
+    *("GiB", "weight", "grad", "optim", "gather", "activ"),
+)
+
+
+def _meshes_text(plan: Plan) -> Iterator[str]:
+    if plan.fits:
+        shown = plan.fits[:MOST_SHOWN]
+        yield f"Meshes that fit: {len(plan.fits)}. The simplest, with GiB of one accelerator:"
+    elif plan.least:
+        shown = (plan.least,)
+        yield "Nothing fits. What needs the least, with GiB of one accelerator:"
+    else:
+        batch, number = plan.wish.batch, plan.room.accelerators
+        yield f"No mesh shares a batch of {batch} sequences among {number} accelerators:"
+        yield "  give a global batch that is a multiple of them, or fewer nodes"
+        return
+    yield ROW.format(*TITLES)
+    for fit in shown:
+        mesh, load, memory = fit.mesh, fit.load, fit.memory
+        parts = (memory.total, *(asdict(memory).values()))
+        is_kept = "yes" if load.is_checkpointed else "no"
+        sharing = (mesh.replicate, mesh.shard, mesh.tensor, mesh.pipeline)
+        sizes = (f"{each / GIB:.1f}" for each in parts)
+        yield ROW.format(*sharing, is_kept, load.micro, load.accumulation, *sizes)
+
+
+def _length_text(plan: Plan) -> Iterator[str]:
+    wish = plan.wish
+    usual = ", 20 for each parameter" if wish.is_usual_length else ""
+    yield f"{wish.steps} steps, {wish.tokens / 1e9:,.1f} billion tokens{usual}"
+    if rates := _rates(wish):
+        yield (
+            f"learning rate {rates['linear']:.3g} in proportion to the batch,"
+            f" {rates['root']:.3g} by its root (for Adam); warm up over the first steps"
+        )
+    if plan.hours is None:
+        yield f"hours: not known for {plan.allocation.facts.accelerator}"
+        return
+    node_hours = plan.hours * plan.allocation.nodes
+    yield (
+        f"{plan.hours:,.1f} hours, {node_hours:,.0f} node-hours,"
+        f" at {wish.utilization:.0%} of the peak and without failures"
+    )
+
+
+def _checkpoints_text(plan: Plan) -> Iterator[str]:
+    checkpoints = plan.checkpoints
+    size = f"a checkpoint has {checkpoints.bytes / GIB:,.1f} GiB"
+    if checkpoints.seconds is None or checkpoints.bytes_per_second is None:
+        yield f"{size}; how fast it is written is not known: no new Lustre file system is described"
+        return
+    yield (
+        f"{size}, and takes {checkpoints.seconds:,.0f} s"
+        f" at {checkpoints.bytes_per_second / 1e9:,.2f} GB/s"
+    )
+    if checkpoints.held is not None and checkpoints.held < 3:
+        yield f"  the file system holds {checkpoints.held} of them; a training keeps 3"
+    for name, loss in checkpoints.failures.items():
+        yield from _loss_text(plan, name, loss)
+
+
+def _loss_text(plan: Plan, name: str, loss: Failures) -> Iterator[str]:
+    yield (
+        f"as {name} (a node fails every {loss.node_mtbf_hours:,.0f} h, the job every"
+        f" {loss.job_mtbf_hours:,.1f} h):"
+    )
+    hours = plan.wall_hours(loss)
+    if hours is None or plan.hours is None:
+        rest = "" if loss.efficiency else "; it would never end"
+        yield f"  save every {loss.interval_minutes:,.0f} min; {1 - loss.efficiency:.1%} lost{rest}"
+        return
+    yield (
+        f"  save every {loss.interval_minutes:,.0f} min (Young; Daly {loss.daly_minutes:,.0f});"
+        f" {1 - loss.efficiency:.1%} lost, {hours - plan.hours:,.1f} of {hours:,.1f} hours,"
+        f" with {RESTART_MINUTES} min to replace a node;"
+        f" {hours * plan.allocation.nodes:,.0f} node-hours"
+    )

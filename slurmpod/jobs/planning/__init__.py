@@ -1,0 +1,1 @@
+"""A training -> what it needs of a cluster: memory, meshes, steps, checkpoints, node-hours."""

@@ -1,0 +1,109 @@
+"""Memory of one accelerator while it trains, by part.
+
+Sources: ZeRO (Rajbhandari et al. 2019, arXiv 1910.02054) for what a parameter takes; Korthikanti et
+al. 2022 (arXiv 2205.05198) for activations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from slurmpod.jobs.planning.models import Model
+
+WEIGHT_BYTES = 2
+GRADIENT_BYTES = 2
+OPTIMIZER_BYTES = 12
+"""Mixed precision with Adam: 16-bit weights and gradients, a 32-bit copy of the weights, and two
+moments of 32 bits: 16 bytes for each parameter (ZeRO, section 3.1). PyTorch's FSDP keeps 32-bit
+weights and gradients instead of 16-bit ones and a copy: the sum is the same."""
+
+USABLE = 0.9
+"""Share of the memory that a plan may fill: the rest is for CUDA, NCCL and fragments."""
+
+GATHERED_LAYERS = 2
+"""Layers whose weights FSDP holds whole: the one that is computed, and the next."""
+
+LOGIT_BYTES = 8
+"""The output for each word of the vocabulary, and its gradient, in 32 bits."""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """How accelerators share the work: their number is the product of the four."""
+
+    replicate: int
+    shard: int
+    tensor: int
+    pipeline: int
+
+    @property
+    def data_parallel(self) -> int:
+        """Among how many the samples of a batch are shared."""
+        return self.replicate * self.shard
+
+
+@dataclass(frozen=True)
+class Load:
+    """What one accelerator computes at once.
+
+    `micro` sequences; `accumulation` times for each step of the optimizer.
+    """
+
+    sequence: int
+    micro: int
+    accumulation: int
+    is_checkpointed: bool
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of one accelerator by what they hold."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    gathered: float
+    activations: float
+
+    @property
+    def total(self) -> float:
+        """All parts together."""
+        return float(sum(getattr(self, each.name) for each in fields(self)))
+
+
+def memory_of(model: Model, mesh: Mesh, load: Load) -> Memory:
+    """Return the memory of the accelerator that needs most."""
+    share = model.parameters / (mesh.shard * mesh.tensor * mesh.pipeline)
+    layer = model.parameters_of_layer * WEIGHT_BYTES / mesh.tensor
+    return Memory(
+        weights=share * WEIGHT_BYTES,
+        gradients=share * GRADIENT_BYTES,
+        optimizer=share * OPTIMIZER_BYTES,
+        gathered=GATHERED_LAYERS * layer if mesh.shard > 1 else 0,
+        activations=_activations(model, mesh, load),
+    )
+
+
+def activations_of_layer(model: Model, mesh: Mesh, sequence: int, micro: int) -> float:
+    """Return the bytes that a layer keeps for its backward pass: sbh(10 + 24/t).
+
+    Equation 2 of Korthikanti et al. without its term of attention scores, which FlashAttention does
+    not keep (Dao et al. 2022, arXiv 2205.14135).
+    """
+    return sequence * micro * model.width * (10 + 24 / mesh.tensor)
+
+
+def _activations(model: Model, mesh: Mesh, load: Load) -> float:
+    """Return the more of what the first and the last stage of a pipeline keep.
+
+    The first one keeps those of as many micro batches as there are stages (1F1B), the last one has
+    the output.
+    """
+    whole = activations_of_layer(model, mesh, load.sequence, load.micro)
+    inputs = 2 * load.sequence * load.micro * model.width
+    kept, again = (inputs, whole) if load.is_checkpointed else (whole, 0)
+    layers = model.layers / mesh.pipeline
+    in_flight = min(mesh.pipeline, load.accumulation)
+    logits = LOGIT_BYTES * load.sequence * load.micro * model.vocabulary / mesh.tensor
+    last = kept * layers + again + logits
+    return max(last, kept * layers * in_flight + again)

@@ -1,0 +1,95 @@
+"""A training and the nodes that it gets -> its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from slurmpod.jobs.planning import compute
+from slurmpod.jobs.planning.checkpoints import (
+    Failures,
+    bounds,
+    bytes_per_second,
+    checkpoint_bytes,
+    failures,
+)
+from slurmpod.jobs.planning.meshes import Fit, Room, fits, least
+from slurmpod.jobs.planning.wish import Wish
+from slurmpod.jobs.render import Allocation
+from slurmpod.resolve.resolved import LustreFacts
+
+MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Checkpoints of a training; `seconds` and `failures` are not known for every file system."""
+
+    bytes: int
+    bytes_per_second: float | None
+    seconds: float | None
+    held: int | None
+    failures: Mapping[str, Failures]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a training needs. `least` is what comes nearest where nothing fits.
+
+    `hours` are those in which it computes, without failures; None where nobody knows.
+    """
+
+    wish: Wish
+    allocation: Allocation
+    room: Room
+    fits: tuple[Fit, ...]
+    least: Fit | None
+    hours: float | None
+    checkpoints: Checkpoints
+
+    def wall_hours(self, loss: Failures) -> float | None:
+        """Return the hours with failures; None where they are unknown, or it never ends."""
+        if self.hours is None or not loss.efficiency:
+            return None
+        return self.hours / loss.efficiency
+
+
+def plan_for(wish: Wish, allocation: Allocation, lustre: LustreFacts | None) -> Plan:
+    """Return the plan of a training on these nodes, with checkpoints on this file system."""
+    room = room_of(allocation)
+    hours = compute.accelerator_hours(
+        wish.model, wish.tokens, wish.sequence, allocation.facts.accelerator, wish.utilization
+    )
+    chips = allocation.nodes * allocation.facts.accelerator_count
+    shape = (wish.model, room, wish.sequence, wish.batch)
+    return Plan(
+        wish=wish,
+        allocation=allocation,
+        room=room,
+        fits=tuple(fits(*shape)),
+        least=least(*shape),
+        hours=None if hours is None else hours / chips,
+        checkpoints=_checkpoints(wish, allocation.nodes, lustre),
+    )
+
+
+def room_of(allocation: Allocation) -> Room:
+    """Return the accelerators of all nodes: GPUs, or NeuronCores with their share of a chip."""
+    facts = allocation.facts
+    memory = facts.accelerator_memory_mib * MIB * facts.accelerator_count / allocation.processes
+    return Room(allocation.nodes * allocation.processes, allocation.processes, memory)
+
+
+def _checkpoints(wish: Wish, nodes: int, lustre: LustreFacts | None) -> Checkpoints:
+    size = checkpoint_bytes(wish.model)
+    rate = bytes_per_second(lustre, nodes) if lustre else None
+    seconds = size / rate if rate else None
+    rates = bounds(wish.node_mtbf_hours).items() if seconds else ()
+    capacity = lustre.capacity_gib if lustre and not lustre.settings.existing else None
+    return Checkpoints(
+        bytes=size,
+        bytes_per_second=rate,
+        seconds=seconds,
+        held=capacity * 1024**3 // size if capacity else None,
+        failures={name: failures(mtbf, nodes, seconds or 0) for name, mtbf in rates},
+    )

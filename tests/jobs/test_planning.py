@@ -1,0 +1,228 @@
+"""The plan of a training against published models, runs and tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.lustre import Lustre
+from slurmpod.jobs.planning import compute
+from slurmpod.jobs.planning.checkpoints import (
+    NODE_MTBF_HOURS,
+    bytes_per_second,
+    checkpoint_bytes,
+    failures,
+)
+from slurmpod.jobs.planning.memory import WEIGHT_BYTES, Load, Mesh, memory_of
+from slurmpod.jobs.planning.meshes import fits
+from slurmpod.jobs.planning.models import MODELS, count, model_of_size
+from slurmpod.jobs.planning.plan import plan_for, room_of
+from slurmpod.jobs.planning.wish import NUMBERS, PlanRefused, wish_of
+from slurmpod.jobs.render import Allocation
+from slurmpod.resolve.storage import lustre_facts
+
+GB = 10**9
+GIB = 1024**3
+
+
+def nodes_of(instance_type: str, nodes: int) -> Allocation:
+    return Allocation("workers", nodes, "UNLIMITED", instance_types()[instance_type])
+
+
+@pytest.mark.parametrize(
+    ("name", "billions"),
+    [
+        *(("llama2-7b", 6.74), ("llama2-13b", 13.02), ("llama2-70b", 68.98), ("gpt-j-6b", 6.05)),
+        *(("llama3.1-8b", 8.03), ("llama3.1-70b", 70.55), ("llama3.1-405b", 405.85)),
+        *(("llama3.2-1b", 1.24), ("llama3.2-3b", 3.21), ("mistral-7b", 7.24)),
+        *(("gpt-neox-20b", 20.55), ("gpt3-175b", 174.6)),
+    ],
+)
+def test_models_have_their_published_number_of_parameters(name: str, billions: float) -> None:
+    assert MODELS[name].parameters / 1e9 == pytest.approx(billions, rel=0.005)
+
+
+@pytest.mark.parametrize(("billions", "layers", "width"), [(6.7, 32, 4096), (175, 96, 12288)])
+def test_a_number_of_parameters_has_a_usual_shape(billions: float, layers: int, width: int) -> None:
+    model = model_of_size(billions * 1e9)
+    assert (model.layers, model.width, model.parameters) == (layers, width, billions * 1e9)
+
+
+def test_gpt_j_fits_a_gpu_of_16_gb_in_fp16() -> None:
+    assert 12 * GB < MODELS["gpt-j-6b"].parameters * WEIGHT_BYTES < 13 * GB
+
+
+@pytest.mark.parametrize(("shard", "states"), [(1, 120), (64, 1.9)])
+def test_states_are_those_of_the_zero_paper(shard: int, states: float) -> None:
+    mesh, load = Mesh(64 // shard, shard, 1, 1), Load(1, 1, 1, is_checkpointed=True)
+    memory = memory_of(model_of_size(7.5e9), mesh, load)
+    assert memory.weights + memory.gradients + memory.optimizer == pytest.approx(
+        states * GB, rel=0.02
+    )
+
+
+def test_activations_are_those_of_the_published_formula() -> None:
+    model = MODELS["gpt3-175b"]
+    load = Load(sequence=2048, micro=1, accumulation=64, is_checkpointed=False)
+    plain = memory_of(model, Mesh(1, 1, 8, 8), load).activations
+    assert plain == 2048 * 12288 * (10 + 24 / 8) * (96 / 8) * 8
+    again = memory_of(model, Mesh(1, 1, 8, 8), Load(2048, 1, 64, is_checkpointed=True)).activations
+    assert again == 2048 * 12288 * (2 * (96 / 8) * 8 + 10 + 24 / 8)
+
+
+@pytest.mark.parametrize(
+    ("model", "instance_type", "nodes", "sequence", "batch", "mesh", "micro"),
+    [
+        ("llama2-7b", "ml.p4de.24xlarge", 1, 4096, 32, Mesh(1, 8, 1, 1), 4),
+        ("llama2-70b", "ml.p4de.24xlarge", 32, 4096, 512, Mesh(1, 256, 1, 1), 2),
+        ("gpt3-175b", "ml.p4de.24xlarge", 64, 2048, 768, Mesh(1, 128, 4, 1), 6),
+        ("llama2-7b", "ml.trn1.32xlarge", 4, 4096, 256, Mesh(1, 16, 8, 1), 1),
+    ],
+)
+def test_meshes_of_published_examples_fit(
+    model: str, instance_type: str, nodes: int, sequence: int, batch: int, mesh: Mesh, micro: int
+) -> None:
+    room = room_of(nodes_of(instance_type, nodes))
+    found = {fit.mesh: fit for fit in fits(MODELS[model], room, sequence, batch)}
+    assert mesh in found
+    assert found[mesh].load.micro >= micro
+
+
+def test_every_fit_uses_all_accelerators_and_the_whole_batch_within_the_memory() -> None:
+    model, room = MODELS["llama2-70b"], room_of(nodes_of("ml.p5.48xlarge", 4))
+    found = fits(model, room, 4096, 256)
+    assert found
+    for fit in found:
+        mesh, load = fit.mesh, fit.load
+        assert mesh.replicate * mesh.shard * mesh.tensor * mesh.pipeline == 32
+        assert load.micro * load.accumulation * mesh.data_parallel == 256
+        assert model.heads % mesh.tensor == model.layers % mesh.pipeline == 0
+        assert fit.memory.total <= room.usable < room.memory
+        assert load.accumulation >= mesh.pipeline
+        assert (fit.idle == 0) == (mesh.pipeline == 1)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "hours"),
+    [("llama2-7b", 2e12, 184_320), ("llama2-13b", 2e12, 368_640), ("llama2-70b", 2e12, 1_720_320)],
+)
+def test_hours_are_those_that_llama_2_says(model: str, tokens: float, hours: float) -> None:
+    estimate = compute.accelerator_hours(MODELS[model], tokens, 4096, "A100", compute.UTILIZATION)
+    assert estimate == pytest.approx(hours, rel=0.2)
+
+
+def test_hours_of_an_accelerator_without_a_number_are_unknown() -> None:
+    assert compute.accelerator_hours(MODELS["llama2-7b"], 1e9, 4096, "Abacus", 0.4) is None
+
+
+@pytest.mark.parametrize(("batch", "rate"), [(40, 6.25e-5), (80, 1.25e-4), (160, 2.5e-4)])
+def test_learning_rates_grow_with_the_batch(batch: int, rate: float) -> None:
+    assert compute.scaled_rate(5e-5, 32, batch) == pytest.approx(rate)
+
+
+def test_learning_rates_for_adam_grow_with_the_root_of_the_batch() -> None:
+    assert compute.root_scaled_rate(1e-4, 256, 1024) == pytest.approx(2e-4)
+
+
+@pytest.mark.parametrize(
+    ("run", "nodes", "job_hours", "minutes", "efficiency"),
+    [
+        *(("Llama 3 405B", 4, 1584, 436, 0.995), ("OPT-175B", 4, 432, 228, 0.990)),
+        *(("Llama 3 405B", 64, 99, 109, 0.977), ("OPT-175B", 64, 27, 57, 0.949)),
+        *(("Llama 3 405B", 256, 24.7, 54.5, 0.947), ("OPT-175B", 256, 6.8, 28.5, 0.868)),
+    ],
+)
+def test_intervals_and_losses(
+    run: str, nodes: int, job_hours: float, minutes: float, efficiency: float
+) -> None:
+    found = failures(NODE_MTBF_HOURS[run], nodes, seconds=60)
+    assert found.job_mtbf_hours == pytest.approx(job_hours, rel=0.01)
+    assert found.interval_minutes == pytest.approx(minutes, rel=0.01)
+    assert found.daly_minutes == pytest.approx(minutes - 1, rel=0.01)
+    assert found.efficiency == pytest.approx(efficiency, abs=0.001)
+
+
+def test_a_training_that_fails_faster_than_it_saves_never_ends() -> None:
+    assert failures(1, 100, seconds=600).efficiency == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "nodes", "rate"),
+    [
+        ({"capacity_gib": 9600, "throughput_mbps_per_tib": 500}, 16, 4.6875e9),
+        ({"capacity_gib": 96_000, "throughput_mbps_per_tib": 1000}, 2, 25e9),
+        ({"capacity_gib": 2400, "deployment_type": "SCRATCH_2"}, 4, 468.75e6),
+        ({"existing": {"id": "fs-0123456789abcdef0", "mount_name": "abc"}}, 4, None),
+    ],
+)
+def test_what_a_file_system_takes(
+    settings: dict[str, object], nodes: int, rate: float | None
+) -> None:
+    facts = lustre_facts(Lustre.model_validate(settings))
+    assert bytes_per_second(facts, nodes) == rate
+
+
+def test_a_checkpoint_holds_weights_and_moments() -> None:
+    assert checkpoint_bytes(MODELS["llama2-7b"]) == pytest.approx(80.9 * GB, rel=0.001)
+
+
+TYPED = {"model": "llama2-7b", "sequence": "4096", "global-batch": "1024"}
+
+
+def test_a_plan_has_all_of_it() -> None:
+    wish = wish_of({**TYPED, "tokens": "2T", "node-mtbf-hours": "5000"})
+    facts = lustre_facts(Lustre(capacity_gib=9600))
+    plan = plan_for(wish, nodes_of("ml.p4de.24xlarge", 16), facts)
+    assert (wish.steps, wish.tokens) == (476_838, 476_838 * 4096 * 1024)
+    assert plan.hours is not None
+    assert plan.hours * 128 == pytest.approx(184_320, rel=0.2)
+    assert plan.checkpoints.held == 127
+    (loss,) = plan.checkpoints.failures.values()
+    hours = plan.wall_hours(loss)
+    assert hours is not None
+    assert plan.hours < hours < 1.05 * plan.hours
+
+
+def test_without_a_length_it_is_twenty_tokens_for_each_parameter() -> None:
+    wish = wish_of({**TYPED, "model": "7B"})
+    assert wish.is_usual_length
+    assert wish.tokens == pytest.approx(140e9, rel=0.001)
+    assert wish_of({**TYPED, "steps": "100"}).tokens == 100 * 4096 * 1024
+
+
+def test_without_a_file_system_checkpoints_have_no_time() -> None:
+    checkpoints = plan_for(wish_of(TYPED), nodes_of("ml.p5.48xlarge", 2), None).checkpoints
+    assert (checkpoints.seconds, checkpoints.held, checkpoints.failures) == (None, None, {})
+
+
+def test_what_does_not_fit_says_what_comes_nearest() -> None:
+    wish = wish_of({**TYPED, "model": "llama3.1-405b"})
+    plan = plan_for(wish, nodes_of("ml.p5.48xlarge", 1), None)
+    assert plan.fits == ()
+    assert plan.least is not None
+    assert plan.least.memory.total > 8 * plan.room.memory
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    typed = dict.fromkeys(NUMBERS, "-1") | {"model": "llama2-7"}
+    with pytest.raises(PlanRefused) as refused:
+        wish_of(typed)
+    told = "\n".join(refused.value.mistakes)
+    assert all(f"--{name} is '-1': give a " in told for name in NUMBERS)
+    assert "did you mean 'llama2-7b'" in told
+    with pytest.raises(PlanRefused) as refused:
+        wish_of({"tokens": "1T", "steps": "5", "learning-rate": "1e-4"})
+    assert [mistake.partition(" ")[0] for mistake in refused.value.mistakes] == [
+        *("--model", "--sequence", "--global-batch", "--tokens", "--learning-rate")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("7B", 7e9), ("1.4T", 1.4e12), ("350m", 350e6), ("2_000", 2000), ("4096", 4096)),
+        *(("", None), ("B", None), ("7G", None), ("1e9", None), ("٣", None), ("9" * 30, None)),
+    ],
+)
+def test_counts(text: str, number: float | None) -> None:
+    assert count(text) == number

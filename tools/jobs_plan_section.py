@@ -1,0 +1,117 @@
+"""What docs/jobs.md says of `slurmpod job plan`: commands, and each formula with its source."""
+
+from __future__ import annotations
+
+INTRODUCTION = """\
+## What a training needs
+
+    slurmpod job plan environments/p5-prod.yaml --model llama2-7b --sequence 4096 \\
+      --global-batch 1024
+
+shows, before anybody pays for a node: memory of one accelerator by part; each mesh of replicas,
+shards, parts of a layer and stages that fits, with micro batch and accumulation; steps, tokens and
+node-hours; size, time and best interval of checkpoints, and what failures cost. Nodes and file
+system are those of the environment. Where nothing fits, the plan shows what comes nearest, and the
+command ends with exit code 1. `--json` has all meshes.
+
+    slurmpod job plan environments/p5-prod.yaml --model 13B --sequence 8192 --global-batch 512 \\
+      --nodes 8 --tokens 300B --learning-rate 3e-4 --at-batch 128
+    slurmpod job plan environments/trn1-llama2.yaml --model llama2-7b --sequence 4096 \\
+      --global-batch 256 --node-mtbf-hours 3000 --json
+
+A model has a name, or is a number of parameters: then its shape is a guess. An unknown name is
+answered with all that are known. Mistakes in the options are told all at once. Money is not in the
+plan.
+
+| What | Formula | Source | How rough |
+|---|---|---|---|
+"""
+
+LEGEND = """
+N: parameters; L: layers; h: width; v: vocabulary; s: sequence; b: micro batch; t: parts of a layer;
+C: time of a checkpoint; T: interval; M: hours between failures of the job; R: restart. Memory was
+measured on no GPU; the formulas were held against the numbers of these papers
+(`tests/jobs/test_planning.py`).
+"""
+
+FORMULAS = (
+    (
+        "weights, gradients, optimizer",
+        "2 + 2 + 12 bytes for each parameter, shared by shards, parts and stages",
+        "ZeRO, 3.1 (arXiv 1910.02054): Adam in mixed precision",
+        "32-bit weights and gradients without a copy, as FSDP2 has them, are the same sum",
+    ),
+    (
+        "gathered",
+        "2 layers with 2 bytes for each parameter, where there are shards",
+        "FSDP computes one layer while it fetches the next",
+        "other frameworks: none to all",
+    ),
+    (
+        "activations of a layer",
+        "`s b h (10 + 24/t)`",
+        "Korthikanti et al., equation 2 (arXiv 2205.05198), without scores (FlashAttention)",
+        "half more or less",
+    ),
+    (
+        "activations that are computed again",
+        "`2 s b h` for each layer, and one layer whole",
+        "the same, section 5",
+        "half more or less",
+    ),
+    ("output", "`8 s b v / t`", "32-bit logits and gradients", "less with fused losses"),
+    ("what may be used", "90% of the memory", "the rest is for CUDA, NCCL, fragments", "5% of it"),
+    (
+        "operations of a token",
+        "`6 N + 12 L h s`",
+        "PaLM, appendix B (arXiv 2204.02311)",
+        "what is computed again does not count",
+    ),
+    (
+        "hours",
+        "40% of the dense 16-bit peak (`--utilization`)",
+        "Llama 2 had 43% to 46% by its hours (arXiv 2307.09288), Llama 3 405B says 38% to 43%",
+        "a third more or less",
+    ),
+    ("tokens", "20 for each parameter", "Hoffmann et al. (arXiv 2203.15556)", "a default only"),
+    (
+        "learning rate",
+        "in proportion to the batch; by its root for Adam",
+        "Goyal et al. (arXiv 1706.02677); Malladi et al. (arXiv 2205.10287)",
+        "to begin with",
+    ),
+    (
+        "checkpoint",
+        "12 bytes for each parameter",
+        "32-bit weights and two moments",
+        "14 where 16-bit weights are kept, too",
+    ),
+    (
+        "time of a checkpoint",
+        "size / throughput of the first Lustre file system, at most 100 Gb/s for each node",
+        "FSx for Lustre user guide, performance",
+        "nobody else writes; less is lost where it is saved in the background",
+    ),
+    ("best interval", "`sqrt(2 C M)`; Daly takes `C` off", "Young 1974; Daly 2006", "first order"),
+    (
+        "failures of a node",
+        "every 6,335 hours, and every 1,729 hours (`--node-mtbf-hours`)",
+        (
+            "Llama 3 405B (arXiv 2407.21783): 419 in 54 days on 2,048 nodes; OPT-175B (arXiv "
+            "2205.01068): 105 in 61 days on 124"
+        ),
+        "3.7 times between them",
+    ),
+    (
+        "share that is lost",
+        "`C/T + (T/2 + R)/M`, with 25 minutes to replace a node",
+        "Daly 2006, first order",
+        "as rough as M",
+    ),
+)
+
+
+def plan_section() -> str:
+    """Return the section of the page."""
+    rows = "".join(f"| {' | '.join(cells)} |\n" for cells in FORMULAS)
+    return f"{INTRODUCTION}{rows}{LEGEND}"
