@@ -68,6 +68,7 @@ def matches(pattern: str, line: str) -> bool:
     ("line", "is_failure"),
     [
         ("FAILED: mount_fsx: no route to fs-1; fix: open port 988", True),
+        ("OK: worker ip-1 is set up, but FAILED: Slurm holds this node down; fix: resume it", True),
         ("OK: controller controller-0 is set up", False),
         ("make: *** [all] Error 1 FAILED: tests", False),
     ],
