@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 Wsgi = Any
 """A WSGI application; its types say nothing."""
 
-_UNKNOWN_TO_MOTO = ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com"))
-"""An embedded service that moto does not have, and its address."""
+_OURS = (
+    ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com")),
+    ("service-quotas", re.compile(r"https?://servicequotas\.(.+)\.amazonaws\.com")),
+)
+"""Embedded services that moto does not have, or knows by another name, and their addresses."""
 
 _INVOCATION = re.compile(r"/2015-03-31/functions/[^/]+/invocations")
 
@@ -91,7 +94,7 @@ class _Dispatcher(DomainDispatcherApplication):
 
     def __init__(self, create_app: Callable[[Any], Flask]) -> None:
         super().__init__(create_app)
-        self.backend_url_patterns = [*self.backend_url_patterns, _UNKNOWN_TO_MOTO]
+        self.backend_url_patterns = [*_OURS, *self.backend_url_patterns]
         self._services: dict[str, Any] = {}
 
     def get_backend_for_host(self, host: Any) -> Any:

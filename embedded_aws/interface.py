@@ -75,6 +75,12 @@ InstanceTypes = Mapping[str, InstanceFacts]
 NO_INSTANCE_TYPES: InstanceTypes = MappingProxyType({})
 
 
+Quotas = Mapping[tuple[str, str], float]
+"""Values that an account has otherwise than AWS's defaults, by the codes of service and quota."""
+
+NO_QUOTAS: Quotas = MappingProxyType({})
+
+
 class Workspaces(Protocol):
     """Servers at the addresses of workspaces of Amazon Managed Service for Prometheus."""
 

@@ -29,8 +29,10 @@ from embedded_aws.fsx.file_systems import FileSystems
 from embedded_aws.ids import ids
 from embedded_aws.interface import (
     NO_INSTANCE_TYPES,
+    NO_QUOTAS,
     ClusterPlatform,
     InstanceTypes,
+    Quotas,
     Workspaces,
 )
 from embedded_aws.isolation import (
@@ -60,6 +62,7 @@ class EmbeddedAws:
 
     The port is taken at once, so that `endpoint` is known before anything answers there. Two with
     the same `seed` and the same calls give the same ids.
+    `quotas` are what the account has otherwise than AWS gives at first.
     `instance_types` are the facts by which requests for clusters are judged; `node_host` is the
     name at which the nodes of clusters reach this computer. Raises PortInUse or WrongMotoVersion.
     """
@@ -73,6 +76,7 @@ class EmbeddedAws:
         seed: str | None = None,
         instance_types: InstanceTypes = NO_INSTANCE_TYPES,
         node_host: str = _HOST,
+        quotas: Quotas = NO_QUOTAS,
     ) -> None:
         require_moto_version()
         read_once()
@@ -84,6 +88,7 @@ class EmbeddedAws:
         self._seed = seed
         self._instance_types = instance_types
         self._node_host = node_host
+        self._quotas = quotas
         self._clients: dict[str, Clients] = {}
         self._clients_lock = threading.Lock()
 
@@ -166,6 +171,7 @@ class EmbeddedAws:
         from embedded_aws.enforcement.simulation import PolicySimulator
         from embedded_aws.functions.invoke import run_functions_of_moto
         from embedded_aws.moto_ids import patch_ids
+        from embedded_aws.service_quotas import ServiceQuotasApi
         from embedded_aws.ssm_sessions import SessionManager, serve_with_moto
 
         patch_moto()
@@ -173,14 +179,15 @@ class EmbeddedAws:
         run_functions_of_moto(self.clients)
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         file_systems = FileSystems(self.clients)
+        partition = self.clients().partition
         clusters = Clusters(self.clients, platform, instance_types=self._instance_types)
         services = (
             CloudControlApi(self.clients),
             CloudFormationApi(CloudFormation(self.clients)),
             FsxApi(file_systems, Associations(self.clients, file_systems)),
             SageMakerApi(clusters, platform, self.clients),
+            ServiceQuotasApi(self.account, partition, self._quotas),
         )
-        partition = self.clients().partition
         sessions = SessionManager(self.account, partition, clusters)
         serve_with_moto(sessions)
         identities = Identities(self.account, partition)

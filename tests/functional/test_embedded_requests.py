@@ -186,6 +186,14 @@ def test_an_operation_that_nobody_wrote_is_refused_by_its_name(clients: Clients)
     assert refused.value.response["Error"]["Code"] == "UnsupportedOperation"
 
 
+def test_quotas_are_listed_by_their_services(clients: Clients) -> None:
+    quotas = clients.service("service-quotas")
+    services = {each["ServiceCode"] for each in quotas.list_services()["Services"]}
+    names = {each["QuotaName"] for each in quotas.list_service_quotas(ServiceCode="vpc")["Quotas"]}
+    assert services == {"ec2", "fsx", "rds", "sagemaker", "vpc"}
+    assert "Interface VPC endpoints per VPC" in names
+
+
 @pytest.mark.parametrize(
     ("service", "call"),
     [("sagemaker", "list_clusters"), ("s3", "list_buckets"), ("sts", "get_caller_identity")],
