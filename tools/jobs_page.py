@@ -42,6 +42,10 @@ An error ends the command with exit code 3; a warning is shown and passed. A not
 from something that may well be meant. The tables are made from the rules: `make golden` refreshes
 them.
 
+Memory needs no option where a job has its nodes alone (`--exclusive`). Slurm counts on what EC2
+calls a type's memory, more than the node really has: `--mem=0` means all of it, and a number just
+below it may be more than there is.
+
 ## What it does not see
 
 The linter was held against 125 public batch scripts (of awslabs/awsome-distributed-ai, NVIDIA,
