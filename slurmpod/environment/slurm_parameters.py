@@ -11,7 +11,7 @@ import csv
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
@@ -40,28 +40,31 @@ Kind = Literal[
 YES_OR_NO = frozenset({"yes", "no", "up", "down", "true", "false", "1", "0"})
 """What Slurm takes for a boolean, in any case."""
 
-TIME = re.compile(
-    r"UNLIMITED|INFINITE|\d+|\d+:\d\d(:\d\d)?|\d+-\d\d?(:\d\d(:\d\d)?)?", re.IGNORECASE
-)
+TIME = r"UNLIMITED|INFINITE|\d+|\d+:\d\d(:\d\d)?|\d+-\d\d?(:\d\d(:\d\d)?)?"
 """minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes[:seconds]."""
 
-PERIOD = re.compile(rf"(?!UNLIMITED|INFINITE)({TIME.pattern})", re.IGNORECASE)
+PERIOD = rf"(?!UNLIMITED|INFINITE)({TIME})"
 """A time that ends."""
 
-WHOLE_NUMBER = re.compile(r"-?[0-9]{1,10}")
+WHOLE_NUMBER = r"-?[0-9]{1,10}"
 
-PATH = re.compile(r"(/[A-Za-z0-9._%+-]+)+")
+PATH = r"(/[A-Za-z0-9._%+-]+)+"
 
-FOLDERS = re.compile(r"NONE|/[^\s,]*(,/[^\s,]*)*", re.IGNORECASE)
+FOLDERS = r"NONE|/[^\s,]*(,/[^\s,]*)*"
 
 _LICENSE = r"[^\s,;:=]+([:=][0-9]+)?"
-LICENSES = re.compile(rf"{_LICENSE}([,;]{_LICENSE})*")
+LICENSES = rf"{_LICENSE}([,;]{_LICENSE})*"
 
-WEIGHT = re.compile(r"(?P<resource>[a-z]+(/[a-z0-9_:.-]+)?)=[0-9]*\.?[0-9]+[kmgtp]?", re.IGNORECASE)
+WEIGHT = r"(?P<resource>[a-z]+(/[a-z0-9_:.-]+)?)=[0-9]*\.?[0-9]+[kmgtp]?"
 """One resource with its weight: cpu=1, mem=0.25G, gres/gpu=8."""
 
-EXIT_CODES = re.compile(r"(?P<first>[0-9]{1,3})(-(?P<last>[0-9]{1,3}))?")
+EXIT_CODES = r"(?P<first>[0-9]{1,3})(-(?P<last>[0-9]{1,3}))?"
 LARGEST_EXIT_CODE = 255
+
+
+def in_form(form: str, value: str) -> re.Match[str] | None:
+    """Hold a whole value against one of the forms above; Slurm does not care about case."""
+    return re.fullmatch(form, value, re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Parameter:
         takes_number = values[0][1] == "N"
         return (
             f"'{name}' takes a whole number, not '{value}'"
-            if takes_number and not WHOLE_NUMBER.fullmatch(value)
+            if takes_number and not in_form(WHOLE_NUMBER, value)
             else ""
         )
 
@@ -158,13 +161,13 @@ class Parameter:
 
 def weighted_resources(value: str) -> list[str] | None:
     """Return the resources, in lower case, to which a list gives weights; None if it is no list."""
-    found = [WEIGHT.fullmatch(each) for each in value.split(",")]
+    found = [in_form(WEIGHT, each) for each in value.split(",")]
     resources = [each["resource"].lower() for each in found if each]
     return resources if len(resources) == len(found) else None
 
 
 def _are_exit_codes(value: str) -> bool:
-    found = [EXIT_CODES.fullmatch(each.strip()) for each in value.split(",")]
+    found = [in_form(EXIT_CODES, each.strip()) for each in value.split(",")]
     ranges = [(int(each["first"]), int(each["last"] or each["first"])) for each in found if each]
     is_sound = all(first <= last <= LARGEST_EXIT_CODE for first, last in ranges)
     return is_sound and len(ranges) == len(found)
@@ -172,12 +175,18 @@ def _are_exit_codes(value: str) -> bool:
 
 FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "yes_no": (lambda value: value.lower() in YES_OR_NO, "YES or NO"),
-    "time": (TIME.fullmatch, "a time such as 30, 12:00:00 or 7-00:00:00"),
-    "period": (PERIOD.fullmatch, "a time that ends, such as 5 or 12:00:00"),
-    "program": (PATH.fullmatch, "an absolute path"),
-    "path": (PATH.fullmatch, "an absolute path"),
-    "folders": (FOLDERS.fullmatch, "NONE, or a list of absolute paths such as /lib,/usr/lib"),
-    "licenses": (LICENSES.fullmatch, "a list of names with numbers, such as matlab:4,fluent:2"),
+    "time": (partial(in_form, TIME), "a time such as 30, 12:00:00 or 7-00:00:00"),
+    "period": (partial(in_form, PERIOD), "a time that ends, such as 5 or 12:00:00"),
+    "program": (partial(in_form, PATH), "an absolute path"),
+    "path": (partial(in_form, PATH), "an absolute path"),
+    "folders": (
+        partial(in_form, FOLDERS),
+        "NONE, or a list of absolute paths such as /lib,/usr/lib",
+    ),
+    "licenses": (
+        partial(in_form, LICENSES),
+        "a list of names with numbers, such as matlab:4,fluent:2",
+    ),
     "weights": (
         lambda value: weighted_resources(value) is not None,
         "a list of resources with weights, such as cpu=1,mem=0.25G",

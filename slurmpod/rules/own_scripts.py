@@ -36,19 +36,19 @@ USUAL_GROUP = re.compile(
 )
 """Names of groups in AWS's examples, from which many scripts come."""
 
-INSTALLS = re.compile(
+INSTALLS = (
     r"\b(?:apt|apt-get|aptitude|dnf|yum)(?:\s+-[^\s$]+)*"
     r"\s+(?:install|upgrade|dist-upgrade|full-upgrade|remove|purge|autoremove)(?=\s|$)"
 )
-ASSUMES_YES = re.compile(
+ASSUMES_YES = (
     r"\s(?:-[a-zA-Z]*[ysd][a-zA-Z]*|-qq|-q=2|--yes|--assume-yes|--assumeyes|--simulate|--dry-run"
     r"|--download-only)(?=\s|$)"
 )
-PROMPTS = re.compile(r"(?:^|\s)read\s+(?:-\S+\s+)*-[a-zA-Z]*p\b")
-ANSWERED = re.compile(r"\byes\b[^|]*\||<<<|</dev/null")
+PROMPTS = r"(?:^|\s)read\s+(?:-\S+\s+)*-[a-zA-Z]*p\b"
+ANSWERED = r"\byes\b[^|]*\||<<<|</dev/null"
 """What gives the answer beforehand."""
 
-REBOOTS = re.compile(
+REBOOTS = (
     r"\s*(?:(?:then|do|else|exec|sudo|nohup)\s+|[({]\s*)*(?P<command>(?:/usr)?(?:/s?bin/)?"
     r"(?:(?:reboot|poweroff|halt)(?![\w=-])|shutdown\s+(?!-c)\S+|init\s+[06]\b"
     r"|systemctl\s+(?:-\S+\s+)*(?:reboot|poweroff|halt|kexec|soft-reboot)\b))"
@@ -274,19 +274,27 @@ def _nothing_asks(resolved: Resolved) -> Iterator[Finding]:
 def _nothing_reboots(resolved: Resolved) -> Iterator[Finding]:
     for place, name, text in _texts(resolved):
         for line in lines_in(name, text):
-            if found := next(filter(None, map(REBOOTS.match, COMMANDS.split(line.text))), None):
-                yield Finding(place, f"{line} restarts or stops the node: {found['command']}")
+            if command := restarts(line.text):
+                yield Finding(place, f"{line} restarts or stops the node: {command}")
 
 
 def asks(line: str) -> str:
     """Return what in a line of a shell waits for an answer; nothing where nothing does."""
-    if ANSWERED.search(line):
+    if re.search(ANSWERED, line):
         return ""
     commands = COMMANDS.split(line)
-    installs = (INSTALLS.search(command) for command in commands)
-    asking = (found.group() for found in installs if found and not ASSUMES_YES.search(found.string))
-    prompts = (found.group() for command in commands if (found := PROMPTS.search(command)))
+    installs = (re.search(INSTALLS, command) for command in commands)
+    asking = (
+        found.group() for found in installs if found and not re.search(ASSUMES_YES, found.string)
+    )
+    prompts = (found.group() for command in commands if (found := re.search(PROMPTS, command)))
     return next(chain(asking, prompts), "")
+
+
+def restarts(line: str) -> str:
+    """Return the command in a line of a shell that restarts or stops the node, or nothing."""
+    commands = (re.match(REBOOTS, command) for command in COMMANDS.split(line))
+    return next((found["command"] for found in commands if found), "")
 
 
 def _texts(resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:

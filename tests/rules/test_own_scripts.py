@@ -16,9 +16,8 @@ from slurmpod.reading.own_scripts import OwnScripts
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import resolve
 from slurmpod.rules.own_provisioning import PROVISIONING_FILE
-from slurmpod.rules.own_scripts import OWN_SCRIPTS, REBOOTS, asks
+from slurmpod.rules.own_scripts import OWN_SCRIPTS, asks, restarts
 from slurmpod.rules.storage import MOUNTS
-from slurmpod.rules.ways_out import COMMANDS
 from tests.sound_environment import SOUND, sound_with
 
 START = "#!/bin/bash\nsystemctl enable --now slurmctld\n"
@@ -313,4 +312,4 @@ def test_what_asks_before_it_goes_on(line: str, question: str) -> None:
     ],
 )
 def test_what_restarts_a_node(line: str, is_found: bool) -> None:
-    assert any(map(REBOOTS.match, COMMANDS.split(line))) == is_found
+    assert bool(restarts(line)) == is_found
