@@ -25,13 +25,13 @@ TROUBLESHOOTING = (
 )
 FOLDER = ("lifecycle", "scripts")
 
-STARTS_SLURM = re.compile(
+STARTS_SLURM = (
     r"\bsystemctl\s+(-\S+\s+)*(enable|start|restart)\s+(-\S+\s+)*(slurmctld|slurmd|slurmdbd)\b"
 )
-MENTIONS_SLURMCTLD = re.compile(r"\bslurmctld\b")
-AWS_CONFIGURE = re.compile(r"\baws\s+configure\b")
-SECRET = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b")
-USUAL_GROUP = re.compile(
+MENTIONS_SLURMCTLD = r"\bslurmctld\b"
+AWS_CONFIGURE = r"\baws\s+configure\b"
+KEY_TEXT = r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b"
+USUAL_GROUP = (
     r"(?<![\w-])(?:controller-machine|compute-nodes|login-(?:nodes|group)|worker-group-1)(?![\w-])"
 )
 """Names of groups in AWS's examples, from which many scripts come."""
@@ -132,7 +132,7 @@ def _linux_text(resolved: Resolved) -> Iterator[Finding]:
 def _slurm_runs_already(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     if own and resolved.lifecycle.mode == "extended":
-        places = [str(line) for line in lines_of(own) if STARTS_SLURM.search(line.text)]
+        places = [str(line) for line in lines_of(own) if re.search(STARTS_SLURM, line.text)]
         if places:
             yield Finding(FOLDER, f"Slurm is started in {first_of(places, SHOWN)}")
 
@@ -150,7 +150,7 @@ def _somebody_starts_slurm(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     if not own or resolved.lifecycle.mode != "customer":
         return
-    if not any(MENTIONS_SLURMCTLD.search(text_of(each) or "") for each in own.files.values()):
+    if not any(re.search(MENTIONS_SLURMCTLD, text_of(each) or "") for each in own.files.values()):
         yield Finding(FOLDER, "no file mentions slurmctld")
 
 
@@ -183,7 +183,7 @@ def _groups_are_known(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     known = {group.name for group in resolved.groups}
     for line in lines_of(own) if own else ():
-        for name in dict.fromkeys(USUAL_GROUP.findall(line.text)):
+        for name in dict.fromkeys(re.findall(USUAL_GROUP, line.text)):
             if name not in known:
                 yield Finding(FOLDER, f"{line} speaks of a group '{name}'; there is none")
 
@@ -200,7 +200,7 @@ def _groups_are_known(resolved: Resolved) -> Iterator[Finding]:
 def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
     own = resolved.lifecycle.own_scripts
     for line in lines_of(own) if own else ():
-        if AWS_CONFIGURE.search(line.text):
+        if re.search(AWS_CONFIGURE, line.text):
             yield Finding(FOLDER, f"{line} runs 'aws configure'")
 
 
@@ -215,7 +215,7 @@ def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
 )
 def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
     for place, name, text in _texts(resolved):
-        if SECRET.search(text):
+        if re.search(KEY_TEXT, text):
             yield Finding(place, f"{name} holds what looks like a private key or an access key")
 
 
@@ -313,7 +313,7 @@ def _without_bom(content: bytes) -> bytes:
 NO_SCRIPTS = (".json", ".md", ".txt", ".csv", ".html", ".conf", ".yaml", ".yml")
 """Endings of files that are text, but nothing that runs."""
 
-COMMENT = re.compile(r"(^|\s)#.*")
+COMMENT = r"(^|\s)#.*"
 
 
 @dataclass(frozen=True)
@@ -341,7 +341,7 @@ def lines_in(path: str, text: str) -> Iterator[Line]:
         return
     parts: list[str] = []
     for number, written in enumerate((*text.splitlines(), ""), start=1):
-        line = COMMENT.sub("", written)
+        line = re.sub(COMMENT, "", written)
         parts.append(line.removesuffix("\\"))
         if not line.endswith("\\"):
             yield Line(path, number - len(parts) + 1, " ".join(parts))

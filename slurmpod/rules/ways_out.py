@@ -255,7 +255,7 @@ COMMANDS = re.compile(r"&&|\|\|?|;|\$\(|`")
 OPTIONS = r"\s+(?:-\S+\s+(?:[^-\s]\S*\s+)?){0,20}?"
 """What may stand between a program and its verb: options, with their values."""
 
-FETCHES = re.compile(
+FETCHES = (
     rf"\b(?:(?:apt|apt-get|yum|dnf|zypper){OPTIONS}(?:install|update|upgrade|makecache)"
     rf"|snap{OPTIONS}(?:install|refresh)"
     rf"|(?:pip[0-9.]*|pipx|conda|mamba|npm|gem|cargo|go){OPTIONS}install"
@@ -279,14 +279,14 @@ HOST = (
 )
 """A host outside without https://, which curl, wget and docker do not need."""
 
-DOWNLOADS = re.compile(
+DOWNLOADS = (
     rf"\b(?:curl|wget|aria2c|git|pip[0-9.]*|(?:docker|podman){OPTIONS}(?:run|create))"
     rf"\s.{{0,400}}?(?P<found>{URL}|{HOST})"
 )
-VALUE = re.compile(rf"(?<!\"\")(?<!'')(?<!Documentation=)(?<=[\"'=(])(?P<found>{URL})")
+VALUE = rf"(?<!\"\")(?<!'')(?<!Documentation=)(?<=[\"'=(])(?P<found>{URL})"
 """An address that a variable or a function is given; one in a sentence or a unit file is none."""
 
-STAYS_INSIDE = re.compile(
+STAYS_INSIDE = (
     r"\bamazonaws\.com\b|\s--(?:no-index|offline|pull[= ]never)\b"
     rf"|\s\.{{0,2}}/\S+\.(?:deb|rpm|whl)\b|\bclone{OPTIONS}(?:[./]|file:)"
 )
@@ -303,9 +303,9 @@ def needs_internet(line: str) -> str | None:
 
 
 def _needed(command: str) -> str | None:
-    if STAYS_INSIDE.search(command):
+    if re.search(STAYS_INSIDE, command):
         return None
-    if fetches := FETCHES.search(command):
+    if fetches := re.search(FETCHES, command):
         return fetches.group()
-    address = DOWNLOADS.search(command) or VALUE.search(command)
+    address = re.search(DOWNLOADS, command) or re.search(VALUE, command)
     return address["found"] if address else None
