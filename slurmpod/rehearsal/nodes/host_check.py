@@ -169,10 +169,16 @@ def _low_limits(machine_count: int) -> Iterator[MissingPart]:
 
 def _inotify_instances() -> int:
     """Return how many are in use by all processes, among them other rehearsals' machines."""
+    return sum(map(inotify_instances_of, Path("/proc").glob("[0-9]*")))
+
+
+def inotify_instances_of(process: Path) -> int:
+    """Return how many a process has open; `process` is its folder, which goes when it ends."""
     count = 0
-    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
-        with contextlib.suppress(OSError):  # the process has just ended
-            count += str(descriptor.readlink()) == "anon_inode:inotify"
+    with contextlib.suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with contextlib.suppress(OSError):  # it was closed just now
+                count += str(descriptor.readlink()) == "anon_inode:inotify"
     return count
 
 

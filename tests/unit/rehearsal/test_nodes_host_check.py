@@ -83,3 +83,12 @@ def test_limits_matter_to_many_machines_only() -> None:
 def test_packages_are_listed_once() -> None:
     names = [package.name for package in HOST_PACKAGES]
     assert len(names) == len(set(names))
+
+
+def test_a_process_that_ends_while_it_is_looked_at_has_nothing_open(tmp_path: Path) -> None:
+    running, ended = tmp_path / "1", tmp_path / "2"
+    (running / "fd").mkdir(parents=True)
+    for number, target in enumerate(("anon_inode:inotify", "/dev/null", "anon_inode:inotify")):
+        (running / "fd" / str(number)).symlink_to(target)
+    assert host_check.inotify_instances_of(running) == 2
+    assert host_check.inotify_instances_of(ended) == 0
