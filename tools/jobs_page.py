@@ -48,14 +48,15 @@ below it may be more than there is.
 
 ## What it does not see
 
-The linter was held against 125 public batch scripts (of awslabs/awsome-distributed-ai, NVIDIA,
-Hugging Face and others), each message against the script. It does not see:
+The linter was held against 243 public batch scripts (of awslabs/awsome-distributed-ai, NVIDIA,
+Hugging Face, BigScience and others), each message against the script. It does not see:
 
 - training whose number of nodes is on the command line of sbatch, or only follows from `--ntasks`
 - training with one step for each node, started in a loop with `--nodes=1` or `--ntasks=1`
 - training on several nodes that `mpirun` or `ssh` starts without srun
 - training whose program is an argument of the batch script (`srun $1`)
 - what is in a here document for sbatch: that is another job
+- training in a job whose name says that it is a test or a measurement
 - ports from `$((...))` with parentheses, `shuf` or `expr`
 - that a cluster has `JobRequeue: 0`, with which Slurm requeues nothing by itself
 """

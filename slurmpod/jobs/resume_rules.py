@@ -9,7 +9,7 @@ from slurmpod.jobs.calls import FLAGS, Option, parse_options
 from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import DECLARING, SUBMITTING, Script, Step, node_count
 from slurmpod.jobs.shell import Place
-from slurmpod.jobs.training import is_named_training, is_training
+from slurmpod.jobs.training import is_measured, is_named_training, is_training
 from slurmpod.problems import Severity
 
 RESUME = Topic("JOB", "Jobs that resume")
@@ -56,13 +56,13 @@ def _not_for_sbatch(script: Script) -> Iterator[ScriptFinding]:
     "Training on several nodes has --auto-resume",
     why="HyperPod restarts only steps with this option after it has replaced a node; each srun "
     "needs its own. Without it the whole job ends. A Python program on several nodes counts as "
-    "training, unless its name says that it tests, measures, checks, evaluates or prepares.",
+    "training, unless its name, or the job's, says that it tests, measures or prepares.",
     fix="write srun --auto-resume=1",
     source=AUTO_RESUME,
     severity=Severity.WARNING,
 )
 def _training_resumes(script: Script) -> Iterator[ScriptFinding]:
-    if (script.fewest_nodes or 1) < 2:
+    if (script.fewest_nodes or 1) < 2 or is_measured(script):
         return
     for step in script.steps:
         is_meant = step.is_certain and is_training(step, script) and not _is_on_one_node(step)
@@ -186,6 +186,8 @@ def _requeueing(script: Script) -> Option | None:
 
 def _places_of_training(script: Script) -> list[Place]:
     """Return where the job surely trains, in steps or in the batch script itself."""
+    if is_measured(script):
+        return []
     places = [step.place for step in script.steps if is_training(step, script, is_named_training)]
     own = (call for call in script.called if call.name not in NOT_RUNNING)
     return places + [call.program.place for call in own if is_named_training(call, script.values)]

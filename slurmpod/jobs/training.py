@@ -53,6 +53,12 @@ PROBE = re.compile(
 PROFILED = re.compile(r"(?:^|[\s/])(?:nsys|ncu)\b")
 """Profilers: what they run is measured for some steps, and begun again if it fails."""
 
+MEASURED = re.compile(
+    r"(?:^|[\W_])(?:tests?|bench(?:mark\w*)?|perf|profil\w*|latency|bandwidth)(?=[\W_]|$)",
+    re.IGNORECASE,
+)
+"""Words in the name of a job that runs a training to measure it, or to try something."""
+
 SUBCOMMANDS = frozenset({"train", "pretrain", "finetune"})
 PREPARING = frozenset({"build", "create", "download", "import", "install", "load", "pull", "push"})
 """Words with which a tool for containers or packages runs none of what it is given."""
@@ -83,6 +89,12 @@ def trains(call: Call, values: Values) -> bool:
     if TRAINING.search(call.name) or SUBCOMMANDS & set(arguments[:1]) or PYTHON.search(whole):
         return True
     return PREPARING.isdisjoint(arguments) and any(map(PROGRAM.fullmatch, arguments))
+
+
+def is_measured(script: Script) -> bool:
+    """Tell whether the job's name says that it measures or tries something."""
+    name = script.option("job-name")
+    return bool(name and MEASURED.search(name.value))
 
 
 def is_training(step: Step, script: Script, judge: Judge = trains) -> bool:

@@ -441,3 +441,10 @@ def test_a_job_without_a_partition_may_get_login_nodes(directive: str, wanted: l
     resolved = resolved_cluster(login=True)
     assert [problem.rule for problem in lint("x", text, resolved)] == wanted
     assert lint("x", text, RESOLVED) == ()
+
+
+@pytest.mark.parametrize("name", ["gpt2_perf_n16", "setup-test", "benchmark_training", "profile"])
+def test_a_job_that_says_it_measures_is_no_training(name: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 4 -J {name}\nsrun torchrun train.py\n"
+    assert rules_of(text) == []
+    assert rules_of(text.replace(name, "latest-profit")) == ["JOB-011", "JOB-013"]
