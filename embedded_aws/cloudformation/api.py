@@ -7,6 +7,7 @@ from threading import Thread
 from typing import Any, Final
 
 from embedded_aws.cloudformation import describe
+from embedded_aws.cloudformation.drift_api import DriftApi
 from embedded_aws.cloudformation.engine import CloudFormation
 from embedded_aws.cloudformation.stack import (
     ChangeSetRequest,
@@ -36,7 +37,11 @@ class CloudFormationApi:
 
     def __init__(self, engine: CloudFormation) -> None:
         self._engine = engine
+        self._drift = DriftApi(engine)
         self.operations: Mapping[str, Operation] = {
+            **self._drift.operations,
+            "CancelUpdateStack": self._cancel_update_stack,
+            "ContinueUpdateRollback": self._continue_update_rollback,
             "CreateChangeSet": self._create_change_set,
             "CreateStack": self._create_stack,
             "DeleteChangeSet": self._delete_change_set,
@@ -51,10 +56,12 @@ class CloudFormationApi:
             "GetTemplateSummary": self._get_template_summary,
             "ListChangeSets": self._list_change_sets,
             "ListExports": self._list_exports,
+            "ListImports": self._list_imports,
             "ListStackResources": self._list_stack_resources,
             "ListStacks": self._list_stacks,
             "UpdateStack": self._update_stack,
             "UpdateTerminationProtection": self._update_termination_protection,
+            "ValidateTemplate": self._validate_template,
         }
 
     def _create_change_set(self, region: str, given: Mapping[str, Any]) -> Params:
@@ -108,6 +115,15 @@ class CloudFormationApi:
         _wait_a_little(operation)
         return {"StackId": stack.arn}
 
+    def _cancel_update_stack(self, region: str, given: Mapping[str, Any]) -> Params:
+        self._engine.cancel_update(region, given["StackName"])
+        return {}
+
+    def _continue_update_rollback(self, region: str, given: Mapping[str, Any]) -> Params:
+        skipped = given.get("ResourcesToSkip") or ()
+        _wait_a_little(self._engine.continue_roll_back(region, given["StackName"], skipped))
+        return {}
+
     def _delete_stack(self, region: str, given: Mapping[str, Any]) -> Params:
         refuse_unsupported(given)
         try:
@@ -131,8 +147,14 @@ class CloudFormationApi:
                 stacks = [self._stack(region, given)]
             else:
                 stacks = self._engine.stacks.active(region)
-            ancestors = self._engine.stacks.ancestors
-            return {"Stacks": [describe.stack_shape(each, ancestors(each)) for each in stacks]}
+            return {"Stacks": [self._stack_shape(each) for each in stacks]}
+
+    def _stack_shape(self, stack: Stack) -> Params:
+        ancestors = self._engine.stacks.ancestors(stack)
+        return {
+            **describe.stack_shape(stack, ancestors),
+            "DriftInformation": self._drift.stack_information(stack),
+        }
 
     def _list_stacks(self, region: str, given: Mapping[str, Any]) -> Params:
         wanted = given.get("StackStatusFilter") or []
@@ -183,6 +205,19 @@ class CloudFormationApi:
                 ]
             }
 
+    def _list_imports(self, region: str, given: Mapping[str, Any]) -> Params:
+        export = given["ExportName"]
+        with self._engine.lock:
+            stacks = self._engine.stacks.active(region)
+            importers = [stack.name for stack in stacks if export in stack.imports]
+        if not importers:
+            raise validation_error(f"Export '{export}' is not imported by any stack.")
+        return {"Imports": importers}
+
+    def _validate_template(self, region: str, given: Mapping[str, Any]) -> Params:
+        body = template_body(self._engine, region, given)
+        return describe.validation_shape(self._engine.declared_template(region, body))
+
     def _stack(self, region: str, given: Mapping[str, Any]) -> Stack:
         if not given.get("StackName"):
             raise validation_error("StackName is required")
@@ -195,7 +230,13 @@ class CloudFormationApi:
         if wanted and wanted not in known:
             raise validation_error(f"Resource {wanted} does not exist for stack {stack.name}")
         resources = [known[wanted]] if wanted else list(known.values())
-        return [describe.resource_shape(stack, resource) for resource in resources]
+        return [
+            {
+                **describe.resource_shape(stack, resource),
+                "DriftInformation": self._drift.resource_information(stack, resource.logical_id),
+            }
+            for resource in resources
+        ]
 
 
 def _wait_a_little(operation: Thread) -> None:
@@ -244,7 +285,7 @@ def read_template(engine: CloudFormation, region: str, given: Mapping[str, Any])
     current = _current(engine, region, given.get("StackName", ""))
     if current is not None and not (given.get("TemplateBody") or given.get("TemplateURL")):
         return current.template
-    return engine.template(region, _body(engine, region, given), {})
+    return engine.template(region, template_body(engine, region, given), {})
 
 
 def refuse_unsupported(given: Mapping[str, Any]) -> None:
@@ -261,7 +302,7 @@ def read_submission(engine: CloudFormation, region: str, given: Mapping[str, Any
     if given.get("UsePreviousTemplate") and current is not None:
         body = current.template.body
     else:
-        body = _body(engine, region, given)
+        body = template_body(engine, region, given)
     parameters = _parameters(given, current)
     return Submission(
         template=engine.template(region, body, parameters),
@@ -280,7 +321,8 @@ def _current(engine: CloudFormation, region: str, name_or_arn: str) -> Submissio
     return None
 
 
-def _body(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> str:
+def template_body(engine: CloudFormation, region: str, given: Mapping[str, Any]) -> str:
+    """Return the text of the template that a request has, or names by a URL."""
     if given.get("TemplateBody"):
         return str(given["TemplateBody"])
     if given.get("TemplateURL"):

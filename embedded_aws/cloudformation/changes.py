@@ -206,9 +206,9 @@ def _change(
             f"of the following resources: [{definition.logical_id}]"
         )
     changed = changed_properties(resource.properties, properties)
-    if not changed:
-        return None
     provider = provider_for(definition.logical_id, definition.type)
+    if not (changed or provider.is_always_updated):
+        return None
     replacement = provider.replaces(resource.properties, properties)
     problem = None if replacement else update_problem(definition, resource.properties, properties)
     if problem:

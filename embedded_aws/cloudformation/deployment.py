@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from threading import RLock
+from threading import Event, RLock
 from typing import Any
 
 from embedded_aws.cloudformation.changes import active_resources, resolve_properties, update_problem
@@ -58,8 +58,9 @@ class Deployment:
         self._scope = scope
         self._provisioner = provisioner
         self._lock = lock
-        self._undo: list[Callable[[], None]] = []
+        self._undo: list[tuple[str, Callable[[], None]]] = []
         self._superseded: list[tuple[StackResource, str]] = []
+        self._is_cancelled = Event()
 
     def create(self) -> None:
         """Create all resources, or none but the retained and what cannot be deleted."""
@@ -86,6 +87,18 @@ class Deployment:
         self._adopt_policies()
         self._set_status("UPDATE_COMPLETE")
 
+    def cancel(self) -> None:
+        """Let an update go no further than the resource that it is at, and roll back."""
+        self._is_cancelled.set()
+
+    def continue_roll_back(self, skipped: Collection[str]) -> None:
+        """Go on where the roll-back of an update failed, without the `skipped` logical ids."""
+        for name, _ in self._undo:
+            if name in skipped:
+                self._provisioner.give_up(self._stack.resources[name])
+        self._undo = [(name, undo) for name, undo in self._undo if name not in skipped]
+        self._roll_back("UPDATE_ROLLBACK", "User Initiated")
+
     def take_in(self) -> None:
         """Enter what is imported into the stack, or leave it as it was."""
         try:
@@ -99,6 +112,8 @@ class Deployment:
 
     def _apply(self) -> None:
         for definition in active_resources(self._submission.template, self._scope).values():
+            if self._is_cancelled.is_set():
+                raise TemplateError("User Initiated")
             self._deploy(definition)
         outputs, exports = self._outputs()
         with self._lock:
@@ -115,13 +130,13 @@ class Deployment:
         except TemplateError as error:
             raise self._provisioner.refuse(definition, str(error)) from error
         if resource is None and name in self._imports:
-            self._undo.append(partial(self._let_go, name))
+            self._undo.append((name, partial(self._let_go, name)))
             self._provisioner.adopt(definition, properties, self._imports[name])
         elif resource is None:
-            self._undo.append(partial(self._discard, name))
+            self._undo.append((name, partial(self._discard, name)))
             self._provisioner.create(definition, properties)
         elif provider_for(name, definition.type).replaces(resource.properties, properties):
-            self._undo.append(partial(self._take_back, resource))
+            self._undo.append((name, partial(self._take_back, resource)))
             self._superseded.append((resource, definition.update_replace_policy))
             self._provisioner.create(definition, properties)
         else:
@@ -133,12 +148,14 @@ class Deployment:
         definition: ResourceDefinition,
         properties: Mapping[str, Any],
     ) -> None:
-        if changed_properties(resource.properties, properties):
+        provider = provider_for(definition.logical_id, definition.type)
+        if changed_properties(resource.properties, properties) or provider.is_always_updated:
             problem = update_problem(definition, resource.properties, properties)
             if problem:
                 raise self._provisioner.refuse(definition, problem)
             before = replace(resource)
-            self._undo.append(partial(self._change_back, resource, before.properties))
+            undo = partial(self._change_back, resource, before.properties)
+            self._undo.append((definition.logical_id, undo))
             self._provisioner.update(resource, properties)
             if resource.physical_id != before.physical_id:
                 self._superseded.append((before, definition.update_replace_policy))
@@ -172,8 +189,9 @@ class Deployment:
     def _roll_back(self, prefix: str, reason: str) -> None:
         self._set_status(f"{prefix}_IN_PROGRESS", reason)
         try:
-            for undo in reversed(self._undo):
-                undo()
+            while self._undo:
+                self._undo[-1][1]()
+                self._undo.pop()
         except ResourceFailed as error:
             self._set_status(f"{prefix}_FAILED", f"{error.logical_id}: {error}")
             return
@@ -192,7 +210,11 @@ class Deployment:
     def _change_back(self, resource: StackResource, properties: Mapping[str, Any]) -> None:
         """Undo a change in place; what the resource was meanwhile, if another, is deleted."""
         meanwhile = replace(resource)
-        self._provisioner.update(resource, properties)
+        try:
+            self._provisioner.update(resource, properties)
+        except ResourceFailed:
+            resource.properties = meanwhile.properties  # what a next attempt begins with
+            raise
         if resource.physical_id != meanwhile.physical_id:
             self._provisioner.delete(meanwhile)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from embedded_aws.cloudformation.intrinsics import as_text
 from embedded_aws.cloudformation.stack import (
     Change,
     ChangeSet,
@@ -38,7 +39,6 @@ def stack_shape(stack: Stack, ancestors: Sequence[Stack]) -> Shape:
         "RoleARN": submission.role_arn,
         "Tags": _tags(submission.tags),
         "EnableTerminationProtection": stack.termination_protection,
-        "DriftInformation": {"StackDriftStatus": "NOT_CHECKED"},
         "ParentId": ancestors[0].arn if ancestors else None,
         "RootId": ancestors[-1].arn if ancestors else None,
     }
@@ -70,7 +70,6 @@ def resource_shape(stack: Stack, resource: StackResource) -> Shape:
         "ResourceStatusReason": resource.reason or None,
         "Timestamp": resource.updated_at,
         "LastUpdatedTimestamp": resource.updated_at,
-        "DriftInformation": {"StackResourceDriftStatus": "NOT_CHECKED"},
     }
 
 
@@ -145,11 +144,60 @@ def template_summary_shape(template: Template) -> Shape:
     }
 
 
+_NAMES = {
+    "AWS::IAM::Group": "GroupName",
+    "AWS::IAM::InstanceProfile": "InstanceProfileName",
+    "AWS::IAM::ManagedPolicy": "ManagedPolicyName",
+    "AWS::IAM::Role": "RoleName",
+    "AWS::IAM::User": "UserName",
+}
+_NEED_CAPABILITIES = (*_NAMES, "AWS::IAM::AccessKey", "AWS::IAM::Policy")
+"""The types whose resources need a capability; with a name, they need another one.
+
+Source: CloudFormation API reference, CreateStack, Capabilities.
+"""
+
+
+def validation_shape(template: Template) -> Shape:
+    """Return a template as ValidateTemplate does."""
+    transforms = template.document.get("Transform", [])
+    needing = sorted(
+        {each.type for each in template.resources.values() if each.type in _NEED_CAPABILITIES}
+    )
+    reason = f"The following resource(s) require capabilities: [{', '.join(needing)}]"
+    return {
+        "Parameters": [
+            {
+                "ParameterKey": name,
+                "DefaultValue": as_text(declared["Default"]) if "Default" in declared else None,
+                "NoEcho": bool(declared.get("NoEcho")),
+                "Description": declared.get("Description"),
+            }
+            for name, declared in template.section("Parameters").items()
+        ],
+        "Description": template.description,
+        "Capabilities": list(_capabilities(template)),
+        "CapabilitiesReason": reason if needing else None,
+        "DeclaredTransforms": [transforms] if isinstance(transforms, str) else transforms,
+    }
+
+
+def _capabilities(template: Template) -> Iterator[str]:
+    """Yield what whoever deploys a template has to acknowledge."""
+    needing = [each for each in template.resources.values() if each.type in _NEED_CAPABILITIES]
+    if any(_NAMES.get(each.type) in each.properties for each in needing):
+        yield "CAPABILITY_NAMED_IAM"
+    elif needing:
+        yield "CAPABILITY_IAM"
+    if "Transform" in template.document:
+        yield "CAPABILITY_AUTO_EXPAND"
+
+
 def _parameters(stack: Stack) -> list[Shape]:
     declared = stack.submission.template.section("Parameters")
     shapes = []
     for name, declaration in declared.items():
-        default = str(declaration.get("Default", ""))
+        default = as_text(declaration.get("Default", ""))
         given = stack.submission.parameters.get(name, default)
         shape = {
             "ParameterKey": name,

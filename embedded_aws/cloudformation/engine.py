@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 from urllib.parse import unquote, urlparse
 
@@ -19,6 +19,7 @@ from embedded_aws.cloudformation.deployment import (
     Deployment,
     delete_stack,
 )
+from embedded_aws.cloudformation.drift import Drift, drift_of
 from embedded_aws.cloudformation.language_extensions import processed_template
 from embedded_aws.cloudformation.provisioner import Provisioner
 from embedded_aws.cloudformation.stack import (
@@ -34,9 +35,10 @@ from embedded_aws.cloudformation.stack import (
     Submission,
     require_deletable,
     require_idle,
+    require_status,
     require_updatable,
 )
-from embedded_aws.cloudformation.template import Template, TemplateError
+from embedded_aws.cloudformation.template import Template, TemplateError, read_template
 from embedded_aws.errors import ServiceError, validation_error
 from embedded_aws.ids import ids
 
@@ -57,6 +59,8 @@ class CloudFormation:
         self.stacks = Stacks()
         self._clients = clients
         self._operations: dict[str, threading.Thread] = {}
+        self._deployments: dict[str, Deployment] = {}
+        """The last deployment of each stack, by ARN: an update may be cancelled or rolled back."""
 
     def template(self, region: str, body: str, parameters: Mapping[str, str]) -> Template:
         """Read a template as it is for these parameters; raises ValidationError."""
@@ -71,6 +75,16 @@ class CloudFormation:
             return processed_template(body, parameters, pseudo_parameters)
         except TemplateError as error:
             raise validation_error(str(error)) from error
+
+    def declared_template(self, region: str, body: str) -> Template:
+        """Read a template for what it declares, its loops left as they are."""
+        try:
+            document = read_template(body)
+        except TemplateError as error:
+            raise validation_error(str(error)) from error
+        if "Transform" in document:
+            return Template(body, document, {})
+        return self.template(region, body, {})
 
     def template_text(self, region: str, url: str) -> str:
         """Read a template from S3 by its URL."""
@@ -155,6 +169,33 @@ class CloudFormation:
                 raise validation_error("No updates are to be performed.")
             return stack, self._deploy(stack, submission, "UPDATE", {})
 
+    def cancel_update(self, region: str, name: str) -> None:
+        """Let an update that is under way be rolled back; raises ValidationError if none is."""
+        with self.lock:
+            stack = self.stacks.find(region, name)
+            require_status(stack, "UPDATE_IN_PROGRESS", "CancelUpdateStack")
+            self._deployments[stack.arn].cancel()
+
+    def continue_roll_back(
+        self, region: str, name: str, skipped: Collection[str]
+    ) -> threading.Thread:
+        """Start what a roll-back that failed has left, without the resources to skip."""
+        with self.lock:
+            stack = self.stacks.find(region, name)
+            require_status(stack, "UPDATE_ROLLBACK_FAILED", "ContinueUpdateRollback")
+            deployment = self._deployments[stack.arn]
+            return self._start(stack, lambda: deployment.continue_roll_back(skipped))
+
+    def drifts(self, stack: Stack, wanted: Collection[str]) -> list[Drift]:
+        """Look at the resources of a stack: all, or those with some logical ids."""
+        with self.lock:
+            require_idle(stack)
+            attached = {resource.physical_id for resource in stack.resources.values()}
+            names = wanted or stack.resources.keys()
+            resources = [stack.resources[name] for name in names if name in stack.resources]
+        provisioner = self._provisioner(stack)
+        return [drift_of(resource, provisioner, attached) for resource in resources]
+
     def delete_stack(
         self, region: str, name_or_arn: str, request: DeletionRequest = STANDARD_DELETION
     ) -> threading.Thread:
@@ -211,6 +252,7 @@ class CloudFormation:
         scope = scope_of(stack, submission, neighbourhood, self._clients(stack.region))
         provisioner = self._provisioner(stack)
         deployment = Deployment(stack, submission, scope, provisioner, self.lock, imports)
+        self._deployments[stack.arn] = deployment
         operations = {
             "CREATE": deployment.create,
             "IMPORT": deployment.take_in,

@@ -55,7 +55,7 @@ class Provisioner:
         provider = _provider(resource)
 
         def steps() -> None:
-            request = self._request_with_values(resource)
+            request = self.request_with_values(resource)
             resource.physical_id = provider.create(request)
             self._set(resource, "CREATE_IN_PROGRESS", "Resource creation Initiated")
             provider.complete(request, resource.physical_id)
@@ -96,7 +96,7 @@ class Provisioner:
         provider = _provider(resource)
 
         def steps() -> None:
-            request = self._request_with_values(resource)
+            request = self.request_with_values(resource)
             before = self._with_values(resource.type, previous)
             provider.update(request, resource.physical_id, before)
             resource.physical_id = provider.id_after_update(request, resource.physical_id)
@@ -135,6 +135,10 @@ class Provisioner:
             self._stack.resources[resource.logical_id] = resource
         self._set(resource, "UPDATE_COMPLETE")
 
+    def give_up(self, resource: StackResource) -> None:
+        """Leave a resource as it is, and say that it is as it should be."""
+        self._set(resource, "UPDATE_COMPLETE")
+
     def abandon(self, resource: StackResource) -> None:
         """Take a resource that could not be deleted out of the stack, as CloudFormation does."""
         self._forget(resource)
@@ -160,7 +164,7 @@ class Provisioner:
         with self._lock:
             self._stack.set_resource_status(resource, status, reason)
 
-    def _request_with_values(self, resource: StackResource) -> ResourceRequest:
+    def request_with_values(self, resource: StackResource) -> ResourceRequest:
         """Return the request with what its dynamic references refer to."""
         properties = self._with_values(resource.type, resource.properties)
         return replace(self._request(resource), properties=properties)

@@ -315,6 +315,14 @@ def require_idle(stack: Stack) -> None:
         raise _cannot_update(stack)
 
 
+def require_status(stack: Stack, status: str, operation: str) -> None:
+    """Raise ValidationError for an operation that a stack of another status does not take."""
+    if stack.status != status:
+        raise validation_error(
+            f"{operation} cannot be called from current stack status: {stack.status}"
+        )
+
+
 def require_updatable(stack: Stack) -> None:
     """Raise ValidationError for a stack that an update or import cannot begin with."""
     if stack.status not in _UPDATABLE:

@@ -128,6 +128,20 @@ class ApiResource(Provider):
             call(**identified(self.described_by.name, physical_id)), self.described_by.steps
         )
 
+    def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
+        """Return what a description has under the names of properties, or of the calls' arguments.
+
+        The tags that AWS itself gives are left out.
+        """
+        if self.described_by is None:
+            return None
+        found = self.described(request.aws, physical_id)
+        names = {name: self.renamed.get(name, name) for name in request.properties}
+        actual = {name: found[key] for name, key in names.items() if key in found}
+        if isinstance(actual.get("Tags"), list):
+            actual["Tags"] = [tag for tag in actual["Tags"] if not tag["Key"].startswith("aws:")]
+        return actual
+
     def exists(self, aws: Clients, physical_id: str) -> bool:
         """Tell whether the resource is there; raises ProviderError if its type has no import."""
         try:

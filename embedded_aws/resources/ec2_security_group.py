@@ -68,6 +68,17 @@ class SecurityGroup(Ec2Resource):
         _change_rules(request, physical_id, old=_egress(previous), new=_egress(new), egress=True)
         self.retag(request, physical_id, previous)
 
+    def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
+        """Return the properties, with the rules as templates write them and their ids."""
+        actual = super().actual(request, physical_id) or {}
+        rules = request.aws.ec2.describe_security_group_rules(
+            Filters=[{"Name": "group-id", "Values": [physical_id]}]
+        )["SecurityGroupRules"]
+        for name, is_egress in (("SecurityGroupIngress", False), ("SecurityGroupEgress", True)):
+            if name in request.properties:
+                actual[name] = [_written(rule) for rule in rules if rule["IsEgress"] == is_egress]
+        return actual
+
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
         """Delete the group; EC2 refuses while a network interface has it."""
         require_unused(request, "group-id", physical_id)
@@ -184,6 +195,22 @@ def _require_prefix_lists(request: ResourceRequest, rules: list[Any]) -> None:
 
 def _prefix_list(rule: Mapping[str, Any]) -> Any:
     return rule.get("SourcePrefixListId") or rule.get("DestinationPrefixListId")
+
+
+def _written(rule: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn a rule as the API describes it into one as templates write it."""
+    side = "Destination" if rule["IsEgress"] else "Source"
+    names = {
+        "CidrIp": "CidrIpv4",
+        "CidrIpv6": "CidrIpv6",
+        f"{side}PrefixListId": "PrefixListId",
+        **{name: name for name in ("Description", "FromPort", "IpProtocol", "ToPort")},
+        "Id": "SecurityGroupRuleId",
+    }
+    written = {name: rule[key] for name, key in names.items() if key in rule}
+    if "ReferencedGroupInfo" in rule:
+        written[f"{side}SecurityGroupId"] = rule["ReferencedGroupInfo"]["GroupId"]
+    return written
 
 
 def _permission(rule: Mapping[str, Any]) -> Any:

@@ -20,6 +20,7 @@ class NestedStack(Provider):
     """A stack of a template in S3; Ref gives its ARN, its attributes are its outputs."""
 
     type = "AWS::CloudFormation::Stack"
+    is_always_updated = True
     in_place = frozenset({"Parameters", "Tags", "TemplateURL"})
     supported = in_place | {"TimeoutInMinutes"}
 

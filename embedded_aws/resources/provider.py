@@ -54,6 +54,8 @@ class Provider(ABC):
     """The properties that `update` can change."""
     maps_tags: ClassVar[bool] = False
     """Whether the type has its tags as a mapping, and not as a list of keys and values."""
+    is_always_updated: ClassVar[bool] = False
+    """Whether it may have to change although none of its properties does."""
     replaced_by: ClassVar[tuple[schemas.Path, ...]] = ()
     """Properties whose change replaces the resource, beside those that the schema names."""
 
@@ -107,6 +109,13 @@ class Provider(ABC):
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
         """Return what Fn::GetAtt gives, by attribute name."""
         return {}
+
+    def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
+        """Return the properties as the resource has them now, as far as they can be read.
+
+        None if nothing of the type can be read; raises ClientError if the resource is gone.
+        """
+        return None
 
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]

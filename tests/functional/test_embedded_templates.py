@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tests.functional.embedded_stacks import Stacks, running_stacks
 
@@ -247,10 +248,14 @@ def test_nested_stacks_live_and_change_and_end_with_their_parent(stacks: Stacks)
 
     assert stacks.deploy_text("outer", PARENT, Kept="14").status == "UPDATE_COMPLETE"
     assert kept_days(stacks) == {"a": 14, "b": 14}
+    again = CHILD.replace("!Ref Kept", "30").encode()
+    s3.put_object(Bucket="templates", Key="child.yaml", Body=again)
+    assert stacks.deploy_text("outer", PARENT, Kept="14").status == "UPDATE_COMPLETE"
+    assert kept_days(stacks) == {"a": 30, "b": 30}
     failed = stacks.deploy_text("outer", PARENT, Which="b")
     assert failed.status == "UPDATE_ROLLBACK_COMPLETE"
     assert "Unresolved resource dependencies [Groupa]" in failed.reasons
-    assert kept_days(stacks) == {"a": 14, "b": 14}
+    assert kept_days(stacks) == {"a": 30, "b": 30}
 
     assert stacks.delete("outer").status == "DELETE_COMPLETE"
     assert kept_days(stacks) == {}
@@ -321,3 +326,86 @@ def test_values_are_read_when_resources_are_made_and_what_is_gone_needs_no_delet
 
     ended = stacks.delete("direct")
     assert ended.status == "DELETE_COMPLETE", ended.reasons
+
+
+SHARED = """
+Resources:
+  Vpc: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.1.0.0/16, Tags: [{Key: a, Value: b}]}}
+  Group:
+    Type: AWS::EC2::SecurityGroup
+    Properties:
+      VpcId: !Ref Vpc
+      GroupDescription: nodes
+      SecurityGroupIngress: [{IpProtocol: tcp, FromPort: 22, ToPort: 22, CidrIp: 10.0.0.0/8}]
+  Within:
+    Type: AWS::EC2::SecurityGroupIngress
+    Properties: {GroupId: !Ref Group, IpProtocol: -1, SourceSecurityGroupId: !Ref Group}
+  Key: {Type: AWS::KMS::Key, Properties: {KeyPolicy: {}}}
+  Logs: {Type: AWS::Logs::LogGroup, Properties: {LogGroupName: shared}}
+Outputs:
+  Vpc: {Value: !Ref Vpc, Export: {Name: shared-vpc}}
+"""
+IMPORTING = """
+Resources:
+  Note: {Type: AWS::SSM::Parameter, Properties: {Type: String, Value: !ImportValue shared-vpc}}
+"""
+
+
+def drifted(api: Any, name: str) -> dict[str, list[str]]:
+    """Return the paths that have drifted, by logical id; all that is gone is one path."""
+    detection = api.detect_stack_drift(StackName=name)["StackDriftDetectionId"]
+    told = api.describe_stack_drift_detection_status(StackDriftDetectionId=detection)
+    drifts = api.describe_stack_resource_drifts(
+        StackName=name, StackResourceDriftStatusFilters=["MODIFIED", "DELETED"]
+    )["StackResourceDrifts"]
+    assert told["DetectionStatus"] == "DETECTION_COMPLETE"
+    assert told["DriftedStackResourceCount"] == len(drifts)
+    (stack,) = api.describe_stacks(StackName=name)["Stacks"]
+    assert stack["DriftInformation"]["StackDriftStatus"] == told["StackDriftStatus"]
+    return {
+        each["LogicalResourceId"]: [
+            difference["PropertyPath"] for difference in each["PropertyDifferences"]
+        ]
+        for each in drifts
+    }
+
+
+def test_drift_is_what_others_have_changed(stacks: Stacks) -> None:
+    made = stacks.deploy_text("shared", SHARED)
+    assert made.status == "CREATE_COMPLETE", made.reasons
+    api, ec2 = stacks.clients.service("cloudformation"), stacks.clients.ec2
+    assert drifted(api, "shared") == {}
+
+    ec2.create_tags(Resources=[made.ids["Vpc"]], Tags=[{"Key": "x", "Value": "y"}])
+    ec2.authorize_security_group_ingress(
+        GroupId=made.ids["Group"], IpProtocol="tcp", FromPort=80, ToPort=80, CidrIp="0.0.0.0/0"
+    )
+    stacks.clients.logs.delete_log_group(logGroupName="shared")
+
+    assert drifted(api, "shared") == {
+        "Vpc": ["/Tags/1"],
+        "Group": ["/SecurityGroupIngress/2"],
+        "Logs": [],
+    }
+    one = api.detect_stack_resource_drift(StackName="shared", LogicalResourceId="Logs")
+    assert one["StackResourceDrift"]["StackResourceDriftStatus"] == "DELETED"
+
+
+def test_templates_are_validated_and_imports_listed(stacks: Stacks) -> None:
+    api = stacks.clients.service("cloudformation")
+    validated = api.validate_template(TemplateBody=INLINE)
+    assert validated["Capabilities"] == ["CAPABILITY_IAM"]
+    assert validated["Parameters"] == [
+        {"ParameterKey": "Size", "DefaultValue": "3", "NoEcho": False}
+    ]
+    looping = api.validate_template(TemplateBody=CHILD)
+    assert looping["DeclaredTransforms"] == ["AWS::LanguageExtensions"]
+    assert looping["Capabilities"] == ["CAPABILITY_AUTO_EXPAND"]
+    with pytest.raises(ClientError, match=r"Unresolved resource dependencies \[B\]"):
+        api.validate_template(TemplateBody="Resources: {A: {Type: T, Properties: {X: !Ref B}}}")
+
+    stacks.deploy_text("shared", SHARED)
+    stacks.deploy_text("importing", IMPORTING)
+    assert api.list_imports(ExportName="shared-vpc")["Imports"] == ["importing"]
+    with pytest.raises(ClientError, match="'other' is not imported by any stack"):
+        api.list_imports(ExportName="other")

@@ -278,3 +278,56 @@ def test_a_bug_in_a_provider_ends_the_stack_instead_of_leaving_it_in_progress(
     assert stack.status == "ROLLBACK_COMPLETE"
     assert any("Internal error of the embedded AWS" in event.reason for event in stack.events)
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_cancelled_update_goes_no_further_and_is_rolled_back(lab: Lab) -> None:
+    lab.deploy(Kept=thing())
+    lab.things.may_complete.clear()
+    lab.change_set(Kept=thing(), Started=thing(), Never=thing(Needs={"Ref": "Started"}, Size="9"))
+    operation = lab.engine.execute_change_set(REGION, "s", "c")
+
+    lab.engine.cancel_update(REGION, "s")
+    lab.things.may_complete.set()
+    operation.join()
+
+    stack = lab.engine.stacks.find(REGION, "s")
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert "create Never" not in lab.things.calls
+    assert list(stack.resources) == ["Kept"]
+    with pytest.raises(ServiceError, match="cannot be called from current stack status: UPDATE_R"):
+        lab.engine.cancel_update(REGION, "s")
+
+
+def broken_roll_back(lab: Lab) -> None:
+    """Leave an update whose roll-back cannot delete what it created."""
+    lab.deploy(Kept=thing(Size="1"))
+    lab.things.undeletable.add("Stuck")
+    stack = lab.deploy(Kept=thing(Size="2"), Stuck=thing(), Bad=thing(Size="bad"))
+    assert stack.status == "UPDATE_ROLLBACK_FAILED"
+
+
+def test_a_roll_back_that_failed_goes_on_once_its_cause_is_gone(lab: Lab) -> None:
+    broken_roll_back(lab)
+    lab.engine.continue_roll_back(REGION, "s", ()).join()
+    assert lab.engine.stacks.find(REGION, "s").status == "UPDATE_ROLLBACK_FAILED"
+
+    lab.things.undeletable.clear()
+    lab.engine.continue_roll_back(REGION, "s", ()).join()
+
+    stack = lab.engine.stacks.find(REGION, "s")
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert list(stack.resources) == ["Kept"]
+    assert [each["Size"] for each in lab.things.existing.values()] == ["1"]
+
+
+def test_a_roll_back_that_failed_goes_on_without_what_is_skipped(lab: Lab) -> None:
+    broken_roll_back(lab)
+
+    lab.engine.continue_roll_back(REGION, "s", ["Stuck"]).join()
+
+    stack = lab.engine.stacks.find(REGION, "s")
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert stack.resources["Stuck"].status == "UPDATE_COMPLETE"
+    assert stack.resources["Kept"].properties == {"Size": "1"}
+    with pytest.raises(ServiceError, match="ContinueUpdateRollback cannot be called"):
+        lab.engine.continue_roll_back(REGION, "s", ())
