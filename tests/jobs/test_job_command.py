@@ -46,6 +46,27 @@ def test_warnings_are_passed(folder: Path) -> None:
     assert run(["job", "lint", str(file)]) == ExitCode.OK
 
 
+def test_notes_are_counted_on_their_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "short.sbatch"
+    directives = "#SBATCH -N 2 --exclusive --open-mode=append --time=60"
+    file.write_text(f"#!/bin/bash\n{directives}\nsrun --auto-resume=1 ./x\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
+    assert capsys.readouterr().out.endswith("1 script: 1 note\n")
+
+
+def test_scripts_beside_the_batch_script_are_read(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "wide.sbatch"
+    file.write_text("#!/bin/bash\n#SBATCH -N 2 --open-mode=append\nsrun ./run.sh\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
+    (folder / "run.sh").write_text("torchrun x.py\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
+    output = capsys.readouterr().out
+    assert output.startswith("1 script: no problems\n")
+    assert "[JOB-011]" in output
+
+
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(folder / "bad.sbatch")
     command = ["job", "lint", file, "--json", "--env", str(folder / "dev.yaml")]

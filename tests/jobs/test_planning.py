@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slurmpod.environment.catalog import instance_types
@@ -14,7 +16,7 @@ from slurmpod.jobs.planning.checkpoints import (
     failures,
 )
 from slurmpod.jobs.planning.memory import WEIGHT_BYTES, Load, Mesh, memory_of
-from slurmpod.jobs.planning.meshes import fits
+from slurmpod.jobs.planning.meshes import fits, meshes
 from slurmpod.jobs.planning.models import MODELS, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
 from slurmpod.jobs.planning.wish import NUMBERS, PlanRefused, wish_of
@@ -86,6 +88,19 @@ def test_meshes_of_published_examples_fit(
     found = {fit.mesh: fit for fit in fits(MODELS[model], room, sequence, batch)}
     assert mesh in found
     assert found[mesh].load.micro >= micro
+
+
+def test_shards_hold_two_whole_layers() -> None:
+    model, load = MODELS["llama2-70b"], Load(4096, 1, 1, is_checkpointed=True)
+    assert memory_of(model, Mesh(8, 1, 1, 1), load).gathered == 0
+    sharded = memory_of(model, Mesh(1, 8, 2, 1), load).gathered
+    assert sharded == 2 * 2 * model.parameters_of_layer / 2
+
+
+def test_parts_of_a_layer_share_its_heads() -> None:
+    room = room_of(nodes_of("ml.p5.48xlarge", 1))
+    heads_of_6 = replace(MODELS["llama2-7b"], heads=24, kv_heads=6)
+    assert {mesh.tensor for mesh in meshes(heads_of_6, room)} == {1, 2}
 
 
 def test_every_fit_uses_all_accelerators_and_the_whole_batch_within_the_memory() -> None:
