@@ -84,7 +84,12 @@ class SageMakerApi:
         return {"ClusterArn": self._clusters.delete(region, given["ClusterName"]).arn}
 
     def _describe_cluster(self, region: str, given: Mapping[str, Any]) -> Shape:
-        return describe.cluster_shape(self._clusters.find(region, given["ClusterName"]))
+        shape = describe.cluster_shape(self._clusters.find(region, given["ClusterName"]))
+        for group in shape["InstanceGroups"]:
+            if "TrainingPlanArn" in group:
+                plan = self._clusters.plans.find(region, group["TrainingPlanArn"])
+                group["TrainingPlanStatus"] = plan.status
+        return shape
 
     def _list_clusters(self, region: str, given: Mapping[str, Any]) -> Shape:
         entries = [

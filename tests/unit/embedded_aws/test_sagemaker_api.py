@@ -177,7 +177,9 @@ def test_what_a_cluster_uses_of_a_plan_no_other_gets(service: Service) -> None:
     service.call("CreateCluster", **request(group("head"), workers, ClusterName="c2"))
 
     plan = service.call("DescribeTrainingPlan", TrainingPlanName="june")
+    described = service.call("DescribeCluster", ClusterName="c2")["InstanceGroups"]
     assert (plan["InUseInstanceCount"], plan["AvailableInstanceCount"]) == (2, 0)
+    assert [each.get("TrainingPlanStatus") for each in described] == [None, "Active"]
     with pytest.raises(ServiceError, match="which are 2 fewer"):
         service.call("CreateCluster", **request(group("head"), workers, ClusterName="c3"))
 
