@@ -24,7 +24,7 @@ KmsKeyArn = Annotated[
 SecretArn = Annotated[
     str,
     Field(
-        pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$",
+        pattern=r"^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@!-]+$",
         examples=["arn:aws:secretsmanager:us-west-2:123456789012:secret:slurmdbd-AbCdEf"],
     ),
 ]

@@ -92,3 +92,14 @@ def test_what_is_named_is_judged_beside_sections_with_mistakes() -> None:
     text = with_arn("monitoring.kms_key_arn", KEY.replace(":aws:", ":aws-cn:"))
     problems = check(read_as("e.yaml", text.replace("count: 2", "count: two")))
     assert {each.rule for each in problems} >= {"ENV-004", "ARN-001"}
+
+
+def test_a_secret_that_rds_keeps_itself_can_be_named() -> None:
+    name = "rds!db-0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9-AbCdEf"
+    arn = SECRET.replace("slurmdbd-AbCdEf", name)
+    database = f"{{endpoint: db.internal, secret_arn: '{arn}'}}"
+    assert found(f"{SOUND}slurm: {{accounting_database: {database}}}\n") == []
+    without = database.replace("-AbCdEf", "")
+    assert [
+        rule for rule, _, _ in found(f"{SOUND}slurm: {{accounting_database: {without}}}\n")
+    ] == ["ARN-006"]
