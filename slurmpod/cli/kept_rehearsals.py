@@ -24,6 +24,12 @@ from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 
+CHOSEN = "SLURMPOD_REHEARSAL"
+"""The variable in which `env` tells the later commands of a shell which rehearsal is meant."""
+
+AT_HOME = ("sh", "-c", 'cd 2>/dev/null || cd /; exec "$@"', "sh")
+"""Runs a command where its user may write: what jobs print goes where sbatch was called."""
+
 
 class NotThere(WorkFailed):
     """There is no rehearsal, no single one, or no node of it, as the user asked for."""
@@ -40,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
     down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
     for action in (variables, shell, down):
-        action.add_argument("--id", help="which rehearsal (default: the only one that runs)")
+        action.add_argument(
+            "--id", help="which rehearsal (default: that of `env`, or the only one that runs)"
+        )
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -69,7 +77,8 @@ def _look_around(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
     if options.action == "shell":
         _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))
     sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
-    for line in shell_lines(os.environ, {**rehearsal.variables, **sessions}):
+    chosen = {CHOSEN: rehearsal.identifier}
+    for line in shell_lines(os.environ, {**rehearsal.variables, **sessions, **chosen}):
         sys.stdout.write(f"{line}\n")
     return ExitCode.OK
 
@@ -115,10 +124,10 @@ def _readable(rehearsal: Rehearsal | UnknownRehearsal) -> Rehearsal:
 def _chosen(identifier: str | None) -> Rehearsal | UnknownRehearsal:
     rehearsals = running()
     names = ", ".join(rehearsal.identifier for rehearsal in rehearsals)
+    for rehearsal in rehearsals:
+        if rehearsal.identifier == (identifier or os.environ.get(CHOSEN)):
+            return rehearsal
     if identifier:
-        for rehearsal in rehearsals:
-            if rehearsal.identifier == identifier:
-                return rehearsal
         raise NotThere(f"no rehearsal '{identifier}' runs; running: {names or 'none'}")
     if len(rehearsals) == 1:
         return rehearsals[0]
@@ -136,7 +145,8 @@ def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: st
     """Return the argv of a login shell, or of `command`, on a node; raises NotThere."""
     hostname = _hostname(rehearsal, node)
     try:
-        return enter_command(rehearsal.folder, hostname, command or ["bash", "--login"], user=user)
+        shell = [*AT_HOME, *(command or ["bash", "--login"])]
+        return enter_command(rehearsal.folder, hostname, shell, user=user)
     except MachineFailed as failure:
         raise NotThere(str(failure)) from failure
 

@@ -10,7 +10,7 @@ import subprocess
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
-from slurmpod.rehearsal.nodes.host_check import missing, missing_packages
+from slurmpod.rehearsal.nodes.host_check import missing, missing_packages, raise_limits
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import baked_image
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace) -> ExitCode:
-    """Install the CDK's command line and Debian packages, and bake the node image.
+    """Install the CDK's command line and Debian packages, raise limits, bake the node image.
 
     What we may not install, we say.
     """
@@ -32,6 +32,8 @@ def run(_: argparse.Namespace) -> ExitCode:
     if packages and _may_install():
         say(f"installing Debian packages: {' '.join(packages)}")
         _install(packages)
+    for change in raise_limits():
+        say(change)
     missing_parts = missing(SMALL_CLUSTER)
     if missing_parts:
         say("\n".join(map(str, missing_parts)))

@@ -1,8 +1,9 @@
 """A stand-in for AWS's session-manager-plugin, which the AWS CLI starts once a session has begun.
 
 The real one speaks to the agent on the node through AWS. Here the node is on this machine and is
-entered directly, with what the session's document says to run: a command, or a shell. As with the
-real one the exit status of that is told nowhere. The order of the arguments is that of the AWS CLI
+entered directly, with what the session's document says to run: a command, or a shell, as the user
+that the document or the caller's tag names. As with the real one the exit status of that is told
+nowhere. The order of the arguments is that of the AWS CLI
 (awscli/customizations/sessionmanager.py).
 """
 
@@ -12,14 +13,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import boto3
 
+from embedded_aws.clients import Clients
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import Deployment
+from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.nodes.enter import enter_command
 
 NAME = "session-manager-plugin"
@@ -28,6 +31,10 @@ FOLDER = "SLURMPOD_REHEARSAL_FOLDER"
 
 VERSION = "1.2.764.0"
 """What the AWS CLI asks first: from this version on it gives its answer in a variable."""
+
+RUN_AS_TAG = "SSMSessionRunAs"
+"""The tag of an IAM user or role that goes before the document's user (Systems Manager user guide,
+"Turn on Run As support")."""
 
 PROGRAM = """\
 #!/bin/sh
@@ -56,17 +63,69 @@ def main(arguments: list[str]) -> None:
     sys.stdout.flush()
     asked = json.loads(request)
     hostname = _hostname(session, endpoint, asked["Target"])
-    subprocess.run(
-        enter_command(Path(os.environ[FOLDER]), hostname, command_of(asked)), check=False
-    )
+    caller = session.client("sts", endpoint_url=endpoint).get_caller_identity()
+    # Session Manager reads these itself: whoever opens a session need not be allowed to.
+    service = Clients(endpoint=endpoint, account=caller["Account"], region=region).service
+    inputs = _inputs(service, asked.get("DocumentName"))
+    try:
+        user = user_of(inputs, _tags(service, caller["Arn"]))
+    except NoUser as refusal:
+        sys.stdout.write(f"{refusal}\n")
+    else:
+        command = enter_command(
+            Path(os.environ[FOLDER]), hostname, command_of(asked, inputs), user=user
+        )
+        subprocess.run(command, check=False)
     session.client("ssm", endpoint_url=endpoint).terminate_session(SessionId=session_id)
     sys.stdout.write(f"\nExiting session with sessionId: {session_id}.\n")
 
 
-def command_of(asked: Mapping[str, Any]) -> list[str]:
-    """Return what the document of a session runs, with the parameters that it was given."""
+class NoUser(Exception):
+    """Nobody says as whom the session runs, so that it does not begin."""
+
+
+def user_of(inputs: Mapping[str, Any], tags: Mapping[str, str]) -> str:
+    """Return as whom a session runs, by the inputs of its document and the tags of its caller.
+
+    Raises:
+        NoUser: The document wants a user, and neither it nor the caller's tag names one.
+    """
+    if not inputs.get("runAsEnabled"):
+        return "root"
+    user = tags.get(RUN_AS_TAG) or inputs.get("runAsDefaultUser")
+    if not user:
+        raise NoUser(f"this session needs a user: tag whoever opens it with {RUN_AS_TAG}")
+    return str(user)
+
+
+def command_of(asked: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]:
+    """Return what a session runs: the command that was asked for, or the shell of its document."""
     commands = asked.get("Parameters", {}).get("command")
-    return ["sh", "-c", commands[0]] if commands else ["bash", "--login"]
+    if commands:
+        return ["sh", "-c", commands[0]]
+    profile = inputs.get("shellProfile", {}).get("linux")
+    return ["sh", "-c", profile] if profile else ["bash", "--login"]
+
+
+def _inputs(service: Callable[[str], Any], document: str | None) -> dict[str, Any]:
+    """Return the inputs of a document of the account; AWS's own have none that count here."""
+    if document is None or document.startswith("AWS-"):
+        return {}
+    content = service("ssm").get_document(Name=document)["Content"]
+    inputs: dict[str, Any] = json.loads(content).get("inputs", {})
+    return inputs
+
+
+def _tags(service: Callable[[str], Any], arn: str) -> dict[str, str]:
+    """Return the tags of the IAM user or role that opens a session; the administrator has none."""
+    kind, _, name = arn.rpartition(":")[2].partition("/")
+    found: list[dict[str, str]] = []
+    with suppressed("NoSuchEntity"):
+        if kind == "user":
+            found = service("iam").list_user_tags(UserName=name.rpartition("/")[2])["Tags"]
+        elif kind == "assumed-role":
+            found = service("iam").list_role_tags(RoleName=name.partition("/")[0])["Tags"]
+    return {tag["Key"]: tag["Value"] for tag in found}
 
 
 def _hostname(session: boto3.session.Session, endpoint: str, target: str) -> str:

@@ -90,8 +90,11 @@ class CommandLines:
 class Guarded(Kept):
     """The rehearsal, what another environment has in the same account, and the secrets of all."""
 
-    def __init__(self, workplace: Any, done: subprocess.CompletedProcess[str], seen: str) -> None:
+    def __init__(
+        self, workplace: Any, file: Path, done: subprocess.CompletedProcess[str], seen: str
+    ) -> None:
         super().__init__(workplace, json.loads(done.stdout))
+        self.file = file
         self.printed = done.stdout + done.stderr
         self.command_lines = seen
         (self.folder,) = workplace.rehearsals()
@@ -169,8 +172,24 @@ def guarded(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
     done = workplace.run("rehearse", str(file), "--keep", "--json")
     watched.close()
     assert done.returncode == 0, done.stderr
-    yield Guarded(workplace, done, "\n".join(watched.seen))
+    yield Guarded(workplace, file, done, "\n".join(watched.seen))
     assert workplace.run("rehearsal", "down").returncode == 0
+
+
+class TestSessions:
+    def test_a_session_is_that_of_the_user_whom_the_document_names(self, guarded: Guarded) -> None:
+        """As with the real Session Manager, which starts the document's shell."""
+        start = "from slurmpod.cli.main import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", start, "connect", str(guarded.file)],
+            env={**guarded.workplace.variables, **guarded.variables},
+            input="id -un; pwd\n",
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        home = guarded.on("people", "sh", "-c", "echo ~ubuntu")
+        assert done.stdout.split("SessionId: ")[1].splitlines()[1:3] == ["ubuntu", home]
 
 
 class TestReach:

@@ -199,6 +199,13 @@ class TestLookingAround:
         result = kept.workplace.run("rehearsal", "shell", "login", *options, "--", "id", "-u")
         assert result.stdout == "0\n", result.stderr
 
+    def test_a_shell_begins_where_its_user_may_write(self, kept: Kept) -> None:
+        assert kept.on("login", "sh", "-c", 'test -w . && test "$PWD" = ~ && echo yes') == "yes"
+
+    def test_what_env_exports_names_the_rehearsal(self, kept: Kept) -> None:
+        (folder,) = kept.workplace.rehearsals()
+        assert kept.variables["SLURMPOD_REHEARSAL"] == folder.name
+
     def test_what_the_user_had_set_for_aws_is_unset(
         self, kept: Kept, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -93,6 +93,9 @@ NEIGHBOURS = KernelLimit(
 )
 
 
+PROC_SYS = Path("/proc/sys")
+
+
 def missing(machine_count: int) -> list[MissingPart]:
     """Return all that this computer lacks to run so many machines; nothing means: go ahead."""
     if platform.system() != "Linux":
@@ -109,6 +112,21 @@ def missing(machine_count: int) -> list[MissingPart]:
 def missing_packages() -> list[str]:
     """Return the Debian packages that must be installed, in the order of HOST_PACKAGES."""
     return [package.name for package in HOST_PACKAGES if not package.is_present()]
+
+
+def raise_limits() -> list[str]:
+    """Raise, until the next boot, the limits that clusters of every size need; say what was done.
+
+    What this computer does not let us write stays: `missing` names it when it is in the way.
+    """
+    done = []
+    for limit in (INOTIFY, NEIGHBOURS):
+        with contextlib.suppress(OSError):
+            before = _limit(limit.setting)
+            if before < limit.enough:
+                _file(limit.setting).write_text(str(limit.enough))
+                done.append(f"raised {limit.setting} from {before} to {limit.enough}: {limit.why}")
+    return done
 
 
 def _missing_rights() -> Iterator[MissingPart]:
@@ -183,7 +201,11 @@ def inotify_instances_of(process: Path) -> int:
 
 
 def _limit(setting: str) -> int:
-    return int(Path("/proc/sys", *setting.split(".")).read_text())
+    return int(_file(setting).read_text())
+
+
+def _file(setting: str) -> Path:
+    return PROC_SYS.joinpath(*setting.split("."))
 
 
 def _has_overlayfs() -> bool:

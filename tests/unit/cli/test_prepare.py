@@ -18,6 +18,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(prepare, "install_cdk", lambda: done.append("cdk"))
     monkeypatch.setattr(prepare, "missing_packages", list)
     monkeypatch.setattr(prepare, "missing", lambda _: ())
+    monkeypatch.setattr(prepare, "raise_limits", lambda: ["raised a limit"])
     monkeypatch.setattr(prepare, "baked_image", lambda _: None)
     return done
 
@@ -26,6 +27,12 @@ def test_the_cdk_is_installed_where_it_is_missing(installed: list[str]) -> None:
     for _ in range(2):
         assert prepare.run(Namespace()) is ExitCode.OK
     assert installed == ["cdk"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_limit_that_was_raised_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert prepare.run(Namespace()) is ExitCode.OK
+    assert "raised a limit\n" in capsys.readouterr().err
 
 
 def test_a_cdk_that_cannot_be_installed_is_told_with_another_way(

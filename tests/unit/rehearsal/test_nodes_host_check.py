@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from slurmpod.rehearsal.nodes import cgroups, host_check
-from slurmpod.rehearsal.nodes.host_check import HOST_PACKAGES, missing, missing_packages
+from slurmpod.rehearsal.nodes.host_check import (
+    HOST_PACKAGES,
+    missing,
+    missing_packages,
+    raise_limits,
+)
 
 DEFAULT_LIMITS = {
     "fs.inotify.max_user_instances": 128,
@@ -92,3 +97,37 @@ def test_a_process_that_ends_while_it_is_looked_at_has_nothing_open(tmp_path: Pa
         (running / "fd" / str(number)).symlink_to(target)
     assert host_check.inotify_instances_of(running) == 2
     assert host_check.inotify_instances_of(ended) == 0
+
+
+class TestLimits:
+    @pytest.fixture
+    def settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """Return a stand-in for /proc/sys, with the defaults of a new machine."""
+        for name, value in DEFAULT_LIMITS.items():
+            file = tmp_path.joinpath("sys", *name.split("."))
+            file.parent.mkdir(parents=True)
+            file.write_text(f"{value}\n")
+        monkeypatch.undo()
+        monkeypatch.setattr(host_check, "PROC_SYS", tmp_path / "sys")
+        monkeypatch.setattr(host_check, "_inotify_instances", lambda: 28)
+        return tmp_path / "sys"
+
+    def test_are_raised_for_the_largest_example_once(self, settings: Path) -> None:
+        told = raise_limits()
+        assert "fs.inotify.max_user_instances from 128 to 8192" in told[0]
+        assert len(told) == len(DEFAULT_LIMITS)
+        assert (settings / "fs/inotify/max_user_instances").read_text() == "8192"
+        assert list(host_check._low_limits(66)) == []
+        assert raise_limits() == []
+
+    def test_that_the_computer_keeps_are_left_to_the_check(
+        self, settings: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> int:
+            raise PermissionError
+
+        monkeypatch.setattr(Path, "write_text", refuse)
+        assert raise_limits() == []
+        assert [each.fix for each in host_check._low_limits(66)][:1] == [
+            "sysctl -w fs.inotify.max_user_instances=8192"
+        ]
