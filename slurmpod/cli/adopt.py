@@ -16,6 +16,7 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.imports import Imports
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
@@ -72,7 +73,7 @@ def _say_what_comes_next(adoption: Adoption, file: Path) -> ExitCode:
         say("new, empty file systems; then: slurmpod adopt " + path)
         return ExitCode.FAILED
     if not adoption.is_empty:
-        say(f"next: npx cdk deploy --all -c env={path}")
+        say(f"next: {cdk_command('deploy --all', file)}")
     return ExitCode.OK
 
 

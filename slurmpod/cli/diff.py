@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,15 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
+from slurmpod.cli.cdk_command import cdk_command
+from slurmpod.cli.changes_text import as_data, changes_text
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import print_json, say
 from slurmpod.environment.base import Kind
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.deployed import Deployed, deployed_environment
-from slurmpod.problem_text import BOLD, RED, YELLOW, paint
 from slurmpod.problems import ExitCode
-from slurmpod.reading.yaml_source import YamlSource
-from slurmpod.resolve import Resolved
-
-COLOURS = {Kind.LOSES: RED, Kind.REPLACES: RED, Kind.REFUSED: RED, Kind.NEW_NODES: YELLOW}
-LONGEST_VALUE = 60
+from slurmpod.rules.check import Sound
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,37 +33,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Compare the file with what is deployed; a protected environment refuses what would lose."""
-    sound = sound_environment(options.file)
-    environment = sound.environment
-    clients = clients_of(environment.region)
-    account, inventory = AwsAccount(clients), AccountInventory(clients)
-    deployed = deployed_environment(account, inventory, sound.resolved)
-    found = _changes(deployed, sound.resolved)
+    difference = difference_of(sound_environment(options.file))
     if options.json:
-        print_json(_facts(deployed, found))
-    elif deployed is None:
-        sys.stdout.write(f"{environment.name} is not deployed: everything would be new\n")
-    elif deployed.record:
-        _print_text(found, environment, sound.source)
-    verdict = _verdict(found, environment, deployed)
-    if verdict is ExitCode.OK and not options.json:
-        say(f"next: npx cdk diff -c env={shlex.quote(str(options.file))}")
-    return verdict
+        print_json(facts(difference))
+        return verdict(difference, options.file)
+    code = show(difference, options.file)
+    if code is ExitCode.OK:
+        say(f"next: {cdk_command('diff', options.file)}")
+    return code
 
 
-def _changes(deployed: Deployed | None, wanted: Resolved) -> Sequence[Change]:
+@dataclass(frozen=True)
+class Difference:
+    """An environment, what of it is deployed (None: nothing), and the changes between them."""
+
+    wanted: Sound
+    deployed: Deployed | None
+    changes: Sequence[Change]
+
+
+def difference_of(wanted: Sound) -> Difference:
+    """Ask the account of an environment what is deployed, and compare; raises AwsUnavailable."""
+    clients = clients_of(wanted.environment.region)
+    account, inventory = AwsAccount(clients), AccountInventory(clients)
+    deployed = deployed_environment(account, inventory, wanted.resolved)
     if deployed is None or deployed.record is None:
-        return ()
-    return changes(deployed.record, wanted, has_cluster=deployed.has_cluster)
+        return Difference(wanted, deployed, ())
+    found = changes(deployed.record, wanted.resolved, has_cluster=deployed.has_cluster)
+    return Difference(wanted, deployed, found)
 
 
-def _verdict(
-    found: Sequence[Change], environment: Environment, deployed: Deployed | None
-) -> ExitCode:
+def show(difference: Difference, file: Path) -> ExitCode:
+    """Print the changes, and return the verdict."""
+    name, deployed = difference.wanted.environment.name, difference.deployed
+    if deployed is None:
+        sys.stdout.write(f"{name} is not deployed: everything would be new\n")
+    elif deployed.record:
+        sys.stdout.write(changes_text(difference.changes, name, difference.wanted.source))
+    return verdict(difference, file)
+
+
+def verdict(difference: Difference, file: Path) -> ExitCode:
+    """Say what stands against a deployment, if anything does."""
+    environment, deployed = difference.wanted.environment, difference.deployed
     is_unknown = deployed is not None and deployed.record is None
     if deployed and not deployed.has_cluster:
-        say(_without_cluster(deployed, environment))
-    harmful = [change for change in found if not change.is_harmless]
+        say(_without_cluster(deployed, environment, file))
+    harmful = [change for change in difference.changes if not change.is_harmless]
     if any(change.effect.kind is Kind.REFUSED for change in harmful):
         say("AWS refuses the changes that are marked 'refused': do not deploy this")
         return ExitCode.FAILED
@@ -77,51 +89,25 @@ def _verdict(
     return ExitCode.OK
 
 
-def _without_cluster(deployed: Deployed, environment: Environment) -> str:
+def facts(difference: Difference) -> dict[str, Any]:
+    """Return the difference as plain data."""
+    deployed = difference.deployed
+    return {
+        "deployed": deployed is not None and deployed.record is not None,
+        "has_cluster": deployed is not None and deployed.has_cluster,
+        "changes": [as_data(each) for each in difference.changes],
+    }
+
+
+def _without_cluster(deployed: Deployed, environment: Environment, file: Path) -> str:
     left = ", ".join(deployed.stacks)
     if deployed.record is None:
         return (
             f"{environment.name} has no cluster, and CloudFormation does not remember what was "
             f"deployed. What a deployment changes in {left} is not known here: look for "
-            f"replacements in 'npx cdk diff'"
+            f"replacements in what this prints: {cdk_command('diff', file)}"
         )
     return (
         f"{environment.name} has no cluster: the file is compared with what was deployed before "
         f"the stack of the cluster was deleted. The stacks that are left: {left}"
     )
-
-
-def _print_text(found: Sequence[Change], environment: Environment, source: YamlSource) -> None:
-    for change in found:
-        kind = paint(change.effect.kind, COLOURS.get(change.effect.kind, BOLD), sys.stdout)
-        place = source.where(change.new_path)
-        sys.stdout.write(
-            f"{kind}: {change.path}: {_shown(change.old)} -> {_shown(change.new)}\n"
-            f"  {change.effect.meaning}\n"
-            f"  {place}\n"
-        )
-    what = counted(len(found), "change") if found else "no changes"
-    sys.stdout.write(f"{environment.name}: {what}\n")
-
-
-def _shown(value: Any) -> str:
-    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
-
-
-def _facts(deployed: Deployed | None, found: Sequence[Change]) -> dict[str, Any]:
-    return {
-        "deployed": deployed is not None and deployed.record is not None,
-        "has_cluster": deployed is not None and deployed.has_cluster,
-        "changes": [_data(each) for each in found],
-    }
-
-
-def _data(change: Change) -> dict[str, Any]:
-    return {
-        "path": change.path,
-        "old": change.old,
-        "new": change.new,
-        "kind": change.effect.kind,
-        "meaning": change.effect.meaning,
-    }

@@ -135,6 +135,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
         sys.stdout.write(help_text())
         return ExitCode.OK if arguments else ExitCode.USAGE
     name, *rest = arguments
+    if name == "--version":
+        from importlib.metadata import version  # only needed here
+
+        sys.stdout.write(f"slurmpod {version('slurmpod')}\n")
+        return ExitCode.OK
     if name not in COMMANDS:
         from slurmpod.environment.suggestion import did_you_mean  # only needed on mistakes
 
@@ -145,17 +150,8 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 
 def _run_command(name: str, rest: Sequence[str]) -> int:
-    command = COMMANDS[name]
-    module = import_module(f"slurmpod.cli.{command.module}")
-    parser = ArgumentParser(
-        prog=f"slurmpod {name}",
-        description=f"{command.summary}.",
-        allow_abbrev=False,
-        # A fixed width: looking at the terminal for it imports the compression libraries, 2 ms.
-        formatter_class=partial(HelpFormatter, width=90),
-    )
-    module.add_arguments(parser)
-    parser.add_argument("--debug", action="store_true", help="show where an unexpected error arose")
+    module = import_module(f"slurmpod.cli.{COMMANDS[name].module}")
+    parser = parser_of(name)
     own, after_dashes = _split_at_dashes(rest)
     try:
         # --debug is for `run`, wherever it stands; actions of a command would not know it.
@@ -164,6 +160,21 @@ def _run_command(name: str, rest: Sequence[str]) -> int:
         return int(wanted.code or 0)
     options.after_dashes = after_dashes
     return int(module.run(options))
+
+
+def parser_of(name: str) -> ArgumentParser:
+    """Return the parser of a command; raises ModuleNotFoundError where its extra is missing."""
+    command = COMMANDS[name]
+    parser = ArgumentParser(
+        prog=f"slurmpod {name}",
+        description=f"{command.summary}.",
+        allow_abbrev=False,
+        # A fixed width: looking at the terminal for it imports the compression libraries, 2 ms.
+        formatter_class=partial(HelpFormatter, width=90),
+    )
+    import_module(f"slurmpod.cli.{command.module}").add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show where an unexpected error arose")
+    return parser
 
 
 def _split_at_dashes(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -182,7 +193,8 @@ def help_text() -> str:
     )
     codes = "".join(f"  {code:<{width}d}{meaning}\n" for code, meaning in EXIT_CODES.items())
     return (
-        "usage: slurmpod COMMAND [--help] ...\n\n"
+        "usage: slurmpod COMMAND [--help] ...\n"
+        "       slurmpod --version\n\n"
         "A SageMaker HyperPod cluster with Slurm, from one page of YAML.\n\n"
         f"commands:\n{commands}\nexit codes:\n{codes}"
     )

@@ -216,7 +216,7 @@ class Sessions(Section):
         Effect(
             Kind.IN_PLACE,
             "from now on records go to the new place; those of before are kept, so that a change "
-            "back needs 'npx cdk deploy --all --import-existing-resources'",
+            "back needs 'npx cdk deploy --all --import-existing-resources -c env=FILE'",
         ),
     ] = "cloudwatch"
     """Where all that is typed and shown in a session is kept, encrypted."""

@@ -126,7 +126,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         assembly = life.synthesize(written)
         life.deploy(assembly)
         life.remember("deployed again")
-        life.facts["cdk diff"] = life.account.run_cdk("diff", "--all", "--app", assembly, "--fail")
+        life.facts["cdk diff"] = life.account.run_cdk("diff", "--app", assembly, "--fail")
         life.facts["diff"] = slurmpod("diff", str(written))
         yield life
 

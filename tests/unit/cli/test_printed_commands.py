@@ -1,0 +1,111 @@
+"""Commands that we print: the pinned CDK and our own parsers take them, where the user stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmpod.cli.cdk_command import cdk_command
+from slurmpod.cli.main import parser_of
+from slurmpod.folders import app_folder
+from slurmpod.reading.read import read
+from tests.golden_files import ROOT
+
+REGISTRY = ROOT / "node_modules" / "aws-cdk" / "lib" / "cli" / "cli-type-registry.json"
+"""From which the CLI itself makes its parser."""
+
+SOURCES = (
+    "README.md",
+    "app.py",
+    "docs/*.md",
+    "slurmpod/**/*.py",
+    "stacks/**/*.py",
+)
+PRINTED = re.compile(r"npx (cdk [^`\n)]*[^`\n).,;: ])")
+
+
+def printed_commands() -> Iterator[tuple[str, str]]:
+    for pattern in SOURCES:
+        for file in sorted(ROOT.glob(pattern)):
+            for found in PRINTED.finditer(file.read_text()):
+                yield file.relative_to(ROOT).as_posix(), found[1]
+
+
+def unknown_words(command: str) -> list[str]:
+    """Return the words of a command that the pinned CLI does not know."""
+    registry: dict[str, Any] = json.loads(REGISTRY.read_text())
+    action, *rest = re.split(r"[\s']+", command)[1:]
+    if action not in registry["commands"]:
+        return [action]
+    options = {**registry["globalOptions"], **registry["commands"][action]["options"]}
+    aliases = {alias for each in options.values() for alias in _aliases(each.get("alias"))}
+    long = [word[2:].split("=")[0] for word in rest if word.startswith("--")]
+    short = [word[1:] for word in rest if re.fullmatch(r"-\w", word)]
+    return [name for name in long if name not in options] + [n for n in short if n not in aliases]
+
+
+def _aliases(alias: str | list[str] | None) -> list[str]:
+    return [alias] if isinstance(alias, str) else alias or []
+
+
+def test_the_pinned_cli_knows_what_is_printed() -> None:
+    found = list(printed_commands())
+    assert len(found) > 15
+    assert {each for each in found if "{" not in each[1] and unknown_words(each[1])} == set()
+
+
+@pytest.mark.parametrize("what", ["diff", "deploy --all", "destroy --all", "bootstrap"])
+def test_the_pinned_cli_knows_what_commands_print(what: str) -> None:
+    assert unknown_words(f"cdk {what} -c env=dev") == []
+
+
+def test_what_the_cli_does_not_take_is_found() -> None:
+    assert unknown_words("cdk diff --all -c env=dev") == ["all"]
+    assert unknown_words("cdk undeploy") == ["undeploy"]
+
+
+@pytest.mark.parametrize("folder", [app_folder(), app_folder() / "environments", Path("/")])
+def test_a_command_runs_where_the_cdk_finds_its_app_and_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    file = Path("environments/d'ev.yaml")
+    command = cdk_command("diff", file).replace("npx cdk diff", "pwd; echo")
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    cwd, arguments = done.stdout.splitlines()
+    assert Path(cwd) == app_folder()
+    written = arguments.removeprefix("-c env=")
+    assert app_folder() / written == folder / file
+    assert shlex.quote(written) in command
+
+
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+OWN = re.compile(r"^(?:\$ )?slurmpod (\w[^#\n]*)", re.MULTILINE)
+PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))]
+
+
+def own_commands(page: str) -> list[list[str]]:
+    """Return the commands of ours in the blocks of code of a page, word by word."""
+    blocks = "\n".join(FENCED.findall((ROOT / page).read_text()))
+    return [shlex.split(found[1].partition(" -- ")[0]) for found in OWN.finditer(blocks)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_our_parsers_take_what_pages_print(page: str) -> None:
+    for name, *rest in own_commands(page):
+        parser_of(name).parse_args(rest)
+
+
+def test_who_leaves_is_locked_by_commands_for_groups_that_there_are() -> None:
+    runs = [words for words in own_commands("docs/access.md") if words[:2] == ["lifecycle", "run"]]
+    (file,) = {words[2] for words in runs}
+    environment = read(ROOT / file).environment
+    assert environment
+    assert [words[-1] for words in runs] == [group.name for group in environment.cluster.groups]
