@@ -78,6 +78,13 @@ class AwsClients:
         return self.session.client("logs", endpoint_url=self.endpoint_url)
 
     @cached_property
+    def pricing(self) -> Any:
+        """AWS Price List, which answers for all Regions in us-east-1."""
+        return self.session.client(
+            "pricing", region_name="us-east-1", endpoint_url=self.endpoint_url
+        )
+
+    @cached_property
     def rds(self) -> Any:
         """Amazon RDS."""
         return self.session.client("rds", endpoint_url=self.endpoint_url)

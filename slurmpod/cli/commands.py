@@ -30,6 +30,7 @@ COMMANDS = {
         "kept_rehearsals", "Look around in a rehearsal that is kept", extra="rehearsal"
     ),
     "prepare": Command("prepare", "Make this machine ready for rehearsals", extra="rehearsal"),
+    "plan": Command("plan", "Show what a deployment makes and costs", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
     "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),
     "lifecycle": Command("lifecycle", "Show how nodes were set up, or do it again", extra="aws"),
@@ -42,4 +43,5 @@ COMMANDS = {
     "job": Command("job", "Render jobs that resume, plan them, and check batch scripts", True),
     "explain": Command("explain", "Explain a rule, or list all rules", True),
     "schema": Command("schema", "Make the JSON Schema for editors", True),
+    "completion": Command("completion", "Make the script with which a shell completes commands"),
 }

@@ -79,6 +79,13 @@ class TestDiff:
         result = deployed.slurmpod("diff", changed(fewer, protected))
         assert (result.returncode, "dev is protected" in result.stderr) == (1, True)
 
+    def test_a_plan_says_the_same(self, deployed: Account, changed: Callable[..., str]) -> None:
+        result = deployed.slurmpod("plan", changed(("count: 2", "count: 1")), "--deployed")
+        assert result.returncode == 0, result.stderr
+        assert "workers          1 x ml.m5.xlarge" in result.stdout
+        assert "loses something: cluster.groups.workers.count: 2 -> 1" in result.stdout
+        assert result.stdout.endswith("dev: 1 change\n")
+
     def test_an_environment_that_is_not_deployed_is_all_new(
         self, deployed: Account, changed: Callable[..., str]
     ) -> None:

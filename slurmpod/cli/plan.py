@@ -1,0 +1,77 @@
+"""`slurmpod plan`: what a deployment makes, what it costs, and how long it takes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from slurmpod.cli.cdk_command import cdk_command
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.cli.plan_text import plan_data, plan_text
+from slurmpod.plan.plan import Plan, plan_of
+from slurmpod.plan.prices import Prices, bundled_prices, by_item
+from slurmpod.problems import ExitCode
+from slurmpod.rules.check import Sound
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument(
+        "--prices",
+        choices=["bundled", "live"],
+        default="bundled",
+        help="bundled: those that come with slurmpod; live: AWS's of today (default: bundled)",
+    )
+    parser.add_argument(
+        "--deployed", action="store_true", help="also compare with what is deployed, as diff does"
+    )
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print the plan; with --deployed also the difference, whose verdict is the exit code."""
+    sound = sound_environment(options.file)
+    plan = plan_of(sound.resolved, _prices(options.prices, sound.resolved.region))
+    if options.json and not options.deployed:
+        print_json(plan_data(plan))
+        return ExitCode.OK
+    if options.json:
+        return _json_with_difference(plan, sound, options.file)
+    sys.stdout.write(plan_text(plan))
+    if plan.total.is_least and options.prices == "bundled":
+        say_next("plan --prices live", options.file)
+    if options.deployed:
+        return _show_difference(sound, options.file)
+    say_next("rehearse", options.file)
+    return ExitCode.OK
+
+
+def _prices(which: str, region: str) -> Prices:
+    if which == "bundled":
+        return bundled_prices(region)
+    from slurmpod.aws.clients import clients_of  # needs the extra 'aws'
+    from slurmpod.aws.price_list import live_prices
+
+    return by_item(live_prices(clients_of(region), region))
+
+
+def _json_with_difference(plan: Plan, sound: Sound, file: Path) -> ExitCode:
+    from slurmpod.cli.diff import difference_of, facts, verdict  # needs the extra 'aws'
+
+    difference = difference_of(sound)
+    print_json({**plan_data(plan), "difference": facts(difference)})
+    return verdict(difference, file)
+
+
+def _show_difference(sound: Sound, file: Path) -> ExitCode:
+    from slurmpod.cli.diff import difference_of, show  # needs the extra 'aws'
+
+    difference = difference_of(sound)
+    sys.stdout.write("\nWhat changes of what is deployed\n")
+    code = show(difference, file)
+    if code is ExitCode.OK:
+        say(f"next: {cdk_command('diff', file)}")
+    return code

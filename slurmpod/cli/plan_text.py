@@ -1,0 +1,162 @@
+"""A plan as people read it, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+from slurmpod.plan.costs import HOURS_OF_A_DAY, HOURS_OF_A_MONTH, Certainty, Cost, Sum
+from slurmpod.plan.plan import Plan, Room
+
+COLUMNS = ("USD/hour", "USD/day", "USD/month")
+MARK = ">= "
+"""Before a figure on top of which more comes."""
+
+
+def plan_text(plan: Plan) -> str:
+    """Return the plan in sections: costs, what stays, addresses, and the way of a deployment."""
+    sections = (_costs(plan), _after(plan), _rooms(plan.rooms), _steps(plan))
+    return "\n\n".join("\n".join(section) for section in sections) + "\n"
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain data: prices as decimal texts, unknown ones as null."""
+    return {
+        "name": plan.name,
+        "account": plan.account,
+        "region": plan.region,
+        "costs": [_cost_data(each) for each in plan.costs],
+        "total": _sum_data(plan.total),
+        "without_cluster": _sum_data(plan.without_cluster),
+        "after_destroy": _sum_data(plan.after_destroy),
+        "addresses": [asdict(room) for room in plan.rooms],
+        "deployment": [
+            {"stack": each.stack, "minutes": each.usually and list(each.usually.minutes)}
+            for each in plan.steps
+        ],
+        "price_sources": [asdict(each) for each in plan.sources],
+    }
+
+
+def _costs(plan: Plan) -> Iterator[str]:
+    rows: list[tuple[str, ...]] = [("", "", *COLUMNS)]
+    part = None
+    for cost in plan.costs:
+        if cost.part != part:
+            rows.append((cost.part, "", "", "", ""))
+            part = cost.part
+        rows.append((f"  {cost.name}", cost.what, *_figures(cost)))
+    rows.append(("all that is known", "", *_sum_figures(plan.total)))
+    yield f"{plan.name}: what a deployment makes in {plan.account}, {plan.region}"
+    yield ""
+    yield from _table(rows)
+    yield ""
+    for note in dict.fromkeys(cost.note for cost in plan.costs if cost.note):
+        names = ", ".join(cost.name for cost in plan.costs if cost.note == note)
+        yield f"{names}: {note}"
+    yield f"A month has {HOURS_OF_A_MONTH} hours. Taxes, discounts and data transfer are left out."
+    for source in plan.sources:
+        yield f"prices of {source.as_of}: {source.text}"
+
+
+def _after(plan: Plan) -> Iterator[str]:
+    """Yield what goes on to cost money when stacks are destroyed."""
+    yield f"After the stack {plan.cluster_stack} is destroyed, all but the nodes goes on to cost:"
+    yield f"  {_per_month(plan.without_cluster)}"
+    yield "After all stacks are destroyed, this goes on to cost until somebody deletes it:"
+    for cost in plan.costs:
+        if cost.stays:
+            yield f"  {cost.name} ({cost.what}): {_month_of(cost)}"
+    if not any(cost.stays for cost in plan.costs):
+        yield "  nothing"
+
+
+def _rooms(rooms: Sequence[Room]) -> Iterator[str]:
+    yield "Addresses of the nodes' subnets"
+    for room in rooms:
+        where = f"  {room.zone} {room.cidr or ''}".rstrip()
+        if room.usable is None:
+            yield f"{where}: {room.taken} taken; the size of the subnet is not known here"
+            continue
+        more = ", or ".join(f"{count} of {name}" for name, count in room.more_nodes.items())
+        taken = f"{where}: {room.taken} of {room.usable} taken"
+        yield f"{taken}; room for more nodes: {more}" if more else taken
+
+
+def _steps(plan: Plan) -> Iterator[str]:
+    yield "The way of a first deployment, one stack after the other"
+    for step in plan.steps:
+        usually = f"{step.usually}: {step.usually.source}" if step.usually else "not published"
+        yield f"  {step.stack}: {usually}"
+    yield f"  all: {plan.whole}: {plan.whole.source}"
+
+
+def _figures(cost: Cost) -> tuple[str, ...]:
+    if cost.usd_per_hour is None:
+        return (cost.certainty, "", "")
+    return _sum_figures(Sum(cost.usd_per_hour, cost.certainty is Certainty.AT_LEAST))
+
+
+def _sum_figures(found: Sum) -> tuple[str, ...]:
+    figures = (found.usd_per_hour, found.usd_per_day, found.usd_per_month)
+    mark = MARK if found.is_least else ""
+    return tuple(f"{mark}{_money(figure)}" for figure in figures)
+
+
+def _per_month(found: Sum) -> str:
+    if not found.usd_per_hour:
+        return "nothing whose price is known here" if found.is_least else "nothing"
+    mark = "at least " if found.is_least else ""
+    return f"{mark}{_money(found.usd_per_month)} USD a month"
+
+
+def _month_of(cost: Cost) -> str:
+    if cost.usd_per_hour is None:
+        return cost.certainty
+    return _per_month(Sum(cost.usd_per_hour, cost.certainty is Certainty.AT_LEAST))
+
+
+def _money(usd: Decimal) -> str:
+    """Write an amount with cents, and small ones so that they are seen."""
+    return f"{usd:,.2f}" if usd == 0 or usd >= Decimal("0.1") else f"{usd:.3f}"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Align the first two columns to the left, and figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        texts = [f"{cell:<{width}}" for cell, width in zip(row[:2], widths[:2], strict=True)]
+        figures = [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
+        yield "  ".join([*texts, *figures]).rstrip()
+
+
+def _cost_data(cost: Cost) -> dict[str, Any]:
+    month = cost.usd_per_hour and cost.usd_per_hour * HOURS_OF_A_MONTH
+    day = cost.usd_per_hour and cost.usd_per_hour * HOURS_OF_A_DAY
+    return {
+        "part": cost.part,
+        "name": cost.name,
+        "what": cost.what,
+        "certainty": cost.certainty,
+        "usd_per_hour": _plain(cost.usd_per_hour),
+        "usd_per_day": _plain(day),
+        "usd_per_month": _plain(month),
+        "stays": cost.stays,
+        "note": cost.note,
+        "price_source": cost.price.source.name if cost.price else None,
+    }
+
+
+def _sum_data(found: Sum) -> dict[str, Any]:
+    return {
+        "usd_per_hour": _plain(found.usd_per_hour),
+        "usd_per_day": _plain(found.usd_per_day),
+        "usd_per_month": _plain(found.usd_per_month),
+        "is_least": found.is_least,
+    }
+
+
+def _plain(usd: Decimal | None) -> str | None:
+    return None if usd is None else f"{usd:.4f}"

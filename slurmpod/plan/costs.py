@@ -1,0 +1,217 @@
+"""Resolved and prices -> what an environment costs by the hour, part by part. Pure.
+
+A price that is not known stays unknown: nothing is computed from ratios or from other Regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from slurmpod.environment.file_systems import StorageType
+from slurmpod.plan.prices import Item, Price, Prices
+from slurmpod.resolve import Resolved, ResolvedGroup, ResolvedLustre
+
+HOURS_OF_A_DAY = 24
+HOURS_OF_A_MONTH = 730
+"""AWS's own month in its calculator: 8,760 hours of a year in twelve parts."""
+
+
+class Part(StrEnum):
+    """A kind of thing that costs money."""
+
+    NODES = "nodes"
+    FILE_SYSTEMS = "file systems"
+    NAT = "NAT gateways"
+    ENDPOINTS = "interface endpoints"
+    DATABASE = "database"
+    MONITORING = "monitoring"
+    LOGS = "logs and objects"
+
+
+class Certainty(StrEnum):
+    """How well a cost is known."""
+
+    EXACT = "exact"
+    AT_LEAST = "at least"
+    UNKNOWN = "unknown"
+    BY_USE = "by use"
+    PREPAID = "prepaid"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One line of the bill; `usd_per_hour` is None unless the certainty is exact or at least.
+
+    `stays` tells whether it goes on after `cdk destroy --all`; `note` says why a figure is not
+    what it seems, or missing.
+    """
+
+    part: Part
+    name: str
+    what: str
+    certainty: Certainty
+    usd_per_hour: Decimal | None = None
+    stays: bool = False
+    note: str = ""
+    price: Price | None = None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum of what is known; `is_least` says that more comes on top."""
+
+    usd_per_hour: Decimal
+    is_least: bool
+
+    @property
+    def usd_per_day(self) -> Decimal:
+        """The same for a day."""
+        return self.usd_per_hour * HOURS_OF_A_DAY
+
+    @property
+    def usd_per_month(self) -> Decimal:
+        """The same for a month of 730 hours."""
+        return self.usd_per_hour * HOURS_OF_A_MONTH
+
+
+def costs(resolved: Resolved, prices: Prices) -> tuple[Cost, ...]:
+    """Return every cost of what an environment makes; what is there already is not counted."""
+    return (
+        *(_nodes(group, prices) for group in resolved.groups if group.count),
+        *_volumes(resolved),
+        *_file_systems(resolved, prices),
+        *_network(resolved, prices),
+        *_database(resolved),
+        *_by_use(resolved),
+    )
+
+
+def total(found: Iterable[Cost]) -> Sum:
+    """Add up what is known; what depends on use alone does not make it a minimum."""
+    lines = tuple(found)
+    known = sum((each.usd_per_hour or Decimal(0) for each in lines), Decimal(0))
+    return Sum(
+        known, any(each.certainty in (Certainty.AT_LEAST, Certainty.UNKNOWN) for each in lines)
+    )
+
+
+def _nodes(group: ResolvedGroup, prices: Prices) -> Cost:
+    others = " or another of its types" if len(group.instance_types) > 1 else ""
+    what = f"{group.count} x {group.instance_type}{others}"
+    if group.settings.training_plan_arn:
+        note = "paid with the training plan"
+        return Cost(Part.NODES, group.name, what, Certainty.PREPAID, note=note)
+    if group.settings.capacity == "spot":
+        note = "spot prices change with the market"
+        return Cost(Part.NODES, group.name, what, Certainty.UNKNOWN, note=note)
+    exact = prices.get((Item.NODE, group.instance_type))
+    price = exact or prices.get((Item.EC2_NODE, group.instance_type))
+    if price is None:
+        return Cost(Part.NODES, group.name, what, Certainty.UNKNOWN)
+    usd = price.usd * group.count
+    if others:
+        note = "the price of the most wanted type"
+        return Cost(Part.NODES, group.name, what, Certainty.AT_LEAST, usd, note=note, price=price)
+    if exact:
+        return Cost(Part.NODES, group.name, what, Certainty.EXACT, usd, price=price)
+    note = "EC2's price: HyperPod's, which is higher, is not known here"
+    return Cost(Part.NODES, group.name, what, Certainty.AT_LEAST, usd, note=note, price=price)
+
+
+def _volumes(resolved: Resolved) -> Iterator[Cost]:
+    sizes = [group.count * (group.settings.volume_gib or 0) for group in resolved.groups]
+    if gib := sum(sizes):
+        yield Cost(Part.NODES, "additional volumes", f"{gib} GiB", Certainty.UNKNOWN)
+
+
+def _file_systems(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
+    for lustre in resolved.lustre:
+        if not lustre.settings.existing:
+            yield _lustre(lustre, prices)
+    openzfs = resolved.openzfs
+    if openzfs and not openzfs.settings.existing:
+        yield Cost(
+            Part.FILE_SYSTEMS,
+            openzfs.settings.mount_path,
+            f"OpenZFS, {openzfs.settings.capacity_gib} GiB, {openzfs.throughput_mbps} MB/s",
+            Certainty.UNKNOWN,
+            stays=openzfs.settings.on_delete == "retain",
+        )
+
+
+def _lustre(lustre: ResolvedLustre, prices: Prices) -> Cost:
+    settings = lustre.settings
+    size = f", {lustre.capacity_gib} GiB" if lustre.capacity_gib else ""
+    speed = f", {lustre.throughput_mbps_per_tib} MB/s/TiB" if lustre.throughput_mbps_per_tib else ""
+    what = f"Lustre {settings.deployment_type} {settings.storage_type}{size}{speed}"
+    stays = settings.on_delete == "retain"
+    is_listed = (settings.deployment_type, settings.storage_type) == (
+        "PERSISTENT_2",
+        StorageType.SSD,
+    )
+    price = prices.get((Item.LUSTRE_GB_MONTH, str(lustre.throughput_mbps_per_tib)))
+    if not (is_listed and price and lustre.capacity_gib):
+        return Cost(Part.FILE_SYSTEMS, settings.mount_path, what, Certainty.UNKNOWN, stays=stays)
+    certainty, note = Certainty.EXACT, ""
+    if lustre.metadata_iops:
+        certainty, note = Certainty.AT_LEAST, "metadata IOPS that are paid come on top"
+    usd = price.usd * lustre.capacity_gib / HOURS_OF_A_MONTH
+    return Cost(Part.FILE_SYSTEMS, settings.mount_path, what, certainty, usd, stays, note, price)
+
+
+def _network(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
+    network = resolved.network
+    if network.nat_gateways:
+        yield _priced(
+            Part.NAT,
+            "NAT",
+            f"{network.nat_gateways}, without what goes through",
+            network.nat_gateways,
+            prices.get((Item.NAT_GATEWAY, "")),
+        )
+    if network.interface_endpoints:
+        services, zones = len(network.interface_endpoints), len(network.private)
+        yield _priced(
+            Part.ENDPOINTS,
+            "endpoints",
+            f"{services} services in {zones} {'zone' if zones == 1 else 'zones'}",
+            services * zones,
+            prices.get((Item.INTERFACE_ENDPOINT, "")),
+        )
+
+
+def _priced(part: Part, name: str, what: str, count: int, price: Price | None) -> Cost:
+    if price is None:
+        return Cost(part, name, what, Certainty.UNKNOWN)
+    return Cost(part, name, what, Certainty.EXACT, price.usd * count, price=price)
+
+
+def _database(resolved: Resolved) -> Iterator[Cost]:
+    if resolved.database and (new := resolved.database.new):
+        rds = new.settings
+        size = f"{rds.instance_class}{' in two zones' if rds.multi_az else ''}"
+        note = "only its last snapshot stays" if rds.on_delete == "snapshot" else ""
+        yield Cost(
+            Part.DATABASE,
+            new.identifier,
+            f"{size}, {rds.storage_gib} GiB",
+            Certainty.UNKNOWN,
+            stays=rds.on_delete != "delete",
+            note=note,
+        )
+
+
+def _by_use(resolved: Resolved) -> Iterator[Cost]:
+    monitoring = resolved.monitoring
+    if monitoring:
+        kinds = "alarms, topics and dashboards"
+        yield Cost(Part.MONITORING, "CloudWatch", kinds, Certainty.UNKNOWN)
+    if monitoring and monitoring.prometheus:
+        yield Cost(Part.MONITORING, "Prometheus", "samples", Certainty.BY_USE, stays=True)
+    yield Cost(Part.LOGS, "CloudWatch Logs", "of nodes and records", Certainty.BY_USE, stays=True)
+    if resolved.lifecycle.entry_script:
+        stays = resolved.lifecycle.bucket_on_delete == "retain"
+        yield Cost(Part.LOGS, "S3", "lifecycle scripts", Certainty.BY_USE, stays=stays)
