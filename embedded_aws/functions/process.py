@@ -1,6 +1,6 @@
 """One invocation of a function: its code unpacked into a folder, run in a process of its own.
 
-The process has an environment that leads to the embedded AWS and nowhere else, with credentials of
+The process has an environment that leads AWS's tools to the embedded AWS, with credentials of
 the function's role; this computer's Python or Node.js takes the place of the runtime of AWS.
 Source: Lambda developer guide, "Working with Lambda environment variables" and "Configuring a
 function's timeout".
@@ -25,8 +25,9 @@ from typing import Any, Final
 
 from embedded_aws.isolation import isolated_environment
 
-_KEPT: Final = ("LANG", "LD_LIBRARY_PATH", "PATH", "TZ")
-"""What a function sees of this process's environment."""
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+_KEPT: Final = ("LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_FILE", "TZ", *_PROXIES)
+"""What a function sees of this process's environment: it may reach the internet, as in AWS."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class ApiResource(Provider):
     renamed: ClassVar[Mapping[str, str]] = {}
     """Properties that the calls have under another name."""
     as_json: ClassVar[frozenset[str]] = frozenset()
-    """Properties that the calls take as a JSON text."""
+    """Properties that the calls take as a JSON text, which templates may have as one, too."""
     tagging: ClassVar[Tagging | None] = None
     tags_at_creation: ClassVar[str | None] = "Tags"
     """What `creation` calls the tags; none if they are set afterwards."""
@@ -96,7 +96,7 @@ class ApiResource(Provider):
     def written(self, properties: Mapping[str, Any]) -> dict[str, Any]:
         """Return properties as the calls have them."""
         return {
-            self.renamed.get(name, name): json.dumps(value) if name in self.as_json else value
+            self.renamed.get(name, name): text(value) if name in self.as_json else value
             for name, value in properties.items()
         }
 

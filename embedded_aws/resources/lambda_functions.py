@@ -64,6 +64,13 @@ class Function(ApiResource):
             written["Environment"] = {"Variables": texts}
         return written
 
+    def actual(self, request: ResourceRequest, physical_id: str) -> dict[str, Any] | None:
+        """Return the configuration, with layers by their ARNs alone."""
+        actual = super().actual(request, physical_id) or {}
+        if "Layers" in actual:
+            actual["Layers"] = [layer["Arn"] for layer in actual["Layers"]]
+        return actual
+
     def update(
         self, request: ResourceRequest, physical_id: str, previous: Mapping[str, Any]
     ) -> None:

@@ -95,6 +95,19 @@ def test_the_cdk_finds_no_difference_and_nothing_to_do(deployed: Life) -> None:
     assert deployed.steps["deploy again"].output.count("(no changes)") == 5
 
 
+def test_nothing_of_what_was_deployed_has_drifted(clients: Clients) -> None:
+    api = clients.service("cloudformation")
+    drifts = []
+    for stack in api.describe_stacks()["Stacks"]:
+        api.detect_stack_drift(StackName=stack["StackId"])
+        found = api.describe_stack_resource_drifts(StackName=stack["StackId"])
+        drifts += found["StackResourceDrifts"]
+    assert [each for each in drifts if each["PropertyDifferences"]] == []
+    looked_at = {(each["ResourceType"], each["StackResourceDriftStatus"]) for each in drifts}
+    assert ("AWS::EC2::VPC", "IN_SYNC") in looked_at
+    assert {status for _, status in looked_at} == {"IN_SYNC", "NOT_CHECKED"}
+
+
 def test_everything_can_be_watched_while_a_cluster_is_created(deployed: Life) -> None:
     assert deployed.platform.seen == {
         "cluster": "Creating",

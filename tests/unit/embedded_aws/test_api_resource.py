@@ -70,6 +70,18 @@ def test_creation_gets_the_properties_as_the_service_has_them(boxes: Boxes) -> N
     assert boxes.calls == [("create_box", arguments)]
 
 
+def test_what_is_a_text_already_stays_as_it_is(boxes: Boxes) -> None:
+    Box().create(_request(boxes, BoxName="Mine", Rule='{"a": 1}'))
+
+    assert boxes.calls == [("create_box", {"Name": "Mine", "Rule": '{"a": 1}'})]
+
+
+def test_drift_is_read_where_the_description_has_the_names_of_properties(boxes: Boxes) -> None:
+    actual = Box().actual(_request(boxes, Id="box-0", Size=3), "box-1")
+
+    assert actual == {"Id": "box-1"}
+
+
 def test_a_resource_without_a_name_gets_one(boxes: Boxes) -> None:
     Box().create(_request(boxes))
 
