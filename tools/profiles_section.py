@@ -69,4 +69,8 @@ def _shown(loaded: LoadedProfile, place: YamlPath) -> str:
     value = _value(loaded, place)
     if value is None:
         return "taken away"
+    if isinstance(value, list):
+        value = ", ".join(value)
+    if isinstance(value, str) and "\n" in value:
+        return f"{len(value.splitlines())} lines"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`" if value != "" else ""

@@ -121,7 +121,10 @@ def _value(
     evidence[path] = Evidence(
         data.get("source", common.source), data.get("confidence", common.confidence)
     )
-    source.values[path] = source.values[*path, "value"]
+    depth = len(path)
+    for inner, position in list(source.values.items()):
+        if inner[: depth + 1] == (*path, "value"):
+            source.values[*path, *inner[depth + 1 :]] = position
     return data["value"]
 
 

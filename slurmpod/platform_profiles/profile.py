@@ -44,6 +44,20 @@ class AccountingInclude(StrEnum):
     ALWAYS = "always"
 
 
+class Rewriting(StrEnum):
+    """How slurm.conf is written again when nodes come and go."""
+
+    BY_STRATEGY = "by_strategy"
+    OVERWRITE = "overwrite"
+
+
+class Controllers(StrEnum):
+    """Some of the controllers of a cluster."""
+
+    ALL = "all"
+    FIRST = "first"
+
+
 class SlurmConf(Section):
     """slurm.conf and the files beside it.
 
@@ -54,10 +68,13 @@ class SlurmConf(Section):
     lines: Line
     """What stands above the nodes, line by line: a keyword and what follows `=`, also a comment.
     A line with `{host}` and `{address}` stands once per controller; a key with # is a comment."""
+    more_without_on_create: Line
+    """What stands below these lines where HyperPod sets Slurm up, without an OnCreate script."""
     accounting_include: AccountingInclude
     """Which controllers find `include accounting.conf` below these lines."""
     node: Line
-    """A node's line, of `{name}`, `{address}`, `{cpus}` and `{gpus}`."""
+    """A node's line, of `{name}`, `{address}`, `{cpus}`, `{sockets}`, `{cores}` of a socket,
+    `{threads}` of a core, `{memory_mib}` and `{gpus}`."""
     dev_partition: Line
     """The line of the partition of all nodes."""
     group_partition: Line
@@ -68,6 +85,53 @@ class SlurmConf(Section):
     """cgroup.conf, a word per line."""
     login_nodes: bool
     """Whether nodes of the login group are listed, and so in the partition of all nodes."""
+    rewriting: Rewriting
+    """Whether the cluster's SlurmConfigStrategy says how it is written again, or all of it is."""
+    rewritten_on: Controllers
+    """Which controllers get the new text."""
+    nodes_after_scripts: bool
+    """Whether nodes and partitions appear only after the scripts (OnCreate) of controllers."""
+
+
+class Image(Section):
+    """What differs on a node's disk, and in its first minutes, from the rehearsal's own image."""
+
+    files: dict[str, Text]
+    """Files that lie on every node, by absolute path."""
+    absent_packages: tuple[str, ...]
+    """Debian packages that the rehearsal's image has and the node does not."""
+    apt_locked_milliseconds: Milliseconds
+    """How long apt's lock is held by somebody else after the boot."""
+    own_name_unknown_milliseconds: Milliseconds
+    """How long a node cannot resolve its own host name after its first boot."""
+
+
+class Lifecycle(Section):
+    """How the host agent treats lifecycle scripts."""
+
+    fetched_for_replacements: bool
+    """Whether a replaced node gets the scripts as they are in S3 then, or those of the creation."""
+    mounts_with_on_create: bool
+    """Whether HyperPod mounts a group's file systems although its OnCreate script does it, too."""
+    failure_marker: Text
+    """The line in the log after scripts that failed; `{status}` is their exit status."""
+    software_update_attempts: Annotated[int, Field(ge=1, le=10)]
+    """How often an update of the software tries a node before it goes back to the old one."""
+
+
+class Resuming(StrEnum):
+    """The jobs whose failed step runs again in place; all others are requeued."""
+
+    NONE = "none"
+    WITHOUT_GPUS = "without_gpus"
+    ALL = "all"
+
+
+class AutoResume(Section):
+    """What `srun --auto-resume=1` does after a fault of hardware."""
+
+    in_place: Resuming
+    """Which jobs keep their allocation, and run the step again when the node is replaced."""
 
 
 class Timing(Section):
@@ -86,6 +150,12 @@ class Profile(Section):
     """Where those values come from that name no source of their own."""
     confidence: Confidence = Confidence.DOUBTFUL
     """How sure those values are that do not say so themselves."""
+    image: Image
+    """What nodes have before any script runs."""
+    lifecycle: Lifecycle
+    """How the host agent treats lifecycle scripts."""
+    auto_resume: AutoResume
+    """What `srun --auto-resume=1` does after a fault of hardware."""
     slurm_conf: SlurmConf
     """slurm.conf and the files beside it, as the cluster agent writes them."""
     timing: Timing

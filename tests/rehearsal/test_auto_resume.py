@@ -112,3 +112,15 @@ def test_a_job_on_nodes_with_gpus_starts_from_its_beginning(lab: HyperPodLab, he
     lines = log(head, job_id)
     assert lines.count("script starts") == 2
     assert lines[-1] == "step ended with 0"
+
+
+def test_a_configuration_that_hyperpod_refuses_is_named(lab: HyperPodLab, head: Shell) -> None:
+    root = lab.shell("demo", "head", user="root")
+    conf = "/opt/slurm/etc/slurm.conf"
+    flags = f"echo PrologFlags=Alloc >>{conf}; /opt/slurm/bin/scontrol reconfigure"
+    root.run(["sh", "-c", flags])
+    job_id = submit(head, STEP.replace("sleep 3600", "exit 3"))
+    wait_until(lambda: state(head, job_id) == "COMPLETED", "the end of the job")
+    said = [line.partition("StepID: 0 ")[2] for line in log(head, job_id) if "] Error" in line]
+    refused = "Slurm configuration doesn't allow to resume a job."
+    assert said == ["Config unsupported : PrologFlags=Alloc", refused]

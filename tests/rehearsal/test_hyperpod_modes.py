@@ -252,7 +252,7 @@ else
         until (exec 3<>"/dev/tcp/$head/6817") 2>/dev/null; do sleep 0.2; done
     done
     servers=$(members heads | sed 's/$/:6817/' | paste -sd,)
-    echo "SLURMD_OPTIONS=--conf-server=$servers" >/etc/default/slurmd
+    echo "SLURMD_OPTIONS=--conf-server=$servers" >/opt/slurm/etc/default/slurmd
     systemctl enable --now slurmd
 fi
 """
@@ -271,7 +271,7 @@ UNIT
 systemctl daemon-reload
 config=/opt/ml/config/resource_config.json
 controller=$(jq -r .ClusterConfig.SlurmConfig.PrimaryControllerIp $config)
-echo "SLURMD_OPTIONS=--conf-server=$controller:6817" >/etc/default/slurmd
+echo "SLURMD_OPTIONS=--conf-server=$controller:6817" >/opt/slurm/etc/default/slurmd
 systemctl enable --now slurmd || echo "slurmd does not start"
 said="Unable to determine this slurmd's NodeName"
 for _ in $(seq 300); do # the journal may be written later

@@ -618,7 +618,7 @@ class TestSlurm:
         self._boot_controller(own_machines, key)
         others = {"login": 11, "worker-1": 21, "worker-2": 22}
         for name, number in others.items():
-            files = {"/etc/munge/munge.key": key, "/etc/default/slurmd": slurmd}
+            files = {"/etc/munge/munge.key": key, "/opt/slurm/etc/default/slurmd": slurmd}
             own_machines.boot(_spec(name, number, files, accelerators=2))
         controller = (
             "systemctl enable --now mariadb && mariadb --execute "
@@ -640,7 +640,7 @@ class TestSlurm:
     def test_start_tells_the_truth(self, own_machines: Machines) -> None:
         files = {
             "/opt/slurm/etc/slurm.conf": File(b"", mode=0o644),
-            "/etc/default/slurmd": File(b"SLURMD_OPTIONS=--no-such-option"),
+            "/opt/slurm/etc/default/slurmd": File(b"SLURMD_OPTIONS=--no-such-option"),
         }
         own_machines.boot(_spec("alpha", 10, files))
         for service in ("slurmctld", "slurmdbd", "slurmd"):

@@ -67,7 +67,7 @@ ExecStart=/bin/sh -c 'sleep 3; exec mount -t tmpfs volume-of-the-image /opt/dlam
 WantedBy=multi-user.target
 END
 systemctl enable --quiet --now dlami-nvme
-echo SLURMD_OPTIONS=--conf-server=10.255.255.254 >/etc/default/slurmd # the unit reads it
+echo SLURMD_OPTIONS=--conf-server=10.255.255.254 >/opt/slurm/etc/default/slurmd # the unit reads it
 cat >/tmp/pyxis.c <<'END' # the image's tools make a plugin for the image's Slurm
 #include <slurm/spank.h>
 SPANK_PLUGIN(pyxis, 1)

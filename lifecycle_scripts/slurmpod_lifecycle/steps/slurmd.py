@@ -101,7 +101,8 @@ def drop_in(mount_units: Sequence[str]) -> str:
 
     It is started again without end, and after a reboot not before the shared file systems. Images
     have a file of options themselves, which wins over `Environment=`; of several files the last
-    one counts (systemd.exec(5)).
+    one counts (systemd.exec(5)). The configuration that it has fetched stays where commands look
+    for it when it ends, as it does on a login node that slurm.conf does not list.
     """
     mounts = " ".join(mount_units)
     return f"""\
@@ -112,6 +113,7 @@ StartLimitIntervalSec=0
 
 [Service]
 EnvironmentFile={OPTIONS_PATH}
+RuntimeDirectoryPreserve=yes
 Restart=on-failure
 RestartSec=5
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENDED = "[SageMaker] The lifecycle scripts "
 SUCCEEDED = f"{ENDED}succeeded."
-FAILED = f"{ENDED}failed with exit code 1."
+FAILED = f"{ENDED}failed."
 """With these HyperPod ends what the scripts of an instance printed."""
 
 REPLACES = "is starting as part of instance replacement"

@@ -227,7 +227,7 @@ REPLACEMENT_FAILS = Fault(
     sees="The node stays `down` for as long as three replacements take; the job waits in the"
     " queue. It is the same whether the new instances die or their scripts fail.",
     logged="Each instance has a stream of its own in CloudWatch Logs: where the scripts failed it"
-    " ends with `The lifecycle scripts failed with exit code 1.`; of one that died it does not"
+    " ends with `The lifecycle scripts failed.`; of one that died it does not"
     " say how they ended. With continuous provisioning the cluster's events (ListClusterEvents)"
     " name each attempt, too.",
     recovers="The next attempt, by itself. In the rehearsal a node is in status Failure after three"

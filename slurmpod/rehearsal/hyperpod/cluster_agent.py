@@ -6,12 +6,13 @@ from collections.abc import Collection
 
 from embedded_aws.cluster import Cluster, ClusterFailed, ClusterNode
 from slurmpod.environment.catalog import instance_types
-from slurmpod.platform_profiles.profile import AccountingInclude, SlurmConf
+from slurmpod.platform_profiles.profile import Controllers, Rewriting, SlurmConf
 from slurmpod.rehearsal.hyperpod.node_files import put_file, read_file, run_script
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
 from slurmpod.rehearsal.hyperpod.slurm_conf import (
     GRES_CONF,
     MANAGED,
+    OVERWRITE,
     SLURM_CONF,
     Controller,
     SlurmLayout,
@@ -22,6 +23,9 @@ from slurmpod.rehearsal.hyperpod.slurm_conf import (
     slurm_files,
 )
 from slurmpod.rehearsal.nodes.machines import Machines
+
+CORES_OF_ONE_SOCKET = 48
+"""More cores have two sockets, as was seen of ml.p5.48xlarge; EC2 does not tell."""
 
 _CHANGING = (GRES_CONF, SLURM_CONF)
 """The files that name nodes."""
@@ -36,23 +40,18 @@ scontrol reconfigure
 """A controller that has just started, or takes over, may not answer in time."""
 
 
-def write_slurm_configuration(
-    machines: Machines, cluster: Cluster, provisioning: Provisioning, conf: SlurmConf
-) -> None:
-    """Write slurm.conf on every controller, after the files that it needs."""
-    for controller in controllers_of(cluster, provisioning):
-        write_slurm_files(machines, cluster, provisioning, conf, controller)
-
-
 def write_slurm_files(
     machines: Machines,
     cluster: Cluster,
     provisioning: Provisioning,
     conf: SlurmConf,
     controller: ClusterNode,
+    *,
+    with_nodes: bool = True,
 ) -> None:
-    """Write all of Slurm's configuration on one controller."""
-    for path, content in slurm_files(slurm_layout(cluster, provisioning, conf), conf).items():
+    """Write all of Slurm's configuration on one controller: slurm.conf after what it needs."""
+    layout = slurm_layout(cluster, provisioning, conf)
+    for path, content in slurm_files(layout, conf, with_nodes=with_nodes).items():
         put_file(machines, hostname(controller), path, content)
 
 
@@ -72,10 +71,12 @@ def rewrite_slurm_configuration(
     files = slurm_files(slurm_layout(cluster, provisioning, conf, unlisted), conf)
     controllers = [hostname(each) for each in controllers_of(cluster, provisioning)]
     running = [name for name in controllers if not machines.is_off(name)]
-    for name in running:
+    overwrites = conf.rewriting is Rewriting.OVERWRITE
+    strategy = OVERWRITE if overwrites else cluster.settings.strategy
+    for name in running if conf.rewritten_on is Controllers.ALL else running[:1]:
         for path in _CHANGING:
             current = read_file(machines, name, path).decode()
-            text = rewritten(current, files[path].decode(), cluster.settings.strategy)
+            text = rewritten(current, files[path].decode(), strategy)
             put_file(machines, name, path, text.encode())
     for name in running[:1]:
         run_script(machines, name, _RECONFIGURE)
@@ -124,7 +125,6 @@ def slurm_layout(
 ) -> SlurmLayout:
     """Return what slurm.conf says when it names all nodes but those `unlisted`."""
     controllers = controllers_of(cluster, provisioning)
-    without_on_create = cluster.group(provisioning.controller_group).configures_itself
     return SlurmLayout(
         cluster_name=cluster.name,
         controllers=tuple(Controller(hostname(node), node.private_ip) for node in controllers),
@@ -136,18 +136,21 @@ def slurm_layout(
             and (conf.login_nodes or node.group != provisioning.login_group)
         ),
         partitions=tuple(dict.fromkeys(provisioning.partitions.values())),
-        includes_accounting=conf.accounting_include is AccountingInclude.ALWAYS
-        or (conf.accounting_include is AccountingInclude.WITHOUT_ON_CREATE and without_on_create),
+        without_on_create=cluster.group(provisioning.controller_group).configures_itself,
     )
 
 
 def _slurm_node(cluster: Cluster, node: ClusterNode, provisioning: Provisioning) -> SlurmNode:
     group = cluster.group(node.group)
     facts = instance_types()[node.instance_type]
+    sockets = 1 if facts.cores <= CORES_OF_ONE_SOCKET else 2
     return SlurmNode(
         name=hostname(node),
         address=node.private_ip,
-        cpus=facts.cores * (group.threads_per_core or facts.default_threads_per_core),
+        sockets=sockets,
+        cores_per_socket=facts.cores // sockets,
+        threads_per_core=group.threads_per_core or facts.default_threads_per_core,
+        memory_mib=facts.memory_mib,
         gpus=gpu_count(node.instance_type),
         partition=provisioning.partitions.get(node.group),
     )

@@ -41,6 +41,7 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
     rewrite_slurm_configuration,
     write_slurm_files,
 )
+from slurmpod.rehearsal.hyperpod.first_minutes import begin
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
 from slurmpod.rehearsal.hyperpod.node_files import (
     AWS_ENVIRONMENT,
@@ -115,6 +116,7 @@ class ClusterRun:
         """
         self.machines.boot(machine_spec(self, node))
         self._check_wanted(node)
+        begin(self.machines, hostname(node), self.profile.image)
         self.journal.note(hostname(node), "booted")
 
     def configure(self, node: ClusterNode) -> None:
@@ -122,13 +124,16 @@ class ClusterRun:
 
         Raises ClusterFailed with the node and what failed.
         """
-        if not self.configures_itself(node):
-            return
         try:
-            set_up(self, node)
+            if self.configures_itself(node):
+                set_up(self, node)
+            elif self.profile.lifecycle.mounts_with_on_create:
+                mounts = self.cluster.group(node.group).mounts
+                mount_file_systems(self.machines, hostname(node), mounts)
         except ClusterFailed as failure:
             raise self.failed(node, f"The image's own configuration failed: {failure}") from None
-        self.journal.note(hostname(node), "configured by HyperPod")
+        if self.configures_itself(node):
+            self.journal.note(hostname(node), "configured by HyperPod")
 
     def run_scripts(self, node: ClusterNode) -> None:
         """Run the lifecycle script of a node's group, if it has one.
@@ -163,7 +168,8 @@ class ClusterRun:
             node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
             self.journal.note(hostname(node), f"{node.instance_id} takes its place")
             with recorded(self, node, REPLACEMENT):
-                self._fetch_scripts(node)
+                if self.profile.lifecycle.fetched_for_replacements:
+                    self._fetch_scripts(node)
                 self.tell_controllers()
                 self.bring_up(node)
 
@@ -189,6 +195,14 @@ class ClusterRun:
             self._fetch_scripts(node)
             self.bring_up(node)
             node.renew(self.cluster.group(node.group).image_id)
+
+    def write_slurm_configuration(self, *, with_nodes: bool = True) -> None:
+        """Write slurm.conf on every controller, at first perhaps without nodes and partitions."""
+        provisioning, conf = self.provisioning, self.profile.slurm_conf
+        for controller in self.controllers:
+            write_slurm_files(
+                self.machines, self.cluster, provisioning, conf, controller, with_nodes=with_nodes
+            )
 
     def tell_controllers(self) -> None:
         """Write the list of instances on the controllers that run; other nodes' copies go stale."""
@@ -271,6 +285,7 @@ class ClusterRun:
             ),
             output=self.output_folder / f"{hostname(node)}-{node.instance_id}.log",
             journal=self.journal,
+            failure_marker=self.profile.lifecycle.failure_marker,
         )
         self.journal.note(hostname(node), "lifecycle scripts start")
         result = agent.run_lifecycle(self.bundles[node.group])
@@ -340,6 +355,7 @@ def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
     kind, count = accelerator_devices(node.instance_type)
     files = {
         RESOURCE_CONFIG: File(resource_config(run.cluster, run.controllers)),
+        **{path: File(text.encode(), mode=0o644) for path, text in run.profile.image.files.items()},
         AWS_ENVIRONMENT: File(aws_environment(run.role(node).variables), mode=0o644),
         "/etc/munge/munge.key": File(run.munge_key, mode=0o400, owner="munge"),
     }

@@ -19,7 +19,7 @@ from threading import BrokenBarrierError
 
 from embedded_aws.cluster import ClusterFailed, ClusterNode, InstanceGroup, new_instance_id, resized
 from embedded_aws.sagemaker.events import creation_ends
-from slurmpod.rehearsal.hyperpod.cluster_agent import hostname, write_slurm_configuration
+from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 
@@ -142,6 +142,8 @@ class Creation:
         self._slurm_configured = threading.Event()
         self._controllers_up: list[ClusterNode] = []
         self._controllers_ready = threading.Event()
+        sets_up_slurm = run.configures_itself(run.controllers[0])
+        self._lists_nodes_late = run.profile.slurm_conf.nodes_after_scripts and not sets_up_slurm
 
     def run(self) -> None:
         """Bring nodes up until the cluster is in service; raises ClusterFailed with who failed."""
@@ -167,12 +169,15 @@ class Creation:
         self._controllers_booted.wait()
         if self._run.configures_itself(node):
             self._slurm_configured.wait()
-            self._run.configure(node)
+        self._run.configure(node)
+        if self._run.configures_itself(node):
             self._controllers_ready.set()
         if not self._run.given_up.is_set():
             self._run.run_scripts(node)
         self._controllers_up.append(node)
         if len(self._controllers_up) == len(self._run.controllers):
+            if self._lists_nodes_late and not self._run.given_up.is_set():
+                self._run.tell_slurm()
             self._controllers_ready.set()
 
     def _configure_slurm(self) -> None:
@@ -182,9 +187,7 @@ class Creation:
             time.sleep(run.profile.timing.slurm_conf_milliseconds / 1000)
         if run.given_up.is_set():
             return
-        write_slurm_configuration(
-            run.machines, run.cluster, run.provisioning, run.profile.slurm_conf
-        )
+        run.write_slurm_configuration(with_nodes=not self._lists_nodes_late)
         run.journal.note(run.cluster.name, "slurm.conf written")
         self._slurm_configured.set()
 

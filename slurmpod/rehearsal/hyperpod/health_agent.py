@@ -21,6 +21,7 @@ from math import inf
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
 from embedded_aws.sagemaker.events import node_health
+from slurmpod.platform_profiles.profile import Resuming
 from slurmpod.rehearsal.hyperpod.cluster_agent import gpu_count, hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_log
 from slurmpod.rehearsal.hyperpod.recovery import DeepHealthCheck, Recovery, Repair
@@ -122,15 +123,15 @@ class HealthAgent:
     def diagnose(self, job_id: str, since: float) -> ResumeAction:
         """Tell what is to become of a step of `job_id` that failed, and that began at `since`.
 
-        Only a fault of one of its nodes lets it run again. A job on nodes with GPUs starts from its
-        beginning: Slurm cannot give it another node in place of one with GRES.
+        Only a fault of one of its nodes lets it run again, from the job's beginning where the
+        profile says so, as for GPUs: Slurm cannot give it another node in place of one with GRES.
         """
         self._find_dead()
         nodes = self._nodes_of(job_id)
         faulty = [node for node in nodes if self._faults.get(hostname(node), -inf) >= since]
         if not faulty or not self._is_automatic:
             return ResumeAction.NONE
-        if any(gpu_count(node.instance_type) for node in nodes):
+        if not all(map(self._may_resume_on, nodes)):
             self._slurm.requeue(job_id)
             return ResumeAction.REQUEUE
         return ResumeAction.RETRYSTEP
@@ -271,10 +272,17 @@ class HealthAgent:
         self.steps.forget_those_on(name)
         try:
             jobs = self._slurm.jobs_on(name)
-            if gpu_count(node.instance_type) or self.steps.jobs.isdisjoint(jobs):
+            if not self._may_resume_on(node) or self.steps.jobs.isdisjoint(jobs):
                 self._slurm.set_node(name, "down", f"HyperPod: {INSTANCE_FAILED}")
         except (ClusterFailed, MachineFailed) as failure:
             self._run.journal.note(name, f"slurmctld was not told: {failure}")
+
+    def _may_resume_on(self, node: ClusterNode) -> bool:
+        """Tell whether a step may run again in its job, when it was on this node."""
+        in_place = self._run.profile.auto_resume.in_place
+        if in_place is Resuming.WITHOUT_GPUS:
+            return not gpu_count(node.instance_type)
+        return in_place is Resuming.ALL
 
     def _nodes_of(self, job_id: str) -> list[ClusterNode]:
         names: Collection[str] = self._slurm.nodes_of(job_id)

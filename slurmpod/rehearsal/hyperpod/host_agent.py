@@ -59,6 +59,7 @@ class HostAgent:
     log_stream: LogStream
     output: Path
     journal: Journal
+    failure_marker: str
 
     def run_lifecycle(self, bundle: DownloadedBundle) -> ScriptResult:
         """Put the bundle into its folder on the node and run its entry script there."""
@@ -70,7 +71,7 @@ class HostAgent:
         if status == 0:
             self._log("[SageMaker] The lifecycle scripts succeeded.")
         elif self._has_power():  # an agent that died with its node tells nobody
-            self._log(f"[SageMaker] The lifecycle scripts failed with exit code {status}.")
+            self._log(self.failure_marker.replace("{status}", str(status)))
         return ScriptResult(status, _last_line(self.output))
 
     def _run_entry_script(self, bundle: DownloadedBundle) -> int:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from slurmpod.platform_profiles.profile import SlurmConf
+from slurmpod.platform_profiles.profile import AccountingInclude, SlurmConf
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 
 SLURM_ETC = "/opt/slurm/etc"
@@ -35,33 +35,44 @@ class SlurmNode:
 
     name: str
     address: str
-    cpus: int
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_mib: int
     gpus: int
     partition: str | None
+
+    @property
+    def cpus(self) -> int:
+        """What Slurm schedules: all threads of all cores."""
+        return self.sockets * self.cores_per_socket * self.threads_per_core
 
 
 @dataclass(frozen=True)
 class SlurmLayout:
     """All that slurm.conf says about one cluster; a partition may be without nodes.
 
-    `includes_accounting` is for controllers that find `include accounting.conf`.
+    `without_on_create` is where HyperPod sets the controllers up by itself.
     """
 
     cluster_name: str
     controllers: tuple[Controller, ...]
     nodes: tuple[SlurmNode, ...]
     partitions: tuple[str, ...]
-    includes_accounting: bool
+    without_on_create: bool
 
 
-def slurm_files(layout: SlurmLayout, conf: SlurmConf) -> Mapping[str, bytes]:
+def slurm_files(
+    layout: SlurmLayout, conf: SlurmConf, *, with_nodes: bool = True
+) -> Mapping[str, bytes]:
     """Return every configuration file of the controller by its path; slurm.conf is the last."""
     lines = [
         *_first_lines(layout, conf),
-        *([INCLUDE_ACCOUNTING] if layout.includes_accounting else []),
-        *(_filled(conf.node, _values(node)) for node in layout.nodes),
-        *_partition_lines(layout, conf),
+        *([INCLUDE_ACCOUNTING] if _includes_accounting(layout, conf) else []),
     ]
+    if with_nodes:
+        lines += (_filled(conf.node, _values(node)) for node in layout.nodes)
+        lines += _partition_lines(layout, conf)
     gres = [_filled(conf.gres_conf, _values(node)) for node in layout.nodes if node.gpus]
     return {
         GRES_CONF: _text(gres),
@@ -81,9 +92,16 @@ def partition_members(layout: SlurmLayout) -> Mapping[str, tuple[str, ...]]:
 def _first_lines(layout: SlurmLayout, conf: SlurmConf) -> Iterable[str]:
     """Return what stands above the nodes; what names a controller stands once for each."""
     hosts = [{"host": host.name, "address": host.address} for host in layout.controllers]
-    for key, text in conf.lines.items():
+    more = conf.more_without_on_create if layout.without_on_create else {}
+    for key, text in (conf.lines | more).items():
         for host in hosts if "{host}" in text else [{}]:
             yield _filled({key: text}, {"cluster": layout.cluster_name, **host})
+
+
+def _includes_accounting(layout: SlurmLayout, conf: SlurmConf) -> bool:
+    if conf.accounting_include is AccountingInclude.WITHOUT_ON_CREATE:
+        return layout.without_on_create
+    return conf.accounting_include is AccountingInclude.ALWAYS
 
 
 def _partition_lines(layout: SlurmLayout, conf: SlurmConf) -> Iterable[str]:
@@ -99,6 +117,10 @@ def _values(node: SlurmNode) -> Mapping[str, str | None]:
         "name": node.name,
         "address": node.address,
         "cpus": str(node.cpus),
+        "sockets": str(node.sockets),
+        "cores": str(node.cores_per_socket),
+        "threads": str(node.threads_per_core),
+        "memory_mib": str(node.memory_mib),
         "gpus": str(node.gpus) if node.gpus else None,
         "last_gpu": str(node.gpus - 1) if node.gpus else None,
     }

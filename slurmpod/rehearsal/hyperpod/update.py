@@ -140,7 +140,7 @@ class SoftwareRollout:
         try:
             for batch in self._batches(self._nodes(), self._update.batch):
                 begun += batch
-                together([partial(self._run.renew, node) for node in batch], _let_others_end)
+                together([partial(self._renew, node) for node in batch], _let_others_end)
             self._make_known()
         except ClusterFailed as failure:
             self._roll_back(begun, failure)
@@ -148,6 +148,19 @@ class SoftwareRollout:
         self._tell("Succeeded")
         for group in self._update.groups:
             self._run.record(patching_ends(self._run.cluster, group))
+
+    def _renew(self, node: ClusterNode) -> None:
+        """Put the new software on a node, in as many attempts as HyperPod makes."""
+        attempts = self._run.profile.lifecycle.software_update_attempts
+        for attempt in range(1, attempts + 1):
+            try:
+                self._run.renew(node)
+            except ClusterFailed as failure:
+                self._run.journal.note(hostname(node), f"attempt {attempt} failed: {failure}")
+                if attempt == attempts or not self._run.is_wanted(node):
+                    raise
+            else:
+                return
 
     def _nodes(self) -> list[ClusterNode]:
         """Return the nodes to update; those that are just coming up have the new software."""

@@ -78,10 +78,10 @@ def test_mistakes_in_profiles_are_told_before_anything_starts(tmp_path: Path) ->
     parser = ArgumentParser()
     add_arguments(parser)
     with pytest.raises(InvalidEnvironment) as invalid:
-        run(parser.parse_args([DEV, "--profile", str(own), "--profile", "exclusive"]))
+        run(parser.parse_args([DEV, "--profile", str(own), "--profile", "shared"]))
     assert {problem.fix for problem in invalid.value.problems} == {
         "did you mean 'login_nodes'?",
-        "did you mean 'exclusive-dev'?",
+        "did you mean 'shared-dev'?",
     }
 
 

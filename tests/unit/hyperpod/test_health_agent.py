@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, Cluster, ClusterFailed, ClusterNode
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod import health_agent, recovery
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
@@ -76,7 +77,14 @@ class Slurm:
 class Run:
     """A cluster with a controller and two workers; repairs are written down and succeed at once."""
 
-    def __init__(self, slurm_state: Slurm, *, instance_type: str = "ml.m5.large") -> None:
+    def __init__(
+        self,
+        slurm_state: Slurm,
+        *,
+        instance_type: str = "ml.m5.large",
+        profiles: Sequence[str] = (),
+    ) -> None:
+        self.profile = load(profiles).profile
         workers = group("cpu", 2, slurm=slurm("Compute", "cpu"), instance_type=instance_type)
         nodes = [node("head", "10.0.0.4"), node("cpu", "10.0.0.5"), node("cpu", "10.0.0.6")]
         for item in nodes:
@@ -231,6 +239,23 @@ def test_jobs_on_nodes_with_gpus_are_requeued(slurm_state: Slurm) -> None:
     run.off = {B}
     assert agent.diagnose("7", since=0.0) is ResumeAction.REQUEUE
     assert slurm_state.requeued == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "instance_type", "action"),
+    [
+        ("ami-2024-08", "ml.g5.xlarge", ResumeAction.RETRYSTEP),
+        ("ami-2026-01", "ml.m5.large", ResumeAction.RETRYSTEP),
+        ("ami-2026-07", "ml.m5.large", ResumeAction.REQUEUE),
+    ],
+)
+def test_which_jobs_are_requeued_is_the_profiles(
+    slurm_state: Slurm, profile: str, instance_type: str, action: ResumeAction
+) -> None:
+    run = Run(slurm_state, instance_type=instance_type, profiles=[profile])
+    agent = HealthAgent(run)  # type: ignore[arg-type]
+    run.off = {B}
+    assert agent.diagnose("7", since=0.0) is action
 
 
 def test_without_a_fault_since_it_began_a_step_ends(slurm_state: Slurm) -> None:

@@ -160,6 +160,14 @@ class FailingRun:
     def configures_itself(self, node: ClusterNode) -> bool:
         return False
 
+    def configure(self, node: ClusterNode) -> None:
+        pass
+
+    def write_slurm_configuration(self, **_: object) -> None:
+        self.writes.set()
+        self.is_off.wait()
+        raise ClusterFailed("the controller is off")
+
     def run_scripts(self, node: ClusterNode) -> None:
         self.writes.wait()
         raise ClusterFailed("the script failed")
@@ -169,17 +177,9 @@ class FailingRun:
         time.sleep(0.2)
 
 
-def test_what_breaks_because_a_script_failed_is_not_the_cause(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_breaks_because_a_script_failed_is_not_the_cause() -> None:
     run = FailingRun()
 
-    def write(*_: object) -> None:
-        run.writes.set()
-        run.is_off.wait()
-        raise ClusterFailed("the controller is off")
-
-    monkeypatch.setattr(creation, "write_slurm_configuration", write)
     with pytest.raises(ClusterFailed, match="the script failed"):
         creation.Creation(cast("ClusterRun", run), Mock()).run()
 

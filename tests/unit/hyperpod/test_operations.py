@@ -15,6 +15,7 @@ from embedded_aws.cluster import (
     BatchSize,
     ClusterFailed,
     ClusterNode,
+    FileSystemMount,
     SoftwareUpdate,
     resized,
     staying_members,
@@ -28,7 +29,7 @@ from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
 from slurmpod.rehearsal.hyperpod.update import SoftwareRollout
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.state import Journal
-from tests.unit.hyperpod.clusters import cluster, group, node
+from tests.unit.hyperpod.clusters import ON_CREATE, cluster, group, node
 
 
 class Machines:
@@ -242,7 +243,8 @@ class TestSoftware:
         run.broken = frozenset({"10.0.0.6"})
         with pytest.raises(ClusterFailed, match=r"10\.0\.0\.6 is broken"):
             self.update(run, "cpu", batch=2)
-        assert sorted(run.renewed) == ["10.0.0.5"] * 2 + ["10.0.0.6"] * 2, "the third never was"
+        four_attempts_and_back = ["10.0.0.6"] * 5
+        assert sorted(run.renewed) == ["10.0.0.5"] * 2 + four_attempts_and_back, "the third never"
         assert run.cluster.software_updates == {"cpu": "Failed"}
         assert run.cluster.status == "RollingBack"
 
@@ -260,3 +262,17 @@ def test_a_smaller_group_asks_for_no_more_than_it_has() -> None:
     small = resized(given, 2)
     assert (small.instance_count, small.min_instance_count) == (2, 2)
     assert small.request == {"InstanceCount": 2, "MinInstanceCount": 2, "X": 1}
+
+
+LUSTRE = FileSystemMount("lustre", "fs-1@tcp:/abcdefgh", "/fsx")
+
+
+@pytest.mark.parametrize(("profiles", "count"), [((), 0), (("mounted-by-hyperpod",), 2)])
+def test_a_profile_says_whether_hyperpod_mounts_beside_an_on_create_script(
+    run: Run, profiles: tuple[str, ...], count: int
+) -> None:
+    run.profile = load(profiles).profile
+    run.cluster.groups = (group("head"), group("cpu", 3, lifecycle=ON_CREATE, mounts=(LUSTRE,)))
+    ClusterRun.configure(run, run.cluster.nodes[1])
+    ran: Any = run.machines
+    assert len(ran.ran) == count, "the file system, and the home on it"

@@ -9,9 +9,9 @@ from slurmpod.rehearsal.hyperpod.slurm_conf import (
     slurm_files,
 )
 
-LOGIN = SlurmNode("ip-10-0-0-5", "10.0.0.5", cpus=2, gpus=0, partition=None)
-GPU_1 = SlurmNode("ip-10-0-0-6", "10.0.0.6", cpus=96, gpus=8, partition="p5")
-GPU_2 = SlurmNode("ip-10-0-0-7", "10.0.0.7", cpus=96, gpus=8, partition="p5")
+LOGIN = SlurmNode("ip-10-0-0-5", "10.0.0.5", 1, 1, 2, 8192, gpus=0, partition=None)
+GPU_1 = SlurmNode("ip-10-0-0-6", "10.0.0.6", 2, 24, 2, 2097152, gpus=8, partition="p5")
+GPU_2 = SlurmNode("ip-10-0-0-7", "10.0.0.7", 2, 24, 2, 2097152, gpus=8, partition="p5")
 
 
 LAYOUT = SlurmLayout(
@@ -19,7 +19,7 @@ LAYOUT = SlurmLayout(
     controllers=(Controller("ip-10-0-0-4", "10.0.0.4"),),
     nodes=(LOGIN, GPU_1, GPU_2),
     partitions=("p5", "empty"),
-    includes_accounting=False,
+    without_on_create=False,
 )
 
 
@@ -39,7 +39,8 @@ class TestSlurmFiles:
             "NodeName=ip-10-0-0-6",
             "NodeName=ip-10-0-0-7",
         ]
-        assert "CPUs=96 Gres=gpu:8" in nodes[1]
+        assert "CPUs=96 RealMemory=2097152 Sockets=2 CoresPerSocket=24 ThreadsPerCore=2" in nodes[1]
+        assert "Gres=gpu:8" in nodes[1]
         assert "Gres" not in nodes[0]
 
     def test_all_nodes_are_in_dev_and_workers_in_their_own_partition_too(self) -> None:
@@ -61,8 +62,12 @@ class TestSlurmFiles:
 
     def test_accounting_is_included_where_hyperpod_sets_it_up(self) -> None:
         assert "include accounting.conf" not in files()[SLURM_CONF]
-        lines = files(replace(LAYOUT, includes_accounting=True))[SLURM_CONF]
+        lines = files(replace(LAYOUT, without_on_create=True))[SLURM_CONF]
         assert "include accounting.conf" in lines
+
+    def test_gpus_are_declared_where_hyperpod_sets_slurm_up(self) -> None:
+        assert "GresTypes=gpu" not in files()[SLURM_CONF]
+        assert "GresTypes=gpu" in files(replace(LAYOUT, without_on_create=True))[SLURM_CONF]
 
     def test_every_gpu_has_a_device(self) -> None:
         assert files()["/opt/slurm/etc/gres.conf"] == [

@@ -14,8 +14,8 @@ PAGE = ROOT / "docs" / "fidelity.md"
 
 def test_the_list_of_profiles_is_fresh(update_golden: bool) -> None:
     page = with_profiles(PAGE.read_text(encoding="utf-8"))
-    assert "| `no-gres-types` | " in page
-    assert "`slurm_conf.lines.GresTypes`: taken away |" in page
+    assert "| `shared-dev` | " in page
+    assert "`slurm_conf.dev_partition.OverSubscribe`: taken away |" in page
     assert_matches(PAGE, page, update=update_golden)
 
 
@@ -24,8 +24,7 @@ def test_the_file_that_the_page_shows_is_a_profile(tmp_path: Path) -> None:
     own = tmp_path / "cluster.yaml"
     own.write_text(text)
     lines = load([str(own)]).profile.slurm_conf.lines
-    assert (lines["ReturnToService"], lines["MpiDefault"], "GresTypes" in lines) == (
-        "1",
-        "pmix",
-        False,
-    )
+    assert [lines[key] for key in ("ReturnToService", "MpiDefault", "GresTypes")] == [
+        *("1", "pmix", "gpu")
+    ]
+    assert "MaxNodeCount" not in lines

@@ -34,10 +34,10 @@ class TestBuiltIn:
 
 class TestOwnFiles:
     def test_a_file_says_only_what_differs(self, tmp_path: Path) -> None:
-        own = file(tmp_path, "source: our cluster\nslurm_conf: {lines: {ReturnToService: 1}}\n")
+        own = file(tmp_path, "source: our cluster\nslurm_conf: {lines: {ReturnToService: 0}}\n")
         default, loaded = load(), load([own])
         lines = dict(default.profile.slurm_conf.lines)
-        assert loaded.profile.slurm_conf.lines == {**lines, "ReturnToService": "1"}
+        assert loaded.profile.slurm_conf.lines == {**lines, "ReturnToService": "0"}
         assert list(loaded.profile.slurm_conf.lines) == list(lines)
         place = ("slurm_conf", "lines", "ReturnToService")
         assert loaded.evidence[place].source == "our cluster"
@@ -52,9 +52,9 @@ class TestOwnFiles:
         assert loaded.evidence["slurm_conf", "login_nodes"] == Evidence("sinfo", "certain")
 
     def test_null_takes_a_line_away(self, tmp_path: Path) -> None:
-        loaded = load([file(tmp_path, "slurm_conf: {lines: {GresTypes: null}}\n")])
-        assert "GresTypes" not in loaded.profile.slurm_conf.lines
-        assert ("slurm_conf", "lines", "GresTypes") not in loaded.evidence
+        loaded = load([file(tmp_path, "slurm_conf: {lines: {MpiDefault: null}}\n")])
+        assert "MpiDefault" not in loaded.profile.slurm_conf.lines
+        assert ("slurm_conf", "lines", "MpiDefault") not in loaded.evidence
 
     def test_later_ones_are_laid_upon_earlier_ones(self, tmp_path: Path) -> None:
         first = file(tmp_path, "timing: {slurm_conf_milliseconds: 1}\n", "first.yaml")

@@ -32,7 +32,7 @@
 
 SPANK_PLUGIN(auto_resume, 1)
 
-#define LOG "/var/log/aws/clusters/autoresume.log"
+#define LOG "/var/log/aws/clusters/sagemaker-autoresume.log"
 #define REPORT "AUTO_RESUME_REPORT" /* in a child's environment: where it says which step it is */
 
 enum { MAX_RESTARTS = 5, MAX_ARGUMENTS = 4096 };
@@ -71,7 +71,7 @@ int slurm_spank_init(spank_t spank, int count, char *arguments[])
 }
 
 /* Tell the user, and the log, what happens. */
-static void say(const char *format, ...)
+static void say(const char *level, const char *format, ...)
 {
 	char text[1024];
 	va_list values;
@@ -82,8 +82,8 @@ static void say(const char *format, ...)
 	FILE *places[] = { stderr, log };
 	for (int i = 0; i < 2; i++)
 		if (places[i])
-			fprintf(places[i], "[Auto Resume] Info: JobID: %s StepID: %u %s\n",
-				getenv("SLURM_JOB_ID"), step_id, text);
+			fprintf(places[i], "[Auto Resume] %s: JobID: %s StepID: %u %s\n",
+				level, getenv("SLURM_JOB_ID"), step_id, text);
 	if (log)
 		fclose(log);
 }
@@ -93,7 +93,7 @@ static void send_line(const char *word, const char *first, const char *second)
 	char line[512];
 	int length = snprintf(line, sizeof line, "%s %s %s\n", word, first, second);
 	if (send(agent, line, length, MSG_NOSIGNAL) < 0)
-		say("The cluster agent is gone: %s", strerror(errno));
+		say("Info", "The cluster agent is gone: %s", strerror(errno));
 }
 
 /* Read a line without its end; an empty one when the agent is gone. */
@@ -119,7 +119,7 @@ static void call_agent(void)
 	}
 	agent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (connect(agent, (struct sockaddr *)&target, sizeof target))
-		say("The cluster agent does not answer: %s", strerror(errno));
+		say("Info", "The cluster agent does not answer: %s", strerror(errno));
 	gethostname(host, sizeof host - 1);
 	send_line("watch", getenv("SLURM_JOB_ID"), host);
 }
@@ -198,22 +198,50 @@ static int run_step(int restarts)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* Tell whether Slurm is configured in a way that HyperPod resumes no job with, and say so. */
+static int configuration_is_refused(void)
+{
+	char line[1024], key[64], value[512];
+	int refused = 0;
+	FILE *conf = popen("/opt/slurm/bin/scontrol show config", "r");
+	while (conf && fgets(line, sizeof line, conf)) {
+		if (sscanf(line, "%63s = %511s", key, value) != 2 || !strcmp(value, "(null)"))
+			continue; /* Slurm shows task/none so, too */
+		if (!strcmp(key, "TaskPlugin") && strcmp(value, "task/none")) {
+			say("Error", "Configuration error: slurm.conf has TaskPlugin=%s."
+				     " Only task/none is supported now", value);
+			refused = 1;
+		}
+		if (!strcmp(key, "PrologFlags")) {
+			say("Error", "Config unsupported : PrologFlags=%s", value);
+			refused = 1;
+		}
+	}
+	if (conf)
+		pclose(conf);
+	if (refused)
+		say("Error", "Slurm configuration doesn't allow to resume a job.");
+	return refused;
+}
+
 /* Tell whether a step that failed is to run again; returns when it can. */
 static int nodes_were_replaced(void)
 {
 	char line[512], step[16];
+	if (configuration_is_refused())
+		return 0;
 	snprintf(step, sizeof step, "%u", step_id);
-	say("Initiating communication with cluster agent to diagnose health of nodes");
+	say("Info", "Initiating communication with cluster agent to diagnose health of nodes");
 	send_line("diagnose", step, "");
-	say("Response from cluster agent: %s", receive_line(line, sizeof line));
+	say("Info", "Response from cluster agent: %s", receive_line(line, sizeof line));
 	if (!strstr(line, "ResumeAction=RETRYSTEP"))
 		return 0;
-	say("Job failed - replacing nodes");
+	say("Info", "Job failed - replacing nodes");
 	if (strcmp(receive_line(line, sizeof line), "ready")) {
-		say("The nodes were not replaced: %s", line);
+		say("Info", "The nodes were not replaced: %s", line);
 		return 0;
 	}
-	say("Nodes are back - restarting the step");
+	say("Info", "Nodes are back - restarting the step");
 	return 1;
 }
 

@@ -49,7 +49,7 @@ arrange_slurm() {
     plugins=$(echo "$root"/usr/lib/*/slurm-wlm)
     ln -s "${plugins#"$root"}" "$slurm/lib"
     rm -r "$root/etc/slurm"
-    mkdir -p "$slurm/etc"
+    mkdir -p "$slurm/etc/default"
     ln -s /opt/slurm/etc "$root/etc/slurm"
     for folder in var/spool/slurmctld var/spool/slurmd var/log/slurm; do
         mkdir -p "$root/$folder"
@@ -65,7 +65,7 @@ build_plugin() {
     chroot "$root" tcc -shared -Wall -Werror -o "$plugin" /tmp/auto_resume.c
     chroot "$root" patchelf --clear-execstack "$plugin"
     rm "$root/tmp/auto_resume.c"
-    install -m 666 /dev/null "$root/var/log/aws/clusters/autoresume.log" # users' steps write there
+    install -m 666 /dev/null "$root/var/log/aws/clusters/sagemaker-autoresume.log" # by users' steps
 }
 
 make_users_and_folders() {
