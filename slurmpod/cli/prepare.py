@@ -4,28 +4,52 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
+from slurmpod.rehearsal.nodes.additions import NAME, Additions, deb_file, name_additions
 from slurmpod.rehearsal.nodes.host_check import missing, missing_packages, raise_limits
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import baked_image
 
 SMALL_CLUSTER = 4
 
+PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+"""Names of packages (Debian policy, 5.6.1)."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes: nothing."""
+    """Declare what the command takes: what an image of one's own has beyond the node image."""
+    parser.add_argument(
+        "--with", dest="packages", nargs="+", default=[], metavar="PACKAGE", help="Debian packages"
+    )
+    parser.add_argument(
+        "--pip", nargs="+", default=[], metavar="PACKAGE", help="packages of PyPI, as wheels"
+    )
+    parser.add_argument(
+        "--from-deb",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="Debian packages in files",
+    )
+    parser.add_argument("--name", metavar="IMAGE", help="the image's name, for rehearse --image")
 
 
-def run(_: argparse.Namespace) -> ExitCode:
+def run(options: argparse.Namespace) -> ExitCode:
     """Install the CDK's command line and Debian packages, raise limits, bake the node image.
 
-    What we may not install, we say.
+    What we may not install, we say. With additions, an image that has them is baked and named.
     """
+    additions = _additions(options)
+    if additions is None:
+        return ExitCode.USAGE
     if not _has_cdk():
         return ExitCode.UNPREPARED
     packages = missing_packages()
@@ -38,8 +62,35 @@ def run(_: argparse.Namespace) -> ExitCode:
     if missing_parts:
         say("\n".join(map(str, missing_parts)))
         return ExitCode.UNPREPARED
-    baked_image(Progress())
+    baked_image(Progress(), additions)
+    if options.name:
+        name_additions(options.name, additions)
+        say(f"rehearse with it: slurmpod rehearse --image {options.name} FILE")
     return ExitCode.OK
+
+
+def _additions(options: argparse.Namespace) -> Additions | None:
+    """Return what is to be added; None, after saying why, for what cannot be."""
+    wrong = _wrong_use(options)
+    if wrong:
+        say(wrong)
+        return None
+    try:
+        debs = tuple(deb_file(path) for path in options.from_deb)
+    except OSError as error:
+        say(f"--from-deb: {error.filename}: {error.strerror}")
+        return None
+    return Additions(tuple(sorted(options.packages)), tuple(sorted(options.pip)), debs)
+
+
+def _wrong_use(options: argparse.Namespace) -> str:
+    adds = bool(options.packages or options.pip or options.from_deb)
+    if adds != bool(options.name):
+        return "--name and what the image is to have (--with, --pip, --from-deb) belong together"
+    if options.name and not NAME.fullmatch(options.name):
+        return f"--name: '{options.name}' is no name: a-z, 0-9, '.', '_' and '-'"
+    odd = [name for name in options.packages if not PACKAGE.fullmatch(name)]
+    return f"--with: '{odd[0]}' is no name of a Debian package" if odd else ""
 
 
 def _has_cdk() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from argparse import ArgumentTypeError
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from slurmpod.rehearsal.rehearse import Options, rehearse
 from slurmpod.rehearsal.report import as_data, print_kept, print_outcome
 from slurmpod.resolve import Resolved
 
+HOST = re.compile(r"127\.0\.0\.1|[a-z0-9-]+(?:\.[a-z0-9-]+)*(?<=[a-z-])")
+"""What `--allow` takes: names, which nodes find in /etc/hosts, and this machine itself."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
@@ -33,6 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cloud-only", action="store_true", help="deploy without nodes: no Linux, no root needed"
+    )
+    parser.add_argument(
+        "--image", help="nodes start from the image that `slurmpod prepare --name` made"
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        type=_host_and_port,
+        metavar="HOST:PORT",
+        help="let nodes out to one port of one host, such as a mirror; may be repeated",
     )
     parser.add_argument("--port", type=_port, help="port of the embedded AWS (default: a free one)")
     parser.add_argument(
@@ -73,6 +88,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         cloud_only=options.cloud_only,
         keep=options.keep,
         port=options.port,
+        image=options.image,
+        allowed=tuple(options.allow),
         faults=chosen(options.fault),
         profile=profile,
     )
@@ -97,6 +114,13 @@ def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:
     for reason in reasons:
         say(f"--fault: {reason}")
     return not reasons
+
+
+def _host_and_port(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    if not HOST.fullmatch(host):
+        raise ArgumentTypeError(f"'{text}' is not HOST:PORT: a name, or 127.0.0.1, and a port")
+    return f"{host}:{_port(port)}"
 
 
 def _port(text: str) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from slurmpod.rules.own_scripts import lines_in, text_of
@@ -38,15 +38,17 @@ _PRINTS = re.compile(r"^(?:echo|printf|logger|log)\b(?:\s+-\w+)*\s+(?P<text>.+)$
 
 @dataclass(frozen=True)
 class Place:
-    """A line of one of the scripts, with its text."""
+    """A line of one of the scripts, with its text; what failed is there, or some line after it."""
 
     file: str
     line: int
     text: str
+    is_before: bool = False
 
     def __str__(self) -> str:
         """Return the place as editors understand it, and what stands there."""
-        return f"{self.file}:{self.line}: {self.text}"
+        where = "after" if self.is_before else "at"
+        return f"{where} {self.file}:{self.line}: {self.text}"
 
 
 def failed_line(output: str, files: Mapping[str, bytes]) -> Place | None:
@@ -79,9 +81,15 @@ def _from_errors(lines: Sequence[str], scripts: _Scripts) -> Place | None:
 
 
 def _from_texts(lines: Sequence[str], scripts: _Scripts) -> Place | None:
-    """Return the line that printed the last text that only one line can have printed."""
-    texts = (line.strip() for line in reversed(lines))
-    return next((place for text in texts if text and (place := scripts.printer(text))), None)
+    """Return the line that printed the last text that only one line can have printed.
+
+    What failed comes after it if others have printed since.
+    """
+    texts = [text for line in reversed(lines) if (text := line.strip())]
+    for number, text in enumerate(texts):
+        if place := scripts.printer(text):
+            return replace(place, is_before=number > 0)
+    return None
 
 
 def _traced(lines: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,13 @@ LINES_SHOWN = 20
 NO_NAMES = ("Temporary failure resolving", "Temporary failure in name resolution", "resolve host")
 """How programs say that there is no internet: apt, glibc and curl."""
 
+NO_PACKAGE = re.compile(r"^E: (?:Unable to locate package |Package ')(?P<name>[a-z0-9.+-]+)")
+"""How apt says that it knows no such package."""
+
 WITHOUT_INTERNET = (
     "A node of a rehearsal reaches no internet.\n"
-    "  fix: bring what the scripts need in the image: slurmpod prepare --help"
+    "  fix: bring what the scripts need in the image:"
+    " slurmpod prepare --with {packages} --name IMAGE"
 )
 
 
@@ -33,15 +38,20 @@ class FailedScripts:
 
     def told(self, logs: Path) -> str:
         """Return what a person needs to know, line by line; `logs` is the folder of all logs."""
-        where = f", at {self.place}" if self.place else ""
+        where = f", {self.place}" if self.place else ""
         lines = [f"The scripts failed on {self.hostname}{where}"]
         if self._needed_internet():
-            lines.append(WITHOUT_INTERNET)
+            lines.append(WITHOUT_INTERNET.format(packages=self._packages() or "PACKAGE"))
         shown = (f"  {line}" for line in self.last_lines)
         return "\n".join([*lines, f"The last lines of {logs / self.log}:", *shown])
 
+    def _packages(self) -> str:
+        """Return the packages that apt did not find."""
+        found = (match for line in self.last_lines if (match := NO_PACKAGE.search(line)))
+        return " ".join(dict.fromkeys(match["name"] for match in found))
+
     def _needed_internet(self) -> bool:
-        if self.place and needs_internet(self.place.text):
+        if self._packages() or (self.place and needs_internet(self.place.text)):
             return True
         return any(words in line for line in self.last_lines for words in NO_NAMES)
 

@@ -33,7 +33,7 @@ from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.prometheus_servers import PrometheusServers, rules_of
-from slurmpod.rehearsal.state import KEEP, Request, State, read_request, write_state
+from slurmpod.rehearsal.state import KEEP, Journal, Request, State, read_request, write_state
 from slurmpod.resolve import resolve
 
 
@@ -89,6 +89,9 @@ def _platform(
     machines = stack.enter_context(
         Machines.start(folder, image=Path(request.image), file_systems={})
     )
+    for allowed in request.allowed:
+        host, _, port = allowed.rpartition(":")
+        Journal(folder).note(allowed, f"nodes reach it at {machines.allow(host, int(port))}")
     gateway = Gateway(embedded_clients(aws.endpoint, request))
     profile = Profile.model_validate_json(json.dumps(request.profile))
     return stack.enter_context(

@@ -25,10 +25,12 @@ from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
+from slurmpod.rehearsal.nodes.additions import NOTHING, Additions, named_additions
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.image import bake, image_path
 from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
+from slurmpod.rehearsal.script_needs import needs_of_scripts
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import JournalReader, Request
 from slurmpod.resolve import Resolved
@@ -44,9 +46,13 @@ class Options:
     """The user's choices: with or without nodes, the port, whether to leave it up, and faults.
 
     `profile` is what HyperPod itself puts on the nodes.
+    `image` is the name of an image of the user's own; `allowed` are the HOST:PORT that nodes are
+    let out to.
     """
 
     cloud_only: bool = False
+    image: str | None = None
+    allowed: tuple[str, ...] = ()
     keep: bool = False
     port: int | None = None
     faults: tuple[Fault, ...] = ()
@@ -81,7 +87,7 @@ def rehearse(
     """
     for name in clear_dead():
         progress.note(f"removed what the rehearsal {name} left behind when it died")
-    image = "" if options.cloud_only else str(baked_image(progress))
+    image = "" if options.cloud_only else str(_image_for(resolved, options, progress))
     request = _request(environment_file, resolved, options, image)
     with _running_host(request, resolved) as host:
         outcome = _run(host, environment_file, resolved, options, progress)
@@ -93,13 +99,22 @@ def rehearse(
     return outcome
 
 
-def baked_image(progress: Progress) -> Path:
+def _image_for(resolved: Resolved, options: Options, progress: Progress) -> Path:
+    """Return the image, and say at once what scripts need that is not in there."""
+    additions = named_additions(options.image) if options.image else NOTHING
+    image = baked_image(progress, additions)
+    if needs := needs_of_scripts(resolved, image):
+        progress.note(needs)
+    return image
+
+
+def baked_image(progress: Progress, additions: Additions = NOTHING) -> Path:
     """Return the node image, made now, as a stage, if it is not there; raises BakeFailed."""
-    image = image_path()
+    image = image_path(additions)
     if image.exists():
         return image
     with progress.stage("node image baked"):
-        return bake(progress.now)
+        return bake(progress.now, additions)
 
 
 def _request(environment_file: Path, resolved: Resolved, options: Options, image: str) -> Request:
@@ -114,6 +129,7 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
         lifetime_seconds=KEPT_LIFETIME_SECONDS if options.keep else LIFETIME_SECONDS,
         keeps_failed=options.keep,
         profile=options.profile.model_dump(mode="json"),
+        allowed=options.allowed,
     )
 
 

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,7 +57,7 @@ class Request:
     """The task of the host process.
 
     `profile` is the platform's, as plain data. A cluster that fails stays up if it `keeps_failed`
-    ones.
+    ones. `allowed` are the HOST:PORT that nodes are let out to.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Request:
     lifetime_seconds: int
     profile: Mapping[str, Any]
     keeps_failed: bool = False
+    allowed: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def _somebody_starts_slurm(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _stays_inside(resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(resolved) if resolved.network.closed else ():
+    for place, name, text in texts_of(resolved) if resolved.network.closed else ():
         for line in lines_in(name, text):
             if found := needs_internet(line.text):
                 yield Finding(place, f"{line} needs the internet: {found}")
@@ -214,7 +214,7 @@ def _keeps_credentials(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _no_secrets(resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(resolved):
+    for place, name, text in texts_of(resolved):
         if re.search(KEY_TEXT, text):
             yield Finding(place, f"{name} holds what looks like a private key or an access key")
 
@@ -256,7 +256,7 @@ def _somebody_does_it(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _nothing_asks(resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(resolved):
+    for place, name, text in texts_of(resolved):
         for line in lines_in(name, text) if "Assume-Yes" not in text else ():
             if question := asks(line.text):
                 yield Finding(place, f"{line} asks before it goes on: {question}")
@@ -272,7 +272,7 @@ def _nothing_asks(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _nothing_reboots(resolved: Resolved) -> Iterator[Finding]:
-    for place, name, text in _texts(resolved):
+    for place, name, text in texts_of(resolved):
         for line in lines_in(name, text):
             if command := restarts(line.text):
                 yield Finding(place, f"{line} restarts or stops the node: {command}")
@@ -297,7 +297,7 @@ def restarts(line: str) -> str:
     return next((found["command"] for found in commands if found), "")
 
 
-def _texts(resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:
+def texts_of(resolved: Resolved) -> Iterator[tuple[YamlPath, str, str]]:
     """Yield all that the user brings for nodes to run: where it is named, its name, its text."""
     own, hooks = resolved.lifecycle.own_scripts, resolved.lifecycle.hooks
     for path, content in own.files.items() if own else ():

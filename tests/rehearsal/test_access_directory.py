@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.rehearsal.nodes.additions import Additions
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
@@ -136,7 +137,7 @@ fi
 @pytest.fixture(scope="module")
 def own_image(image: Path) -> Path:
     assert image  # machines can be made here
-    return bake(print, *PACKAGES)
+    return bake(print, Additions(packages=PACKAGES))
 
 
 @pytest.fixture(scope="module")

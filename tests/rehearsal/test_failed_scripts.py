@@ -30,8 +30,7 @@ subprocess.run(["sudo", "bash", "./tools/license.sh"], check=True)
 LICENSE = """\
 #!/bin/bash
 set -ex
-server=license.example.com
-curl --silent --show-error --fail "https://$server/key" >/root/key
+curl --silent --show-error --fail https://license.example.com/key >/root/key
 """
 
 
@@ -51,9 +50,11 @@ def test_the_line_is_named_and_the_nodes_can_be_looked_at(
 ) -> None:
     result = workplace.run("rehearse", environment(tmp_path), "--keep")
     assert result.returncode == 1
-    assert "at tools/license.sh:4: curl" in result.stderr
-    assert "A node of a rehearsal reaches no internet" in result.stderr
-    assert "  curl: (6) Could not resolve host: license.example.com" in result.stderr
+    before, _, failed = result.stderr.partition("the rehearsal failed:")
+    assert "tools/license.sh:3 needs the internet: https://license.example.com/key" in before
+    assert "at tools/license.sh:3: curl" in failed
+    assert "A node of a rehearsal reaches no internet" in failed
+    assert "  curl: (6) Could not resolve host: license.example.com" in failed
     logs = workplace.home / "last-failure"
     assert f"The last lines of {logs}/lifecycle/ip-" in result.stderr
     assert f"all logs: {logs}" in result.stderr

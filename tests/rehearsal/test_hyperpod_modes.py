@@ -12,6 +12,7 @@ import pytest
 from slurmpod.rehearsal.shell import CommandFailed
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import (
+    ACCOUNT,
     BUCKET,
     OPENZFS,
     REGION,
@@ -28,6 +29,15 @@ echo "$(whoami) in $PWD, home ${HOME:-unset}, $# arguments"
 /opt/slurm/bin/scontrol ping
 mountpoint /fsx
 touch /fsx/extended-$(hostname)
+"""
+
+
+METADATA = """\
+at=http://169.254.169.254/latest
+token=$(curl -sX PUT $at/api/token -H "X-aws-ec2-metadata-token-ttl-seconds: 60")
+for path in instance-id instance-type placement/availability-zone iam/security-credentials/; do
+    curl -s -H "X-aws-ec2-metadata-token: $token" $at/meta-data/$path; echo
+done
 """
 
 
@@ -92,6 +102,29 @@ class TestExtended:
         assert json.loads(printed) == {"password": "sesame"}
         listed = login.run(["aws", "s3", "ls", f"s3://{BUCKET}/extended/"])
         assert listed.split()[-1] == "extend.sh"
+
+    def test_nodes_know_themselves_from_their_metadata(
+        self, lab: HyperPodLab, cluster: dict[str, Any]
+    ) -> None:
+        for name in ("login", "cpu"):
+            node = lab.nodes("extended", name)[0]
+            known = lab.shell("extended", name).run(["sh", "-c", METADATA]).split()
+            assert known == [
+                node["InstanceId"],
+                "m5.large",
+                node["Placement"]["AvailabilityZone"],
+                "nodes",
+            ]
+
+    def test_what_reads_its_credentials_there_has_those_of_the_role(
+        self, lab: HyperPodLab, cluster: dict[str, Any]
+    ) -> None:
+        identity = ("sts", "get-caller-identity", "--query", "Arn", "--output", "text")
+        leads = '. /etc/rehearsal/aws; export AWS_ENDPOINT_URL AWS_DEFAULT_REGION="$AWS_REGION"'
+        drops = "unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN"
+        command = f"{leads}; {drops}; /usr/bin/aws {' '.join(identity)}"
+        printed = lab.shell("extended", "login").run(["sh", "-c", command])
+        assert printed == f"arn:aws:sts::{ACCOUNT}:assumed-role/nodes/SageMaker"
 
     def test_a_job_from_the_login_node_runs_on_workers_that_share_files(
         self, lab: HyperPodLab, cluster: dict[str, Any]

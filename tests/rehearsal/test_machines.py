@@ -192,6 +192,21 @@ class TestNetwork:
             other = f"nc -z -w 1 {address} {int(port) + 1}"
             assert _run(machines, "beta", other).returncode != 0
 
+    def test_a_host_that_is_allowed_is_found_by_its_name(
+        self, machines: Machines, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        connect = socket.create_connection
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            monkeypatch.setattr(
+                socket, "create_connection", lambda address: connect(("127.0.0.1", address[1]))
+            )
+            assert machines.allow("mirror.example.com", port) == f"mirror.example.com:{port}"
+            assert machines.allow("localhost", port).endswith(f".1:{port}")
+            command = f"nc -z mirror.example.com {port}"
+            assert _run(machines, "alpha", command).returncode == 0
+        assert _run(machines, "alpha", f"nc -z mirror.example.com {port + 1}").returncode != 0
+
     def test_there_is_no_way_out(self, machines: Machines) -> None:
         assert "Unreachable" in _run(machines, "alpha", "ping -c 1 192.0.2.1").stdout.decode()
         assert _run(machines, "alpha", "getent hosts example.invalid").returncode == 2
@@ -308,6 +323,26 @@ class TestLustre:
         again = _run(machines, "beta", f"mount -t lustre {LUSTRE} /fsx")
         assert (again.returncode, b"already mounted" in again.stderr) == (17, True)
         assert _run(machines, "beta", "umount /fsx && ! mountpoint -q /fsx").returncode == 0
+
+    def test_is_mounted_when_somebody_looks_where_fstab_says_so(self, machines: Machines) -> None:
+        line = f"{LUSTRE} /later lustre noatime,_netdev,x-systemd.automount 0 0"
+        command = f"echo '{line}' >> /etc/fstab && systemctl daemon-reload"
+        assert _run(machines, "beta", command).returncode == 0
+        assert _run(machines, "beta", "systemctl start later.automount").returncode == 0
+        assert _output(machines, "beta", "findmnt --noheadings --output FSTYPE /later") == "autofs"
+        assert _run(machines, "beta", "touch /later/there").returncode == 0
+        assert len(_output(machines, "beta", "findmnt --noheadings /later").splitlines()) == 2
+        stop = "systemctl stop later.automount later.mount; sed -i '$d' /etc/fstab"
+        assert _run(machines, "beta", f"{stop}; systemctl daemon-reload").returncode == 0
+
+    def test_scripts_may_ask_for_its_client(self, machines: Machines) -> None:
+        asked = (
+            "lctl list_nids; lnetctl net show --net efa; modprobe lnet; modinfo -F version lustre"
+        )
+        assert _output(machines, "beta", asked) == "10.1.0.11@tcp\n2.15.6"
+        assert "status: up" in _output(machines, "beta", "lnetctl net show -v")
+        assert _run(machines, "beta", "lctl set_param x=1").returncode == 1
+        assert _run(machines, "beta", "modprobe nvidia").returncode != 0
 
     def test_two_of_one_server_are_distinct(self, machines: Machines) -> None:
         command = (

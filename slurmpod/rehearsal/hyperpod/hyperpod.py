@@ -33,6 +33,7 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import LOGS_FOLDER, ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
+from slurmpod.rehearsal.hyperpod.instance_metadata import Instance
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
 from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
@@ -152,6 +153,16 @@ class HyperPod:
         for running in list(self._running.values()):
             if any(hostname(node) == name for node in list(running.run.cluster.nodes)):
                 return running.health
+        return None
+
+    def instance_at(self, address: str, *, region: str) -> Instance | None:
+        """Return the instance that has an address now, as its metadata tell of it."""
+        for running in list(self._running.values()):
+            run = running.run
+            for node in list(run.cluster.nodes):
+                if node.private_ip == address and node.interface:
+                    role_arn = run.cluster.group(node.group).execution_role_arn
+                    return Instance(node, role_arn, run.role(node), region)
         return None
 
     def replace(self, cluster: Cluster, node: ClusterNode) -> None:

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from embedded_aws.cluster import ClusterFailed
@@ -14,8 +15,10 @@ from embedded_aws.isolation import is_read_by_aws_tools, variables
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.gateway import Gateway
 from slurmpod.platform_profiles.profile import Profile
+from slurmpod.rehearsal.hyperpod import instance_metadata
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
+from slurmpod.rehearsal.hyperpod.instance_metadata import MetadataServer
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRoles
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.nodes.enclosure import Listener
@@ -101,4 +104,6 @@ def hyperpod(
     )
     with closing(AutoResumeServer(platform.health_agent_of)) as auto_resume:
         machines.open_door(auto_resume.port, inside=AGENT_PORT)
-        yield platform
+        listening = machines.listen(instance_metadata.ADDRESS, instance_metadata.PORT)
+        with closing(MetadataServer(listening, partial(platform.instance_at, region=aws.region))):
+            yield platform

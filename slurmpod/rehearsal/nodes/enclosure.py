@@ -51,7 +51,7 @@ _CHUNK_BYTES = 65536
 
 
 class Door:
-    """Everything that connects to `address` in the namespace gets to `port` of the loopback.
+    """Everything that connects to `address` in the namespace gets to a port of `host`.
 
     A socket belongs to the network namespace of the thread that makes it, whoever uses it later: so
     this process listens inside the enclosure and connects outside, and no network is opened.
@@ -59,8 +59,10 @@ class Door:
     `inside` is the port there.
     """
 
-    def __init__(self, namespace: Path, address: str, port: int, *, inside: int) -> None:
-        self._port = port
+    def __init__(
+        self, namespace: Path, address: str, port: int, *, inside: int, host: str = "127.0.0.1"
+    ) -> None:
+        self._target = (host, port)
         listening = _listen(namespace, address, inside)
         self._listener = Listener(listening, self._connect, name=f"door-{port}")
 
@@ -72,7 +74,7 @@ class Door:
         with (
             inside,
             contextlib.suppress(OSError),
-            socket.create_connection(("127.0.0.1", self._port)) as outside,
+            socket.create_connection(self._target) as outside,
         ):
             back = threading.Thread(target=_copy, args=(outside, inside), daemon=True)
             back.start()
@@ -121,6 +123,9 @@ BRIDGE = "subnet"
 DOOR_ADDRESS = "169.254.100.1"
 """Where machines of all subnets find what this computer lets them reach."""
 
+OUTSIDE = IPv4Network("169.254.101.0/24")
+"""The addresses behind which machines find hosts that they are let out to."""
+
 _SCRIPT = Path(__file__).with_name("enclosure.sh")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -138,6 +143,8 @@ class Enclosure:
         self._subnets: set[IPv4Network] = set()
         self._mounted: set[Path] = set()
         self._doors: list[Door] = []
+        self._has_door = False
+        self._outside: dict[str, str] = {}
 
     @classmethod
     def start(cls, directory: Path, *, cgroup: Path) -> Enclosure:
@@ -172,6 +179,10 @@ class Enclosure:
     def file_systems(self) -> Path:
         """Where, inside the enclosure, the shared file systems are mounted."""
         return self._file_systems
+
+    @property
+    def _namespace(self) -> Path:
+        return Path(f"/proc/{self._process.pid}/ns/net")
 
     def command(self, command: Sequence[str]) -> list[str]:
         """Return `command` such that a process of the host runs it inside.
@@ -230,12 +241,28 @@ class Enclosure:
         The port is the same there unless it is to be `inside`.
         """
         inside = inside or port
-        namespace = Path(f"/proc/{self._process.pid}/ns/net")
         with self._lock:
-            if not self._doors:
+            if not self._has_door:
                 self.run(["ip", "address", "add", f"{DOOR_ADDRESS}/32", "dev", BRIDGE])
-            self._doors.append(Door(namespace, DOOR_ADDRESS, port, inside=inside))
+                self._has_door = True
+            self._doors.append(Door(self._namespace, DOOR_ADDRESS, port, inside=inside))
         return f"{DOOR_ADDRESS}:{inside}"
+
+    def let_out(self, host: str, port: int) -> str:
+        """Let machines reach a port of a host; return the address that stands for the host."""
+        with self._lock:
+            if host not in self._outside:
+                address = str(OUTSIDE[len(self._outside) + 1])
+                self.run(["ip", "address", "add", f"{address}/32", "dev", BRIDGE])
+                self._outside[host] = address
+            address = self._outside[host]
+            self._doors.append(Door(self._namespace, address, port, inside=port, host=host))
+        return address
+
+    def listen(self, address: str, port: int) -> socket.socket:
+        """Return a socket that listens at an address of the router's own, for machines alone."""
+        self.run(["ip", "address", "add", f"{address}/32", "dev", BRIDGE])
+        return _listen(self._namespace, address, port)
 
     def close(self) -> None:
         """End the enclosure and all that lives in it; returns when it is gone."""

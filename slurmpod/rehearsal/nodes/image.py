@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from slurmpod.rehearsal.nodes.additions import NOTHING, Additions
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.state import images
 
@@ -50,6 +51,8 @@ PACKAGES = (
     "procps",
     "python3",
     "python3-venv",
+    "python3-pip",
+    "kmod",
     "ca-certificates",
     "curl",
     "gettext-base",
@@ -72,15 +75,15 @@ _ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _LOG_TAIL_LINES = 15
 
 
-def image_path(*more: str) -> Path:
+def image_path(additions: Additions = NOTHING) -> Path:
     """Return where the image is, or will be once `bake` has made it."""
-    return images() / digest(*more)
+    return images() / digest(additions)
 
 
-def digest(*more: str) -> str:
-    """Return the name of the image: a hash of everything in this project that determines it."""
+def digest(additions: Additions = NOTHING) -> str:
+    """Return the name of the image: a hash of everything that determines it."""
     content = hashlib.sha256()
-    for text in (SUITE, *_OPTIONS, _include(more)):
+    for text in (SUITE, *_OPTIONS, _include(additions), *additions.beside_packages):
         content.update(f"{text}\n".encode())
     for path in sorted(FILES.rglob("*")):
         if path.is_file():
@@ -89,15 +92,15 @@ def digest(*more: str) -> str:
     return content.hexdigest()[:16]
 
 
-def bake(progress: Callable[[str], None], *more: str) -> Path:
+def bake(progress: Callable[[str], None], additions: Additions = NOTHING) -> Path:
     """Make the image unless it is there, and return its root directory.
 
-    `more` are packages for an image of one's own, as a user's AMI has more than HyperPod's.
-    Takes about half a minute, most of it for unpacking; needs root and the network. `progress`
-    gets a line for each stage. May be called by several processes at once: one bakes, the others
-    wait for it. Raises BakeFailed with the end of mmdebstrap's log.
+    `additions` are for an image of one's own, as a user's AMI has more than HyperPod's. Takes
+    about half a minute, most of it for unpacking; needs root and the network. `progress` gets a
+    line for each stage. May be called by several processes at once: one bakes, the others wait
+    for it. Raises BakeFailed with the end of mmdebstrap's log.
     """
-    image = image_path(*more)
+    image = image_path(additions)
     if image.exists():
         return image
     images().mkdir(parents=True, exist_ok=True, mode=0o700)  # setuid programs are in there
@@ -105,7 +108,8 @@ def bake(progress: Callable[[str], None], *more: str) -> Path:
         for remains in images().glob("*.partial"):  # of bakes that were killed
             shutil.rmtree(remains)
         if not image.exists():
-            _bake(image, more, progress)
+            with additions.fetched(progress) as hooks:
+                _bake(image, _mmdebstrap(image.with_suffix(".partial"), additions, hooks), progress)
     return image
 
 
@@ -120,13 +124,13 @@ def _lock(progress: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _bake(image: Path, more: Sequence[str], progress: Callable[[str], None]) -> None:
+def _bake(image: Path, command: list[str], progress: Callable[[str], None]) -> None:
     partial = image.with_suffix(".partial")
     log_path = image.with_suffix(".log")
     try:
         with (
             log_path.open("w", buffering=1) as log,
-            _start(_contained(_mmdebstrap(partial, more))) as process,
+            _start(_contained(command)) as process,
         ):
             try:
                 for line in process.stderr or ():
@@ -160,23 +164,24 @@ def _stage(line: str) -> str:
     return line.removeprefix("I: ").partition(" in shell:")[0].rstrip(".\n")
 
 
-def _mmdebstrap(root: Path, more: Sequence[str]) -> list[str]:
+def _mmdebstrap(root: Path, additions: Additions, hooks: Sequence[str]) -> list[str]:
     mirror = debian_mirror()
     keyring = [f"--keyring={_ARCHIVE_KEYRING}"] if _ARCHIVE_KEYRING.exists() else []
     return [
         "mmdebstrap",
         *_OPTIONS,
-        _include(more),
+        _include(additions),
         *keyring,
         f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
+        *(f"--customize-hook={hook}" for hook in hooks),
         SUITE,
         str(root),
         *([mirror] if mirror else []),
     ]
 
 
-def _include(more: Sequence[str]) -> str:
-    return f"--include={','.join((*PACKAGES, *more))}"
+def _include(additions: Additions) -> str:
+    return f"--include={','.join((*PACKAGES, *additions.packages))}"
 
 
 def _contained(command: list[str]) -> list[str]:

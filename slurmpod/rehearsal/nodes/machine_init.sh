@@ -28,13 +28,16 @@ make_kernel_views() {
     for path in sysrq-trigger swaps; do
         if [ -e "root/proc/$path" ]; then mount --bind /dev/null "root/proc/$path"; fi
     done
+    # A kernel without modules has no such file, and nothing can be put in its place.
+    if [ -e root/proc/modules ]; then mount --bind root/etc/rehearsal/modules root/proc/modules; fi
     mount -t sysfs -o ro,nosuid,nodev,noexec sysfs root/sys
     mount -t cgroup2 -o nosuid,nodev,noexec cgroup2 root/sys/fs/cgroup
 }
 
 make_devices() {
     mount -t tmpfs -o mode=755,size=64k tmpfs root/dev
-    for device in null zero full random urandom tty; do
+    for device in null zero full random urandom tty autofs; do # autofs: for x-systemd.automount
+        if [ ! -e "/dev/$device" ]; then continue; fi
         : >"root/dev/$device"
         mount --bind "/dev/$device" "root/dev/$device"
     done

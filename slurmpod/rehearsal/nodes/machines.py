@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import socket
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import MachinesFolder
 from slurmpod.rehearsal.nodes.machine import Machine
 from slurmpod.rehearsal.nodes.spec import MachineSpec
+
+LOOPBACK = ("localhost", "127.0.0.1")
 
 BOOTS_AT_ONCE = 8
 """More would only make each of them slower: a boot is bound by the processor."""
@@ -73,6 +76,29 @@ class Machines:
         the kernel refuses.
         """
         return self._enclosure.open_door(port, inside=inside)
+
+    def allow(self, host: str, port: int) -> str:
+        """Let machines out to a port of one host, which they find by its name; return where.
+
+        This computer's own ports are at the door: machines have a loopback of their own. Raises
+        MachineFailed or OSError when the kernel refuses.
+        """
+        if host in LOOPBACK:
+            return self.open_door(port)
+        address = self._enclosure.let_out(host, port)
+        with self._lock:
+            line = f"{address} {host}\n"
+            if line not in self._hosts:
+                self._hosts.append(line)
+        self._announce_names()
+        return f"{host}:{port}"
+
+    def listen(self, address: str, port: int) -> socket.socket:
+        """Return a socket that listens at an address that all machines reach.
+
+        Raises MachineFailed or OSError when the kernel refuses.
+        """
+        return self._enclosure.listen(address, port)
 
     def boot(self, spec: MachineSpec) -> None:
         """Boot a machine; returns when its systemd has started everything.

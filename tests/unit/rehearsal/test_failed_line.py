@@ -55,7 +55,7 @@ def test_the_command_that_was_traced_last() -> None:
     output = "+ main\n+ echo Installing...\nInstalling...\n++ command -v jq\n"
     found = failed_line(f"{output}+ apt-get install -y jq 'with two words'\nE: no\n", FILES)
     assert found == Place("on_create.sh", 8, 'apt-get install -y jq "$EXTRA"')
-    assert str(found) == 'on_create.sh:8: apt-get install -y jq "$EXTRA"'
+    assert str(found) == 'at on_create.sh:8: apt-get install -y jq "$EXTRA"'
 
 
 def test_what_only_passes_a_failure_on_is_not_its_place() -> None:
@@ -105,8 +105,9 @@ def test_behind_a_failed_command_of_python_is_the_script_that_it_ran() -> None:
 def test_texts_tell_where_nothing_else_does() -> None:
     files = {"start.sh": b'#!/bin/sh\nx\necho "FAILED: no license on $(hostname)" >&2\nexit 7\n'}
     found = failed_line("preparing\nFAILED: no license on ip-10-0-0-4\n", files)
-    assert found
-    assert found.line == 3
+    assert str(found).startswith("at start.sh:3: echo")
+    after = failed_line("preparing\nFAILED: no license on ip-10-0-0-4\nKilled\n", files)
+    assert str(after).startswith("after start.sh:3: echo")
 
 
 def test_output_that_tells_nothing_leads_nowhere() -> None:

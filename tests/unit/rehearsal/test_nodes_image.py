@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.rehearsal.nodes import image
+from slurmpod.rehearsal.nodes.additions import Additions, DebFile
 from slurmpod.rehearsal.nodes.image import digest
 
 if TYPE_CHECKING:
@@ -37,4 +38,12 @@ def test_another_file_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_an_image_with_more_packages_is_another_one() -> None:
-    assert digest("slapd") != digest()
+    more = [
+        Additions(),
+        Additions(packages=("slapd",)),
+        Additions(pip=("slapd",)),
+        Additions(debs=(DebFile("/slapd.deb", "ab"),)),
+        Additions(debs=(DebFile("/slapd.deb", "cd"),)),
+    ]
+    assert len({digest(each) for each in more}) == len(more)
+    assert digest(Additions(debs=(DebFile("/moved.deb", "ab"),))) == digest(more[3])

@@ -9,6 +9,8 @@ units=$root/etc/systemd/system
 copy_files() {
     cp -R --no-preserve=mode,ownership "$files/." "$root/"
     chmod 755 "$root/usr/sbin/mount.lustre" "$root/usr/sbin/mount.nfs" \
+        "$root/usr/sbin/lctl" "$root/usr/sbin/lnetctl" \
+        "$root/usr/local/sbin/modprobe" "$root/usr/local/sbin/modinfo" \
         "$root/usr/local/sbin/wait-until-serving" "$root/usr/local/bin/aws"
     ln -s mount.nfs "$root/usr/sbin/mount.nfs4"
     chmod 440 "$root/etc/sudoers.d/90-ubuntu"

@@ -1,0 +1,150 @@
+"""What an image of one's own has beyond the node image, and its name.
+
+A name stands for a list, not for files: when slurmpod comes with another node image, the next use
+of the name makes an image of the same additions anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from slurmpod.rehearsal.nodes.errors import BakeFailed
+from slurmpod.rehearsal.state import home
+
+PYTHON = "3.13"
+"""The version of Python in the image, for which packages are fetched."""
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+_LINES_SHOWN = 15
+
+
+@dataclass(frozen=True)
+class DebFile:
+    """A Debian package in a file; the hash tells one version from the next."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Additions:
+    """Debian packages by name, packages of PyPI as pip takes them, and Debian packages in files."""
+
+    packages: tuple[str, ...] = ()
+    pip: tuple[str, ...] = ()
+    debs: tuple[DebFile, ...] = ()
+
+    @property
+    def beside_packages(self) -> tuple[str, ...]:
+        """All but the packages by name, as text that differs where the image does."""
+        return (
+            *(f"pip {each}" for each in self.pip),
+            *(f"deb {each.sha256}" for each in self.debs),
+        )
+
+    @contextmanager
+    def fetched(self, progress: Callable[[str], None]) -> Iterator[tuple[str, ...]]:
+        """Fetch what comes from PyPI, and yield the commands that put all into a root directory.
+
+        They are mmdebstrap's customize hooks: shell with the directory as $1. Raises BakeFailed.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            hooks = []
+            if self.debs:
+                hooks.append(_install_debs([_checked(each) for each in self.debs]))
+            if self.pip:
+                progress(f"fetching {' '.join(self.pip)}")
+                _download(self.pip, folder)
+                hooks.append(_install_wheels(self.pip, folder))
+            yield tuple(hooks)
+
+
+NOTHING = Additions()
+
+
+def deb_file(path: Path) -> DebFile:
+    """Return a Debian package in a file; raises OSError when it cannot be read."""
+    return DebFile(str(path.absolute()), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def name_additions(name: str, additions: Additions) -> None:
+    """Let a name stand for additions from now on."""
+    file = _file(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{json.dumps(asdict(additions), indent=2)}\n", encoding="utf-8")
+
+
+def named_additions(name: str) -> Additions:
+    """Return what a name stands for; raises BakeFailed with the names that there are."""
+    try:
+        written = json.loads(_file(name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = ", ".join(sorted(file.stem for file in _file(name).parent.glob("*.json"))) or "none"
+        raise BakeFailed(
+            f"no image is called '{name}'; images: {known}\n"
+            f"  fix: slurmpod prepare --with PACKAGE --name {name}"
+        ) from None
+    debs = tuple(DebFile(**each) for each in written["debs"])
+    return Additions(tuple(written["packages"]), tuple(written["pip"]), debs)
+
+
+def _file(name: str) -> Path:
+    return home() / "named-images" / f"{name}.json"
+
+
+def _checked(deb: DebFile) -> str:
+    """Return the path of a file that is still what it was; raises BakeFailed."""
+    try:
+        is_same = deb_file(Path(deb.path)) == deb
+    except OSError as error:
+        raise BakeFailed(f"{deb.path} cannot be read: {error.strerror}") from error
+    if not is_same:
+        raise BakeFailed(f"{deb.path} has changed\n  fix: name the image anew: slurmpod prepare")
+    return deb.path
+
+
+def _install_debs(paths: Sequence[str]) -> str:
+    """Return the hook that installs packages from files, and what they need from the mirror."""
+    install = "apt-get install --yes --no-install-recommends /tmp/debs/*.deb"
+    return (
+        f'mkdir "$1/tmp/debs" && cp {shlex.join(paths)} "$1/tmp/debs/"'
+        f' && chroot "$1" sh -c {shlex.quote(install)} && rm -r "$1/tmp/debs"'
+    )
+
+
+def _install_wheels(names: Sequence[str], folder: str) -> str:
+    install = (
+        "python3 -m pip install --quiet --root-user-action=ignore --break-system-packages"
+        f" --no-index --find-links=/tmp/wheels {shlex.join(names)}"
+    )
+    return (
+        f'cp -R {shlex.quote(folder)} "$1/tmp/wheels" && chroot "$1" sh -c {shlex.quote(install)}'
+        ' && rm -r "$1/tmp/wheels"'
+    )
+
+
+def _download(names: Sequence[str], folder: str) -> None:
+    """Fetch packages and what they need, with this machine's own settings of pip."""
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"]
+    done = subprocess.run(
+        [*fetch, f"--python-version={PYTHON}", f"--dest={folder}", *names],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        said = "\n".join(done.stdout.splitlines()[-_LINES_SHOWN:])
+        raise BakeFailed(f"pip cannot fetch {' '.join(names)}:\n{said}")

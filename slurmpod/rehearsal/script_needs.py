@@ -1,0 +1,106 @@
+"""Lines of the user's own scripts and hooks that need more than nodes of a rehearsal have.
+
+Nodes reach no internet, and have the programs of their image. What a line needs is read from its
+text, so that a line that is never reached is named, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from slurmpod.resolve import Resolved
+from slurmpod.rules.own_scripts import lines_in, texts_of
+from slurmpod.rules.ways_out import COMMANDS, needs_internet
+
+SHOWN = 40
+
+_NAMES = (
+    "add-apt-repository ansible ansible-galaxy ansible-playbook apptainer bc bzip2 cargo chronyc "
+    "cmake conda containerd crudini ctr dcgmi dkms dnf docker docker-compose dpkg-reconfigure "
+    "dracut enroot ethtool expect fi_info fio g++ gcc gdb git git-lfs gpg helm htop ibstat "
+    "iptables kubectl lctl ldapsearch lfs lnetctl lsb_release lshw lspci lstopo lvcreate lvextend "
+    "lvm make mamba mdadm mkfs.ext4 mkfs.xfs modinfo modprobe mount-s3 mpirun neuron-ls nfsstat "
+    "npm numactl nvidia-ctk nvidia-smi nvme parted patch pip pip3 pipx pvcreate realm rsync screen "
+    "singularity snap sss_cache sssd strace sysstat tmux tree ufw unzip update-initramfs uv "
+    "vgcreate vim virtualenv wget xfs_growfs yq yum zip zstd "
+)
+PROGRAMS = frozenset(_NAMES.split())
+"""Programs that public lifecycle scripts use; a word that is none of them may be a function."""
+
+_FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "opt/slurm/bin")
+_PREFIXES = re.compile(
+    r"^(?:(?:if|then|else|elif|do|while|until|!|\{|\(|sudo|time|exec)\s+|\w+=\S*\s+)+"
+)
+_INSTALLS = re.compile(r"\bapt(?:-get)?\s.*?\binstall\b(?P<packages>.*)")
+
+BEYOND = (
+    "Nodes of a rehearsal reach no internet, and have what the image has. These lines of your "
+    "scripts need more:"
+)
+WHAT_TO_DO = (
+    "  fix: make an image with it: slurmpod prepare --with PACKAGE --name IMAGE; then rehearse\n"
+    "  with --image IMAGE. Or let nodes out to a mirror: --allow HOST:PORT. See docs/own-scripts.md"
+)
+
+
+def needs_of_scripts(resolved: Resolved, image: Path) -> str:
+    """Return which lines need more than nodes from `image` have, and what to do; or nothing."""
+    found = list(dict.fromkeys(_needs(resolved, Image(image))))
+    if not found:
+        return ""
+    more = len(found) - SHOWN
+    return "\n".join(
+        [
+            BEYOND,
+            *(f"  {each}" for each in found[:SHOWN]),
+            *([f"  and {more} more"] if more > 0 else []),
+            WHAT_TO_DO,
+        ]
+    )
+
+
+def _needs(resolved: Resolved, image: Image) -> Iterator[str]:
+    for _, name, text in texts_of(resolved):
+        missing: set[str] = set()
+        for line in lines_in(name, text):
+            if (found := needs_internet(line.text)) and not image.has_packages_of(line.text):
+                yield f"{line} needs the internet: {found}"
+            for program in programs_in(line.text):
+                if program not in missing and not image.has(program):
+                    missing.add(program)
+                    yield f"{line} needs {program}, which the image lacks"
+
+
+def programs_in(line: str) -> Iterator[str]:
+    """Yield the known programs that a line of a shell starts."""
+    for command in COMMANDS.split(line):
+        word = _PREFIXES.sub("", command.strip()).partition(" ")[0].rpartition("/")[2]
+        if word in PROGRAMS:
+            yield word
+
+
+class Image:
+    """The programs and packages of a root directory."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        status = root / "var/lib/dpkg/status"
+        text = status.read_text(errors="replace") if status.exists() else ""
+        self._packages = frozenset(re.findall(r"^Package: (\S+)$", text, re.MULTILINE))
+
+    def has(self, program: str) -> bool:
+        """Tell whether a program is there; a link may lead to what only a node has."""
+        paths = (self._root / folder / program for folder in _FOLDERS)
+        return any(path.exists() or path.is_symlink() for path in paths)
+
+    def has_packages_of(self, line: str) -> bool:
+        """Tell whether a line installs packages with apt, and all of them are there."""
+        installs = _INSTALLS.search(line)
+        names = [
+            word
+            for word in (installs["packages"].split() if installs else ())
+            if not word.startswith("-")
+        ]
+        return bool(names) and all(name in self._packages for name in names)

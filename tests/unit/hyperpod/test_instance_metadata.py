@@ -1,0 +1,108 @@
+"""What programs on a node learn from the instance metadata service, and how they have to ask."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from embedded_aws.cluster import NetworkInterface
+from slurmpod.rehearsal.hyperpod.instance_metadata import (
+    TOKEN,
+    TOKEN_PATH,
+    TTL,
+    Instance,
+    MetadataServer,
+    answer,
+    metadata_of,
+)
+from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
+from tests.unit.hyperpod.clusters import node
+
+NOW = datetime(2026, 11, 23, 20, 0, tzinfo=UTC)
+ROLE = "arn:aws:iam::123456789012:role/path/nodes"
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "ASIA1",
+    "AWS_SECRET_ACCESS_KEY": "s3cret",
+    "AWS_SESSION_TOKEN": "t0ken",
+}
+
+
+def instance() -> Instance:
+    gateway: Any = None
+    one = node("cpu", "10.0.0.4")
+    one.instance_type = "ml.p5.48xlarge"
+    one.interface = NetworkInterface(
+        "eni-1", "10.0.0.4", "", "subnet-1", "10.0.0.0/24", "us-west-2b", "usw2-az2"
+    )
+    return Instance(one, ROLE, NodeRole(gateway, CREDENTIALS), "us-west-2")
+
+
+def ask(path: str) -> str | None:
+    return answer(metadata_of(instance(), NOW), path)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("meta-data/instance-type", "p5.48xlarge"),
+        ("meta-data/placement/region", "us-west-2"),
+        ("meta-data/placement/availability-zone/", "us-west-2b"),
+        ("meta-data/local-ipv4", "10.0.0.4"),
+        ("meta-data/iam/security-credentials/", "nodes"),
+        ("meta-data/placement", "availability-zone\navailability-zone-id\nregion"),
+        ("meta-data/tags/instance", None),
+        ("meta-data/place", None),
+    ],
+)
+def test_values_and_folders(path: str, value: str | None) -> None:
+    assert ask(path) == value
+
+
+def test_the_identity_document_names_the_instance() -> None:
+    document = json.loads(ask("dynamic/instance-identity/document") or "")
+    assert document["instanceId"] == instance().node.instance_id == ask("meta-data/instance-id")
+    assert (document["instanceType"], document["region"]) == ("p5.48xlarge", "us-west-2")
+
+
+def test_the_role_has_credentials_that_are_still_good_for_hours() -> None:
+    given = json.loads(ask("meta-data/iam/security-credentials/nodes") or "")
+    assert (given["AccessKeyId"], given["Token"]) == ("ASIA1", "t0ken")
+    assert given["Expiration"] == "2026-11-24T02:00:00Z"
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """The port of a server that knows one instance, at this computer's address."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    known = {"127.0.0.1": instance()}
+    with closing(MetadataServer(listening, known.get)):
+        yield listening.getsockname()[1]
+
+
+def status(port: int, method: str, path: str, **headers: str) -> tuple[int, str]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, headers=named)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def test_only_who_has_a_token_is_answered(port: int) -> None:
+    path = "/latest/meta-data/instance-type"
+    assert status(port, "GET", path) == (401, "")
+    assert status(port, "GET", path, **{TOKEN: "made-up"}) == (401, "")
+    _, token = status(port, "PUT", TOKEN_PATH, **{TTL: "60"})
+    assert status(port, "GET", path, **{TOKEN: token}) == (200, "p5.48xlarge")
+    assert status(port, "GET", "/latest/meta-data/no", **{TOKEN: token}) == (404, "")
+
+
+@pytest.mark.parametrize("seconds", ["", "0", "21601", "long"])
+def test_a_token_lasts_as_long_as_was_asked_for(port: int, seconds: str) -> None:
+    assert status(port, "PUT", TOKEN_PATH, **{TTL: seconds}) == (400, "")
