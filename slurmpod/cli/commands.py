@@ -34,6 +34,7 @@ COMMANDS = {
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
     "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),
     "lifecycle": Command("lifecycle", "Show how nodes were set up, or do it again", extra="aws"),
+    "observe": Command("observe", "Compare a live cluster with what rehearsals run", extra="aws"),
     "artefacts": Command("artefacts", "Mirror packages into the environment's bucket", extra="aws"),
     "adopt": Command("adopt", "Take back what an earlier deployment left", extra="aws"),
     "permissions": Command("permissions", "Show what nodes must be allowed to do", extra="aws"),

@@ -16,6 +16,7 @@ import pytest
 
 from embedded_aws.isolation import isolated_environment
 from slurmpod.bundle import render_bundle
+from slurmpod.platform_profiles.loading import load
 from slurmpod.reading.read import read
 from slurmpod.rehearsal.session_plugin import variables
 from slurmpod.rehearsal.shell import Shell
@@ -94,6 +95,28 @@ def upload(lab: HyperPodLab, file: Path) -> str:
     bundle = render_bundle(resolved)
     assert bundle
     return lab.upload(bundle.prefix, deployed_bundle(lab, resolved))
+
+
+def test_the_profile_of_rehearsals_is_what_is_observed_in_one(runs: Runs) -> None:
+    compared = runs.slurmpod("observe", str(runs.file), "--compare")
+    assert (compared.returncode, compared.stdout) == (0, ""), compared.stderr
+    assert "24.11" in compared.stderr
+    assert "no difference from the built-in profile" in compared.stderr
+
+
+def test_what_is_observed_becomes_a_profile(runs: Runs, tmp_path: Path) -> None:
+    head = runs.on("head")
+    head.run(["sh", "-c", "echo 'MinJobAge=301 # ours' >>/opt/slurm/etc/slurm.conf"])
+    out = tmp_path / "learnt.yaml"
+    try:
+        observed = runs.slurmpod("observe", str(runs.file), "--out", str(out))
+    finally:
+        head.run(["sed", "-i", "/^MinJobAge/d", "/opt/slurm/etc/slurm.conf"])
+    assert observed.returncode == 0, observed.stderr
+    assert f"slurmpod rehearse --profile {out} {runs.file}" in observed.stderr
+    learnt = load([str(out)])
+    assert learnt.profile.slurm_conf.lines["MinJobAge"] == "301"
+    assert learnt.evidence["slurm_conf", "lines", "MinJobAge"].confidence == "certain"
 
 
 def test_the_report_shows_every_node_and_what_took_longest(runs: Runs) -> None:

@@ -1,0 +1,68 @@
+"""`slurmpod observe`: how what HyperPod has put on a live cluster differs from the profile."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import yaml
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.deployment import Deployment, SessionNodes
+from slurmpod.cli.connect import has_plugin
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.observe import observe
+from slurmpod.platform_profiles.loading import load
+from slurmpod.platform_profiles.observed import Difference, as_profile, differences
+from slurmpod.problems import ExitCode
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument(
+        "--out", type=Path, help="the profile to write (default: NAME-profile.yaml)"
+    )
+    parser.add_argument("--compare", action="store_true", help="list differences, write nothing")
+    parser.add_argument("--json", action="store_true", help="with --compare: print them as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Look at the controller, and write or list how it differs from the built-in profile."""
+    resolved = sound_environment(options.file).resolved
+    if not has_plugin():
+        return ExitCode.FAILED
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    seen = observe(Deployment(clients), SessionNodes(clients), resolved, NodeSessions())
+    found = differences(seen.files, load().profile.slurm_conf, seen.login_nodes)
+    if options.json:
+        print_json([{**dataclasses.asdict(each), "breaks": each.breaks} for each in found])
+        return ExitCode.OK
+    say(f"{seen.node}: {seen.software}")
+    if options.compare:
+        _list(found)
+        return ExitCode.OK
+    out = options.out or Path(f"{resolved.name}-profile.yaml")
+    source = f"{seen.node} of {resolved.name} in {resolved.region}, {datetime.now(UTC):%Y-%m-%d}"
+    profile = as_profile(found, f"The cluster {resolved.name}: {seen.software}.", source)
+    out.write_text(yaml.safe_dump(profile, sort_keys=False, width=100), encoding="utf-8")
+    say(f"rehearse with it: slurmpod rehearse --profile {out} {options.file}")
+    return ExitCode.OK
+
+
+def _list(found: Sequence[Difference]) -> None:
+    """Print differences, the worst first."""
+    if not found:
+        say("no difference from the built-in profile")
+    for each in found:
+        there, here = each.live or "not there", each.profile or "not there"
+        sys.stdout.write(f"{'.'.join(each.place)}: {there}; the profile: {here}; {each.breaks}\n")
