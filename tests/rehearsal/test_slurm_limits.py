@@ -87,7 +87,9 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     folder = tmp_path_factory.mktemp("limits")
     (folder / "limits.yaml").write_text(ENVIRONMENT)
     workplace = make_workplace(folder)
-    result = workplace.run("rehearse", str(folder / "limits.yaml"), "--keep", "--json")
+    (folder / "cluster.yaml").write_text("slurm_conf: {lines: {MaxNodeCount: 100}}")
+    profiles = ("--profile", "shared-dev", "--profile", str(folder / "cluster.yaml"))
+    result = workplace.run("rehearse", str(folder / "limits.yaml"), "--keep", "--json", *profiles)
     assert result.returncode == 0, result.stderr
     assert "COMPLETED" in json.loads(result.stdout)["first_job"]["sacct"]
     yield Cluster(workplace)
@@ -101,6 +103,10 @@ class TestInForce:
         limits = {"MaxTime": "00:30:00", "MaxNodes": "1", "AllowAccounts": "research"}
         assert dev.items() >= limits.items()
         assert dev["Default"] == "YES"
+
+    def test_the_nodes_are_those_of_the_profiles_that_were_named(self, cluster: Cluster) -> None:
+        assert cluster.partition("dev")["OverSubscribe"] == "NO"
+        assert cluster.parameter("MaxNodeCount") == "100"
 
     def test_a_gpu_counts_as_many_as_the_cpus_that_come_with_it(self, cluster: Cluster) -> None:
         for partition in ("cpu", "dev"):
