@@ -135,12 +135,17 @@ def _of_first(place: tuple[str, ...], words: Line, lines: Collection[Line]) -> I
 
 
 def _between(place: tuple[str, ...], words: Line, live: Line) -> Iterator[Difference]:
-    expected = {key: text for key, text in words.items() if not key.startswith("#")}
+    expected = {key: _bare(text) for key, text in words.items() if not key.startswith("#")}
     for key in dict.fromkeys((*expected, *live)):
         text, there = expected.get(key), live.get(key)
         is_optional = text is not None and there is None and "gpu" in text
         if not is_optional and not (text is not None and _gives(text, there)):
             yield Difference((*place, key), text, there)
+
+
+def _bare(text: str) -> str:
+    """Return a value of a profile as Slurm takes it: without quotes and a comment behind it."""
+    return re.sub(r"\s#.*", "", text).strip('"')
 
 
 def _gives(text: str, live: str | None) -> bool:

@@ -111,7 +111,7 @@ def test_what_is_observed_becomes_a_profile(runs: Runs, tmp_path: Path) -> None:
     try:
         observed = runs.slurmpod("observe", str(runs.file), "--out", str(out))
     finally:
-        head.run(["sed", "-i", "/^MinJobAge/d", "/opt/slurm/etc/slurm.conf"])
+        head.run(["sed", "-i", "/^MinJobAge=301/d", "/opt/slurm/etc/slurm.conf"])
     assert observed.returncode == 0, observed.stderr
     assert f"slurmpod rehearse --profile {out} {runs.file}" in observed.stderr
     learnt = load([str(out)])

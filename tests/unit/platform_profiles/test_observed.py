@@ -41,13 +41,13 @@ def test_the_worst_comes_first() -> None:
     assert found(
         ("MpiDefault=none\n", ""),
         ("TaskPlugin=task/none", "TaskPlugin=task/cgroup # changed"),
-        ("Default=YES", "Default=YES OverSubscribe=EXCLUSIVE"),
-        ("SlurmctldHost=", "TreeWidth=65533\nSlurmctldHost="),
+        ("OverSubscribe=EXCLUSIVE", "OverSubscribe=NO"),
+        ("TreeWidth=65533\n", ""),
     ) == [
         ("TaskPlugin", "task/none", "task/cgroup"),
-        ("OverSubscribe", None, "EXCLUSIVE"),
+        ("OverSubscribe", "EXCLUSIVE", "NO"),
         ("MpiDefault", "none", None),
-        ("TreeWidth", None, "65533"),
+        ("TreeWidth", "65533", None),
     ]
 
 
@@ -77,8 +77,10 @@ def test_passwords_are_never_taken() -> None:
 
 def test_a_profile_of_the_differences_makes_the_same_files(tmp_path: Path) -> None:
     live = OURS["slurm.conf"].replace("ReturnToService=2", "ReturnToService=1")
-    live = live.replace("MpiDefault=none\n", "").replace("GresTypes=gpu", "GresTypes=gpu,nic")
-    live = live.replace("MaxTime=INFINITE State=UP", "MaxTime=1-0 State=UP OverSubscribe=EXCLUSIVE")
+    live = live.replace("MpiDefault=none\n", "").replace(
+        "MailProg=", "GresTypes=gpu,nic\nMailProg="
+    )
+    live = live.replace("MaxTime=INFINITE", "MaxTime=1-0").replace("EXCLUSIVE", "FORCE")
     seen = differences({**OURS, "slurm.conf": live}, CONF, [LOGIN.name])
     file = tmp_path / "dev-profile.yaml"
     file.write_text(yaml.safe_dump(as_profile(seen, "A cluster.", "ip-10-0-0-4 of dev")))
