@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 
 from embedded_aws.cluster import ClusterNode
+from slurmpod.environment.catalog import instance_types
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
 
 ADDRESS = "169.254.169.254"
@@ -69,7 +70,7 @@ def metadata_of(instance: Instance, now: datetime) -> Metadata:
         "meta-data/services/partition": instance.role_arn.split(":")[1],
         "dynamic/instance-identity/document": _json(
             accountId=SERVICE_ACCOUNT,
-            architecture="x86_64",
+            architecture=instance_types()[node.instance_type].architecture,
             availabilityZone=interface.availability_zone,
             instanceId=node.instance_id,
             instanceType=type_of_ec2,

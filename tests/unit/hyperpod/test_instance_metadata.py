@@ -25,6 +25,7 @@ from slurmpod.rehearsal.hyperpod.instance_metadata import (
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
 from tests.unit.hyperpod.clusters import node
 
+DOCUMENT = "dynamic/instance-identity/document"
 NOW = datetime(2026, 11, 23, 20, 0, tzinfo=UTC)
 ROLE = "arn:aws:iam::123456789012:role/path/nodes"
 CREDENTIALS = {
@@ -34,18 +35,23 @@ CREDENTIALS = {
 }
 
 
-def instance() -> Instance:
+def instance(instance_type: str = "ml.p5.48xlarge") -> Instance:
     gateway: Any = None
     one = node("cpu", "10.0.0.4")
-    one.instance_type = "ml.p5.48xlarge"
+    one.instance_type = instance_type
     one.interface = NetworkInterface(
         "eni-1", "10.0.0.4", "", "subnet-1", "10.0.0.0/24", "us-west-2b", "usw2-az2"
     )
     return Instance(one, ROLE, NodeRole(gateway, CREDENTIALS), "us-west-2")
 
 
-def ask(path: str) -> str | None:
-    return answer(metadata_of(instance(), NOW), path)
+def ask(path: str, instance_type: str = "ml.p5.48xlarge") -> str | None:
+    return answer(metadata_of(instance(instance_type), NOW), path)
+
+
+def identity(instance_type: str) -> dict[str, str]:
+    document: dict[str, str] = json.loads(ask(DOCUMENT, instance_type) or "")
+    return document
 
 
 @pytest.mark.parametrize(
@@ -66,9 +72,11 @@ def test_values_and_folders(path: str, value: str | None) -> None:
 
 
 def test_the_identity_document_names_the_instance() -> None:
-    document = json.loads(ask("dynamic/instance-identity/document") or "")
+    document = identity("ml.p5.48xlarge")
     assert document["instanceId"] == instance().node.instance_id == ask("meta-data/instance-id")
     assert (document["instanceType"], document["region"]) == ("p5.48xlarge", "us-west-2")
+    assert document["architecture"] == "x86_64"
+    assert identity("ml.c6g.large")["architecture"] == "arm64"
 
 
 def test_the_role_has_credentials_that_are_still_good_for_hours() -> None:
