@@ -87,7 +87,7 @@ def differences(
     others = [line for line in partitions if line not in dev and "Nodes" in line]
     settings = [line for line in lines if line not in nodes and line not in partitions]
     found = [
-        *_between(("lines",), conf.lines, _as_one(settings)),
+        *_between(("lines",), conf.lines, _without(_as_one(settings), conf.more_without_on_create)),
         *_of_first(("node",), conf.node, sorted(nodes, key=lambda line: "Gres" not in line)),
         *_of_first(("dev_partition",), conf.dev_partition, dev),
         *_of_first(("group_partition",), conf.group_partition, others),
@@ -122,6 +122,11 @@ def _lines(text: str) -> Iterator[Line]:
         words = re.findall(r'([A-Za-z]\w*)=("[^"]*"|\S+)', line)
         if words and not line.lower().startswith("include"):
             yield {key: value for key, value in words if not _SECRET.search(key)}
+
+
+def _without(live: Line, more: Line) -> Line:
+    """Return what is live but for what the profile has on some controllers, as it has it."""
+    return {key: value for key, value in live.items() if more.get(key) != value}
 
 
 def _as_one(lines: Iterable[Line]) -> Line:

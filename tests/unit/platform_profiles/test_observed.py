@@ -32,6 +32,11 @@ def test_what_the_profile_has_rendered_does_not_differ() -> None:
     assert found() == []
 
 
+def test_what_some_controllers_have_is_no_difference_there() -> None:
+    assert found(("ClusterName=", "GresTypes=gpu\nClusterName=")) == []
+    assert found(("ClusterName=", "GresTypes=nic\nClusterName=")) == [("GresTypes", None, "nic")]
+
+
 def test_what_people_add_is_not_hyperpods() -> None:
     more = "include accounting.conf\ninclude slurmpod.conf\n# a comment=1\nClusterName="
     assert found(("ClusterName=", more)) == []
