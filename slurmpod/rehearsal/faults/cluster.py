@@ -99,6 +99,10 @@ class FaultCluster:
         """Return a node's state as sinfo shows it: `idle`, `down*`, `drained`..."""
         return self._sinfo(worker, "%T")
 
+    def is_busy(self, worker: str) -> bool:
+        """Tell whether a node is in service and has a job, of which it may be all or a part."""
+        return self.state(worker) in {"allocated", "mixed"}
+
     def reason(self, worker: str) -> str:
         """Return why a node is out of service; `none` when it is not."""
         return self._sinfo(worker, "%E")

@@ -27,10 +27,10 @@ def _network_cut(cluster: FaultCluster, watch: Watch) -> None:
         watch.until("commands there fail", lambda: _answers(cluster, worker), wanted=False)
         watch.noticed(f"squeue on {worker} fails; its job goes on")
         job.wait_until_it_writes()
-        watch.until("sinfo shows it as before", lambda: cluster.state(worker), "mixed")
+        watch.until("sinfo shows it as before", lambda: cluster.is_busy(worker), wanted=True)
     watch.mended("the network is whole again, before SlurmdTimeout was over")
     watch.until("commands there work", lambda: _answers(cluster, worker), wanted=True)
-    watch.until("the node answers", lambda: cluster.state(worker), "mixed")
+    watch.until("the node answers", lambda: cluster.is_busy(worker), wanted=True)
     watch.until("the job was not touched", lambda: (job.state, job.restarts), ("RUNNING", 0))
     watch.until("nothing of it is logged", lambda: log.says(_SILENT), wanted=False)
     watch.recovered(f"{worker} answers; its job was never disturbed")
@@ -133,15 +133,14 @@ def _names_gone(cluster: FaultCluster, watch: Watch) -> None:
             watch.until("the scripts wait", lambda: log.says(_NO_FILE_SYSTEM), wanted=True)
             watch.until("they say why", lambda: log.says(_UNRESOLVED), wanted=True)
             watch.noticed("the scripts on a node without its file system wait")
-            SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
             running.wait_until_it_writes()
+            running.finish()
+            SteadyJob.start(cluster, watch, f"--nodelist={other}").finish()
             remember()
             watch.mended("names resolve again")
             run.require_success(watch)
     watch.recovered("the scripts went on from where they were")
-    both = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
-    for job in (running, both):
-        job.finish()
+    SteadyJob.start(cluster, watch, f"--nodelist={worker}").finish()
 
 
 @contextmanager
