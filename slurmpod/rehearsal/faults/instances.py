@@ -270,9 +270,8 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
         joined = set(cluster.instances().values()) - before
         watch.until("their scripts report", lambda: _reporting(cluster, joined), joined)
         watch.recovered(f"all {_MORE} take jobs")
-        cluster.user.run(
-            ["srun", f"--partition={cluster.partition}", f"--nodes={count + _MORE}", "hostname"]
-        )
+        others = f"--nodes={count + _MORE - 1}"  # the job may have a whole node
+        cluster.user.run(["srun", f"--partition={cluster.partition}", others, "hostname"])
         job.wait_until_it_writes()
     finally:
         _scale(cluster, -_MORE)
