@@ -98,8 +98,7 @@ def _lock_or_end(folder: Path) -> TextIO | None:
     answer = [refusal]
     dist.broadcast_object_list(answer)  # the others wait here
     if answer[0]:
-        dist.destroy_process_group()  # PyTorch may abort a process whose peers are gone
-        sys.exit(refusal or 1)
+        sys.exit(refusal or "the first process says why this training ends")
     return file
 
 

@@ -12,8 +12,9 @@ import argparse
 import math
 import os
 import sys
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 import torch.distributed as dist
@@ -88,9 +89,8 @@ class RandomNumbers:
             self._of_device.set_rng_state(state[self._name]["device"])
 
 
-def main() -> None:
+def main(options: argparse.Namespace) -> None:
     """Train up to the last step, from the newest complete checkpoint if there is one."""
-    options = _options()
     device = _join(options.device)
     processes = dist.get_world_size()
     if options.batch % processes:
@@ -108,6 +108,13 @@ def main() -> None:
             checkpoints.save(training.step, {"training": training, "random": random})
     _say(f"done after step {training.step}")
     dist.destroy_process_group()
+
+
+def end_at_once(reason: str) -> NoReturn:
+    """End this process with status 1: PyTorch's own end may abort one whose peers are gone."""
+    sys.stdout.flush()
+    print(reason, file=sys.stderr, flush=True)
+    os._exit(1)
 
 
 def _resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) -> None:
@@ -206,4 +213,10 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    chosen = _options()
+    try:
+        main(chosen)
+    except SystemExit as refusal:
+        end_at_once(str(refusal))
+    except Exception:  # noqa: BLE001 - whatever it is, the process ends, and its peers are told
+        end_at_once(traceback.format_exc())
