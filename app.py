@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from slurmpod.folders import node_executable
@@ -19,9 +19,14 @@ from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, InvalidEnvironment
 from slurmpod.reading.extends import SUFFIXES, environment_files
 from slurmpod.reading.read import read
+from slurmpod.resolve import Resolved
 from slurmpod.rules.check import all_sound
 
 ENVIRONMENTS = Path(__file__).parent / "environments"
+HAS_CREDENTIALS = "CDK_DEFAULT_ACCOUNT"
+"""The variable that the CDK's command line sets for its app once it has credentials, also those of
+`--profile`, which it does not pass on."""
+
 ALL = "all"
 """Stands for every file in `environments` and the folders below it."""
 
@@ -39,6 +44,9 @@ def main() -> ExitCode:
         return ExitCode.INVALID
     if found.warnings:
         say(problems_text(found.warnings, sys.stderr) + "\n")
+    if refused := _refusals(dict(zip(files, found.environments, strict=True)), context):
+        say("\n".join(refused))
+        return ExitCode.FAILED
     # Only now, because this starts the jsii runtime: mistakes are reported at once.
     os.environ.setdefault("JSII_NODE", str(node_executable()))
     from slurmpod_cdk.build import build_app
@@ -56,6 +64,22 @@ def main() -> ExitCode:
         return ExitCode.FAILED
     app.synth()
     return ExitCode.OK
+
+
+def _refusals(environments: Mapping[Path, Resolved], context: Mapping[str, str]) -> Sequence[str]:
+    """Return what stands against a synthesis of protected environments.
+
+    Who has no credentials can deploy nothing: then nobody is asked, and synthesis is offline.
+    """
+    protected = {file: each for file, each in environments.items() if each.protected}
+    if not protected or HAS_CREDENTIALS not in os.environ:
+        return ()
+    try:
+        from slurmpod.cli.protection import refusals  # asks AWS, which others never do
+    except ModuleNotFoundError as error:
+        needs = f"refused: what a protected environment loses is not known here: {error}"
+        return [f"{needs}\n  fix: pip install 'slurmpod[aws]'"]
+    return tuple(refusals(protected, context.get("confirm", "")))
 
 
 def say(text: str) -> None:

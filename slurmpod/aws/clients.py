@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.errors import as_unavailable
+from slurmpod.environment.names import InAccount
 
 if TYPE_CHECKING:
     import boto3
@@ -30,6 +31,34 @@ def clients_of(region: str) -> AwsClients:
 
     with as_unavailable("use the AWS settings of this shell"):
         return AwsClients(boto3.session.Session(region_name=region))
+
+
+LOOKUP_ROLE = "cdk-hnb659fds-lookup-role"
+"""Begins the name of the role that `cdk bootstrap` makes for questions (AWS CDK developer guide,
+"Bootstrapping", with the default qualifier)."""
+
+
+def lookup_clients(clients: AwsClients, place: InAccount) -> AwsClients:
+    """Return clients with the CDK's role for questions in an account and Region.
+
+    Raises:
+        AwsUnavailable: The caller may not assume it, or there is none.
+    """
+    import boto3  # takes longer than all of validate
+
+    role = f"{LOOKUP_ROLE}-{place.account}-{place.region}"
+    with as_unavailable(f"assume {role}"):
+        found = clients.sts.assume_role(
+            RoleArn=f"arn:{place.aws_partition}:iam::{place.account}:role/{role}",
+            RoleSessionName="slurmpod",
+        )["Credentials"]
+        session = boto3.session.Session(
+            aws_access_key_id=found["AccessKeyId"],
+            aws_secret_access_key=found["SecretAccessKey"],
+            aws_session_token=found["SessionToken"],
+            region_name=place.region,
+        )
+    return AwsClients(session, clients.endpoint_url)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import IDENTITIES
@@ -54,10 +54,14 @@ def values_text(old: Any, new: Any) -> str:
     return f"{shown} ({'; '.join(told) or 'in another order'})"
 
 
+def kind_text(change: Change, stream: TextIO) -> str:
+    """Return the kind of a change, in its colour where the stream shows colours."""
+    return paint(change.effect.kind, COLOURS.get(change.effect.kind, BOLD), stream)
+
+
 def _paragraph(change: Change, source: YamlSource) -> str:
-    kind = paint(change.effect.kind, COLOURS.get(change.effect.kind, BOLD), sys.stdout)
     return (
-        f"{kind}: {change.path}: {values_text(change.old, change.new)}\n"
+        f"{kind_text(change, sys.stdout)}: {change.path}: {values_text(change.old, change.new)}\n"
         f"  {change.effect.meaning}\n"
         f"  {source.where(change.new_path)}\n"
     )

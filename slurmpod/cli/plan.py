@@ -71,7 +71,7 @@ def _show_difference(sound: Sound, file: Path) -> ExitCode:
 
     difference = difference_of(sound)
     sys.stdout.write("\nWhat changes of what is deployed\n")
-    code = show(difference, file)
+    code = show(difference, sound.source, file)
     if code is ExitCode.OK:
         say(f"next: {cdk_command('diff', file)}")
     return code

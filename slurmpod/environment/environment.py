@@ -58,7 +58,8 @@ class Environment(Section):
     """AWS Region."""
 
     protected: Annotated[bool, IN_PLACE] = False
-    """Ask for the environment's name before anything is changed or removed."""
+    """Whether what removes or replaces something has to be confirmed, and stacks refuse to be
+    deleted."""
 
     tags: Annotated[dict[TagKey, TagValue], IN_PLACE, Field(max_length=40)] = Field(
         default_factory=dict

@@ -79,6 +79,25 @@ class TestDiff:
         result = deployed.slurmpod("diff", changed(fewer, protected))
         assert (result.returncode, "dev is protected" in result.stderr) == (1, True)
 
+    def test_plain_commands_of_the_cdk_refuse_a_loss_that_is_not_confirmed(
+        self, deployed: Account, changed: Callable[..., str]
+    ) -> None:
+        file = changed(("count: 2", "count: 1"), ("\nnetwork:", "\nprotected: true\nnetwork:"))
+        refused = deployed.run_cdk(
+            "deploy", "--all", "--require-approval", "never", "-c", f"env={file}"
+        )
+        assert refused.returncode == 1
+        assert "refused: dev is protected" in refused.stdout
+        assert "loses something: cluster.groups.workers.count: 2 -> 1" in refused.stdout
+        assert (
+            len(
+                deployed.client("sagemaker").list_cluster_nodes(ClusterName="dev")[
+                    "ClusterNodeSummaries"
+                ]
+            )
+            == 4
+        )
+
     def test_a_plan_says_the_same(self, deployed: Account, changed: Callable[..., str]) -> None:
         result = deployed.slurmpod("plan", changed(("count: 2", "count: 1")), "--deployed")
         assert result.returncode == 0, result.stderr

@@ -190,3 +190,42 @@ def test_findings_stop_the_deployment(
     monkeypatch.setattr("slurmpod_cdk.nag.review", lambda _: ("dev/X: AwsSolutions-X1: something",))
     assert run(monkeypatch, env="dev") is ExitCode.FAILED
     assert "AwsSolutions-X1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("protected", "account", "code"),
+    [
+        ("true", "123456789012", ExitCode.FAILED),
+        ("true", "", None),
+        ("false", "123456789012", None),
+    ],
+)
+def test_only_what_is_protected_asks_aws_and_only_with_credentials(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    protected: str,
+    account: str,
+    code: ExitCode | None,
+) -> None:
+    file = tmp_path / "dev.yaml"
+    file.write_text(f"{SOUND}protected: {protected}\n")
+    monkeypatch.delenv("CDK_DEFAULT_ACCOUNT", raising=False)
+    if account:
+        monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", account)
+    monkeypatch.setattr("slurmpod_cdk.build.build_app", built)
+    monkeypatch.setattr("slurmpod.cli.protection.refusals", lambda *_: ["refused: dev"])
+    if code is None:
+        with pytest.raises(Built):
+            run(monkeypatch, env=str(file))
+        return
+    assert run(monkeypatch, env=str(file)) is code
+    assert capsys.readouterr().err.endswith("refused: dev\n")
+
+
+class Built(Exception):
+    """Templates would have been made."""
+
+
+def built(*_: object, **__: object) -> None:
+    raise Built

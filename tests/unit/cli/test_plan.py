@@ -10,10 +10,10 @@ import pytest
 
 from slurmpod.changes.compare import changes
 from slurmpod.cli import diff
-from slurmpod.cli.diff import Difference
 from slurmpod.cli.main import run
 from slurmpod.deploy.deployment_record import read_record, record
 from slurmpod.operations.deployed import Deployed
+from slurmpod.operations.difference import Difference
 from slurmpod.plan.costs import Certainty
 from slurmpod.plan.prices import Item
 from slurmpod.problems import ExitCode
@@ -111,7 +111,9 @@ def test_the_difference_to_what_is_deployed_is_that_of_diff(
     def compared(wanted: Sound) -> Difference:
         recorded = read_record(record(resolve(Reading(before))))
         found = changes(recorded, wanted.resolved)
-        return Difference(wanted, Deployed(recorded, ("dev-cluster",), has_cluster=True), found)
+        return Difference(
+            wanted.resolved, Deployed(recorded, ("dev-cluster",), has_cluster=True), found
+        )
 
     monkeypatch.setattr(diff, "difference_of", compared)
     assert run(["plan", str(file), "--deployed", *form]) == ExitCode.FAILED
