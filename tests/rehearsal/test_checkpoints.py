@@ -9,7 +9,7 @@ import runpy
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def train_until_cut_off(torch: Path, folder: Path, *options: str) -> str:
     running = start(torch, folder, 2, *options)
     try:
         saves = folder / "checkpoints"
-        wait_until(lambda: is_being_saved(saves), "a checkpoint being saved", seconds=240)
+        wait_for(lambda: is_being_saved(saves), "a checkpoint being saved", running)
     finally:
         for process in running:
             process.kill()
@@ -107,11 +107,26 @@ def held_training(torch: Path, folder: Path, *options: str) -> Iterator[subproce
     (first,) = start(torch, folder, 1, *options)
     try:
         held_at = folder / "checkpoints" / f"step-{HELD_AFTER:08d}"
-        wait_until(held_at.exists, "a training that is held", seconds=240)
+        wait_for(held_at.exists, "a training that is held", [first])
         yield first
     finally:
         first.kill()
         first.wait()
+
+
+def wait_for(
+    condition: Callable[[], bool], what: str, training: list[subprocess.Popen[str]]
+) -> None:
+    """Wait for a training's condition, but not for one that has ended."""
+    wait_until(lambda: condition() or any(map(ended, training)), what, seconds=240)
+    if not condition():
+        for process in training:
+            process.kill()
+        raise AssertionError([process.communicate()[0] for process in training])
+
+
+def ended(process: subprocess.Popen[str]) -> bool:
+    return process.poll() is not None
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> str:

@@ -20,10 +20,12 @@ import pytest
 from slurmpod.rehearsal.state import home
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements-torch.txt"
-STARTER = """\
+PACKAGES = "packages"
+"""Where PyTorch lies: Python as Debian has it looks for packages elsewhere than others do."""
+STARTER = f"""\
 #!/bin/sh
 folder=$(dirname "$0")
-export LD_LIBRARY_PATH="$folder/lib"
+export LD_LIBRARY_PATH="$folder/lib" PYTHONPATH="$folder/{PACKAGES}"
 exec "$folder/bin/python3" "$@"
 """
 LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib", "ensurepip")
@@ -62,11 +64,9 @@ def _copy_python(folder: Path) -> None:
 
 
 def _install(folder: Path) -> None:
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    target = folder / "lib" / version / "site-packages"
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(target)]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder / PACKAGES]
     result = subprocess.run(
-        [*command, "--requirement", str(REQUIREMENTS)], capture_output=True, text=True
+        [*command, "--requirement", REQUIREMENTS], capture_output=True, text=True
     )
     if result.returncode:
         reason = f"PyTorch cannot be installed: {result.stderr.strip()[-500:]}"
