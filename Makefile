@@ -27,8 +27,8 @@ machine: setup ## Prepare this machine for rehearsals: Debian packages, node ima
 rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and run a job (KEEP=1: leave it up)
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
-test: machine check ## Run all checks and all tests, three at a time: many wait for nodes
-	@pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
+test: machine check ## Run all checks and all tests, four at a time: many wait for nodes
+	@pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 
 test-deep: setup ## Look longer for new mistakes: more random cases, others each time
 	@pytest --numprocesses=2 --hypothesis-profile=deep --timeout=3600 --durations=10 --durations-min=1 $(SEARCHES)

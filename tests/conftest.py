@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from embedded_aws.server import collect_garbage_rarely
+from tests.file_order import FilesTogether, turn
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
@@ -27,27 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 TESTS = Path(__file__).parent
-ALL_ENVIRONMENTS = "tests/stacks/"
-"""The folder whose files share the synthesis of every environment, and therefore a process."""
-
-LONG = (
-    "rehearsal",
-    "stacks",
-    "functional/test_examples.py",
-    "property",
-    "functional",
-    "rules",
-)
-"""Folders and files that take long, the longest first: begun last, one process would wait."""
-
-
-class FilesTogether(LoadFileScheduling):  # type: ignore[misc]
-    """Gives each process a file at a time; `ALL_ENVIRONMENTS` counts as one file."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(ALL_ENVIRONMENTS):
-            return ALL_ENVIRONMENTS
-        return str(super()._split_scope(nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -57,11 +36,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long."""
-    items.sort(key=lambda item: _turn(item.path.relative_to(TESTS).as_posix()))
-
-
-def _turn(file: str) -> int:
-    return next((turn for turn, long in enumerate(LONG) if file.startswith(long)), len(LONG))
+    items.sort(key=lambda item: turn(item.path.relative_to(TESTS).as_posix()))
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
+from slurmpod.rehearsal.shell import Shell
 from slurmpod.rehearsal.state import JOURNAL_FILE as JOURNAL
 from slurmpod.rehearsal.state import images
 
@@ -109,6 +111,16 @@ def make_workplace(folder: Path, project: Path = PROJECT) -> Workplace:
     home.mkdir()
     (home / "images").symlink_to(images())
     return Workplace(home, project)
+
+
+def node_shell(workplace: Workplace, shown: Any, group: str, user: str = "root") -> Shell:
+    """Return a session on a group's first node of the only rehearsal, which printed `shown`.
+
+    The command line opens the same one, but takes longer to start than most commands.
+    """
+    (folder,) = workplace.rehearsals()
+    address = next(node["private_ip"] for node in shown["nodes"] if node["group"] == group)
+    return Shell(folder, f"ip-{address.replace('.', '-')}", user)
 
 
 def wait_until(

@@ -17,6 +17,7 @@ from botocore.httpsession import URLLib3Session
 
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.panel import Subject
+from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import Workplace, make_workplace, wait_until
 
 ENVIRONMENT = """\
@@ -44,7 +45,7 @@ class Metrics:
     """A rehearsal that was left up, its nodes, and the workspace to which they send."""
 
     def __init__(self, workplace: Workplace, shown: dict[str, Any]) -> None:
-        self._workplace = workplace
+        (self._folder,) = workplace.rehearsals()
         lines = workplace.run("rehearsal", "env").stdout.splitlines()
         assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
         self._variables = {name: value.strip("'") for name, value in assigned}
@@ -60,18 +61,7 @@ class Metrics:
         return next(name for name, group in self.nodes.items() if group == "controller")
 
     def on(self, node: str, command: str) -> str:
-        options = (
-            node,
-            "--user",
-            "root",
-            "--",
-            "sh",
-            "-c",
-            f"PATH=/opt/slurm/bin:$PATH; {command}",
-        )
-        result = self._workplace.run("rehearsal", "shell", *options)
-        assert result.returncode == 0, result.stderr
-        return result.stdout.strip()
+        return Shell(self._folder, node, "root").run(["sh", "-c", command])
 
     def url(self, query: str, workspace_id: str = "") -> str:
         path = f"/workspaces/{workspace_id or self.workspace_id}/api/v1/query"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rehearsal.conftest import Workplace, make_workplace, wait_until
+from slurmpod.rehearsal.shell import Shell
+from tests.rehearsal.conftest import make_workplace, node_shell, wait_until
 
 ENVIRONMENT = """\
 name: limits
@@ -53,13 +54,12 @@ echo "$2"
 class Cluster:
     """A rehearsal that was left up, seen from its controller."""
 
-    def __init__(self, workplace: Workplace) -> None:
-        self._workplace = workplace
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
 
     def root(self, command: str) -> str:
-        path = "PATH=/opt/slurm/bin:$PATH"
-        options = ("controller", "--user", "root", "--", "sh", "-c", f"{path}; {command}")
-        return self._workplace.run("rehearsal", "shell", *options).stdout.strip()
+        """Return what a command prints, whether it succeeds or not."""
+        return self._shell.run(["sh", "-c", f"{command}\ntrue"])
 
     def partition(self, name: str) -> dict[str, str]:
         words = self.root(f"scontrol --oneliner show partition {name}").split()
@@ -91,8 +91,9 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     profiles = ("--profile", "shared-dev", "--profile", str(folder / "cluster.yaml"))
     result = workplace.run("rehearse", str(folder / "limits.yaml"), "--keep", "--json", *profiles)
     assert result.returncode == 0, result.stderr
-    assert "COMPLETED" in json.loads(result.stdout)["first_job"]["sacct"]
-    yield Cluster(workplace)
+    shown = json.loads(result.stdout)
+    assert "COMPLETED" in shown["first_job"]["sacct"]
+    yield Cluster(node_shell(workplace, shown, "controller"))
     assert workplace.run("rehearsal", "down").returncode == 0
 
 

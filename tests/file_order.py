@@ -1,0 +1,61 @@
+"""Which process runs which file of tests, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+NODES = "tests/rehearsal/"
+"""The folder whose tests have nodes, and wait for them more than they compute."""
+
+ALL_ENVIRONMENTS = "tests/stacks/"
+"""The folder whose files share the synthesis of every environment, and therefore a process."""
+
+LONG = (
+    "rehearsal/faults",
+    "rehearsal/test_lifecycle_bundles.py",
+    "rehearsal/test_take_down.py",
+    "rehearsal/test_resume.py",
+    "rehearsal/test_checkpoints.py",
+    "rehearsal/test_rehearse.py",
+    "rehearsal/test_guarded_environment.py",
+    "rehearsal",
+    "stacks",
+    "functional/test_examples.py",
+    "property",
+    "functional",
+    "rules",
+)
+"""Folders and files that take long, the longest first: begun last, one process would wait."""
+
+
+def turn(file: str) -> int:
+    """Return when a file's turn is, of a path below `tests`."""
+    return next((turn for turn, long in enumerate(LONG) if file.startswith(long)), len(LONG))
+
+
+class FilesTogether(LoadFileScheduling):  # type: ignore[misc]
+    """Gives each process a file at a time; `ALL_ENVIRONMENTS` counts as one file.
+
+    One process computes while the others run tests with nodes, so that no processor is idle when
+    these wait. As soon as only one kind is left, all run that.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(ALL_ENVIRONMENTS):
+            return ALL_ENVIRONMENTS
+        return str(super()._split_scope(nodeid))
+
+    def _assign_work_unit(self, node: Any) -> None:
+        self.workqueue.move_to_end(self._next_file(node), last=False)
+        super()._assign_work_unit(node)
+
+    def _next_file(self, node: Any) -> str:
+        others = [work for each, work in self.assigned_work.items() if each is not node]
+        unfinished = [
+            file for work in others for file, done in work.items() if not all(done.values())
+        ]
+        one_computes = not all(file.startswith(NODES) for file in unfinished)
+        files = list(self.workqueue)
+        return next((file for file in files if file.startswith(NODES) == one_computes), files[0])
