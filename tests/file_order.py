@@ -57,5 +57,5 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]
             file for work in others for file, done in work.items() if not all(done.values())
         ]
         one_computes = not all(file.startswith(NODES) for file in unfinished)
-        files = list(self.workqueue)
+        files: list[str] = list(self.workqueue)
         return next((file for file in files if file.startswith(NODES) == one_computes), files[0])

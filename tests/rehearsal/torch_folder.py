@@ -64,9 +64,10 @@ def _copy_python(folder: Path) -> None:
 
 
 def _install(folder: Path) -> None:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder / PACKAGES]
+    target = str(folder / PACKAGES)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", target]
     result = subprocess.run(
-        [*command, "--requirement", REQUIREMENTS], capture_output=True, text=True
+        [*command, "--requirement", str(REQUIREMENTS)], capture_output=True, text=True
     )
     if result.returncode:
         reason = f"PyTorch cannot be installed: {result.stderr.strip()[-500:]}"
