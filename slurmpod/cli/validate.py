@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         _print_text(problems, files)
         if not has_errors(problems):
             _note_placeholders(readings)
+            _note_images(readings)
             say_next("rehearse", files[0])
     return ExitCode.INVALID if has_errors(problems) else ExitCode.OK
 
@@ -65,6 +66,15 @@ def _note_placeholders(readings: Sequence[Reading]) -> None:
     for where, placeholder in found[:1]:
         more = f" ({counted(len(found) - 1, 'more value')} like it)" if len(found) > 1 else ""
         say(f"note: {where}: {placeholder} stands for what is yours{more}: change it to deploy")
+
+
+def _note_images(readings: Sequence[Reading]) -> None:
+    """Name an environment whose groups name no image: the next node may have a newer one."""
+    environments = {each.source.file: each.environment for each in readings if each.environment}
+    found = [file for file, each in environments.items() if not each.cluster.names_images]
+    for file in found[:1]:
+        more = f" ({counted(len(found) - 1, 'more file')} like it)" if len(found) > 1 else ""
+        say(f"note: {file}: no group names its image (image_id){more}: new nodes get the newest")
 
 
 def _summary(problems: Sequence[Problem]) -> str:

@@ -60,11 +60,24 @@ class Options:
 
 
 @dataclass(frozen=True)
+class RehearsedFor:
+    """What scripts ran on: HyperPod's image as the profile says, and the machine's own by name.
+
+    `bundle` is the folder of the scripts in the lifecycle bucket of AWS.
+    """
+
+    bundle: str
+    profile: str
+    image: str | None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The results of a rehearsal; without machines, or without workers, there is no first job.
 
     `entrance` is the host name of the node that users enter.
     `boot_seconds` is the time from the cluster's creation until all its nodes were in service.
+    `rehearsed_for` is what the scripts ran on.
     """
 
     endpoint: str
@@ -75,6 +88,7 @@ class Outcome:
     faults: tuple[FaultReport, ...]
     boot_seconds: float | None
     kept: Rehearsal | None
+    rehearsed_for: RehearsedFor | None = None
 
 
 def rehearse(
@@ -245,7 +259,13 @@ def _use(
         faults=tuple(faults),
         boot_seconds=_boot_seconds(rehearsal.folder),
         kept=rehearsal if options.keep else None,
+        rehearsed_for=None if options.cloud_only else _rehearsed_for(resolved, options),
     )
+
+
+def _rehearsed_for(resolved: Resolved, options: Options) -> RehearsedFor | None:
+    bundle = render_bundle(resolved)
+    return bundle and RehearsedFor(bundle.prefix, options.profile.about, options.image)
 
 
 def _fault_cluster(

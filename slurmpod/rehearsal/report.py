@@ -14,7 +14,7 @@ from rich.console import Console
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.first_job import FirstJob
 from slurmpod.rehearsal.lifetimes import Rehearsal
-from slurmpod.rehearsal.rehearse import Outcome
+from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
 
 
 def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]:
@@ -26,6 +26,7 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
         "first_job": asdict(outcome.first_job) if outcome.first_job else None,
         "faults": [_fault_data(report) for report in outcome.faults],
         "boot_seconds": outcome.boot_seconds,
+        "rehearsed_for": asdict(outcome.rehearsed_for) if outcome.rehearsed_for else None,
         "kept": outcome.kept.identifier if outcome.kept else None,
         "seconds": dict(seconds),
     }
@@ -55,6 +56,8 @@ def print_outcome(outcome: Outcome) -> None:
         _print_record(console, outcome.first_job)
     if outcome.faults:
         _print_faults(console, outcome.faults)
+    if outcome.rehearsed_for:
+        _print_text(console, "Rehearsed for", _told(outcome.rehearsed_for))
     if outcome.kept:
         print_kept(outcome.kept, outcome.entrance, console)
 
@@ -64,6 +67,11 @@ def _print_record(console: Console, job: FirstJob) -> None:
         _print_text(console, "No job records", job.no_record)
     else:
         _print_text(console, "Its record (sacct)", job.sacct)
+
+
+def _told(done: RehearsedFor) -> str:
+    image = f"; image {done.image}" if done.image else ""
+    return f"{done.profile} Scripts: {done.bundle}{image}"
 
 
 def _fault_data(report: FaultReport) -> dict[str, object]:

@@ -79,6 +79,7 @@ _OF_GROUP = {
     ),
     "CapacityRequirements": "capacity",
     "ImageId": "image_id",
+    "ImageReleaseVersion": "image_release_version",
     "InstanceCount": "count",
     "InstanceGroupName": "name",
     "InstanceRequirements": "instance_types",

@@ -20,6 +20,8 @@ SLURM = "/opt/slurm"
 KNOWN_SLURM = ("slurm-24.11", "slurm-25.11")
 """What /opt/slurm leads to on HyperPod's images of January and of July 2026. Rehearsals run the
 first; of the second, the parameters of slurm.conf and plugins were compared."""
+REHEARSED_FOR = "ami-2026-01"
+"""The profile of HyperPod's image that these scripts are rehearsed with where none is named."""
 NVIDIA = "/sys/module/nvidia/version"
 NEURON = "/sys/module/neuron/version"
 EFA = "/sys/module/efa/version"
@@ -77,6 +79,7 @@ def facts(machine: Machine) -> dict[str, object]:
     """Return what the image has; nothing is changed, and nothing is asked of the network."""
     installed = _installed(machine)
     return {
+        "rehearsed_for": REHEARSED_FOR,
         "os": _os_name(machine.read(OS_RELEASE) or ""),
         "kernel": _said(machine, "uname", "--kernel-release"),
         "slurm": _folder_name(_said(machine, "readlink", "--canonicalize", SLURM)),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from slurmpod.platform_profiles.loading import DEFAULT
 from slurmpod_lifecycle.dry_run import only_asks
 from slurmpod_lifecycle.report import IMAGE_FACTS
 from slurmpod_lifecycle.settings import Mode, Role
@@ -39,6 +40,7 @@ def test_the_versions_that_matter_are_noted(step: ImageFacts) -> None:
     assert not step.is_done()
     assert step.apply() == "Ubuntu 22.04.5 LTS, 6.8.0-1031-aws, slurm-24.11"
     assert json.loads(machine_of(step.node).files[IMAGE_FACTS]) == {
+        "rehearsed_for": DEFAULT,
         "os": "Ubuntu 22.04.5 LTS",
         "kernel": "6.8.0-1031-aws",
         "slurm": "slurm-24.11",
@@ -85,7 +87,7 @@ def test_an_image_of_which_nothing_is_known_fails_no_node() -> None:
         machine.fail(command)
     assert step.apply() == "nothing is known of this image"
     noted = json.loads(machine.files[IMAGE_FACTS])
-    assert noted.pop("packages") == {}
+    assert (noted.pop("packages"), noted.pop("rehearsed_for")) == ({}, DEFAULT)
     assert set(noted.values()) == {None}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slurmpod.rehearsal.first_job import NO_ACCOUNTING, FirstJob, run_first_job
-from slurmpod.rehearsal.rehearse import Outcome
+from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
 from slurmpod.rehearsal.report import as_data, print_outcome
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 
@@ -51,6 +51,16 @@ def test_the_reason_is_told_where_the_environment_asks_for_none() -> None:
 def test_records_that_our_own_scripts_should_have_kept_are_missed() -> None:
     with pytest.raises(CommandFailed, match="storage is disabled"):
         first_job(own_scripts=False)
+
+
+def test_the_report_says_what_the_scripts_ran_on(capsys: pytest.CaptureFixture[str]) -> None:
+    done = RehearsedFor("dev/0123456789ab", "The image of January.", "aws")
+    outcome = Outcome("http://localhost:1", (), (), "login", None, (), None, None, done)
+    print_outcome(outcome)
+    said = "Rehearsed for\nThe image of January. Scripts: dev/0123456789ab; image aws\n"
+    assert said in capsys.readouterr().out
+    data: Any = as_data(outcome, {})
+    assert data["rehearsed_for"]["bundle"] == "dev/0123456789ab"
 
 
 def test_the_report_says_so(capsys: pytest.CaptureFixture[str]) -> None:
