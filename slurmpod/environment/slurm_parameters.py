@@ -34,6 +34,8 @@ Kind = Literal[
     "licenses",
     "weights",
     "exit_codes",
+    "frequencies",
+    "ports",
     "text",
 ]
 
@@ -60,6 +62,12 @@ WEIGHT = r"(?P<resource>[a-z]+(/[a-z0-9_:.-]+)?)=[0-9]*\.?[0-9]+[kmgtp]?"
 
 EXIT_CODES = r"(?P<first>[0-9]{1,3})(-(?P<last>[0-9]{1,3}))?"
 LARGEST_EXIT_CODE = 255
+
+_FREQUENCY = r"(task|energy|network|filesystem)=[0-9]{1,9}"
+FREQUENCIES = rf"[0-9]{{1,9}}|{_FREQUENCY}(,\s*{_FREQUENCY})*"
+
+PORTS = r"(?P<first>[0-9]{1,5})-(?P<last>[0-9]{1,5})"
+LARGEST_PORT = 65535
 
 
 def in_form(form: str, value: str) -> re.Match[str] | None:
@@ -123,8 +131,11 @@ class Parameter:
         values = [each[1:] for each in self._forms_of(name)]
         if not values:
             return f"Slurm knows no '{name}' in {self.name}"
-        if values == [("", "")]:
+        if ("", "") in values and not has_value:
             return ""
+        if ("=", "N-N") in values:
+            is_range = _is_port_range(value)
+            return "" if is_range else f"'{name}' takes a range of ports, such as {name}={A_RANGE}"
         wanted = [form for _equals, form in values if form not in {"", "N"}]
         if not (has_value and value):
             return f"'{name}' needs a value, such as {name}={wanted[0] if wanted else 10}"
@@ -166,12 +177,19 @@ def weighted_resources(value: str) -> list[str] | None:
     return resources if len(resources) == len(found) else None
 
 
+def _is_port_range(value: str) -> bool:
+    found = in_form(PORTS, value)
+    return found is not None and 0 < int(found["first"]) < int(found["last"]) <= LARGEST_PORT
+
+
 def _are_exit_codes(value: str) -> bool:
     found = [in_form(EXIT_CODES, each.strip()) for each in value.split(",")]
     ranges = [(int(each["first"]), int(each["last"] or each["first"])) for each in found if each]
     is_sound = all(first <= last <= LARGEST_EXIT_CODE for first, last in ranges)
     return is_sound and len(ranges) == len(found)
 
+
+A_RANGE = "60001-63000"
 
 FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "yes_no": (lambda value: value.lower() in YES_OR_NO, "YES or NO"),
@@ -194,6 +212,14 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "exit_codes": (
         _are_exit_codes,
         f"a list of exit codes up to {LARGEST_EXIT_CODE}, such as 1,10-19",
+    ),
+    "frequencies": (
+        partial(in_form, FREQUENCIES),
+        "seconds, or a list of them for task, energy, network and filesystem (task=30,energy=60)",
+    ),
+    "ports": (
+        _is_port_range,
+        f"a range of ports up to {LARGEST_PORT}, such as {A_RANGE}",
     ),
 }
 """What tells whether a value is of a kind, and the words for values that are."""

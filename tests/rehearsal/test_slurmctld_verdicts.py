@@ -273,7 +273,8 @@ APART = {
     *("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU", "MaxMemPerCPU", "MaxMemPerNode"),
     *("FirstJobId", "MaxJobId", "MessageTimeout", "UnkillableStepTimeout", "MinJobAge"),
     *("SlurmctldDebug", "SlurmdDebug"),
-    *("AccountingStorageEnforce", "PropagateResourceLimits", "PriorityFlags"),
+    *("AccountingStorageEnforce", "JobAcctGatherParams"),
+    *("PropagateResourceLimits", "PriorityFlags"),
 }
 """Parameters whose values depend on each other or on a database, or silence slurmctld."""
 
@@ -301,6 +302,29 @@ def test_values_that_the_rules_accept_are_slurms(image: Path) -> None:
 
 DONE_ANYWAY = {"enable_hetjob_steps"}
 """In slurm.conf(5), and what Slurm does without a word."""
+
+
+SILENT: list[dict[str, str]] = [
+    {"SlurmdParameters": "numa_as_socket"},
+    {"MpiParams": "port=12000-12999"},
+    {"MpiParams": "ports=12999"},
+    {"JobAcctGatherFrequency": "tasks=30"},
+    {"SrunPortRange": "63000-60001"},
+    {"SrunPortRange": "many"},
+]
+SAID: list[dict[str, str]] = [
+    {"SlurmdParameters": "config_overrides,l3cache_as_socket"},
+    {"MpiParams": "ports=12000-12999,disable_slurm_hydra_bootstrap=slurm"},
+    {"JobAcctGatherFrequency": "task=30,energy=60"},
+    {"SrunPortRange": "60001-63000"},
+    {"MpiDefault": "openmpi"},
+]
+
+
+def test_what_slurmctld_ignores_without_a_word_is_found(image: Path) -> None:
+    assert all(each.is_good for each in verdicts(image, [*SILENT, *SAID]))
+    assert all(map(finds_errors, SILENT))
+    assert not any(map(finds_errors, SAID))
 
 
 def test_words_inside_parameters_are_in_slurms_programs(image: Path) -> None:

@@ -4,6 +4,9 @@ import pytest
 
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
 
+FREQUENCY = (
+    "seconds, or a list of them for task, energy, network and filesystem (task=30,energy=60)"
+)
 PARAMETERS = list(slurm_parameters().values())
 
 
@@ -41,6 +44,10 @@ def test_every_row_says_what_its_owner_needs(parameter: Parameter) -> None:
         ("PrivateData", "jobs,USAGE"),
         ("TmpFS", "/opt/dlami/nvme"),
         ("DebugFlags", "whatever you like"),
+        ("JobAcctGatherFrequency", "30"),
+        ("JobAcctGatherFrequency", "task=30, energy=0"),
+        ("SrunPortRange", "60001-63000"),
+        ("MpiDefault", "openmpi"),
     ],
 )
 def test_values_that_slurm_reads_are_taken(name: str, value: str) -> None:
@@ -62,6 +69,12 @@ def test_values_that_slurm_reads_are_taken(name: str, value: str) -> None:
         ("TmpFS", "scratch", "an absolute path"),
         ("TmpFS", "/a b", "an absolute path"),
         ("Prolog", "/x;reboot", "an absolute path"),
+        ("JobAcctGatherFrequency", "tasks=30", FREQUENCY),
+        ("JobAcctGatherFrequency", "task", FREQUENCY),
+        ("JobAcctGatherFrequency", "task=30,", FREQUENCY),
+        ("SrunPortRange", "60001", "a range of ports up to 65535, such as 60001-63000"),
+        ("SrunPortRange", "63000-60001", "a range of ports up to 65535, such as 60001-63000"),
+        ("SrunPortRange", "60001-70000", "a range of ports up to 65535, such as 60001-63000"),
     ],
 )
 def test_other_values_are_answered_with_what_is_expected(
@@ -73,3 +86,30 @@ def test_other_values_are_answered_with_what_is_expected(
 def test_the_manual_is_pointed_at() -> None:
     source = slurm_parameters()["slurmdtimeout"].source
     assert source == "https://slurm.schedmd.com/slurm.conf.html#OPT_SlurmdTimeout"
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "problem"),
+    [
+        ("MpiParams", "ports=12000-12999", ""),
+        ("MpiParams", "ports=12999", "'ports' takes a range of ports, such as ports=60001-63000"),
+        ("MpiParams", "ports", "'ports' takes a range of ports, such as ports=60001-63000"),
+        ("MpiParams", "disable_slurm_hydra_bootstrap", ""),
+        ("MpiParams", "disable_slurm_hydra_bootstrap=slurm", ""),
+        ("MpiParams", "port=1-2", "Slurm knows no 'port' in MpiParams"),
+        ("SlurmdParameters", "numa_node_as_socket", ""),
+        (
+            "SlurmdParameters",
+            "numa_as_socket",
+            "Slurm knows no 'numa_as_socket' in SlurmdParameters",
+        ),
+        ("SlurmdParameters", "conmgr_threads=x", "'conmgr_threads' takes a whole number, not 'x'"),
+        (
+            "JobAcctGatherParams",
+            "OverMemoryKil",
+            "Slurm knows no 'OverMemoryKil' in JobAcctGatherParams",
+        ),
+    ],
+)
+def test_options_are_held_against_those_of_the_manual(name: str, option: str, problem: str) -> None:
+    assert slurm_parameters()[name.lower()].option_problem(option) == problem
