@@ -25,6 +25,11 @@ INSTALLATION = (
     "https://docs.aws.amazon.com/systems-manager/latest/userguide/"
     "session-manager-working-with-install-plugin.html"
 )
+NO_SESSION = (
+    "where no session begins on any node, HyperPod names its nodes otherwise to the sessions' key: "
+    "without --document-name an administrator gets in (--print shows the command); "
+    "see docs/sessions.md"
+)
 KEYS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP)
 """What a terminal sends for Ctrl-C, Ctrl-\\ and Ctrl-Z."""
 
@@ -48,7 +53,10 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.print:
         sys.stdout.write(f"{shlex.join(command)}\n")
         return ExitCode.OK
-    return _open(command)
+    code = _open(command)
+    if code is ExitCode.FAILED and resolved.environment.access.sessions:
+        say(NO_SESSION)
+    return code
 
 
 def has_group(resolved: Resolved, name: str) -> bool:

@@ -265,7 +265,8 @@ def _use(
 
 def _rehearsed_for(resolved: Resolved, options: Options) -> RehearsedFor | None:
     bundle = render_bundle(resolved)
-    return bundle and RehearsedFor(bundle.prefix, options.profile.about, options.image)
+    about = options.profile.about
+    return RehearsedFor(bundle.prefix, about, options.image) if bundle else None
 
 
 def _fault_cluster(

@@ -14,6 +14,9 @@ from slurmpod.rules.groups import API, GUIDE, has_efa, known_types
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING
 
+READER = re.compile(r"\.cluster-ro-[a-z0-9]+\.[a-z0-9-]+\.rds\.amazonaws\.com(\.cn)?$")
+OTHER_SERVERS = {1433: "SQL Server", 1521: "Oracle", 5432: "PostgreSQL", 50000: "Db2"}
+"""The usual ports of what RDS has beside MariaDB and MySQL (RDS user guide, CreateDBInstance)."""
 REGION_OF_HOST = re.compile(r"\.(?P<region>[a-z]{2}(-[a-z]+)+-[0-9])\.rds\.amazonaws\.com(\.cn)?$")
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
@@ -232,6 +235,24 @@ def _server_is_near(resolved: Resolved) -> Iterator[Finding]:
     if found and found["region"] != resolved.region:
         message = f"the server is in {found['region']}, not in {resolved.region}"
         yield Finding(("slurm", "accounting_database", "endpoint"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-014",
+    "The database server takes what slurmdbd writes",
+    why="slurmdbd speaks MySQL's protocol, to MariaDB or MySQL. It cannot talk to PostgreSQL, and "
+    "the reader endpoint of an Aurora cluster refuses to write.",
+    fix="name the writer endpoint of a MariaDB or MySQL server, whose usual port is 3306",
+    source="https://slurm.schedmd.com/accounting.html",
+)
+def _server_takes_records(resolved: Resolved) -> Iterator[Finding]:
+    database = resolved.slurm.accounting_database
+    if database and READER.search(database.endpoint.lower()):
+        message = "this is the endpoint of an Aurora cluster's readers"
+        yield Finding(("slurm", "accounting_database", "endpoint"), message)
+    if database and (server := OTHER_SERVERS.get(database.port)):
+        message = f"{database.port} is the port of {server}"
+        yield Finding(("slurm", "accounting_database", "port"), message)
 
 
 FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")

@@ -23,6 +23,13 @@ WRITE = (
     "s3:ListMultipartUploadParts",
     "s3:PutObject",
 )
+_BUCKETS_OF_THE_AGENT = (
+    "amazon-ssm",
+    "amazon-ssm-packages",
+    "aws-ssm",
+    "aws-ssm-distributor-file",
+    "aws-ssm-document-attachments",
+)
 RECORD = ("s3:AbortMultipartUpload", "s3:GetEncryptionConfiguration", "s3:PutObject")
 """What the Systems Manager agent does with the bucket for records of sessions."""
 
@@ -68,7 +75,8 @@ def s3_policy(resolved: Resolved) -> aws_iam.PolicyDocument:
         )
         if buckets
     ]
-    return aws_iam.PolicyDocument(statements=[*statements, _image_layers(resolved)])
+    agents = _files_of_the_agent(resolved)
+    return aws_iam.PolicyDocument(statements=[*statements, agents, _image_layers(resolved)])
 
 
 def _buckets(resolved: Resolved) -> tuple[Sequence[str], Sequence[str]]:
@@ -98,6 +106,26 @@ def _arns(resolved: Resolved, buckets: Sequence[str]) -> list[str]:
 
 def _own_account(resolved: Resolved) -> dict[str, object]:
     return {"StringEquals": {"aws:PrincipalAccount": resolved.account}}
+
+
+def _files_of_the_agent(resolved: Resolved) -> aws_iam.PolicyStatement:
+    """Let in what Systems Manager's agent fetches: updates of itself, packages and documents.
+
+    The buckets are AWS's own, and public. Whose credentials HyperPod's agent reads them with is not
+    known, hence no condition on the account (Systems Manager user guide, "SSM Agent communications
+    with AWS managed S3 buckets").
+    """
+    region = resolved.region
+    buckets = [f"{name}-{region}" for name in _BUCKETS_OF_THE_AGENT]
+    return aws_iam.PolicyStatement(
+        sid="ReadFilesOfTheAgent",
+        principals=[aws_iam.AnyPrincipal()],
+        actions=["s3:GetObject"],
+        resources=[
+            f"{resolved.bucket_arn(bucket)}/*"
+            for bucket in (*buckets, f"{region}-birdwatcher-prod")
+        ],
+    )
 
 
 def _image_layers(resolved: Resolved) -> aws_iam.PolicyStatement:

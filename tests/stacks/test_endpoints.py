@@ -74,10 +74,15 @@ def test_the_s3_endpoint_of_a_closed_network_leads_to_the_buckets_in_use() -> No
     assert "s3:PutObject" not in found["ReadBuckets"]["Action"]
     for sid in ("ReadBuckets", "ReadAndWriteBuckets"):
         assert found[sid]["Condition"] == {"StringEquals": {"aws:PrincipalAccount": "123456789012"}}
+    assert found["ReadFilesOfTheAgent"]["Action"] == "s3:GetObject"
+    assert "Condition" not in found["ReadFilesOfTheAgent"]
+    of_the_agent = found["ReadFilesOfTheAgent"]["Resource"]
+    assert "arn:aws:s3:::amazon-ssm-us-west-2/*" in of_the_agent
+    assert "arn:aws:s3:::us-west-2-birdwatcher-prod/*" in of_the_agent
     layers = found["ReadImageLayersOfEcr"]
     assert layers["Resource"] == "arn:aws:s3:::prod-us-west-2-starport-layer-bucket/*"
     assert layers["Action"] == "s3:GetObject"
-    assert len(found) == 3
+    assert len(found) == 4
 
 
 def bucket_names(statement: dict[str, Any]) -> set[str]:
