@@ -70,10 +70,14 @@ class Copy:
 def copy(tmp_path: Path) -> Copy:
     folder = tmp_path / "copy"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    names = [name for name in listed.stdout.decode().split("\0") if name]
+    for name in names:
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    for compiled in {Path(name).parent / "__pycache__" for name in names}:
+        if (ROOT / compiled).exists():  # so that nothing is compiled again but what is changed
+            shutil.copytree(ROOT / compiled, folder / compiled)
     return Copy(folder)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from slurmpod.cli.main import run
+
 MARK = "hunter2-marked"
 ARN = "arn:aws:kms:us-west-2:123456789012:key/0f0e0d0c-1111-2222-3333-444455556666"
 
@@ -53,32 +52,25 @@ COMMANDS = (
 )
 
 
-def slurmpod(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
-        cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
-        capture_output=True,
-        text=True,
-    )
-
-
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_password_in_the_wrong_place_is_refused_and_not_shown(
-    mistake: str, tmp_path: Path
+    mistake: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "leak.yaml"
     file.write_text(HEAD + MISTAKES[mistake] + "\n")
 
     for command, *options in COMMANDS:
-        done = slurmpod(command, str(file), *options)
-        assert done.returncode not in (0, 70), (command, done.stderr)
-        assert MARK not in done.stdout + done.stderr, command
-        assert "Traceback" not in done.stderr
+        code = run([command, str(file), *options])
+        printed, said = capfd.readouterr()
+        assert code not in (0, 70), (command, said)
+        assert MARK not in printed + said, command
+        assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("block", [True, False])
-def test_a_private_key_is_refused_and_not_shown(block: bool, tmp_path: Path) -> None:
+def test_a_private_key_is_refused_and_not_shown(
+    block: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     key = tmp_path / "id_ed25519"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     lines = key.read_text().splitlines()
@@ -91,18 +83,21 @@ def test_a_private_key_is_refused_and_not_shown(block: bool, tmp_path: Path) -> 
     )
 
     for command, *options in COMMANDS:
-        done = slurmpod(command, str(file), *options)
-        assert done.returncode != 0, command
+        assert run([command, str(file), *options]) != 0, command
+        printed, said = capfd.readouterr()
         for line in lines[1:-1]:
-            assert line not in done.stdout + done.stderr, command
+            assert line not in printed + said, command
 
 
-def test_an_arn_with_a_mistake_is_shown_with_its_line(tmp_path: Path) -> None:
+def test_an_arn_with_a_mistake_is_shown_with_its_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "typo.yaml"
     wrong = ARN.replace("123456789012", "12345")
     file.write_text(f"{HEAD}storage:\n  lustre: {{capacity_gib: 1200, kms_key_arn: '{wrong}'}}\n")
 
-    shown = slurmpod("validate", str(file)).stderr + slurmpod("validate", str(file)).stdout
+    run(["validate", str(file)])
+    shown = "".join(capfd.readouterr())
 
     assert f"'{wrong[:60]}...'" in shown
     assert f"kms_key_arn: '{wrong[:30]}" in shown

@@ -29,10 +29,10 @@ region: us-west-2
 network: {{zone: us-west-2a}}
 cluster:
   groups:
-    - {{name: head, role: controller, instance_type: ml.m5.large, count: 2}}
+    - {{name: head, role: controller, instance_type: ml.m5.large, count: {heads}}}
 slurm:
   accounting_database: {{endpoint: {name}.example.com, secret_arn: {secret}}}
-  multi_head: {{}}
+  multi_head: {multi_head}
 lifecycle: {{step_timeout_seconds: {patience}}}
 """
 TRUST = policy(Principal={"Service": "sagemaker.amazonaws.com"}, Action="sts:AssumeRole")
@@ -57,9 +57,14 @@ class Roles:
         """What happened in all clusters so far."""
         return (self._lab.folder / "journal.jsonl").read_text()
 
-    def environment(self, name: str, patience: int = PATIENCE_SECONDS) -> Resolved:
+    def environment(
+        self, name: str, *, heads: int = 2, patience: int = PATIENCE_SECONDS
+    ) -> Resolved:
         """Resolve an environment whose steps wait so many seconds, and upload its scripts."""
-        text = TEXT.format(name=name, secret=self._secret, patience=patience)
+        multi_head = "{}" if heads > 1 else "null"
+        text = TEXT.format(
+            name=name, secret=self._secret, heads=heads, multi_head=multi_head, patience=patience
+        )
         environment = read_as("environment.yaml", text).environment
         assert environment
         resolved = resolve(Reading(environment))
@@ -93,7 +98,7 @@ class Roles:
         group = {
             "InstanceGroupName": "head",
             "InstanceType": "ml.m5.large",
-            "InstanceCount": 2,
+            "InstanceCount": resolved.groups[0].count,
             "ExecutionRole": f"arn:aws:iam::{ACCOUNT}:role/{role}",
             "LifeCycleConfig": {
                 "SourceS3Uri": f"s3://{lifecycle.bucket}/{lifecycle.prefix}",
@@ -126,7 +131,8 @@ def resolved(roles: Roles) -> Resolved:
 def in_vain(roles: Roles) -> Iterator[dict[str, Future[str]]]:
     """Why clusters failed whose nodes cannot read the secret: what they wait for is the clock."""
     unlisted, bounded = (
-        roles.environment(name, IMPATIENCE_SECONDS) for name in ("unlisted", "bounded")
+        roles.environment(name, heads=1, patience=IMPATIENCE_SECONDS)
+        for name in ("unlisted", "bounded")
     )
     no_secrets = {"Effect": "Allow", "NotAction": "secretsmanager:*", "Resource": "*"}
     with ThreadPoolExecutor() as beside:
