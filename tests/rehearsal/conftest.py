@@ -126,16 +126,15 @@ def node_shell(workplace: Workplace, shown: Any, group: str, user: str = "root")
 def wait_until(
     condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_SECONDS
 ) -> None:
-    """Wait for a condition, with pauses as long as it takes to ask for it.
+    """Wait for a condition, with pauses of what it takes to ask, or of a tenth of the time so far.
 
     Most questions are commands on nodes: they use the processor that the nodes need, too.
     """
-    deadline = time.monotonic() + seconds
-    asked = time.monotonic()
+    began = asked = time.monotonic()
     while not condition():
         now = time.monotonic()
-        assert now < deadline, f"in vain: {what}"
-        time.sleep(min(max(0.05, now - asked), 1.0))
+        assert now < began + seconds, f"in vain: {what}"
+        time.sleep(min(max(0.05, now - asked, (now - began) / 10), 1.0))
         asked = time.monotonic()
 
 

@@ -17,7 +17,7 @@ PREFIX = "slurmpod-"
 _KILL_SECONDS = 60.0
 
 _JOIN = """
-mkdir "$1" 2>/dev/null
+[ -d "$1" ] || mkdir "$1" 2>/dev/null
 echo 0 >"$1/cgroup.procs" && shift && exec env --default-signal -- "$@"
 """
 
