@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from copy import deepcopy
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_origin
 
@@ -63,12 +62,16 @@ def odd_documents() -> Iterator[Any]:
     yield from ODD_VALUES
     for path in paths(FULL):
         for odd in ODD_VALUES if path else ():
-            document = deepcopy(FULL)
-            parent: Any = document
-            for part in path[:-1]:
-                parent = parent[part]
-            parent[path[-1]] = odd
-            yield document
+            yield replaced(FULL, path, odd)
+
+
+def replaced(value: Any, path: YamlPath, odd: Any) -> Any:
+    """Return a value in which `odd` stands at a path; what lies elsewhere is not copied."""
+    if not path:
+        return odd
+    changed = value.copy()
+    changed[path[0]] = replaced(value[path[0]], path[1:], odd)
+    return changed
 
 
 def test_the_full_document_has_every_key_and_no_problem() -> None:
