@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.deploy.permissions.people import READING
 from slurmpod.deploy.permissions.permission import Permission, Scope
 from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
 from slurmpod.environment.cluster import Role
@@ -52,9 +53,28 @@ POLICIES = {
 """Titles of the policies, in the order of the page."""
 
 
+PEOPLE = """\
+## People who look
+
+Commands that only look need these actions, and change nothing. What is not allowed is said in its
+place, and the rest is shown. A session on a node is the exception: `ssm:StartSession` with AWS's
+document `AWS-StartNonInteractiveCommand` lets its holder be root there ([sessions](sessions.md)).
+Without it Slurm is not asked.
+"""
+
+
 def permissions_page() -> str:
-    """Return the page of all permissions, policy by policy."""
-    return "\n".join((INTRODUCTION, *_sections(), *_exceptions()))
+    """Return the page of all permissions, policy by policy, and what people need to look."""
+    return "\n".join((INTRODUCTION, *_sections(), *_exceptions(), "", PEOPLE, *_reading()))
+
+
+def _reading() -> Iterator[str]:
+    yield "| command | action | resource | what for |"
+    yield "|---|---|---|---|"
+    for command, rights in READING.items():
+        for right in rights:
+            yield f"| `slurmpod {command}` | `{right.action}` | {right.resource} | {right.why} |"
+    yield ""
 
 
 def _sections() -> Iterator[str]:

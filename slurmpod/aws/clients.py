@@ -72,6 +72,11 @@ class AwsClients:
     endpoint_url: str | None = None
 
     @cached_property
+    def budgets(self) -> Any:
+        """AWS Budgets."""
+        return self.session.client("budgets", endpoint_url=self.endpoint_url)
+
+    @cached_property
     def cloud_control(self) -> Any:
         """AWS Cloud Control API."""
         return self.session.client("cloudcontrol", endpoint_url=self.endpoint_url)
@@ -80,6 +85,11 @@ class AwsClients:
     def cloudformation(self) -> CloudFormationClient:
         """AWS CloudFormation."""
         return self.session.client("cloudformation", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def cloudwatch(self) -> Any:
+        """Amazon CloudWatch."""
+        return self.session.client("cloudwatch", endpoint_url=self.endpoint_url)
 
     @cached_property
     def ec2(self) -> Any:

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stack:
-    """A CloudFormation stack: its status, why it failed (empty if it did not), and its outputs."""
+    """A CloudFormation stack: its status, why it failed (empty if it did not), and its outputs.
+
+    `changed` is when its last creation or update began, in ISO 8601.
+    """
 
     name: str
     status: str
     failure: str
     outputs: Mapping[str, str]
+    changed: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Deployment:
             status=described["StackStatus"],
             failure=self._failure(described["StackName"], described["StackStatus"]),
             outputs={output["OutputKey"]: output["OutputValue"] for output in outputs},
+            changed=_changed(described),
         )
 
     def _node(self, cluster: str, summary: ClusterNodeSummaryTypeDef) -> ClusterNode | None:
@@ -115,6 +120,11 @@ class Deployment:
             if event["ResourceStatus"].endswith("_FAILED")
         ]
         return reasons[-1] if reasons else ""
+
+
+def _changed(described: StackTypeDef) -> str:
+    when = described.get("LastUpdatedTime") or described.get("CreationTime")
+    return when.isoformat(timespec="seconds") if when else ""
 
 
 STREAMS = "LifecycleConfig/"

@@ -72,10 +72,10 @@ class NodeSessions:
         self._open: set[subprocess.Popen[bytes]] = set()
         self._ended = False
 
-    def output(self, session: list[str]) -> str:
+    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
         """Open a session and return what was printed in it, once it has ended.
 
-        Returns nothing after `end`.
+        It is ended once the patience is over. Returns nothing after `end`.
         """
         screen, terminal = pty.openpty()
         with os.fdopen(screen, "rb", buffering=0) as output:
@@ -85,8 +85,12 @@ class NodeSessions:
                 os.close(terminal)
             if process is None:
                 return ""
+            timer = threading.Timer(patience_seconds or 0, _end, [process])
+            if patience_seconds:
+                timer.start()
             printed = _read_all(output.fileno())
             process.wait()
+            timer.cancel()
             with self._lock:
                 self._open.discard(process)
         return printed.decode(errors="replace").replace("\r\n", "\n")
@@ -96,8 +100,7 @@ class NodeSessions:
         with self._lock:
             self._ended = True
             for process in self._open:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGTERM)
+                _end(process)
 
     def _start(self, session: list[str], terminal: int) -> subprocess.Popen[bytes] | None:
         with self._lock:
@@ -112,6 +115,11 @@ class NodeSessions:
             )
             self._open.add(process)
             return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
 
 
 def _read_all(screen: int) -> bytes:

@@ -6,7 +6,6 @@ and lines with passwords do not leave it.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,24 +13,11 @@ from slurmpod.aws.deployment import Deployment, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
+from slurmpod.operations.questions import as_root, question, read_answers
 from slurmpod.platform_profiles.observed import CONTROLLER_FILES
 from slurmpod.resolve import Resolved, session_target
 
-MARK = "slurmpod-observes"
-"""The word before the name of each thing in what the node prints."""
-
-SLURM, SYSTEM, END = "slurm", "system", "end"
-
-_COMMAND = f"""\
-cd /opt/slurm/etc || exit 1
-for file in {" ".join(CONTROLLER_FILES)}; do
-    echo "{MARK} $file"
-    if [ -e "$file" ]; then grep -iv pass "$file"; echo; fi
-done
-echo "{MARK} {SLURM}"; /opt/slurm/bin/sinfo --version
-echo "{MARK} {SYSTEM}"; . /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"
-echo "{MARK} {END}"
-"""
+SLURM, SYSTEM = "slurm", "system"
 
 
 @dataclass(frozen=True)
@@ -57,11 +43,8 @@ def observe(
         raise AwsUnavailable(f"{resolved.name} has no controller that runs")
     node = running[0]
     target = session_target(nodes.cluster_id(resolved.name), node.group, node.instance_id)
-    output = sessions.output(command_session(resolved.region, target, node_command()))
-    parts = read_output(output)
-    if END not in parts:
-        said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
-        raise AwsUnavailable(f"{node.hostname} did not answer to the end: {'; '.join(said[-3:])}")
+    session = command_session(resolved.region, target, node_command())
+    parts = read_answers(sessions.output(session), node.hostname)
     login = tuple(each.hostname for each in there if roles[each.group] is Role.LOGIN)
     software = f"{parts[SLURM].strip()}, {parts[SYSTEM].strip()}"
     files = {name: parts[name] for name in CONTROLLER_FILES}
@@ -70,18 +53,14 @@ def observe(
 
 def node_command() -> str:
     """Return what a shell on a controller has to do; it only reads."""
-    return shlex.join(["sudo", "--non-interactive", "sh", "-c", _COMMAND])
-
-
-def read_output(output: str) -> Mapping[str, str]:
-    """Return what stands after each mark, by the name that the mark has."""
-    parts: dict[str, str] = {}
-    name = ""
-    for line in output.splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark == MARK:
-            name = rest.strip()
-            parts[name] = ""
-        elif name:
-            parts[name] += f"{line}\n"
-    return parts
+    files = (
+        question(name, f"if [ -e {name} ]; then grep -iv pass {name}; echo; fi")
+        for name in CONTROLLER_FILES
+    )
+    system = '. /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"'
+    return as_root(
+        "cd /opt/slurm/etc || exit 1\n"
+        + "".join(files)
+        + question(SLURM, "/opt/slurm/bin/sinfo --version")
+        + question(SYSTEM, system)
+    )

@@ -15,15 +15,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from embedded_aws.clients import Clients
-from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.nodes.enter import enter_command
+
+if TYPE_CHECKING:
+    from types_boto3_sagemaker import SageMakerClient
 
 NAME = "session-manager-plugin"
 FOLDER = "SLURMPOD_REHEARSAL_FOLDER"
@@ -62,10 +63,11 @@ def main(arguments: list[str]) -> None:
     sys.stdout.write(f"\nStarting session with SessionId: {session_id}\n")
     sys.stdout.flush()
     asked = json.loads(request)
-    hostname = _hostname(session, endpoint, asked["Target"])
     caller = session.client("sts", endpoint_url=endpoint).get_caller_identity()
     # Session Manager reads these itself: whoever opens a session need not be allowed to.
-    service = Clients(endpoint=endpoint, account=caller["Account"], region=region).service
+    clients = Clients(endpoint=endpoint, account=caller["Account"], region=region)
+    service = clients.service
+    hostname = _hostname(clients.sagemaker, asked["Target"])
     inputs = _inputs(service, asked.get("DocumentName"))
     try:
         user = user_of(inputs, _tags(service, caller["Arn"]))
@@ -128,14 +130,16 @@ def _tags(service: Callable[[str], Any], arn: str) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in found}
 
 
-def _hostname(session: boto3.session.Session, endpoint: str, target: str) -> str:
+def _hostname(sagemaker: SageMakerClient, target: str) -> str:
     """Return the node that a target names: sagemaker-cluster:<cluster id>_<group>-<instance>."""
     cluster_id = target.partition(":")[2].partition("_")[0]
-    pages = session.client("sagemaker", endpoint_url=endpoint).get_paginator("list_clusters")
-    clusters = [each for page in pages.paginate() for each in page["ClusterSummaries"]]
+    listed = sagemaker.get_paginator("list_clusters").paginate()
+    clusters = [each for page in listed for each in page["ClusterSummaries"]]
     name = next(c["ClusterName"] for c in clusters if c["ClusterArn"].endswith(f"/{cluster_id}"))
-    nodes = Deployment(AwsClients(session, endpoint)).cluster_nodes(name)
-    return next(node.hostname for node in nodes if target.endswith(f"-{node.instance_id}"))
+    pages = sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
+    nodes = [each for page in pages for each in page["ClusterNodeSummaries"]]
+    node = next(each for each in nodes if target.endswith(f"-{each['InstanceId']}"))
+    return node["PrivateDnsHostname"].partition(".")[0]
 
 
 if __name__ == "__main__":

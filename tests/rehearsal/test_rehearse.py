@@ -6,18 +6,20 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slurmpod.deploy.permissions.people import READING
 from slurmpod.folders import node_executable
 from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 from tests.rehearsal.conftest import PROJECT, Workplace, make_workplace
 
+BIN = Path(sys.executable).parent
 BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
 DEV = "environments/dev.yaml"
 FAULT = "file-system-full"
@@ -52,12 +54,38 @@ class Kept:
         self.variables = {name: value.strip("'") for name, value in assigned}
 
     def aws(self, *arguments: str) -> Any:
-        printed = self._tool(f"{Path(sys.executable).parent}/aws", *arguments, "--output", "json")
+        printed = self._tool(f"{BIN}/aws", *arguments, "--output", "json")
         return json.loads(printed)
 
     def cdk(self, command: str, *arguments: str) -> str:
         node, cdk = str(node_executable()), str(PROJECT / CDK)
         return self._tool(node, cdk, command, "--all", "--context", "env=dev", *arguments)
+
+    def slurmpod(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the account of the rehearsal, on a terminal of 100 columns."""
+        program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
+        mine = {"COLUMNS": "100", **variables}
+        return subprocess.run(
+            [*program, *arguments],
+            cwd=PROJECT,
+            env={**self.workplace.variables, **self.variables, **mine},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def key_of(self, name: str, actions: Sequence[str]) -> dict[str, str]:
+        """Make a user who may do nothing but `actions`; return what a shell has of it."""
+        statement = {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        self.aws("iam", "create-user", "--user-name", name)
+        own = ("--policy-name", "own", "--policy-document", policy)
+        self._tool(f"{BIN}/aws", "iam", "put-user-policy", "--user-name", name, *own)
+        key = self.aws("iam", "create-access-key", "--user-name", name)["AccessKey"]
+        return {
+            "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
+        }
 
     def on(self, node: str, *command: str) -> str:
         return self.workplace.run("rehearsal", "shell", node, "--", *command).stdout.strip()
@@ -228,6 +256,43 @@ class TestLookingAround:
         assert result.returncode == 1
         assert "no node 'nope'" in result.stderr
         assert "(login)" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def reader(kept: Kept) -> dict[str, str]:
+    """The key of somebody who may do no more than docs/permissions.md lists for who looks."""
+    rights = {right.action for command in READING.values() for right in command}
+    return kept.key_of("reader", sorted(rights))
+
+
+class TestRunning:
+    """Who may only look sees how it goes: the rights of docs/permissions.md suffice."""
+
+    def test_status_shows_nodes_jobs_and_storage(self, kept: Kept, reader: dict[str, str]) -> None:
+        worker = kept.on("workers", "hostname")
+        drain = "scontrol update nodename=$0 state=$1 reason='bad NVLink'"
+        kept.on("controller", "sudo", "bash", "-lc", drain, worker, "drain")
+        try:
+            shown = kept.slurmpod("status", DEV, **reader)
+        finally:
+            kept.on("controller", "sudo", "bash", "-lc", drain, worker, "resume")
+        assert shown.returncode == 0, shown.stderr
+        assert "2/2 in service" in shown.stdout
+        assert worker in shown.stdout
+        assert "bad NVLink" in shown.stdout
+        assert "5 stacks, all complete" in " ".join(shown.stdout.split())
+        assert "24.11" in shown.stdout
+        assert "AccessDenied" not in shown.stdout
+        assert "/fsx" in shown.stdout
+
+    def test_status_without_rights_says_so_in_each_place(self, kept: Kept) -> None:
+        key = kept.key_of("newcomer", ["sagemaker:DescribeCluster"])
+        shown = kept.slurmpod("status", DEV, "--json", **key)
+        assert shown.returncode == 0, shown.stderr
+        found = json.loads(shown.stdout)
+        assert found["cluster"]["status"] == "InService"
+        assert "AccessDenied" in found["nodes"]["unread"]
+        assert "AccessDenied" in found["stacks"]["unread"]
 
 
 class TestDeployingAgain:

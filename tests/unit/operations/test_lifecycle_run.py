@@ -66,7 +66,7 @@ class Answers(NodeSessions):
         self._printed = printed
         self.asked: list[list[str]] = []
 
-    def output(self, session: list[str]) -> str:
+    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
         self.asked.append(session)
         target = session[session.index("--target") + 1]
         return self._printed[target.rpartition("-")[2]]

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slurmpod.operations.observe import END, MARK, SLURM, read_output
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.operations.observe import SLURM
+from slurmpod.operations.questions import END, MARK, read_answers
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.observed import as_profile, differences
 from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
@@ -100,7 +102,7 @@ def test_a_profile_of_the_differences_makes_the_same_files(tmp_path: Path) -> No
 def test_what_a_node_prints_is_told_apart_by_its_marks(newline: str) -> None:
     lines = ["Starting session", f"{MARK} slurm.conf", "A=1", "B=2", f"{MARK} {SLURM}", "slurm 24"]
     printed = newline.join([*lines, f"{MARK} {END}", "", "Exiting session"])
-    parts = read_output(printed)
+    parts = read_answers(printed, "head")
     assert (parts["slurm.conf"], parts[SLURM]) == ("A=1\nB=2\n", "slurm 24\n")
-    assert END in parts
-    assert END not in read_output(newline.join(lines))
+    with pytest.raises(AwsUnavailable, match=r"head did not answer to the end: .*slurm 24"):
+        read_answers(newline.join(lines), "head")

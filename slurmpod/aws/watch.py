@@ -1,0 +1,110 @@
+"""What CloudWatch and Budgets know of an environment: alarms, throughput, and money."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import as_unavailable
+
+PERIOD_SECONDS = 300
+READ, WRITE = "DataReadBytes", "DataWriteBytes"
+ALARMS_AT_ONCE = 100
+"""The most names that DescribeAlarms takes (API reference)."""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """An alarm: OK, ALARM or INSUFFICIENT_DATA, since when, and what to do about it."""
+
+    name: str
+    state: str
+    since: datetime
+    text: str
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """What went through a file system within the last minutes, in bytes per second."""
+
+    read: float
+    written: float
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What this month has cost so far, and may cost, as the account's billing says."""
+
+    usd: float
+    limit_usd: float
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+
+    clients: AwsClients
+
+    def alarms(self, names: Sequence[str]) -> tuple[Alarm, ...]:
+        """Return the alarms of these names."""
+        found: list[Any] = []
+        with as_unavailable("describe the alarms"):
+            for first in range(0, len(names), ALARMS_AT_ONCE):
+                answer = self.clients.cloudwatch.describe_alarms(
+                    AlarmNames=list(names[first : first + ALARMS_AT_ONCE])
+                )
+                found += answer["MetricAlarms"]
+        return tuple(
+            Alarm(
+                each["AlarmName"],
+                each["StateValue"],
+                each["StateUpdatedTimestamp"],
+                each.get("AlarmDescription", ""),
+            )
+            for each in found
+        )
+
+    def throughput(self, ids: Collection[str], now: datetime) -> Mapping[str, Throughput]:
+        """Return the throughput of FSx file systems by id; those without figures are left out."""
+        wanted = [(id_, metric) for id_ in ids for metric in (READ, WRITE)]
+        with as_unavailable("read the metrics of the file systems"):
+            answer = self.clients.cloudwatch.get_metric_data(
+                MetricDataQueries=[_query(number, *each) for number, each in enumerate(wanted)],
+                StartTime=now - timedelta(seconds=3 * PERIOD_SECONDS),
+                EndTime=now,
+                ScanBy="TimestampDescending",
+            )
+        values = {each["Id"]: each["Values"] for each in answer["MetricDataResults"]}
+        rates = {
+            each: values[f"m{number}"][0] / PERIOD_SECONDS
+            for number, each in enumerate(wanted)
+            if values.get(f"m{number}")
+        }
+        return {
+            id_: Throughput(rates[id_, READ], rates[id_, WRITE])
+            for id_ in ids
+            if (id_, READ) in rates and (id_, WRITE) in rates
+        }
+
+    def spent(self, account: str, budget: str) -> Spent:
+        """Return what a budget has counted this month; asking costs nothing."""
+        with as_unavailable("read the budget"):
+            found = self.clients.budgets.describe_budget(AccountId=account, BudgetName=budget)
+        limit = found["Budget"]["BudgetLimit"]["Amount"]
+        actual = found["Budget"]["CalculatedSpend"]["ActualSpend"]["Amount"]
+        return Spent(float(actual), float(limit))
+
+
+def _query(number: int, file_system_id: str, metric: str) -> dict[str, Any]:
+    dimensions = [{"Name": "FileSystemId", "Value": file_system_id}]
+    return {
+        "Id": f"m{number}",
+        "MetricStat": {
+            "Metric": {"Namespace": "AWS/FSx", "MetricName": metric, "Dimensions": dimensions},
+            "Period": PERIOD_SECONDS,
+            "Stat": "Sum",
+        },
+    }

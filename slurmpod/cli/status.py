@@ -1,0 +1,95 @@
+"""`slurmpod status`: the cluster, its nodes, jobs, storage, alarms and money on one screen."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+from rich.console import Console
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.deployment import Deployment
+from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.watch import Watch
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say
+from slurmpod.cli.status_text import print_status
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.reading import Unread
+from slurmpod.operations.status import Sources, status_of
+from slurmpod.problems import ExitCode
+from slurmpod.resolve import Resolved
+
+SECONDS = 15.0
+LEAST_SECONDS = 5.0
+"""Each look asks AWS a dozen things, whose answers all users of the account share by its limits."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--watch",
+        nargs="?",
+        type=float,
+        const=SECONDS,
+        metavar="SECONDS",
+        help=f"look again and again, every {SECONDS:g} seconds or as often as you say",
+    )
+    how.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Show the state once, or until Ctrl-C."""
+    if options.watch is not None and options.watch < LEAST_SECONDS:
+        say(f"--watch {options.watch:g}: the least is {LEAST_SECONDS:g} seconds")
+        return ExitCode.USAGE
+    resolved = sound_environment(options.file).resolved
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    sources = Sources(
+        ClusterView(clients),
+        Deployment(clients),
+        AccountInventory(clients),
+        Watch(clients),
+        NodeSessions(),
+    )
+    if options.watch:
+        _watch(sources, resolved, options.watch)
+    status = status_of(sources, resolved, datetime.now(UTC))
+    if options.json:
+        print_json(plain(status))
+        return ExitCode.OK
+    print_status(status, Console(highlight=False))
+    return ExitCode.OK
+
+
+def plain(found: Any) -> Any:
+    """Return what was found as plain data; what could not be read is `{"unread": why}`."""
+    if isinstance(found, Unread):
+        return {"unread": found.why}
+    if dataclasses.is_dataclass(found):
+        return {each.name: plain(getattr(found, each.name)) for each in dataclasses.fields(found)}
+    if isinstance(found, Mapping):
+        return {key: plain(value) for key, value in found.items()}
+    if isinstance(found, tuple):
+        return [plain(each) for each in found]
+    return found.isoformat() if isinstance(found, datetime) else found
+
+
+def _watch(sources: Sources, resolved: Resolved, seconds: float) -> None:
+    console = Console(highlight=False)
+    while True:
+        status = status_of(sources, resolved, datetime.now(UTC))
+        console.clear()
+        print_status(status, console)
+        sleep(seconds)

@@ -1,0 +1,44 @@
+"""The actions of AWS that people need for commands that only look, command by command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Right:
+    """An action that a command needs, on what, and what for."""
+
+    action: str
+    resource: str
+    why: str
+
+
+CLUSTER = "the cluster"
+STACKS = "stacks whose names begin with the environment's"
+ANY = "`*`: IAM knows no narrower one"
+
+NODES = (
+    Right("sagemaker:DescribeCluster", CLUSTER, "status, groups, images"),
+    Right("sagemaker:ListClusterNodes", CLUSTER, "nodes and their states"),
+)
+SESSIONS = Right(
+    "ssm:StartSession",
+    "the cluster, and the document AWS-StartNonInteractiveCommand",
+    "questions to Slurm and to nodes",
+)
+
+READING: Mapping[str, tuple[Right, ...]] = {
+    "status": (
+        *NODES,
+        SESSIONS,
+        Right("cloudformation:DescribeStacks", ANY, "the last deployment"),
+        Right("cloudformation:DescribeStackEvents", STACKS, "why a stack has failed"),
+        Right("cloudformation:ListStackResources", STACKS, "which alarms and budget there are"),
+        Right("cloudwatch:DescribeAlarms", ANY, "alarms"),
+        Right("cloudwatch:GetMetricData", ANY, "throughput of file systems"),
+        Right("budgets:ViewBudget", "the environment's budget", "money of this month"),
+    ),
+}
+"""`sts:GetCallerIdentity`, which nobody can be denied, is needed by all."""

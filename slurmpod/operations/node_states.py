@@ -1,0 +1,76 @@
+"""Nodes with SageMaker's and Slurm's state side by side, those that are alike together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from slurmpod.aws.cluster_state import IN_SERVICE, NodeState
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.hostlist import folded
+from slurmpod.operations.reading import Unread
+from slurmpod.operations.slurm_view import SlurmNode, SlurmView
+
+TAKES_JOBS = ("idle", "allocated", "mixed", "completing", "reserved", "planned")
+NOT_IN_SLURM, NOT_ASKED, NO_WORKER = "not in Slurm", "unknown", "-"
+GONE = "not there"
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Nodes of a group for which SageMaker and Slurm say the same.
+
+    `names` is a hostlist; `since` is of the first of them. `message` is SageMaker's, `who` took
+    them out of service in Slurm for the `reason`.
+    """
+
+    group: str
+    names: str
+    count: int
+    status: str
+    message: str
+    slurm: str
+    who: str
+    since: str
+    reason: str
+
+    @property
+    def is_well(self) -> bool:
+        """Whether nobody has to look at them."""
+        return self.status == IN_SERVICE and self.slurm.startswith((*TAKES_JOBS, NO_WORKER))
+
+
+def side_by_side(
+    nodes: Sequence[NodeState], slurm: SlurmView | Unread, roles: Mapping[str, Role]
+) -> tuple[Alike, ...]:
+    """Lay what SageMaker and Slurm say of each node side by side, those in trouble first."""
+    alike: dict[Alike, list[tuple[str, str]]] = {}
+    for node in nodes:
+        found = _in_slurm(node.name, slurm, roles.get(node.group, Role.WORKER))
+        kind = _kind(node.group, node.status, node.message, found)
+        alike.setdefault(kind, []).append((node.name, found.since))
+    if isinstance(slurm, SlurmView):
+        known = {node.name for node in nodes}
+        for name, found in slurm.nodes.items():
+            if name not in known:
+                alike.setdefault(_kind("", GONE, "", found), []).append((name, found.since))
+    rows = (_with_names(kind, members) for kind, members in alike.items())
+    return tuple(sorted(rows, key=lambda row: (row.is_well, row.group, row.names)))
+
+
+def _kind(group: str, status: str, message: str, found: SlurmNode) -> Alike:
+    return Alike(group, "", 0, status, message, found.state, found.who, "", found.reason)
+
+
+def _with_names(kind: Alike, members: Sequence[tuple[str, str]]) -> Alike:
+    names, times = zip(*members, strict=True)
+    return replace(kind, names=folded(names), count=len(names), since=min(times))
+
+
+def _in_slurm(name: str, slurm: SlurmView | Unread, role: Role) -> SlurmNode:
+    if isinstance(slurm, SlurmView) and name in slurm.nodes:
+        return slurm.nodes[name]
+    if role is not Role.WORKER:
+        return SlurmNode(NO_WORKER, "", "", "")
+    is_asked = isinstance(slurm, SlurmView) and not slurm.failure
+    return SlurmNode(NOT_IN_SLURM if is_asked else NOT_ASKED, "", "", "")

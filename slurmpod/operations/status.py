@@ -1,0 +1,174 @@
+"""The state of a deployed environment: asked of AWS and of Slurm, and laid side by side.
+
+What cannot be read is an `Unread` in its place; the rest is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+
+from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
+from slurmpod.aws.deployment import Deployment, Stack
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.inventory import AccountInventory, StackRecord
+from slurmpod.aws.watch import Alarm, Spent, Throughput, Watch
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.node_states import Alike, side_by_side
+from slurmpod.operations.questions import ask_controller
+from slurmpod.operations.reading import Unread, read, read_from
+from slurmpod.operations.slurm_view import Fill, SlurmView, read_view, view_command
+from slurmpod.resolve import Resolved
+from slurmpod.resolve.storage import MAIN_LUSTRE
+
+ALARM, BUDGET = "AWS::CloudWatch::Alarm", "AWS::Budgets::Budget"
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """A shared file system: where it is mounted, its id, how full it is and what goes through."""
+
+    path: str
+    id: str
+    fill: Fill | Unread
+    throughput: Throughput | Unread
+
+
+@dataclass(frozen=True)
+class Status:
+    """Everything that one screen shows; `at` is when it was asked for."""
+
+    name: str
+    account: str
+    region: str
+    at: datetime
+    cluster: ClusterState | Unread
+    nodes: tuple[Alike, ...] | Unread
+    slurm: SlurmView | Unread
+    file_systems: tuple[FileSystem, ...]
+    stacks: tuple[Stack, ...] | Unread
+    alarms: tuple[Alarm, ...] | Unread
+    money: Spent | Unread
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the state is asked for; raises nothing that is not an `Unread` in its place."""
+
+    cluster: ClusterView
+    deployment: Deployment
+    inventory: AccountInventory
+    watch: Watch
+    sessions: NodeSessions
+
+
+def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
+    """Ask for everything; the session on the controller goes on beside the questions to AWS."""
+    roles = {group.name: group.role for group in resolved.groups}
+    cluster = read(lambda: sources.cluster.cluster(resolved.name))
+    nodes = read(lambda: sources.cluster.nodes(resolved.name))
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(_slurm, sources.sessions, resolved, cluster, nodes)
+        try:
+            stacks = read(lambda: sources.deployment.stacks(resolved.stacks.in_order()))
+            made = _Made(sources.inventory, stacks)
+            file_systems = _ids(resolved, stacks)
+            rates = read(lambda: sources.watch.throughput(_known(file_systems), now))
+            alarms = read(lambda: _alarms(sources.watch, made, resolved))
+            money = read(lambda: _money(sources.watch, made, resolved))
+            slurm = read_from(work)
+        except BaseException:
+            sources.sessions.end()
+            raise
+    return Status(
+        name=resolved.name,
+        account=resolved.account,
+        region=resolved.region,
+        at=now,
+        cluster=cluster,
+        nodes=nodes if isinstance(nodes, Unread) else side_by_side(nodes, slurm, roles),
+        slurm=slurm,
+        file_systems=tuple(_file_systems(file_systems, slurm, rates)),
+        stacks=stacks,
+        alarms=alarms,
+        money=money,
+    )
+
+
+def _slurm(
+    sessions: NodeSessions,
+    resolved: Resolved,
+    cluster: ClusterState | Unread,
+    nodes: tuple[NodeState, ...] | Unread,
+) -> SlurmView:
+    if isinstance(cluster, Unread) or isinstance(nodes, Unread):
+        raise AwsUnavailable("the cluster has to be found first")
+    folders = [each.settings.mount_path for each in (*resolved.lustre, resolved.openzfs) if each]
+    return read_view(ask_controller(sessions, resolved, cluster.id, nodes, view_command(folders)))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The resources that stacks have made."""
+
+    inventory: AccountInventory
+    stacks: tuple[Stack, ...] | Unread
+
+    def of(self, name: str | None, kind: str) -> list[str]:
+        """Return the ids of a stack's resources of one type; raises AwsUnavailable."""
+        if isinstance(self.stacks, Unread):
+            raise AwsUnavailable("the stacks have to be found first")
+        if name is None or name not in {stack.name for stack in self.stacks}:
+            return []
+        found = self.inventory.resources(StackRecord(name, name, ""))
+        return [each.physical_id for each in found if each.type == kind and each.physical_id]
+
+
+def _alarms(watch: Watch, made: _Made, resolved: Resolved) -> tuple[Alarm, ...]:
+    if not resolved.monitoring:
+        raise AwsUnavailable("the environment has no `monitoring`, which makes alarms")
+    stacks = (resolved.stacks.monitoring, resolved.stacks.cluster_watch)
+    return watch.alarms([name for stack in stacks for name in made.of(stack, ALARM)])
+
+
+def _money(watch: Watch, made: _Made, resolved: Resolved) -> Spent:
+    ids = made.of(resolved.stacks.monitoring, BUDGET)
+    if not ids:
+        raise AwsUnavailable("the environment has no `budget`, which counts what it costs")
+    return watch.spent(resolved.account, ids[0])
+
+
+def _ids(resolved: Resolved, stacks: tuple[Stack, ...] | Unread) -> dict[str, str]:
+    """Return the ids of file systems by mount path; empty where a stack does not tell it."""
+    outputs: dict[str, str] = {}
+    for stack in () if isinstance(stacks, Unread) else stacks:
+        outputs |= stack.outputs if stack.name == resolved.stacks.storage else {}
+    found = {}
+    for lustre in resolved.lustre:
+        which = "" if lustre.name == MAIN_LUSTRE else lustre.name.title()
+        existing = lustre.settings.existing
+        id_ = existing.id if existing else outputs.get(f"FileSystemId{which}", "")
+        found[lustre.settings.mount_path] = id_
+    if openzfs := resolved.openzfs:
+        own = openzfs.settings.existing
+        found[openzfs.settings.mount_path] = own.id if own else outputs.get("OpenZfsId", "")
+    return found
+
+
+def _known(ids: Mapping[str, str]) -> list[str]:
+    return [id_ for id_ in ids.values() if id_]
+
+
+def _file_systems(
+    ids: Mapping[str, str],
+    slurm: SlurmView | Unread,
+    rates: Mapping[str, Throughput] | Unread,
+) -> Iterator[FileSystem]:
+    fills = {} if isinstance(slurm, Unread) else {fill.path: fill for fill in slurm.fills}
+    unasked = slurm if isinstance(slurm, Unread) else Unread("the controller does not tell")
+    unrated = rates if isinstance(rates, Unread) else Unread("CloudWatch has no figures")
+    known = {} if isinstance(rates, Unread) else rates
+    for path, id_ in ids.items():
+        yield FileSystem(path, id_, fills.get(path, unasked), known.get(id_, unrated))

@@ -1,0 +1,173 @@
+"""A cluster that answers as AWS and its controller do, and counts what it is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.deployment import Deployment
+from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.watch import Watch
+from slurmpod.operations.questions import END, MARK
+from slurmpod.operations.status import Sources
+
+NOW = datetime(2026, 11, 23, 22, 0, tzinfo=UTC)
+BEGAN = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+PAGE = 100
+
+HEAD = ("controller", "i-0", "10.0.0.4", "Running", "")
+WORKERS = tuple(("workers", f"i-{n}", f"10.0.1.{n}", "Running", "") for n in range(1, 5))
+SINFO = """\
+ip-10-0-1-[1-2]|allocated|Unknown|Unknown|none
+ip-10-0-1-3|drained|alice|2026-11-23T21:10:00|bad NVLink | ask Bob
+ip-10-0-1-4|down*|slurm|2026-11-23T21:40:00|Not responding
+"""
+SQUEUE = """\
+7|RUNNING|alice|cpu|2|1:02:03|ip-10-0-1-[1-2]|train
+8|PENDING|bob|cpu|4|0:00|(Resources)|big
+9_[1-40]|PENDING|carol|cpu|1|0:00|(Priority)|sweep | of all
+"""
+DF = "/fsx|1319413953331 1187472557998\n"
+
+Node = tuple[str, str, str, str, str]
+
+
+class Cluster:
+    """Clients of boto3 and sessions on nodes, for one cluster; `asked` counts the requests.
+
+    `refused` maps an operation to the code with which AWS refuses it.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Node] = (HEAD, *WORKERS),
+        *,
+        sinfo: str = SINFO,
+        squeue: str = SQUEUE,
+        df: str = DF,
+        refused: Mapping[str, str] | None = None,
+    ) -> None:
+        self.nodes = nodes
+        self.asked: Counter[str] = Counter()
+        self.answers = {
+            "slurm": "slurm 24.11.5\n",
+            "system": "Ubuntu 22.04.5 LTS, kernel 6.8.0\n",
+            "nodes": sinfo,
+            "jobs": squeue,
+            "folders": df,
+        }
+        self._refused = refused or {}
+
+    def sources(self) -> Sources:
+        """Return the cluster as `status_of` asks it."""
+        clients: Any = SimpleNamespace(
+            sagemaker=self, cloudformation=self, cloudwatch=self, budgets=self
+        )
+        sessions: Any = SimpleNamespace(output=self._output, end=lambda: None)
+        return Sources(
+            ClusterView(clients),
+            Deployment(clients),
+            AccountInventory(clients),
+            Watch(clients),
+            sessions,
+        )
+
+    def get_paginator(self, name: str) -> Any:
+        return SimpleNamespace(paginate=getattr(self, f"_{name}"))
+
+    def describe_cluster(self, **_: Any) -> Any:
+        self._ask("describe_cluster")
+        groups = dict.fromkeys(node[0] for node in self.nodes)
+        return {
+            "ClusterArn": "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdef",
+            "ClusterStatus": "InService",
+            "CreationTime": BEGAN,
+            "InstanceGroups": [self._group(name) for name in groups],
+        }
+
+    def describe_alarms(self, AlarmNames: list[str]) -> Any:  # noqa: N803
+        self._ask("describe_alarms")
+        alarm = {"StateValue": "ALARM", "StateUpdatedTimestamp": NOW, "AlarmDescription": "look"}
+        return {"MetricAlarms": [{"AlarmName": name, **alarm} for name in AlarmNames]}
+
+    def get_metric_data(self, MetricDataQueries: list[Any], **_: Any) -> Any:  # noqa: N803
+        self._ask("get_metric_data")
+        results = [{"Id": each["Id"], "Values": [3.0e9, 1.0]} for each in MetricDataQueries]
+        return {"MetricDataResults": results}
+
+    def describe_budget(self, **_: Any) -> Any:
+        self._ask("describe_budget")
+        spend = {"ActualSpend": {"Amount": "1234.5", "Unit": "USD"}}
+        limit = {"Amount": "9000", "Unit": "USD"}
+        return {"Budget": {"BudgetLimit": limit, "CalculatedSpend": spend}}
+
+    def _list_cluster_nodes(self, **_: Any) -> Any:
+        for first in range(0, len(self.nodes), PAGE):
+            self._ask("list_cluster_nodes")
+            nodes = self.nodes[first : first + PAGE]
+            yield {"ClusterNodeSummaries": [_summary(*node) for node in nodes]}
+
+    def _describe_stacks(self, **_: Any) -> Any:
+        self._ask("describe_stacks")
+        done = {"StackStatus": "CREATE_COMPLETE", "CreationTime": BEGAN}
+        outputs = [{"OutputKey": "FileSystemId", "OutputValue": "fs-0123"}]
+        names = ("network", "storage", "monitoring", "cluster")
+        yield {"Stacks": [{"StackName": f"dev-{n}", **done, "Outputs": outputs} for n in names]}
+
+    def _list_stack_resources(self, StackName: str, **_: Any) -> Any:  # noqa: N803
+        self._ask("list_stack_resources")
+        found = (("AWS::CloudWatch::Alarm", "dev-alarm"), ("AWS::Budgets::Budget", "dev-budget"))
+        yield {
+            "StackResourceSummaries": [
+                {
+                    "LogicalResourceId": StackName,
+                    "ResourceType": kind,
+                    "PhysicalResourceId": id_,
+                    "ResourceStatus": "CREATE_COMPLETE",
+                }
+                for kind, id_ in found
+            ]
+        }
+
+    def _group(self, name: str) -> dict[str, Any]:
+        members = [node for node in self.nodes if node[0] == name]
+        return {
+            "InstanceGroupName": name,
+            "InstanceType": "ml.m5.large",
+            "TargetCount": len(members),
+            "CurrentCount": sum(node[3] == "Running" for node in members),
+            "Status": "InService",
+            "CurrentImageId": "ami-1",
+            "DesiredImageId": "ami-1",
+        }
+
+    def _output(self, session: list[str], _: float) -> str:
+        self._ask("session")
+        marked = "".join(f"{MARK} {name}\n{text}" for name, text in self.answers.items())
+        return f"Starting session\n{marked}{MARK} {END}\nExiting session\n"
+
+    def _ask(self, operation: str) -> None:
+        self.asked[operation] += 1
+        if self._refused.get(operation) == "interrupt":
+            raise KeyboardInterrupt
+        if code := self._refused.get(operation):
+            message = f"{operation} is not for you"
+            raise ClientError({"Error": {"Code": code, "Message": message}}, operation)
+
+
+def _summary(group: str, id_: str, address: str, status: str, message: str) -> dict[str, Any]:
+    name = f"ip-{address.replace('.', '-')}.us-west-2.compute.internal"
+    return {
+        "InstanceGroupName": group,
+        "InstanceId": id_,
+        "InstanceType": "ml.m5.large",
+        "LaunchTime": BEGAN,
+        "InstanceStatus": {"Status": status, "Message": message},
+        "PrivateDnsHostname": name if address else "",
+    }
