@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from slurmpod.aws.clients import AwsClients
@@ -155,6 +156,28 @@ class ClusterLogs:
             if event["logStreamName"].startswith(STREAMS):
                 found[event["logStreamName"].removeprefix(STREAMS)] = event["message"]
         return found
+
+    def lines(
+        self, cluster: str, cluster_id: str, streams: Sequence[str], since: datetime
+    ) -> tuple[tuple[datetime, str], ...]:
+        """Return the lines of some streams with their times, the oldest first.
+
+        Streams that are not there have none. Raises AwsUnavailable.
+        """
+        found: list[tuple[datetime, str]] = []
+        with as_unavailable(f"read the logs of {cluster}"):
+            for stream in streams:
+                pages = self.clients.logs.get_paginator("filter_log_events").paginate(
+                    logGroupName=f"/aws/sagemaker/Clusters/{cluster}/{cluster_id}",
+                    logStreamNamePrefix=stream,
+                    startTime=int(since.timestamp() * 1000),
+                )
+                found += [
+                    (datetime.fromtimestamp(event["timestamp"] / 1000, UTC), event["message"])
+                    for page in pages
+                    for event in page["events"]
+                ]
+        return tuple(sorted(found))
 
 
 @dataclass(frozen=True)

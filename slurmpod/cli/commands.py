@@ -33,6 +33,7 @@ COMMANDS = {
     "plan": Command("plan", "Show what a deployment makes and costs", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
     "status": Command("status", "Show cluster, nodes, jobs, storage, alarms, money", extra="aws"),
+    "why": Command("why", "Tell what happened to a node or job, and what to do", extra="aws"),
     "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),
     "lifecycle": Command("lifecycle", "Show how nodes were set up, or do it again", extra="aws"),
     "observe": Command("observe", "Compare a live cluster with what rehearsals run", extra="aws"),

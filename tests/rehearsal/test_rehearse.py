@@ -268,12 +268,15 @@ def reader(kept: Kept) -> dict[str, str]:
 class TestRunning:
     """Who may only look sees how it goes: the rights of docs/permissions.md suffice."""
 
-    def test_status_shows_nodes_jobs_and_storage(self, kept: Kept, reader: dict[str, str]) -> None:
+    def test_status_and_why_tell_of_a_node_that_was_drained(
+        self, kept: Kept, reader: dict[str, str]
+    ) -> None:
         worker = kept.on("workers", "hostname")
         drain = "scontrol update nodename=$0 state=$1 reason='bad NVLink'"
         kept.on("controller", "sudo", "bash", "-lc", drain, worker, "drain")
         try:
             shown = kept.slurmpod("status", DEV, **reader)
+            story = kept.slurmpod("why", DEV, worker, **reader)
         finally:
             kept.on("controller", "sudo", "bash", "-lc", drain, worker, "resume")
         assert shown.returncode == 0, shown.stderr
@@ -284,6 +287,18 @@ class TestRunning:
         assert "24.11" in shown.stdout
         assert "AccessDenied" not in shown.stdout
         assert "/fsx" in shown.stdout
+        assert "OK: worker" in story.stdout, story.stderr
+        assert "not asked" not in story.stdout
+        cause = "most probably: somebody took the node out of service: bad NVLink\n"
+        assert cause in story.stdout
+
+    def test_why_tells_of_a_job(self, kept: Kept, reader: dict[str, str]) -> None:
+        told = kept.slurmpod("why", DEV, "1", "--json", **reader)
+        assert told.returncode == 0, told.stderr
+        story = json.loads(told.stdout)
+        assert story["cause"]["says"] == "it ended well"
+        assert {moment["source"] for moment in story["moments"]} >= {"records", "slurmctld"}
+        assert story["unread"] == {}
 
     def test_status_without_rights_says_so_in_each_place(self, kept: Kept) -> None:
         key = kept.key_of("newcomer", ["sagemaker:DescribeCluster"])

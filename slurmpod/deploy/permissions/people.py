@@ -29,6 +29,12 @@ SESSIONS = Right(
     "questions to Slurm and to nodes",
 )
 
+LOGS = Right(
+    "logs:FilterLogEvents",
+    "the log group below /aws/sagemaker/Clusters/, of the cluster's name",
+    "what scripts and health checks wrote",
+)
+
 READING: Mapping[str, tuple[Right, ...]] = {
     "status": (
         *NODES,
@@ -39,6 +45,12 @@ READING: Mapping[str, tuple[Right, ...]] = {
         Right("cloudwatch:DescribeAlarms", ANY, "alarms"),
         Right("cloudwatch:GetMetricData", ANY, "throughput of file systems"),
         Right("budgets:ViewBudget", "the environment's budget", "money of this month"),
+    ),
+    "why": (
+        *NODES,
+        SESSIONS,
+        Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
+        LOGS,
     ),
 }
 """`sts:GetCallerIdentity`, which nobody can be denied, is needed by all."""

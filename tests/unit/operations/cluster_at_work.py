@@ -62,21 +62,34 @@ class Cluster:
             "jobs": squeue,
             "folders": df,
         }
-        self._refused = refused or {}
+        self.answers_of: dict[str, dict[str, str]] = {}
+        self.events: list[dict[str, Any]] = []
+        self.log_lines: dict[str, list[str]] = {}
+        self._refused = dict(refused or {})
 
     def sources(self) -> Sources:
         """Return the cluster as `status_of` asks it."""
-        clients: Any = SimpleNamespace(
-            sagemaker=self, cloudformation=self, cloudwatch=self, budgets=self
-        )
-        sessions: Any = SimpleNamespace(output=self._output, end=lambda: None)
+        clients = self.clients()
         return Sources(
             ClusterView(clients),
             Deployment(clients),
             AccountInventory(clients),
             Watch(clients),
-            sessions,
+            self.sessions(),
         )
+
+    def refuse(self, operation: str, code: str) -> None:
+        """Let AWS refuse an operation from now on."""
+        self._refused[operation] = code
+
+    def clients(self) -> Any:
+        """Return the cluster in place of clients of boto3."""
+        names = ("sagemaker", "cloudformation", "cloudwatch", "budgets", "logs")
+        return SimpleNamespace(**dict.fromkeys(names, self))
+
+    def sessions(self) -> Any:
+        """Return sessions on its nodes; those without `answers_of` answer as the controller."""
+        return SimpleNamespace(output=self._output, end=lambda: None)
 
     def get_paginator(self, name: str) -> Any:
         return SimpleNamespace(paginate=getattr(self, f"_{name}"))
@@ -147,9 +160,21 @@ class Cluster:
             "DesiredImageId": "ami-1",
         }
 
+    def list_cluster_events(self, **_: Any) -> Any:
+        self._ask("list_cluster_events")
+        return {"Events": self.events}
+
+    def _filter_log_events(self, logStreamNamePrefix: str, **_: Any) -> Any:  # noqa: N803
+        self._ask("filter_log_events")
+        lines = self.log_lines.get(logStreamNamePrefix, [])
+        moment = int(NOW.timestamp() * 1000) - 60_000
+        yield {"events": [{"timestamp": moment, "message": line} for line in lines]}
+
     def _output(self, session: list[str], _: float) -> str:
         self._ask("session")
-        marked = "".join(f"{MARK} {name}\n{text}" for name, text in self.answers.items())
+        target = session[session.index("--target") + 1].rpartition("-")[2]
+        answers = self.answers_of.get(f"i-{target}", self.answers)
+        marked = "".join(f"{MARK} {name}\n{text}" for name, text in answers.items())
         return f"Starting session\n{marked}{MARK} {END}\nExiting session\n"
 
     def _ask(self, operation: str) -> None:

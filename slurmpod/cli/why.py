@@ -1,0 +1,88 @@
+"""`slurmpod why`: what happened to a node or job, in order, and the most probable cause."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import print_json, say
+from slurmpod.cli.status import plain
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.why.story import Story
+from slurmpod.operations.why.why import JOB, NODE, Witnesses
+from slurmpod.problems import ExitCode
+
+HOURS = 24
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument(
+        "subject",
+        metavar="NODE|JOB",
+        help="a node, by its name in Slurm or its instance id, or a job's number",
+    )
+    parser.add_argument("--hours", type=int, default=HOURS, help=f"how far back (default: {HOURS})")
+    parser.add_argument("--json", action="store_true", help="print the story as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Tell the story; the last line is the most probable cause, and what to do next."""
+    if not (JOB.fullmatch(options.subject) or NODE.fullmatch(options.subject)):
+        say(f"'{options.subject}' is neither a node, such as ip-10-0-1-7, nor a job's number")
+        return ExitCode.USAGE
+    if options.hours < 1:
+        say(f"--hours {options.hours}: at least one hour")
+        return ExitCode.USAGE
+    resolved = sound_environment(options.file).resolved
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    witnesses = Witnesses(
+        ClusterView(clients),
+        ClusterLogs(clients),
+        NodeSessions(),
+        resolved,
+        str(options.file),
+        datetime.now(UTC),
+        options.hours,
+    )
+    story = witnesses.why(options.subject)
+    if options.json:
+        print_json(plain(story))
+    else:
+        print_story(story, Console(highlight=False))
+    return ExitCode.OK
+
+
+def print_story(story: Story, console: Console) -> None:
+    """Print what happened, then the cause: the line that people look for is the last one."""
+    console.print(Text(story.subject, "bold"))
+    for who, state in story.now.items():
+        console.print(Text.assemble((f"{who}: ", "dim"), state or "says nothing"))
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for moment in story.moments:
+        words = Text(moment.text)
+        if moment.says:
+            words = Text.assemble((moment.says, "bold"), (f"  [{moment.text}]", "dim"))
+        table.add_row(f"{moment.time.astimezone(UTC):%m-%d %H:%M:%S}", moment.source, words)
+    console.print(table if story.moments else Text("nobody tells of anything in this time"))
+    for who, why in story.unread.items():
+        console.print(Text.assemble((f"not asked: {who}: ", "yellow"), why))
+    console.print(Text.assemble(("most probably: ", "bold"), story.cause.says))
+    if story.cause.fix:
+        console.print(Text.assemble(("next: ", "bold"), story.cause.fix))

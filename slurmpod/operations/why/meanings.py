@@ -1,0 +1,273 @@
+"""What lines of Slurm, of the kernel, of HyperPod and of our scripts mean, and what to do. Pure.
+
+Sources: slurm.conf(5), scontrol(1) and squeue(1) of Slurm 24.11 (reasons and states); SageMaker
+HyperPod developer guide, "Automatic node recovery" and "Health Monitoring System"; NVIDIA's "XID
+Errors"; slurmpod_health and slurmpod_lifecycle of this project.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a line that matches says, what to do, and how near to the root of a fault it is.
+
+    `NODE`, `JOB` and `ENV` in `fix` stand for what is asked about. Words in braces are groups of
+    the pattern. The weight orders causes: hardware before what follows from it.
+    """
+
+    pattern: str
+    says: str
+    fix: str
+    weight: int
+
+    def of(self, text: str) -> Meaning | None:
+        """Return the meaning with the groups of a line put in; None where it does not match."""
+        found = re.search(self.pattern, text)
+        if not found:
+            return None
+        groups = {name: value or "" for name, value in found.groupdict().items()}
+        return Meaning(
+            self.pattern, self.says.format_map(groups), self.fix.format_map(groups), self.weight
+        )
+
+
+RESUME = (
+    "when it is in order, run `sudo scontrol update nodename=NODE state=resume` on the controller"
+)
+REPLACE = (
+    "let HyperPod replace it: run `sudo scontrol update nodename=NODE state=fail "
+    "reason=Action:Replace` on the controller"
+)
+WAIT = "wait for HyperPod, and watch it: slurmpod status ENV --watch"
+
+MEANINGS = (
+    Meaning(
+        r"(?i)XidHardwareFailure|NVRM: Xid .*: (?P<xid>48|62|63|64|74|79|94|95|119|120|140)\b",
+        "a GPU has failed (Xid {xid})",
+        REPLACE,
+        95,
+    ),
+    Meaning(r"(?i)NVRM: Xid .*: (?P<xid>\d+)", "a GPU reports Xid {xid}", "look Xid {xid} up", 55),
+    Meaning(
+        r"XidUserAppError",
+        "a program made a GPU report an error; the GPU itself is sound",
+        "look at the job that ran at that time",
+        30,
+    ),
+    Meaning(
+        r'HealthMonitoringAgentDetectionEvent.*"reason":"?\s?"?(?P<why>[^"]*)|"reason": '
+        r'"(?P<reason>[^"]*)".*HealthMonitoringAgentDetectionEvent',
+        "HyperPod's health agent has found a fault: {why}{reason}",
+        WAIT,
+        90,
+    ),
+    Meaning(
+        r"^FAILED: (?P<step>\S+): (?P<detail>.*?); fix: (?P<fix>.*)$",
+        "the lifecycle scripts failed in step {step}: {detail}",
+        "{fix}",
+        85,
+    ),
+    Meaning(
+        r"\[SageMaker\] The lifecycle scripts failed",
+        "the lifecycle scripts failed, so the node was not taken into service",
+        "see what they printed: slurmpod logs ENV --node NODE --kind lifecycle",
+        60,
+    ),
+    Meaning(
+        r"(?i)out of memory: killed process|oom-kill:|Detected \d+ oom_kill",
+        "memory ran out, and Linux ended a program",
+        "ask for more memory or nodes, or use less memory per process",
+        80,
+    ),
+    Meaning(
+        r"(?i)LustreError|I/O error|nfs: server .* not responding",
+        "a file system or disk did not answer",
+        "look at the file systems: slurmpod status ENV",
+        75,
+    ),
+    Meaning(
+        r"(?:reason set to: |^reason: )slurmpod: (?P<why>.*)|is out of service: (?P<out>.*)",
+        "slurmpod-health took the node out of service: {why}{out}",
+        "mend it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,
+        70,
+    ),
+    Meaning(
+        r"(?i)prolog error|epilog error|(?:prolog|epilog) failed",
+        "the script that runs before or after each job failed, so Slurm drained the node",
+        "see what it printed: slurmpod logs ENV --node NODE --kind slurm; " + RESUME,
+        65,
+    ),
+    Meaning(
+        r"(?i)kill task failed",
+        "a process of a job could not be ended, mostly because a file system hangs",
+        "reboot the node: `sudo scontrol reboot asap nextstate=resume NODE` on the controller",
+        65,
+    ),
+    Meaning(
+        r"(?i)low (?:realmemory|socket\*core\*thread|cpu|tmpdisk)",
+        "the node has less than slurm.conf says",
+        "compare `slurmd -C` on the node with slurm.conf: slurmpod observe ENV --compare",
+        65,
+    ),
+    Meaning(
+        r"(?:slurmd: )?fatal: (?P<why>.*)", "a daemon of Slurm could not go on: {why}", RESUME, 65
+    ),
+    Meaning(
+        r"(?:reason set to: |^reason: )Action:Replace",
+        "a replacement of the node was asked for, by HyperPod or by a person",
+        WAIT,
+        50,
+    ),
+    Meaning(
+        r"(?:reason set to: |^reason: )Action:Reboot",
+        "a reboot of the node was asked for, by HyperPod or by a person",
+        WAIT,
+        50,
+    ),
+    Meaning(
+        r"(?i)unexpectedly rebooted",
+        "the node was rebooted, and not by Slurm, which therefore keeps it down",
+        RESUME,
+        45,
+    ),
+    Meaning(
+        r"(?i)nodes? \S+ not responding|^reason: Not responding",
+        "slurmd on the node did not answer: the node is off, hung, or slurmd has ended",
+        "see why: slurmpod logs ENV --node NODE; " + REPLACE,
+        40,
+    ),
+    Meaning(
+        r"(?i)(?:instance .*|creation.*|replacement.*|reboot.*) failed|failed to complete",
+        "HyperPod did not get the node going",
+        "see its events, and how many nodes there are: slurmpod status ENV",
+        58,
+    ),
+    Meaning(
+        r"reason set to: (?!slurmpod: |Action:)(?P<why>.+)|^reason: (?!slurmpod: |Action:|Not "
+        r"responding)(?P<now>.+)",
+        "somebody took the node out of service: {why}{now}",
+        RESUME,
+        42,
+    ),
+    Meaning(r"state set to RESUME|state set to IDLE", "somebody let it take jobs again", "", 0),
+    Meaning(r"now responding|returned to service", "slurmd answers again", "", 0),
+)
+"""In the order in which they are tried: the first that matches counts."""
+
+STATES = (
+    Meaning(
+        r"^OUT_OF_MEMORY",
+        "the job used more memory than it had",
+        "ask for more memory or nodes, or use less memory per process",
+        80,
+    ),
+    Meaning(
+        r"^TIMEOUT",
+        "the job reached its time limit",
+        "give it more with `--time`, and save checkpoints so that it can go on",
+        80,
+    ),
+    Meaning(
+        r"^NODE_FAIL",
+        "one of its nodes failed",
+        "see which, and why: slurmpod why ENV NODE; `--requeue` lets jobs start again",
+        75,
+    ),
+    Meaning(r"^BOOT_FAIL", "a node did not start", "see why: slurmpod why ENV NODE", 75),
+    Meaning(
+        r"^CANCELLED by (?P<uid>\d+)", "user {uid} cancelled the job", "ask who did it, and why", 70
+    ),
+    Meaning(r"^CANCELLED", "the job was cancelled", "", 70),
+    Meaning(r"^PREEMPTED", "a job of a higher priority took its nodes", "submit it again", 70),
+    Meaning(
+        r"^FAILED exit 127:0",
+        "a command of the script was not found",
+        "look at its output: OUT",
+        70,
+    ),
+    Meaning(
+        r"^FAILED exit (?:137:0|0:9)",
+        "something killed it, most often because memory ran out",
+        "look for `oom-kill` on its node: slurmpod logs ENV --job JOB --kind system",
+        70,
+    ),
+    Meaning(
+        r"^FAILED exit (?P<code>\d+):0",
+        "its script ended with status {code}",
+        "look at its output: OUT",
+        60,
+    ),
+    Meaning(
+        r"^FAILED exit 0:(?P<signal>\d+)",
+        "signal {signal} ended it",
+        "look at its output: OUT",
+        60,
+    ),
+    Meaning(
+        r"^PENDING \(?Resources",
+        "it waits for nodes that are busy",
+        "wait, or ask for fewer nodes: slurmpod status ENV",
+        50,
+    ),
+    Meaning(
+        r"^PENDING \(?Priority",
+        "jobs with a higher priority wait before it",
+        "wait; `sprio` on a login node shows who comes first",
+        50,
+    ),
+    Meaning(
+        r"^PENDING \(?(?:ReqNodeNotAvail|Nodes.required.for.job.are.DOWN)",
+        "nodes that it needs are out of service",
+        "see which, and why: slurmpod status ENV",
+        60,
+    ),
+    Meaning(
+        r"^PENDING \(?(?P<limit>(?:QOS|Assoc)\w+)",
+        "a limit holds it back: {limit}",
+        "wait for other jobs of the account, or raise the limit in the YAML",
+        60,
+    ),
+    Meaning(
+        r"^PENDING \(?(?P<limit>Partition\w+)",
+        "it asks for more than its partition gives: {limit}",
+        "ask for less, or submit it to another partition",
+        65,
+    ),
+    Meaning(
+        r"^PENDING \(?(?:JobHeld\w*|launch failed requeued held)",
+        "it is held",
+        "release it: `scontrol release JOB` on a login node",
+        65,
+    ),
+    Meaning(
+        r"^PENDING \(?Dependency",
+        "it waits for another job",
+        "see which: `scontrol show job JOB` on a login node",
+        50,
+    ),
+    Meaning(r"^PENDING \(?BeginTime", "it waits for its time, or was just requeued", "wait", 50),
+    Meaning(
+        r"^PENDING \(?Invalid(?P<what>\w+)",
+        "Slurm does not take its {what}",
+        "submit it with one that `sacctmgr show associations` lists",
+        65,
+    ),
+    Meaning(
+        r"^PENDING \(?(?P<reason>[^)]*)",
+        "it waits: {reason}",
+        "squeue(1) explains each reason; see what else waits: slurmpod status ENV",
+        40,
+    ),
+    Meaning(r"^COMPLETED", "it ended well", "", 90),
+    Meaning(r"^(?:RUNNING|COMPLETING)", "it runs", "", 90),
+)
+"""States of jobs as `JobState` and, where it has ended, `exit CODE:SIGNAL`."""
+
+
+def meaning_of(text: str, table: tuple[Meaning, ...] = MEANINGS) -> Meaning | None:
+    """Return what a line means; None for one that says nothing of its own."""
+    return next(filter(None, (each.of(text) for each in table)), None)

@@ -1,0 +1,134 @@
+"""What a controller and a node themselves say of one node or job: commands, and reading them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta, timezone
+
+from slurmpod.operations.questions import as_root, question
+from slurmpod.operations.why.story import Moment
+
+STATE, CONTROLLER_LOG, RECORDS, JOBS, ZONE = "state", "slurmctld", "records", "jobs", "zone"
+NODE_LOG, HEALTH, KERNEL = "slurmd", "slurmpod-health", "kernel"
+MOST_LINES = 60
+SECONDS = 20
+
+CTLD_LOG = "/var/log/slurm/slurmctld.log"
+SLURMD_LOG = "/var/log/slurm/slurmd.log"
+TELLING = "error|fatal|not responding|Kill task|drain|prolog|epilog|oom|Killed|terminat"
+"""Words of slurmd's lines that tell more than that jobs come and go."""
+
+FAULTS = "Xid|Out of memory|oom-kill|LustreError|I/O error|not responding|EFA|hung_task"
+"""Words of the kernel's lines that tell of faults."""
+
+_PATH = "PATH=/opt/slurm/bin:$PATH\n"
+
+
+def controller_on_node(name: str, hours: int) -> str:
+    """Return what a controller's shell has to do to tell of a node."""
+    node = shlex.quote(name)
+    events = f"sacctmgr -nP list event where node={node} start=now-{hours}hours"
+    jobs = f"sacct -X -nP --nodelist={node} --starttime=now-{hours}hours"
+    return as_root(
+        _PATH
+        + question(ZONE, "date +%z")
+        + question(STATE, f"timeout {SECONDS} scontrol --oneliner show node {node} 2>&1")
+        + question(CONTROLLER_LOG, f"grep -wF -- {node} {CTLD_LOG} | tail -n {MOST_LINES}")
+        + question(RECORDS, f"timeout {SECONDS} {events} format=start,state,reason,user 2>&1")
+        + question(JOBS, f"timeout {SECONDS} {jobs} --format=end,jobid,state,exitcode,user 2>&1")
+    )
+
+
+def controller_on_job(job: str, hours: int) -> str:
+    """Return what a controller's shell has to do to tell of a job."""
+    fields = "jobid,state,exitcode,start,end,nodelist,user,submit,reason"
+    sacct = f"sacct -nP --jobs={job} --starttime=now-{hours}hours --format={fields}"
+    return as_root(
+        _PATH
+        + question(ZONE, "date +%z")
+        + question(STATE, f"timeout {SECONDS} scontrol --oneliner show job {job} 2>&1")
+        + question(
+            CONTROLLER_LOG,
+            f"grep -E -- 'JobId={_array_of(job)}([^0-9]|$)' {CTLD_LOG} | tail -n {MOST_LINES}",
+        )
+        + question(RECORDS, f"timeout {SECONDS} {sacct} 2>&1")
+    )
+
+
+def node_itself(hours: int, word: str = "") -> str:
+    """Return what a node's own shell has to do to tell of itself, or of a job by `word`."""
+    since = f"--since '-{hours}h' --no-pager --output short-iso"
+    which = f"grep -E -- {shlex.quote(word or TELLING)} {SLURMD_LOG}"
+    return as_root(
+        question(ZONE, "date +%z")
+        + question(NODE_LOG, f"{which} | tail -n {MOST_LINES}")
+        + question(HEALTH, f"journalctl -t slurmpod-health {since} 2>/dev/null | tail -n 20")
+        + question(KERNEL, f"journalctl -k {since} 2>/dev/null | grep -E '{FAULTS}' | tail -n 20")
+    )
+
+
+def zone_of(answers: Mapping[str, str]) -> timezone:
+    """Return the time zone of a node's clock."""
+    found = re.fullmatch(r"([+-])(\d\d)(\d\d)", answers.get(ZONE, "").strip())
+    if not found:
+        return UTC
+    sign, hours, minutes = found.groups()
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    return timezone(-offset if sign == "-" else offset)
+
+
+_SLURM_LINE = re.compile(r"\[(?P<time>[^]]+)\] (?P<text>.*)")
+_JOURNAL_LINE = re.compile(r"(?P<time>\d{4}-\S+) \S+ [^:]+: (?P<text>.*)")
+
+
+def moments_of_logs(answers: Mapping[str, str]) -> Iterator[Moment]:
+    """Read the lines of logs with the time that each has."""
+    zone = zone_of(answers)
+    for source in (CONTROLLER_LOG, NODE_LOG):
+        for line in answers.get(source, "").splitlines():
+            found = _SLURM_LINE.match(line)
+            if found and (time := moment_of(found["time"], zone)):
+                yield Moment(time, source, found["text"])
+    for source in (HEALTH, KERNEL):
+        for line in answers.get(source, "").splitlines():
+            found = _JOURNAL_LINE.match(line)
+            if found and (time := moment_of(found["time"], zone)):
+                yield Moment(time, source, found["text"])
+
+
+def moments_of_node_records(answers: Mapping[str, str]) -> Iterator[Moment]:
+    """Read Slurm's records: when a node was out of service, and jobs that ended badly there."""
+    zone = zone_of(answers)
+    for line in answers.get(RECORDS, "").splitlines():
+        fields = line.split("|")
+        if len(fields) == 4 and (time := moment_of(fields[0], zone)):
+            _, state, reason, user = fields
+            yield Moment(time, "records", f"{state}: {reason}, set by {user.partition('(')[0]}")
+    for line in answers.get(JOBS, "").splitlines():
+        fields = line.split("|")
+        if len(fields) == 5 and (time := moment_of(fields[0], zone)):
+            _, job, state, code, user = fields
+            if state not in ("COMPLETED", "RUNNING"):
+                yield Moment(time, "records", f"job {job} of {user} ended: {state}, {code}")
+
+
+def moment_of(text: str, zone: timezone) -> datetime | None:
+    """Read a time in ISO 8601; None for words such as `Unknown`."""
+    try:
+        time = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=zone)
+
+
+def field(line: str, name: str) -> str:
+    """Return a field of what `scontrol --oneliner show` prints; empty where it has none."""
+    found = re.search(rf"(?:^|\s){name}=(.*?)(?=\s+\w[\w:/.]*=|\s*$)", line)
+    return "" if not found or found[1] in ("(null)", "None") else found[1]
+
+
+def _array_of(job: str) -> str:
+    """Return how slurmctld names a task of an array: `7_3`; a job's own number otherwise."""
+    return job.partition(".")[0]
