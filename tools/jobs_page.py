@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from slurmpod.jobs.lint import TOPICS
 from slurmpod.jobs.registry import Rule
 from tools.jobs_plan_section import plan_section
+from tools.jobs_recipes_section import recipes_section
 
 INTRODUCTION = """\
 # Batch scripts
 
 `slurmpod job render environments/dev.yaml train-fsdp2 --out train` makes a job that resumes, for
 the nodes of a cluster; [how it does that](resume.md) is good to know for jobs of your own.
-`slurmpod job list` shows the recipes, and `slurmpod job plan` [what a training
-needs](#what-a-training-needs) of a cluster.
+`slurmpod job list` shows the [recipes](#recipes), and `slurmpod job plan` [what a
+training needs](#what-a-training-needs) of a cluster.
 
 `slurmpod job lint train/train-fsdp2.sbatch` reads batch scripts without running them and shows what
 goes wrong on a HyperPod cluster with Slurm: jobs that do not resume after a node was replaced,
@@ -63,8 +64,8 @@ Hugging Face, BigScience and others), each message against the script. It does n
 
 
 def jobs_page() -> str:
-    """Return the page of batch scripts: the linter with all its rules, and the plan."""
-    return "\n".join((INTRODUCTION, *_tables(), plan_section()))
+    """Return the page of batch scripts: the linter with all its rules, recipes, and the plan."""
+    return "\n".join((INTRODUCTION, *_tables(), recipes_section(), plan_section()))
 
 
 def _tables() -> Iterator[str]:

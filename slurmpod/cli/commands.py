@@ -43,7 +43,7 @@ COMMANDS = {
     "dashboards": Command(
         "dashboards", "Show dashboards, or bring them into Grafana", extra="rehearsal"
     ),
-    "job": Command("job", "Render jobs that resume, plan them, and check batch scripts", True),
+    "job": Command("job", "Render, plan, check, submit and follow jobs", True, extra="aws"),
     "explain": Command("explain", "Explain a rule, or list all rules", True),
     "schema": Command("schema", "Make the JSON Schema for editors", True),
     "completion": Command("completion", "Make the script with which a shell completes commands"),

@@ -1,4 +1,4 @@
-"""`slurmpod job`: batch scripts for a HyperPod cluster: checked, rendered, planned."""
+"""`slurmpod job`: jobs for a HyperPod cluster: checked, rendered, planned, submitted, followed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from slurmpod.cli import job_plan
+from slurmpod.cli import job_cluster_actions, job_plan
 from slurmpod.cli.output import counted, print_json, say
+from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.lint import lint, unreadable
-from slurmpod.jobs.render import RECIPES, Job, JobRefused, Recipe, allocation_for, render_job
+from slurmpod.jobs.recipes.chosen import chosen_parameters
+from slurmpod.jobs.recipes.recipe import Place, Recipe
+from slurmpod.jobs.recipes.registry import RECIPES
+from slurmpod.jobs.render import Job, refuse_unsuitable, render_job
 from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
@@ -37,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plans = actions.add_parser("plan", help="show what a training needs of a cluster")
     job_plan.add_arguments(plans)
     plans.set_defaults(act=job_plan.run)
+    job_cluster_actions.add_arguments(actions)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -103,17 +108,22 @@ def _list(options: argparse.Namespace) -> ExitCode:
 
 
 def _recipe_data(recipe: Recipe) -> dict[str, object]:
-    return {**asdict(recipe), "unsuitable": sorted(recipe.unsuitable)}
+    """Return what a recipe is; its options by name, with their defaults."""
+    parameters = recipe.parameters().model_dump(mode="json")
+    return {**asdict(recipe), "parameters": parameters, "unsuitable": sorted(recipe.unsuitable)}
 
 
 def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the action takes."""
     parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
-    parser.add_argument("recipe", metavar="RECIPE", help=" or ".join(RECIPES))
+    parser.add_argument("recipe", metavar="RECIPE", help=f"one of {', '.join(RECIPES)}")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--group", help="run on this worker group")
     where.add_argument("--partition", help="run on this partition (default: the only one)")
     parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: all)")
+    parser.add_argument(
+        "--parameters", type=Path, metavar="FILE", help="what the recipe leaves to choose, as YAML"
+    )
     parser.add_argument("--name", help="name of the job (default: the recipe's)")
     parser.add_argument("--folder", metavar="PATH", help="where it will lie on the cluster")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
@@ -147,6 +157,7 @@ def _write(folder: Path, job: Job) -> None:
         if name in job.programs and target.exists() and target.read_bytes() != content:
             say(f"{target} was changed since it was rendered, and is kept as it is")
         else:
+            target.parent.mkdir(exist_ok=True)
             target.write_bytes(content)
 
 
@@ -158,18 +169,23 @@ def _job(options: argparse.Namespace) -> Job:
     if recipe is None:
         raise JobRefused(
             f"there is no recipe '{options.recipe}'",
-            did_you_mean(options.recipe, RECIPES) or f"choose {' or '.join(RECIPES)}",
+            did_you_mean(options.recipe, RECIPES) or f"choose one of {', '.join(RECIPES)}",
         )
     allocation = allocation_for(
         resolved, group=options.group, partition=options.partition, nodes=options.nodes
     )
+    refuse_unsuitable(recipe, allocation)
+    place = Place(resolved, allocation)
+    chosen = chosen_parameters(recipe, place, options.parameters)
     name = options.name or recipe.name
-    return render_job(resolved, recipe, allocation, name=name, folder=options.folder)
+    return render_job(recipe, place, chosen, name=name, folder=options.folder)
 
 
 def _say_next(options: argparse.Namespace, job: Job) -> None:
     if not options.out:
         say("next: the same with --out FOLDER")
         return
-    say(f"next: copy {shlex.quote(str(options.out))} to {job.folder} on the cluster, and there:")
-    say(f"  sbatch {job.submitted}")
+    environment, folder = (shlex.quote(str(path)) for path in (options.file, options.out))
+    say(f"next: slurmpod job submit {environment} {folder}")
+    say(f"  or copy it to {job.folder} on the cluster, and there:")
+    say(f"  {' '.join(job.command)}")

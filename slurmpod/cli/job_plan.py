@@ -11,12 +11,12 @@ from typing import Any
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
+from slurmpod.jobs.allocation import Allocation, JobRefused, allocation_for
 from slurmpod.jobs.planning import compute
 from slurmpod.jobs.planning.checkpoints import RESTART_MINUTES, Failures
 from slurmpod.jobs.planning.meshes import Fit
 from slurmpod.jobs.planning.plan import Plan, plan_for
 from slurmpod.jobs.planning.wish import NODES, NUMBERS, PlanRefused, Wish, number, wish_of
-from slurmpod.jobs.render import Allocation, JobRefused, allocation_for
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 

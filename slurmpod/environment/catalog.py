@@ -88,7 +88,8 @@ def could_be_region(name: str) -> bool:
 class InstanceType:
     """What one instance type brings. Accelerator fields are empty or zero where there is none.
 
-    `accelerator_memory_mib` is the memory of one of them.
+    `accelerator_memory_mib` is the memory of one of them. `network_gigabits` are those that a node
+    has for as long as it likes; 0 where EC2 promises only a peak.
     """
 
     name: str
@@ -104,6 +105,7 @@ class InstanceType:
     accelerator_memory_mib: int
     efa_interfaces: int
     network_cards: int
+    network_gigabits: int
     local_nvme_gb: int
 
 
@@ -131,8 +133,18 @@ def _instance_type(row: dict[str, str]) -> InstanceType:
         accelerator_memory_mib=int(row["accelerator_memory_mib_each"] or 0),
         efa_interfaces=int(row["efa_interfaces"] or 0),
         network_cards=int(row["network_cards"]),
+        network_gigabits=_gigabits(row["network_performance"]),
         local_nvme_gb=int(row["local_nvme_gb"] or 0),
     )
+
+
+SPEED = re.compile(r"(?:([0-9]+)x )?([0-9]+) Gigabit")
+"""What EC2 says of a network whose speed lasts; of others it says `Up to`, or no number."""
+
+
+def _gigabits(performance: str) -> int:
+    match = SPEED.fullmatch(performance)
+    return int(match[1] or 1) * int(match[2]) if match else 0
 
 
 INSTANCE_TYPES_AS_OF = "September 2026"

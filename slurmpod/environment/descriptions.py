@@ -128,10 +128,9 @@ def expectation(field: FieldInfo) -> str:
         return "one of " + ", ".join(str(choice) for choice in choices)
     if kind is bool:
         return "true or false"
-    if kind is int:
-        return "a whole number" + _between(
-            limit(field, "ge"), limit(field, "le"), range_word="from"
-        )
+    if kind in (int, float):
+        number = "a whole number" if kind is int else "a number"
+        return number + _between(limit(field, "ge"), limit(field, "le"), range_word="from")
     if kind is IPv4Network:
         return f"an IPv4 range such as {example_of(field)}"
     size = _between(limit(field, "min_length"), limit(field, "max_length"))
@@ -171,7 +170,7 @@ def limit(field: FieldInfo, name: str) -> Any:
     return next((value for value in found if value is not None), None)
 
 
-def _between(least: int | None, most: int | None, *, range_word: str = "of") -> str:
+def _between(least: float | None, most: float | None, *, range_word: str = "of") -> str:
     if least is not None and most is not None:
         return f" {range_word} {least} to {most}"
     if most is not None:

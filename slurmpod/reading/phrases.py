@@ -50,6 +50,7 @@ WRONG = {
     "bool_type": "is neither true nor false",
     "dict_type": "is not a mapping (key: value)",
     "enum": "is not one of the choices",
+    "float_type": "is not a number",
     "greater_than_equal": "is too small",
     "int_parsing_size": "is too large",
     "int_type": "is not a whole number",

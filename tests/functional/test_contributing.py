@@ -174,6 +174,41 @@ def test_a_step(copy: Copy) -> None:
     assert "| `greeting` | login |" in copy.read("docs/lifecycle.md")
 
 
+def test_a_recipe(copy: Copy) -> None:
+    copy.write(
+        "slurmpod/jobs/recipes/greeting.py",
+        '"""`greeting`: every node greets."""\n\n'
+        "from slurmpod.jobs.recipes.recipe import PYTORCH, SHARED_FOLDER, Parameters, Recipe\n\n\n"
+        "class GreetingParameters(Parameters):\n"
+        '    """What is said."""\n\n'
+        "    times: int = 3\n"
+        '    """How often every process greets."""\n\n\n'
+        "RECIPE = Recipe(\n"
+        '    "greeting",\n'
+        '    "a program that greets",\n'
+        "    (SHARED_FOLDER, PYTORCH),\n"
+        '    program="greet.py",\n'
+        '    scripts=("measurement.sbatch", "step.sh"),\n'
+        "    parameters=GreetingParameters,\n"
+        ")\n",
+    )
+    copy.insert("slurmpod/jobs/recipes/registry.py", "    own_program\n", "    greeting\n")
+    copy.write(
+        "templates/jobs/greeting/greet.py",
+        "import argparse\n\n"
+        "parser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--times", type=int, required=True)\n'
+        'print("hello " * parser.parse_args().times)\n',
+    )
+    copy.insert(
+        "tests/jobs/test_render.py", '    ("dev", "sweep"),\n', '    ("dev", "greeting"),\n'
+    )
+    assert copy.written == files_on_the_page("A recipe of a job")
+    copy.passes("tests/jobs", "-k", "greeting or fresh")
+    assert "--times 3" in copy.read("tests/golden/jobs/dev/greeting/greeting.sbatch")
+    assert "| `times` | 3 | How often every process greets. |" in copy.read("docs/jobs.md")
+
+
 def test_a_stack(copy: Copy) -> None:
     copy.insert(
         "slurmpod/resolve/stacks.py",

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.cli.main import run
-from slurmpod.jobs.render import RECIPES
+from slurmpod.cli.main import parser_of, run
+from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.problems import ExitCode
 from tests.golden_files import ROOT
 
 PAGE = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8").replace("\\\n", " ")
-COMMANDS = re.findall(r"^    slurmpod (.+)$|`slurmpod (job \w+ [^`]*)`", PAGE, re.MULTILINE)
+FOUND = re.findall(r"^    slurmpod (.+)$|`slurmpod (job \w+ [^`]*)`", PAGE, re.MULTILINE)
+ALL = [shlex.split(first or second) for first, second in FOUND]
+ON_A_CLUSTER = [words for words in ALL if words[1] in ("submit", "status", "logs", "cancel")]
+COMMANDS = [words for words in ALL if words not in ON_A_CLUSTER]
 
 P5 = ["job", "plan", "environments/p5-prod.yaml"]
 LLAMA = ["--model", "llama2-7b", "--sequence", "4096", "--global-batch", "1024"]
@@ -29,11 +32,19 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 5
-    for first, second in COMMANDS:
-        command = shlex.split(first or second)
+    assert len(COMMANDS) == 7
+    Path("ddp.yaml").write_text("steps: 50\n")
+    for command in COMMANDS:
         assert run(command) == ExitCode.OK, command
         assert capsys.readouterr().out
+
+
+def test_commands_for_a_cluster_are_understood() -> None:
+    """What they do is tried in test_submit.py, and on nodes in tests/rehearsal/test_recipes.py."""
+    assert [words[1] for words in ON_A_CLUSTER] == ["submit", "status", "logs", "cancel"]
+    for words in ON_A_CLUSTER:
+        own = words[: words.index("--")] if "--" in words else words
+        assert parser_of("job").parse_args(own[1:]).file == Path("environments/dev.yaml")
 
 
 def test_a_plan_as_text(capsys: pytest.CaptureFixture[str]) -> None:

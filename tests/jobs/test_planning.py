@@ -8,6 +8,7 @@ import pytest
 
 from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.lustre import Lustre
+from slurmpod.jobs.allocation import Allocation
 from slurmpod.jobs.planning import compute
 from slurmpod.jobs.planning.checkpoints import (
     NODE_MTBF_HOURS,
@@ -20,7 +21,6 @@ from slurmpod.jobs.planning.meshes import fits, meshes
 from slurmpod.jobs.planning.models import MODELS, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
 from slurmpod.jobs.planning.wish import NUMBERS, PlanRefused, wish_of
-from slurmpod.jobs.render import Allocation
 from slurmpod.resolve.storage import lustre_facts
 
 GB = 10**9

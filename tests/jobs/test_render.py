@@ -12,8 +12,12 @@ import pytest
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.main import run
 from slurmpod.environment.environment import Environment
+from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.lint import lint
-from slurmpod.jobs.render import RECIPES, Job, JobRefused, allocation_for, render_job
+from slurmpod.jobs.recipes.chosen import chosen_parameters
+from slurmpod.jobs.recipes.recipe import Place
+from slurmpod.jobs.recipes.registry import RECIPES
+from slurmpod.jobs.render import Job, refuse_unsuitable, render_job
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
@@ -23,7 +27,16 @@ from tests.sound_environment import SOUND, sound_data, sound_with
 
 GOLDEN = ROOT / "tests" / "golden" / "jobs"
 REVIEWED = (
+    ("dev", "check-nodes"),
+    ("dev", "collectives-bench"),
+    ("dev", "ddp"),
+    ("dev", "io-bench"),
+    ("dev", "sharded-array"),
+    ("dev", "sweep"),
     ("dev", "train-fsdp2"),
+    ("p5-prod", "check-nodes"),
+    ("p5-prod", "collectives-bench"),
+    ("p5-prod", "gpt2-compile"),
     ("p5-prod", "train-fsdp2"),
     ("trn1-llama2", "own-program"),
     ("examples/closed-network", "own-program"),
@@ -50,24 +63,38 @@ def workers_of_type(*types: str) -> Resolved:
 
 def job_for(resolved: Resolved, recipe: str, folder: str | None = None, **choice: str) -> Job:
     chosen = {"group": None, "partition": None, "nodes": None, **choice}
-    place = allocation_for(resolved, **chosen)  # type: ignore[arg-type]
-    return render_job(resolved, RECIPES[recipe], place, name=recipe, folder=folder)
+    place = Place(resolved, allocation_for(resolved, **chosen))  # type: ignore[arg-type]
+    refuse_unsuitable(RECIPES[recipe], place.allocation)
+    parameters = chosen_parameters(RECIPES[recipe], place, None)
+    return render_job(RECIPES[recipe], place, parameters, name=recipe, folder=folder)
 
 
 def step_of(resolved: Resolved) -> str:
     return job_for(resolved, "own-program").files["step.sh"].decode()
 
 
+def generated(job: Job) -> dict[str, str]:
+    """Return the files of a job that are made for its cluster; others are taken as they are."""
+    copied = {*job.programs, *(name for name in job.files if "/" in name)}
+    return {name: text.decode() for name, text in job.files.items() if name not in copied}
+
+
 def check(job: Job, resolved: Resolved, folder: Path) -> None:
-    """Fail unless the linters find nothing, and the job comes out the same again."""
-    script = job.files[job.script].decode()
-    assert lint(job.script, script, resolved) == ()
-    for name in (job.script, "step.sh"):
-        (folder / name).write_bytes(job.files[name])
+    """Fail unless the linters find nothing in any script."""
+    scripts = {
+        name: text for name, text in generated(job).items() if name.endswith((".sbatch", ".sh"))
+    }
+    for name, text in scripts.items():
+        (folder / name).write_text(text)
+        assert not name.endswith(".sbatch") or lint(name, text, resolved, scripts.get) == ()
     shellcheck = shutil.which("shellcheck") or "shellcheck"
-    files = [str(folder / name) for name in (job.script, "step.sh")]
+    files = [str(folder / name) for name in scripts]
     result = subprocess.run([shellcheck, *files], capture_output=True, text=True)
     assert result.stdout == ""
+
+
+def golden_folder(name: str, recipe: str) -> Path:
+    return GOLDEN / name.rpartition("/")[2] / recipe
 
 
 @pytest.mark.parametrize(("name", "recipe"), REVIEWED)
@@ -77,16 +104,16 @@ def test_rendered_jobs_are_the_reviewed_ones(
     resolved = resolved_of(name)
     job = job_for(resolved, recipe)
     check(job, resolved, tmp_path)
-    for file in (job.script, "step.sh"):
-        golden = GOLDEN / name.rpartition("/")[2] / file
-        assert_matches(golden, job.files[file].decode(), update=update_golden)
+    for file, text in generated(job).items():
+        assert_matches(golden_folder(name, recipe) / file, text, update=update_golden)
 
 
-def test_no_reviewed_job_is_left_over() -> None:
+def test_every_recipe_is_reviewed_and_nothing_is_left_over() -> None:
+    assert {recipe for _, recipe in REVIEWED} == set(RECIPES)
     known = {
-        GOLDEN / name.rpartition("/")[2] / file
+        golden_folder(name, recipe) / file
         for name, recipe in REVIEWED
-        for file in (f"{recipe}.sbatch", "step.sh")
+        for file in generated(job_for(resolved_of(name), recipe))
     }
     assert {path for path in GOLDEN.rglob("*") if path.is_file()} == known
 
@@ -94,7 +121,8 @@ def test_no_reviewed_job_is_left_over() -> None:
 @pytest.mark.parametrize("instance_type", TYPES)
 def test_jobs_are_sound_on_every_kind_of_node(instance_type: str, tmp_path: Path) -> None:
     resolved = workers_of_type(instance_type)
-    check(job_for(resolved, "train-fsdp2"), resolved, tmp_path)
+    for recipe in RECIPES:
+        check(job_for(resolved, recipe), resolved, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +182,7 @@ def test_the_time_is_the_longest_of_the_partition() -> None:
 
 def test_the_files_of_a_job_lie_where_the_user_says() -> None:
     job = job_for(workers_of_type("m5.xlarge"), "own-program", folder="/fsx/teams/nlp_2")
-    assert job.submitted == "/fsx/teams/nlp_2/own-program.sbatch"
+    assert job.command == ("sbatch", "/fsx/teams/nlp_2/own-program.sbatch")
     assert b"#SBATCH --chdir=/fsx/teams/nlp_2\n" in job.files[job.script]
 
 
@@ -196,7 +224,7 @@ class TestCommand:
         out = tmp_path / "jobs" / "mine"
         command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
         assert run(command) == ExitCode.OK
-        programs = ["checkpoints.py", "lock.py", "model.py", "train.py"]
+        programs = ["checkpoints.py", "lock.py", "model.py", "processes.py", "train.py"]
         names = sorted([*programs, "mine.sbatch", "step.sh"])
         assert sorted(path.name for path in out.iterdir()) == names
         shown = capsys.readouterr()

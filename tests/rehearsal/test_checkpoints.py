@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.jobs.recipes.registry import RECIPES
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.torch_folder import torch_folder
 from tests.rehearsal.training import (
@@ -32,7 +33,7 @@ from tests.rehearsal.training import (
     part_sizes,
 )
 
-PROGRAM = Path(__file__).parents[2] / "templates" / "jobs" / "train-fsdp2"
+RECIPE = RECIPES["train-fsdp2"]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,9 @@ def free_port() -> int:
 
 def put_program(folder: Path, *, held: str = "") -> None:
     """Put the training there; `held` is added to its model.py."""
-    shutil.copytree(PROGRAM, folder, dirs_exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    for name, content in RECIPE.programs.items():
+        (folder / name).write_bytes(content)
     with (folder / "model.py").open("a") as model:
         model.write(held)
 
@@ -240,6 +243,6 @@ def test_where_files_cannot_be_locked_the_training_says_so_and_goes_on(
         raise OSError(errno.ENOSYS, "Function not implemented")  # Lustre without the option flock
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    runpy.run_path(str(PROGRAM / "lock.py"))["lock"](tmp_path).close()
+    runpy.run_path(str(RECIPE.folder / "lock.py"))["lock"](tmp_path).close()
     said = f"{tmp_path}/.lock cannot be locked (Function not implemented): see that no second"
     assert said in capsys.readouterr().out

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from slurmpod.cli.main import run
-from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
-from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+from tests.rehearsal.job_cluster import NAME, SubmittedJob, bring, job_cluster, submit
 from tests.rehearsal.torch_folder import torch_folder
 from tests.rehearsal.training import (
     CUT_CHECKPOINT,
@@ -30,27 +27,6 @@ from tests.rehearsal.training import (
     part_sizes,
 )
 
-ENVIRONMENT = """\
-name: training
-account: "123456789012"
-region: us-west-2
-network:
-  zone: us-west-2a
-storage:
-  lustre:
-    capacity_gib: 1200
-cluster:
-  groups:
-    - {name: head, role: controller, instance_type: ml.m5.large}
-    - {name: cpu, role: worker, instance_type: ml.m5.large, count: 2, partition: cpu}
-slurm: {settings: {KillWait: 2}}
-lifecycle: {health_checks: true}
-"""
-"""KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise."""
-
-SOFTWARE = "software.example:/torch"
-MOUNT = f"mkdir -p /opt/torch && mount -t nfs {SOFTWARE} /opt/torch"
-
 
 @pytest.fixture(scope="module")
 def torch() -> Path:
@@ -61,33 +37,16 @@ def torch() -> Path:
 def lab(
     image: Path, torch: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[HyperPodLab]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
-        lab.machines.add_file_system(SOFTWARE, torch)
-        uri = upload(lab, ENVIRONMENT, on_create=MOUNT)
-        groups = [customer_group("head", uri), customer_group("cpu", uri, 2)]
-        assert lab.create("training", groups).get("FailureMessage") is None
+    with job_cluster(tmp_path_factory.mktemp("lab"), image, torch) as lab:
         yield lab
-        lab.delete("training")
 
 
-@dataclass(frozen=True)
-class Training:
-    """A job that was rendered for the cluster, and submitted there."""
-
-    shell: Shell
-    output: Path
-    job: str
+class Training(SubmittedJob):
+    """The job of a training: how far it is, and what it keeps."""
 
     @property
     def checkpoints(self) -> Path:
         return self.output.parent / "checkpoints"
-
-    def log(self) -> str:
-        return self.output.read_text() if self.output.exists() else ""
-
-    def state(self) -> str:
-        query = ["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={self.job}"]
-        return self.shell.run(query)
 
     def wait_for_step(self, step: int) -> None:
         self._wait(lambda: max(losses(self.log()), default=0) >= step, f"step {step}")
@@ -98,11 +57,10 @@ class Training:
     def wait_for(self, text: str) -> None:
         self._wait(lambda: text in self.log(), text)
 
-    def wait_until_ended(self) -> None:
+    def wait_until_done(self) -> None:
         ends = ("done after", "ResumeAction=NONE")
         self._wait(lambda: any(end in self.log() for end in ends), "the last step")
-        wait_until(lambda: self.state() in ("COMPLETED", "FAILED"), "the end of the job")
-        assert self.state() == "COMPLETED", self.log()
+        self.wait_until_ended()
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for the training; several copies of PyTorch start slowly on few cores."""
@@ -114,31 +72,21 @@ def train(lab: HyperPodLab, name: str, folder: Path, *, held: str = "") -> Train
 
     `held` is what is added to its model.py, to stop it until there is no file `hold` any more.
     """
-    (folder / "training.yaml").write_text(ENVIRONMENT)
-    out = folder / name
-    command = ["job", "render", str(folder / "training.yaml"), "train-fsdp2"]
-    assert run([*command, "--name", name, "--out", str(out)]) == ExitCode.OK
-    shell = lab.shell("training", "head")
-    place = f"/fsx/ubuntu/{name}"
-    shell.run(["mkdir", place])
+    out = bring(lab, folder, "train-fsdp2", name=name)
     with (out / "model.py").open("a") as model:
         model.write(held)
-    for file in out.iterdir():
-        shell.run(["tee", f"{place}/{file.name}"], stdin=file.read_text())
     if held:
-        shell.run(["touch", f"{place}/hold"])
-    submit = ["env", "PYTHON=/opt/torch/python", "sbatch", "--parsable", f"{place}/{name}.sbatch"]
+        (out / "hold").touch()
     numbers = ["--steps", str(STEPS), "--save-every", str(SAVE_EVERY)]
-    job = shell.run([*submit, *SMALL, *numbers])
-    shared = lab.folder / "file_systems" / lab.lustre["FileSystemId"]
-    return Training(shell, shared / "ubuntu" / name / f"{name}_{job}.out", job)
+    submitted = submit(lab, out, *SMALL, *numbers)
+    return Training(submitted.shell, submitted.output, submitted.job)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(lab: HyperPodLab, tmp_path_factory: pytest.TempPathFactory) -> dict[int, set[str]]:
     """What is printed where nothing happens: one line for each step."""
     training = train(lab, "undisturbed", tmp_path_factory.mktemp("undisturbed"))
-    training.wait_until_ended()
+    training.wait_until_done()
     assert "starting from the beginning with 2 processes" in training.log()
     found = losses(training.log())
     assert sorted(found) == list(range(1, STEPS + 1))
@@ -159,7 +107,7 @@ def test_a_requeued_job_goes_on_from_the_newest_complete_checkpoint(
     )
     training.shell.run(["sh", "-c", plant])
     training.shell.run(["scontrol", "update", f"jobid={training.job}", "StartTime=now"])
-    training.wait_until_ended()
+    training.wait_until_done()
     log = training.log()
     assert re.search(r"step-00000059 is skipped: __1_0.distcp has 100 of \d+ bytes", log)
     assert f"resuming after step {SAVE_EVERY} with 2 processes, 2 before" in log
@@ -171,14 +119,14 @@ def test_a_step_goes_on_after_a_node_was_replaced_that_was_saving_a_checkpoint(
 ) -> None:
     training = train(lab, "replaced", tmp_path, held=HELD_WHILE_SAVING)
     training.wait_until_it_saves()
-    before = {hostname(node): node["InstanceId"] for node in lab.nodes("training", "cpu")}
+    before = {hostname(node): node["InstanceId"] for node in lab.nodes(NAME, "cpu")}
     batch_host = training.shell.run(["squeue", "--noheader", "--format=%B", "--job", training.job])
     (victim,) = before.keys() - {batch_host}
     lab.machines.power_cut(victim)
     training.wait_for("ResumeAction=RETRYSTEP")
     cut = part_sizes(training.checkpoints / CUT_CHECKPOINT)
     training.shell.run(["rm", "/fsx/ubuntu/replaced/hold"])
-    training.wait_until_ended()
+    training.wait_until_done()
     log = training.log()
     assert f"resuming after step {SAVE_EVERY} with 2 processes, 2 before" in log
     assert "is skipped" not in log
@@ -186,7 +134,7 @@ def test_a_step_goes_on_after_a_node_was_replaced_that_was_saving_a_checkpoint(
     saved = sorted(each for each in training.checkpoints.iterdir() if each.is_dir())
     assert [each.name for each in saved] == ["step-00000020", "step-00000040", "step-00000060"]
     assert_cut_off(cut, saved[1])
-    after = {hostname(node): node["InstanceId"] for node in lab.nodes("training", "cpu")}
+    after = {hostname(node): node["InstanceId"] for node in lab.nodes(NAME, "cpu")}
     assert {name for name in before if before[name] != after[name]} == {victim}
     assert_health_checks_pass(training.shell, Shell(lab.folder, victim, "root"))
 

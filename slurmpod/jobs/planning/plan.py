@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from slurmpod.jobs.allocation import Allocation
 from slurmpod.jobs.planning import compute
 from slurmpod.jobs.planning.checkpoints import (
     Failures,
@@ -15,7 +16,6 @@ from slurmpod.jobs.planning.checkpoints import (
 )
 from slurmpod.jobs.planning.meshes import Fit, Room, fits, least
 from slurmpod.jobs.planning.wish import Wish
-from slurmpod.jobs.render import Allocation
 from slurmpod.resolve.resolved import LustreFacts
 
 MIB = 1024**2

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
-import traceback
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from checkpoints import Checkpoints
 from model import Model, samples
+from processes import join, run_to_the_end, say
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
@@ -91,7 +90,7 @@ class RandomNumbers:
 
 def main(options: argparse.Namespace) -> None:
     """Train up to the last step, from the newest complete checkpoint if there is one."""
-    device = _join(options.device)
+    device = join(options.device)
     processes = dist.get_world_size()
     if options.batch % processes:
         sys.exit(f"a batch of {options.batch} samples cannot be shared by {processes} processes")
@@ -103,18 +102,10 @@ def main(options: argparse.Namespace) -> None:
         loss = _train_one_step(training, options.batch, device)
         if training.step % options.report_every == 0:
             rate = training.schedule.get_last_lr()[0]
-            _say(f"step {training.step} loss {loss:.6f} rate {rate:.3e}")
+            say(f"step {training.step} loss {loss:.6f} rate {rate:.3e}")
         if training.step % options.save_every == 0 or training.step == options.steps:
             checkpoints.save(training.step, {"training": training, "random": random})
-    _say(f"done after step {training.step}")
-    dist.destroy_process_group()
-
-
-def end_at_once(reason: str) -> NoReturn:
-    """End this process with status 1: PyTorch's own end may abort one whose peers are gone."""
-    sys.stdout.flush()
-    print(reason, file=sys.stderr, flush=True)
-    os._exit(1)
+    say(f"done after step {training.step}")
 
 
 def _resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) -> None:
@@ -122,13 +113,13 @@ def _resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers)
     torch.manual_seed(SEED + 1 + dist.get_rank())  # from here on, each process has its own
     newest = checkpoints.newest()
     if newest is None:
-        _say(f"starting from the beginning with {processes} processes")
+        say(f"starting from the beginning with {processes} processes")
         return
     checkpoints.load(newest, {"training": training})
     written_by, training.processes = training.processes, processes
     if written_by == processes:
         checkpoints.load(newest, {"random": random})
-    _say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
+    say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
 
 
 def _train_one_step(training: Training, batch: int, device: torch.device) -> float:
@@ -175,26 +166,6 @@ def _share_of_rate(step: int, warmup: int, steps: int) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))
 
 
-def _join(kind: str) -> torch.device:
-    """Meet the other processes; return the device of this one."""
-    if kind == "cpu":
-        dist.init_process_group("gloo")
-        return torch.device("cpu")
-    found = torch.accelerator.current_accelerator()
-    if found is None or found.type != kind:
-        sys.exit(f"PyTorch {torch.__version__} finds no device of the kind '{kind}' here")
-    device = torch.device(kind, int(os.environ["LOCAL_RANK"]))
-    torch.accelerator.set_device_index(device.index)
-    backend = dist.get_default_backend_for_device(kind)
-    dist.init_process_group(f"cpu:gloo,{kind}:{backend}", device_id=device)
-    return device
-
-
-def _say(text: str) -> None:
-    if dist.get_rank() == 0:
-        print(text, flush=True)
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", default="cpu", help="kind of device: cpu, cuda or neuron")
@@ -214,9 +185,4 @@ def _options() -> argparse.Namespace:
 
 if __name__ == "__main__":
     chosen = _options()
-    try:
-        main(chosen)
-    except SystemExit as refusal:
-        end_at_once(str(refusal))
-    except Exception:  # noqa: BLE001 - whatever it is, the process ends, and its peers are told
-        end_at_once(traceback.format_exc())
+    run_to_the_end(lambda: main(chosen))

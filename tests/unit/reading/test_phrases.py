@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_origin
 
+import pytest
 from pydantic import ValidationError
 
 from slurmpod.environment.descriptions import KEY, choices_of, field_at, limit, section_in, type_of
 from slurmpod.environment.environment import Environment
+from slurmpod.jobs.recipes.ddp import DdpParameters
 from slurmpod.problems import YamlPath
 from slurmpod.reading.phrases import WRONG, phrase
 from slurmpod.reading.read import read_as
@@ -93,8 +95,15 @@ def mistakes() -> tuple[ErrorDetails, ...]:
 
 
 def test_every_kind_of_finding_has_a_phrase_and_no_phrase_is_idle() -> None:
-    kinds = {detail["type"] for detail in mistakes()}
+    kinds = {detail["type"] for detail in mistakes()} | {fraction_of_a_recipe()["type"]}
     assert kinds - {"missing", "extra_forbidden"} == set(WRONG)
+
+
+def fraction_of_a_recipe() -> ErrorDetails:
+    """Return what pydantic finds in a fraction, of which environments have none."""
+    with pytest.raises(ValidationError) as caught:
+        DdpParameters.model_validate_json('{"tolerance": "low"}')
+    return caught.value.errors(include_url=False)[0]
 
 
 def test_no_word_of_pydantic_reaches_the_user() -> None:

@@ -1,0 +1,54 @@
+"""The actions of `slurmpod job` that need a cluster: their arguments, without AWS's libraries."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from slurmpod.environment.access import IMAGE_USER
+from slurmpod.problems import ExitCode
+
+JOB = re.compile(r"[0-9]+(?:_[0-9]+)?", re.ASCII)
+
+
+def add_arguments(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the actions."""
+    submits = actions.add_parser("submit", help="copy a job to the cluster, submit and follow it")
+    _add_place(submits)
+    submits.add_argument("folder", type=Path, help="what 'job render' made")
+    submits.add_argument("--python", metavar="PATH", help="the Python of the job, on the cluster")
+    submits.add_argument("--yes", action="store_true", help="replace files that are there")
+    submits.add_argument("--no-follow", action="store_true", help="return once it is submitted")
+    shows = actions.add_parser("status", help="show the jobs of a cluster, or one")
+    _add_place(shows)
+    shows.add_argument("job", nargs="?", type=_job, help="its number (default: all)")
+    shows.add_argument("--json", action="store_true", help="print them as JSON")
+    logs = actions.add_parser("logs", help="print what a job wrote")
+    _add_place(logs)
+    logs.add_argument("job", type=_job, help="its number")
+    logs.add_argument("--follow", action="store_true", help="go on until it ends")
+    ends = actions.add_parser("cancel", help="end a job")
+    _add_place(ends)
+    ends.add_argument("job", type=_job, help="its number")
+    for action in (submits, shows, logs, ends):
+        action.set_defaults(act=_run)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
+    parser.add_argument(
+        "--user", default=IMAGE_USER, help=f"on the cluster (default: {IMAGE_USER})"
+    )
+
+
+def _job(text: str) -> str:
+    if not JOB.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of a job, such as 12 or 12_3")
+    return text
+
+
+def _run(options: argparse.Namespace) -> ExitCode:
+    from slurmpod.cli import job_on_cluster  # AWS's libraries are only needed here
+
+    return job_on_cluster.run(options)

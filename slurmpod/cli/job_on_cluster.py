@@ -1,0 +1,160 @@
+"""`slurmpod job submit|status|logs|cancel`: a job on the cluster, from its folder to its end."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import shlex
+import sys
+import time
+
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.deployment import SessionNodes
+from slurmpod.cli.connect import has_plugin
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import counted, print_json, say
+from slurmpod.environment.access import IMAGE_USER
+from slurmpod.jobs.lint import lint
+from slurmpod.operations.cluster_jobs import Sight, cancel, look, news, queue, submit
+from slurmpod.operations.connect import usual_group
+from slurmpod.operations.job_folder import JobFolder, copy_job, differing_files, read_job_folder
+from slurmpod.operations.node_shell import NoAnswer, NodeShell, first_node
+from slurmpod.problem_text import problems_text
+from slurmpod.problems import ExitCode, WorkFailed, has_errors
+from slurmpod.resolve import Resolved
+
+PAUSE_SECONDS = 5.0
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Do what the chosen action does."""
+    gc.enable()  # following a job may take days
+    code: ExitCode = ACTIONS[options.action](options)
+    return code
+
+
+def _submit(options: argparse.Namespace) -> ExitCode:
+    """Check the job, copy it, submit it and follow it."""
+    job = read_job_folder(options.folder)
+    resolved = sound_environment(options.file).resolved
+    if not _is_sound(job, resolved):
+        return ExitCode.INVALID
+    if not (shell := _shell(options, resolved)):
+        return ExitCode.FAILED
+    if not _may_copy(job, shell, options):
+        return ExitCode.FAILED
+    copy_job(shell, job)
+    say(f"{counted(len(job.files), 'file')} copied to {job.place}")
+    number = submit(shell, job, options.after_dashes or (), options.python)
+    say(f"job {number} is submitted")
+    if options.no_follow:
+        _say_way_back(options, number)
+        return ExitCode.OK
+    return _follow(options, shell, number)
+
+
+def _is_sound(job: JobFolder, resolved: Resolved) -> bool:
+    texts = {name: content.decode(errors="replace") for name, content in job.files.items()}
+    problems = lint(job.script, texts[job.script], resolved, texts.get)
+    if problems:
+        say(problems_text(problems, sys.stderr))
+    return not has_errors(problems)
+
+
+def _may_copy(job: JobFolder, shell: NodeShell, options: argparse.Namespace) -> bool:
+    """Ask before anything on the cluster is overwritten."""
+    changed = differing_files(shell, job)
+    if not changed or options.yes:
+        return True
+    say(f"{job.place} has other content in {', '.join(changed)}")
+    if not sys.stdin.isatty():
+        say("nothing was copied: run it again with --yes to replace them")
+        return False
+    say("replace them? [y/N]")
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _status(options: argparse.Namespace) -> ExitCode:
+    if not (shell := _shell(options)):
+        return ExitCode.FAILED
+    jobs = queue(shell, options.job)
+    if options.json:
+        print_json(jobs)
+        return ExitCode.OK
+    if not jobs:
+        say("no job is there")
+    for job in jobs:
+        place = job["nodes"] or f"({job['reason']})"
+        line = f"{job['id']:>10}  {job['name']:<20}  {job['user']:<12}  {job['state']:<11}"
+        sys.stdout.write(f"{line}  {job['time']:>11}  {place}\n")
+    return ExitCode.OK
+
+
+def _logs(options: argparse.Namespace) -> ExitCode:
+    if not (shell := _shell(options)):
+        return ExitCode.FAILED
+    if options.follow:
+        return _follow(options, shell, options.job)
+    seen = _tell(None, look(shell, options.job))
+    while not seen.is_read:
+        seen = _tell(seen, look(shell, options.job, seen))
+    return ExitCode.OK
+
+
+def _cancel(options: argparse.Namespace) -> ExitCode:
+    if not (shell := _shell(options)):
+        return ExitCode.FAILED
+    cancel(shell, options.job)
+    say(f"job {options.job} is told to end")
+    return ExitCode.OK
+
+
+def _shell(options: argparse.Namespace, resolved: Resolved | None = None) -> NodeShell | None:
+    """Return where commands run; None without what opens sessions."""
+    if not has_plugin():
+        return None
+    resolved = resolved or sound_environment(options.file).resolved
+    nodes = SessionNodes(clients_of(resolved.region))
+    return first_node(nodes, resolved, usual_group(resolved), options.user)
+
+
+def _follow(options: argparse.Namespace, shell: NodeShell, job: str) -> ExitCode:
+    """Tell what happens until the job ends; Ctrl-C ends the telling alone."""
+    seen: Sight | None = None
+    try:
+        while seen is None or not (seen.has_ended and seen.is_read):
+            seen = _look_again(shell, job, seen)
+    except (KeyboardInterrupt, WorkFailed) as end:
+        say(str(end) or f"job {job} goes on")
+        _say_way_back(options, job)
+        return ExitCode.INTERRUPTED if isinstance(end, KeyboardInterrupt) else ExitCode.FAILED
+    return ExitCode.OK if seen.state == "COMPLETED" else ExitCode.FAILED
+
+
+def _look_again(shell: NodeShell, job: str, seen: Sight | None) -> Sight:
+    """Look once more, after a while; a connection that is lost is made again."""
+    if seen and seen.is_read:
+        time.sleep(PAUSE_SECONDS)
+    while True:
+        try:
+            return _tell(seen, look(shell, job, seen))
+        except NoAnswer as lost:
+            say(f"{lost}; job {job} goes on, and is looked at again")
+            time.sleep(PAUSE_SECONDS)
+
+
+def _tell(before: Sight | None, now: Sight) -> Sight:
+    """Print what is new: the log as it is, the rest beside it."""
+    sys.stdout.write(now.log.decode(errors="replace"))
+    sys.stdout.flush()
+    for line in news(before, now):
+        say(f"[job {now.job}: {line}]")
+    return now
+
+
+def _say_way_back(options: argparse.Namespace, job: str) -> None:
+    user = "" if options.user == IMAGE_USER else f" --user {shlex.quote(options.user)}"
+    say(f"come back with: slurmpod job logs {shlex.quote(str(options.file))} {job} --follow{user}")
+
+
+ACTIONS = {"submit": _submit, "status": _status, "logs": _logs, "cancel": _cancel}

@@ -1,0 +1,1 @@
+"""Recipes: kinds of jobs, each with what its user may choose."""

@@ -1,0 +1,69 @@
+"""What the user of a recipe chose, from a file of YAML; all mistakes in it at once, with lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from slurmpod.jobs.allocation import JobRefused
+from slurmpod.jobs.recipes.recipe import Parameters, Place, Recipe
+from slurmpod.problems import InvalidEnvironment, Problem, Severity, Where, in_file_order
+from slurmpod.reading.phrases import phrase
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.reading.yaml_source import YamlSource, read_yaml
+
+RULE = "ENV-004"
+"""The rule of values that cannot be."""
+
+
+def chosen_parameters(recipe: Recipe, place: Place, file: Path | None) -> Parameters:
+    """Return what the file says, or the defaults without one.
+
+    Raises InvalidEnvironment with the mistakes in the file, and JobRefused where the defaults do
+    not fit the place.
+    """
+    if file is None:
+        return _fitting_defaults(recipe, place)
+    source = _read(file)
+    chosen = _checked(recipe, source)
+    problems = [
+        Problem(RULE, Severity.ERROR, source.where((each.field,)), each.message, each.fix)
+        for each in chosen.mistakes(place)
+    ]
+    if problems:
+        raise InvalidEnvironment(in_file_order(problems))
+    return chosen
+
+
+def _fitting_defaults(recipe: Recipe, place: Place) -> Parameters:
+    chosen = recipe.parameters()
+    for mistake in chosen.mistakes(place):
+        raise JobRefused(f"{mistake.field}: {mistake.message}", mistake.fix)
+    return chosen
+
+
+def _read(file: Path) -> YamlSource:
+    """Return a file's data; one with comments alone chooses nothing."""
+    try:
+        text = read_text(file)
+    except Unreadable as reason:
+        where = Where(str(file), reason.line)
+        unread = Problem("ENV-001", Severity.ERROR, where, reason.message, reason.fix)
+        raise InvalidEnvironment([unread]) from None
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        return YamlSource(str(file), {})
+    return read_yaml(str(file), text)
+
+
+def _checked(recipe: Recipe, source: YamlSource) -> Parameters:
+    found = list(source.problems)
+    try:
+        chosen = recipe.parameters.model_validate_json(to_json(source.data))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        found += [phrase(each, source, recipe.parameters) for each in details]
+    if found:
+        raise InvalidEnvironment(in_file_order(found))
+    return chosen

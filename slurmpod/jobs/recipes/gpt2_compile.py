@@ -1,0 +1,93 @@
+"""`gpt2-compile`: GPT-2 as it is beside GPT-2 compiled, in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.jobs.planning.compute import scaled_rate
+from slurmpod.jobs.recipes.recipe import (
+    PYTORCH,
+    SHARED_FOLDER,
+    WITHOUT_PYTORCH,
+    Fraction,
+    Mistake,
+    Parameters,
+    Place,
+    Recipe,
+)
+
+RATE, RATE_BATCH = 5e-5, 32
+"""The learning rate of AWS's examples of GPT-2, and the batch for which it is meant: 5e-5 / 32 for
+each sample of the global batch (SageMaker Training Compiler, "PyTorch GPT-2 on multiple nodes")."""
+
+
+class CompileParameters(Parameters):
+    """The training's numbers, by default those of GPT-2 with 124 million parameters."""
+
+    batch_per_process: Annotated[int, Field(ge=1, le=100_000)] = 10
+    """Samples that a process takes in each step."""
+
+    steps: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+    """Steps that are measured, of each way."""
+
+    warm_up_steps: Annotated[int, Field(ge=1, le=10_000)] = 5
+    """Steps before that, in which the compiler works."""
+
+    samples: Annotated[int, Field(ge=1, le=10**9)] = 67_349
+    """Samples of an epoch (67349: those of SST-2, which AWS's example has)."""
+
+    layers: Annotated[int, Field(ge=1, le=1000)] = 12
+    """Layers of the model."""
+
+    width: Annotated[int, Field(ge=1, le=65_536)] = 768
+    """Width of the model."""
+
+    heads: Annotated[int, Field(ge=1, le=1024)] = 12
+    """Heads of the attention: they share the width."""
+
+    vocabulary: Annotated[int, Field(ge=2, le=1_000_000)] = 50_257
+    """Tokens that there are."""
+
+    block: Annotated[int, Field(ge=1, le=1_048_576)] = 512
+    """Tokens of a sample."""
+
+    backend: Literal["inductor", "aot_eager"] = "inductor"
+    """The compiler. `inductor` needs a C++ compiler and the headers of Python on the nodes;
+    `aot_eager` only traces, and makes little faster."""
+
+    tolerance: Annotated[Fraction, Field(ge=0, le=1)] = 0.01
+    """Largest difference between the losses of both ways, as a share of the loss."""
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """Return the device, the learning rate for this many processes, and all numbers."""
+        rate = scaled_rate(RATE, RATE_BATCH, self.batch_per_process * place.processes)
+        computed = ("--device", place.device, "--learning-rate", f"{rate:.6g}")
+        return (*computed, *super().arguments(place))
+
+    def mistakes(self, place: Place) -> Iterator[Mistake]:
+        """Refuse heads of which each would have another width."""
+        del place
+        if self.width % self.heads:
+            message = f"a width of {self.width} cannot be shared by {self.heads} heads"
+            yield Mistake("heads", message, "choose a number that divides the width")
+
+
+RECIPE = Recipe(
+    "gpt2-compile",
+    "GPT-2 trained as it is, and compiled, on made-up texts: what torch.compile is worth",
+    (SHARED_FOLDER, PYTORCH, "a C++ compiler and Python.h, for the backend inductor"),
+    program="bench_compile.py",
+    scripts=("measurement.sbatch", "step.sh"),
+    shared=("processes.py",),
+    parameters=CompileParameters,
+    unsuitable=WITHOUT_PYTORCH,
+    more="""\
+The learning rate is `5e-5 / 32 x global batch`: 6.25e-5 for 40 samples, 1.25e-4 for 80.
+`gpt2-JOB.json` and `gpt2-JOB.prom` have train_runtime, train_samples_per_second,
+train_steps_per_second, loss, epoch and learning_rate of both ways, and how long the first steps
+took, in which the compiler works. The job fails where the losses of both ways part. This was run on
+CPUs alone.""",
+)

@@ -1,0 +1,133 @@
+"""What a recipe is: the scripts and programs of one kind of job, and what its user may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from slurmpod.bundle.templates import FOLDER
+from slurmpod.environment.base import Section
+from slurmpod.jobs.allocation import Allocation
+from slurmpod.resolve import Resolved
+
+JOBS = "jobs"
+"""The folder of job templates; programs of a recipe lie below, in a folder of its name."""
+
+SHARED = "shared"
+"""The folder of programs that several recipes have."""
+
+EACH_NODE = ("each_node.sbatch",)
+
+SHARED_FOLDER = "a file system that all nodes share, such as storage.lustre"
+PYTORCH = "a Python with PyTorch 2.13 in $PYTHON, on that file system"
+
+WITHOUT_PYTORCH = frozenset({"Trainium"})
+"""Accelerators that PyTorch does not know as devices: its native backend for Neuron (TorchNeuron,
+"TorchNeuron: Native PyTorch on AWS Neuron") supports Trainium2 and later."""
+
+DEVICES = {"gpu": "cuda", "neuron": "neuron"}
+"""What PyTorch calls accelerators, by the catalog's kinds."""
+
+
+def _number(value: object) -> object:
+    """Return the number that a text is: the reader of YAML leaves fractions as text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+Fraction = Annotated[float, BeforeValidator(_number)]
+"""A number that may have a fraction, such as 0.25 or 6e-3."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a job is to run: nodes of a cluster."""
+
+    resolved: Resolved
+    allocation: Allocation
+
+    @property
+    def device(self) -> str:
+        """What PyTorch calls the accelerators of the nodes."""
+        return DEVICES.get(self.allocation.facts.accelerator_kind, "cpu")
+
+    @property
+    def processes(self) -> int:
+        """Processes of the whole job."""
+        return self.allocation.nodes * self.allocation.processes
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A value that cannot be where the job is to run, and what to do about it."""
+
+    field: str
+    message: str
+    fix: str
+
+
+class Parameters(Section):
+    """What the user of a recipe may choose, in a file of YAML; each field is an option.
+
+    The program is given all of them, so defaults stand here alone.
+    """
+
+    def mistakes(self, place: Place) -> Iterator[Mistake]:
+        """Yield what does not fit together, or not the place."""
+        del place
+        yield from ()
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """Return what the program is given: options and their values."""
+        del place
+        return tuple(self._options())
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Return files beside the scripts that depend on the place, by name."""
+        del place
+        return {}
+
+    def _options(self) -> Iterator[str]:
+        for name, value in self:
+            yield f"--{name.replace('_', '-')}"
+            yield from map(str, value if isinstance(value, tuple) else (value,))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One kind of job. `program` is what each process runs; "" where its user names one.
+
+    `starts`, `more` and `needs` say it to users: what it does, how it ends, and what has to be
+    there. `scripts` are templates below `templates/jobs`, of which the first is what is submitted;
+    `shared` are programs that other recipes have, too. With the script EACH_NODE `program` runs
+    once on each node, for `patience_seconds` at most, and `together` puts together what they found.
+    """
+
+    name: str
+    starts: str
+    needs: tuple[str, ...]
+    program: str = ""
+    together: str = ""
+    patience_seconds: int = 120
+    scripts: tuple[str, ...] = ("training.sbatch", "step.sh")
+    shared: tuple[str, ...] = ()
+    parameters: type[Parameters] = Parameters
+    unsuitable: frozenset[str] = frozenset()
+    more: str = ""
+
+    @property
+    def programs(self) -> Mapping[str, bytes]:
+        """The programs, which are taken as they are, by name."""
+        shared = [FOLDER / JOBS / SHARED / name for name in self.shared]
+        return {path.name: path.read_bytes() for path in (*self.folder.glob("*.py"), *shared)}
+
+    @property
+    def folder(self) -> Path:
+        """Where the programs are that no other recipe has."""
+        return FOLDER / JOBS / self.name

@@ -1,0 +1,135 @@
+"""Jobs on a cluster: submitted, seen from time to time, and what is new since the last time."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from slurmpod.operations.job_folder import JobFolder
+from slurmpod.operations.node_shell import CommandFailed, NodeShell
+from slurmpod.problems import WorkFailed
+
+UNFINISHED = frozenset(
+    {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "REQUEUED", "SUSPENDED", "STOPPED"}
+    | {"REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESIZING", "SIGNALING", "STAGE_OUT"}
+)
+"""States of Slurm in which a job has not ended (squeue(1), JOB STATE CODES)."""
+
+MOST_BYTES = 100_000
+"""What one look takes of a log; the rest comes with the next one."""
+
+LOG, NODES = "slurmpod-log", "slurmpod-nodes"
+FIELD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
+BAD_NODE = re.compile(
+    r"^\S+ (?:\S*(?:down|drain|fail|unk|reboot|power|boot)\S*|\S+\*)(?: .*)?$", re.MULTILINE
+)
+"""A line of sinfo about a node on which no job goes on, or that does not answer (`*`)."""
+
+
+class UnknownJob(WorkFailed):
+    """Slurm does not know a job: there was none, or it is over for so long that it is forgotten."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What is seen of a job at one time; `log` is what it wrote from `offset` on."""
+
+    job: str
+    state: str
+    reason: str
+    restarts: int
+    nodes: str
+    file: str
+    exit_code: str
+    log: bytes = b""
+    offset: int = 0
+    bad_nodes: tuple[str, ...] = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing comes after this."""
+        return self.state not in UNFINISHED
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the log has been read up to where it ended at this time."""
+        return len(self.log) < MOST_BYTES
+
+
+def submit(shell: NodeShell, job: JobFolder, arguments: Sequence[str], python: str | None) -> str:
+    """Submit a job; return its id, of an array that of the job after it."""
+    starter = ["sbatch", "--parsable"] if job.starter == job.script else ["bash"]
+    variable = f"PYTHON={shlex.quote(python)} " if python else ""
+    command = shlex.join([*starter, f"{job.place}/{job.starter}", *arguments])
+    said = shell.run(f"cd {shlex.quote(job.place)} && {variable}{command}")
+    numbers = re.findall(r"\b[0-9]+\b", said)
+    if not numbers:
+        raise CommandFailed(f"sbatch did not tell the job's number: {said.strip()}")
+    return str(numbers[-1])
+
+
+def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
+    """Look at a job, and at what it wrote since `before`; raises UnknownJob."""
+    offset = before.offset + len(before.log) if before else 0
+    try:
+        said = shell.run(_look_script(job, offset, before.nodes if before else ""))
+    except CommandFailed as error:
+        raise UnknownJob(f"Slurm does not know job {job}: {error}") from None
+    shown, _, rest = said.partition(f"{LOG}\n")
+    encoded, _, nodes = rest.partition(f"{NODES}\n")
+    fields = dict(FIELD.findall(shown))
+    return Sight(
+        job=job,
+        state=fields["JobState"],
+        reason=fields.get("Reason", ""),
+        restarts=int(fields.get("Restarts", 0)),
+        nodes=fields.get("NodeList", "").replace("(null)", ""),
+        file=fields.get("StdOut", ""),
+        exit_code=fields.get("ExitCode", ""),
+        log=base64.b64decode(encoded),
+        offset=offset,
+        bad_nodes=tuple(each[0] for each in BAD_NODE.finditer(nodes)),
+    )
+
+
+def _look_script(job: str, offset: int, nodes: str) -> str:
+    states = f"sinfo --noheader --Node --nodes={shlex.quote(nodes)} --format='%N %T %E' | sort -u"
+    return (
+        f"shown=$(scontrol --oneliner show job {shlex.quote(job)}) ||"
+        ' { echo "$shown"; exit 1; }\necho "$shown"\n'
+        f"echo {LOG}\n"
+        "[[ $shown =~ \\ StdOut=([^ ]*) ]] && [[ -r ${BASH_REMATCH[1]} ]] &&"
+        f' tail --bytes=+{offset + 1} "${{BASH_REMATCH[1]}}" | head --bytes={MOST_BYTES} | base64\n'
+        f"echo {NODES}\n{states if nodes else ':'}\n"
+    )
+
+
+def news(before: Sight | None, now: Sight) -> Iterator[str]:
+    """Yield what has happened to a job between two looks, but for its log."""
+    if before and now.restarts > before.restarts:
+        yield f"restart {now.restarts} of the job"
+    if before is None or (before.state, before.nodes) != (now.state, now.nodes):
+        where = f" on {now.nodes}" if now.nodes and not now.has_ended else ""
+        why = f" ({now.reason})" if now.state == "PENDING" and now.reason != "None" else ""
+        yield f"{now.state.lower()}{where}{why}"
+    known = before.bad_nodes if before else ()
+    yield from (f"node {line}" for line in now.bad_nodes if line not in known)
+    back = {line.split()[0] for line in known} - {line.split()[0] for line in now.bad_nodes}
+    yield from (f"node {name} is back" for name in sorted(back) if not now.has_ended)
+
+
+def queue(shell: NodeShell, job: str | None) -> list[dict[str, str]]:
+    """Return the jobs that Slurm knows, or one of them, each with what squeue shows."""
+    names = ("id", "name", "user", "state", "time", "nodes", "reason")
+    which = f" --jobs={shlex.quote(job)} --states=all" if job else ""
+    listed = shell.run(f"squeue --noheader --format='%i|%j|%u|%T|%M|%N|%r'{which}")
+    rows = (line.split("|") for line in listed.splitlines() if line.strip())
+    return [dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)]
+
+
+def cancel(shell: NodeShell, job: str) -> None:
+    """End a job; raises CommandFailed."""
+    shell.run(f"scancel {shlex.quote(job)}")

@@ -1,0 +1,86 @@
+"""Commands of a user on a node of a deployed cluster, through Session Manager."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import shlex
+from dataclasses import dataclass
+from typing import Protocol
+
+from slurmpod.aws.deployment import SessionNodes
+from slurmpod.operations.connect import NodeSessions, command_session
+from slurmpod.problems import WorkFailed
+from slurmpod.resolve import Resolved, session_target
+
+BEGIN, END, STATUS = "slurmpod-begins", "slurmpod-ends", "slurmpod-status"
+"""Words around what is printed: a session adds lines of its own, and tells no exit status."""
+
+_WRAPPED = f"""\
+export PATH=/opt/slurm/bin:$PATH LC_ALL=C.UTF-8
+echo {BEGIN}
+{{ bash -c "$1" 2>&1; echo "{STATUS} $?"; }} | base64
+echo {END}
+"""
+
+
+class NoAnswer(WorkFailed):
+    """A session that ended before the command did: what came of it is not known."""
+
+
+class CommandFailed(WorkFailed):
+    """A command that ended with an error; the text is what it printed."""
+
+
+class NodeShell(Protocol):
+    """A place where commands of a user run."""
+
+    def run(self, script: str) -> str:
+        """Run a script of bash and return what it printed; raises NoAnswer and CommandFailed."""
+        ...
+
+
+@dataclass(frozen=True)
+class SessionShell:
+    """The node `target`, with a session for each command, as `user`."""
+
+    region: str
+    target: str
+    user: str
+
+    def run(self, script: str) -> str:
+        """Run a script of bash and return what it printed; raises NoAnswer and CommandFailed."""
+        session = command_session(self.region, self.target, node_command(script, self.user))
+        return read_output(NodeSessions().output(session))
+
+
+def first_node(nodes: SessionNodes, resolved: Resolved, group: str, user: str) -> SessionShell:
+    """Return the first running node of a group; raises AwsUnavailable and NoAnswer."""
+    running = nodes.running(resolved.name, group)
+    if not running:
+        raise NoAnswer(f"{group} has no running node")
+    target = session_target(nodes.cluster_id(resolved.name), group, running[0])
+    return SessionShell(resolved.region, target, user)
+
+
+def node_command(script: str, user: str) -> str:
+    """Return what a shell on a node has to do; what is printed comes back unharmed."""
+    become = ["sudo", "--non-interactive", "--set-home", f"--user={user}"]
+    return shlex.join([*become, "bash", "-c", _WRAPPED, "bash", script])
+
+
+def read_output(output: str) -> str:
+    """Return what a script printed; raises NoAnswer and CommandFailed."""
+    _, begin, rest = output.partition(f"{BEGIN}\n")
+    encoded, end, _ = rest.partition(f"{END}\n")
+    if not (begin and end):
+        said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
+        raise NoAnswer(f"the node did not answer to the end: {'; '.join(said[-3:])}")
+    try:
+        text = base64.b64decode(encoded).decode(errors="replace")
+    except binascii.Error as error:
+        raise NoAnswer(f"the node's answer is not whole: {error}") from None
+    printed, _, status = text.rpartition(f"{STATUS} ")
+    if status.strip() != "0":
+        raise CommandFailed(printed.strip() or f"it ended with status {status.strip()}")
+    return printed

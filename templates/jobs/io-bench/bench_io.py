@@ -1,0 +1,104 @@
+"""Measure how fast this node writes and reads files, at the same time as all others.
+
+Python 3.10 and its standard library are enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+MIB = 1024 * 1024
+PATIENCE_SECONDS = 600.0
+PAUSE_SECONDS = 0.05
+Work = Callable[[Path, int, int], None]
+
+
+def main(options: argparse.Namespace) -> None:
+    """Measure each folder with each size of blocks, and write the times all at once."""
+    node = os.environ["SLURMD_NODENAME"]
+    rows = [row for folder in options.folders for row in measured(Path(folder), node, options)]
+    partial = options.results / f".{node}.partial"
+    partial.write_text(json.dumps({"needed_mib_per_s": options.needed_mib_per_s, "rows": rows}))
+    partial.rename(options.results / f"{node}.json")
+
+
+def measured(folder: Path, node: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield the times of writing and reading some files, which are removed again."""
+    own = folder / f".io-bench-{os.environ['SLURM_JOB_ID']}-{node}"
+    own.mkdir()
+    files = [own / str(number) for number in range(options.files_per_node)]
+    try:
+        for block_kib in options.block_kib:
+            for kind, work in (("write", write), ("read", read)):
+                meet(options.results, f"{folder.name}-{block_kib}-{kind}", node)
+                seconds = _seconds(work, files, block_kib * 1024, options.mib_per_file * MIB)
+                size = len(files) * options.mib_per_file * MIB
+                row = {"folder": str(folder), "kind": kind, "block_bytes": block_kib * 1024}
+                yield {**row, "bytes": size, "seconds": seconds}
+    finally:
+        for file in files:
+            file.unlink(missing_ok=True)
+        own.rmdir()
+
+
+def write(file: Path, block: int, size: int) -> None:
+    """Write a file, down to the disk, and leave nothing of it in this node's cache."""
+    data = os.urandom(block)  # what can be compressed would seem fast
+    with file.open("wb", buffering=0) as opened:
+        for start in range(0, size, block):
+            opened.write(data[: size - start])
+        os.fsync(opened.fileno())
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read(file: Path, block: int, size: int) -> None:
+    """Read a file from its beginning to its end."""
+    with file.open("rb", buffering=0) as opened:
+        found = 0
+        while data := opened.read(block):
+            found += len(data)
+    if found != size:
+        raise OSError(f"{file} has {found} of {size} bytes")
+
+
+def meet(results: Path, name: str, node: str) -> None:
+    """Wait until all nodes are here, so that they load the file system together."""
+    place = results / f"{name}.met"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / node).touch()
+    until = time.monotonic() + PATIENCE_SECONDS
+    while len(list(place.iterdir())) < int(os.environ["SLURM_NNODES"]):
+        if time.monotonic() > until:
+            sys.exit(f"{node}: not all nodes have come to {name}")
+        time.sleep(PAUSE_SECONDS)
+
+
+def _seconds(work: Work, files: list[Path], block: int, size: int) -> float:
+    start = time.perf_counter()
+    with ThreadPoolExecutor(len(files)) as pool:
+        for done in [pool.submit(work, file, block, size) for file in files]:
+            done.result()
+    return time.perf_counter() - start
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
+    parser.add_argument("--results", type=Path, required=True, help="folder that nodes share")
+    parser.add_argument("--folders", nargs="+", required=True)
+    parser.add_argument("--block-kib", type=int, nargs="+", required=True)
+    parser.add_argument("--mib-per-file", type=int, required=True)
+    parser.add_argument("--files-per-node", type=int, required=True)
+    parser.add_argument("--needed-mib-per-s", type=float, required=True, help="by the whole job")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main(_options())

@@ -1,0 +1,13 @@
+"""What is done with each key: put yours here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def work(key: str) -> None:
+    """Work on one file: an absolute path, or the URI of an object in S3.
+
+    Raises when it fails; the key is then not done, and others are worked on.
+    """
+    print(f"{key} has {Path(key).stat().st_size} bytes", flush=True)

@@ -1,0 +1,72 @@
+"""Shares of a list for the tasks of a job array: each entry belongs to one task, whoever runs it.
+
+What is done stands in `done/TASK.txt`, an entry a line. A task that starts again, after its node
+was lost or by hand, goes on behind that: only an entry in whose midst it was cut off begins again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+DONE = Path("done")
+
+
+def work_on_share(entries: Sequence[str], tasks: int, work: Callable[[str], None]) -> int:
+    """Do what is left of this task's share; return 1 if some of it failed, else 0.
+
+    One entry that fails does not keep the others waiting. Entries are lines: without line breaks.
+    """
+    task = int(os.environ["SLURM_ARRAY_TASK_ID"])
+    DONE.mkdir(exist_ok=True)
+    with _file_of(task).open("a") as done:
+        try:
+            fcntl.flock(done, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"task {task} runs already, in another job", flush=True)
+            return 1
+        left = left_of(entries, tasks, task)
+        print(f"task {task} of {tasks}: {len(left)} to do, of {len(entries)} in all", flush=True)
+        failed = sum(not _is_done(each, work, done.fileno()) for each in left)
+    return 1 if failed else 0
+
+
+def left_of(entries: Sequence[str], tasks: int, task: int) -> list[str]:
+    """Return what is left of a task's share."""
+    file = _file_of(task)
+    done = set(file.read_text().splitlines()) if file.exists() else set()
+    return [each for each in entries[task::tasks] if each not in done]
+
+
+def tell_left(entries: Sequence[str], tasks: int, script: str) -> int:
+    """Print what is left of all shares, and how to run these tasks alone; return 1 if any is."""
+    left = {task: left_of(entries, tasks, task) for task in range(tasks)}
+    open_tasks = [str(task) for task, share in left.items() if share]
+    count = sum(map(len, left.values()))
+    print(f"{len(entries) - count} of {len(entries)} are done")
+    for each in [entry for share in left.values() for entry in share][:20]:
+        print(f"not done: {each}")
+    if not open_tasks:
+        return 0
+    print(f"run what is left with: sbatch --array={','.join(open_tasks)} {script}")
+    return 1
+
+
+def _file_of(task: int) -> Path:
+    return DONE / f"{task}.txt"
+
+
+def _is_done(entry: str, work: Callable[[str], None], done: int) -> bool:
+    """Work on an entry and note that it is done; tell whether it is."""
+    try:
+        work(entry)
+    except Exception:  # noqa: BLE001 - whatever it is, the other entries are worked on
+        print(f"failed: {entry}\n{traceback.format_exc()}", flush=True)
+        return False
+    os.write(done, f"{entry}\n".encode())
+    os.fsync(done)
+    print(f"done: {entry}", flush=True)
+    return True

@@ -1,0 +1,220 @@
+"""What a user chooses of a recipe: mistakes with their lines, and what programs are given."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from slurmpod.cli.main import run
+from slurmpod.jobs.allocation import JobRefused, allocation_for
+from slurmpod.jobs.recipes.chosen import chosen_parameters
+from slurmpod.jobs.recipes.recipe import Place
+from slurmpod.jobs.recipes.registry import RECIPES
+from slurmpod.problems import ExitCode, InvalidEnvironment
+from tests.jobs.test_render import workers_of_type
+from tests.sound_environment import SOUND
+
+OF_PYTORCH = {"torch"}
+
+
+def place_on(instance_type: str = "p5.48xlarge", nodes: int = 2) -> Place:
+    resolved = workers_of_type(instance_type)
+    return Place(resolved, allocation_for(resolved, group=None, partition=None, nodes=nodes))
+
+
+MISTAKES = (
+    ("ddp", "steps: 0", "0 is too small", "write a whole number from 1 to 1000000"),
+    ("ddp", "step: 5", "unknown key 'step'", "did you mean 'steps'?"),
+    ("ddp", "learning_rate: fast", "'fast' is not a number", "write a number from 0 to 10"),
+    ("ddp", "tolerance: 1.5", "'1.5' is too large", "write a number from 0 to 1"),
+    ("check-nodes", "free_gib_on_root: many", "'many' is not a whole number", "write a whole"),
+    ("check-nodes", "- 5", "a list is not a mapping (key: value)", "write"),
+    ("io-bench", "folders: []", "nothing is to be measured", "name at least one folder"),
+    ("io-bench", "folders: [fsx]", "'fsx' does not have the right form", "write text"),
+    ("io-bench", "block_kib: []", "has too few entries", "write a list"),
+    (
+        "io-bench",
+        "mib_per_file: 1\nblock_kib: [4, 2048]",
+        "a block of 2048 KiB is larger than a file",
+        "write at most 1024",
+    ),
+    (
+        "gpt2-compile",
+        "width: 768\nheads: 5",
+        "a width of 768 cannot be shared by 5 heads",
+        "choose a number that divides the width",
+    ),
+    ("gpt2-compile", "backend: eager", "'eager' is not one of the choices", "inductor, aot_eager"),
+    ("sharded-array", "prefix: data", "does not have the right form", "s3://my-bucket/raw/"),
+    (
+        "sharded-array",
+        "prefix: /home/me",
+        "/home/me is on no file system that all nodes share",
+        "name a folder below one of them: /fsx",
+    ),
+    ("sharded-array", "tasks: 1001", "1001 is too large", "write a whole number from 1 to 1000"),
+    ("sweep", "goal: best", "'best' is not one of the choices", "minimize, maximize"),
+    ("sweep", "values: {}", "has too few entries", "write a mapping"),
+    ("sweep", "values:\n  width: []", "has too few entries", "write a list"),
+    (
+        "sweep",
+        "values: {width: [1, 2]}\ntrials: 3",
+        "there are no more than 2 combinations of the values",
+        "write at most 2",
+    ),
+    ("own-program", "steps: 5", "unknown key 'steps'", "remove it"),
+    (
+        "collectives-bench",
+        "operations: [all-reduce, broadcast]",
+        "'broadcast' is not one of the choices",
+        "write one of all-reduce, all-gather, reduce-scatter, all-to-all",
+    ),
+    ("collectives-bench", "operations: []", "nothing is to be measured", "name at least one"),
+    (
+        "collectives-bench",
+        "least_kib: 64\nmost_kib: 32",
+        "the largest message, 32 KiB, is below the smallest",
+        "write 64 or more",
+    ),
+)
+
+
+@pytest.mark.parametrize(("recipe", "text", "message", "fix"), MISTAKES)
+def test_mistakes_have_their_line_and_a_way_out(
+    recipe: str, text: str, message: str, fix: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "chosen.yaml"
+    file.write_text(f"# what I want\n{text}\n")
+    with pytest.raises(InvalidEnvironment) as caught:
+        chosen_parameters(RECIPES[recipe], place_on(), file)
+    (problem,) = caught.value.problems
+    assert problem.where.line == len(text.splitlines()) + 1
+    assert message in problem.message
+    assert fix in problem.fix
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dev.yaml").write_text(SOUND)
+    (tmp_path / "chosen.yaml").write_text("steps: 0\nwidth: 0\n")
+    files = [str(tmp_path / name) for name in ("dev.yaml", "chosen.yaml")]
+    command = ["job", "render", files[0], "ddp", "--parameters", files[1]]
+    assert run(command) == ExitCode.INVALID
+    said = capsys.readouterr().err
+    assert f"{files[1]}:1:8: error: steps: 0 is too small" in said
+    assert f"{files[1]}:2:8: error: width: 0 is too small" in said
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n\n"])
+def test_a_file_that_chooses_nothing_leaves_the_defaults(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "chosen.yaml"
+    file.write_text(text)
+    recipe, place = RECIPES["ddp"], place_on()
+    assert chosen_parameters(recipe, place, file) == chosen_parameters(recipe, place, None)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidEnvironment) as caught:
+        chosen_parameters(RECIPES["ddp"], place_on(), tmp_path / "missing.yaml")
+    assert "cannot read the file" in caught.value.problems[0].message
+
+
+@pytest.mark.parametrize("recipe", ["ddp", "collectives-bench"])
+def test_one_process_alone_is_refused(recipe: str) -> None:
+    with pytest.raises(JobRefused, match="the job has one process"):
+        chosen_parameters(RECIPES[recipe], place_on("m5.xlarge", nodes=1), None)
+
+
+def test_fractions_are_written_as_people_do(tmp_path: Path) -> None:
+    file = tmp_path / "chosen.yaml"
+    file.write_text("learning_rate: 6e-3\ntolerance: 0\n")
+    place = place_on()
+    words = chosen_parameters(RECIPES["ddp"], place, file).arguments(place)
+    assert words[words.index("--learning-rate") + 1] == "0.006"
+    assert words[words.index("--tolerance") + 1] == "0.0"
+
+
+def points_of(text: str, folder: Path) -> list[dict[str, str | int]]:
+    """Return the trials of a sweep with the values that a user wrote."""
+    file = folder / "chosen.yaml"
+    file.write_text(text)
+    place = place_on()
+    files = chosen_parameters(RECIPES["sweep"], place, file).files(place)
+    points: list[dict[str, str | int]] = json.loads(files["points.json"])
+    return points
+
+
+def test_a_sweep_tries_the_whole_grid(tmp_path: Path) -> None:
+    points = points_of("values:\n  rate: [0.1, 1e-2]\n  kind: [a, 3]\n", tmp_path)
+    assert points == [{"rate": rate, "kind": kind} for rate in ("0.1", "1e-2") for kind in ("a", 3)]
+
+
+def test_a_random_sweep_tries_other_points_with_another_seed(tmp_path: Path) -> None:
+    values = f"values: {{a: {list(range(50))}, b: {list(range(40))}}}\ntrials: 20\n"
+    first, again, other = (points_of(f"{values}seed: {seed}\n", tmp_path) for seed in (1, 1, 2))
+    assert first == again != other
+    assert len({(point["a"], point["b"]) for point in first}) == 20
+
+
+def test_what_is_read_is_held_against_what_all_processes_need() -> None:
+    place = place_on("p5.48xlarge")
+    words = chosen_parameters(RECIPES["io-bench"], place, None).arguments(place)
+    assert words[words.index("--needed-mib-per-s") + 1] == str(50 * 16)
+    assert words[1] == "/fsx/ubuntu"
+
+
+@pytest.mark.parametrize(("batch", "rate"), [(10, "6.25e-05"), (20, "0.000125")])
+def test_the_learning_rate_follows_the_global_batch(batch: int, rate: str, tmp_path: Path) -> None:
+    """AWS's example: 4 GPUs with 10 samples each have 6.25e-5, with 20 samples 1.25e-4."""
+    file = tmp_path / "chosen.yaml"
+    file.write_text(f"batch_per_process: {batch}\n")
+    place = place_on("g4dn.12xlarge", nodes=1)
+    words = chosen_parameters(RECIPES["gpt2-compile"], place, file).arguments(place)
+    assert words[words.index("--learning-rate") + 1] == rate
+
+
+def test_only_nodes_with_efa_have_a_bound() -> None:
+    recipe = RECIPES["collectives-bench"]
+    found = {}
+    for name in ("p5.48xlarge", "g5.xlarge", "c6i.32xlarge"):
+        place = place_on(name)
+        words = chosen_parameters(recipe, place, None).arguments(place)
+        found[name] = dict(pairwise(words)).get("--efa-gigabits")
+    assert found == {"p5.48xlarge": "3200", "g5.xlarge": None, "c6i.32xlarge": None}
+
+
+@pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.program])
+def test_programs_take_what_they_are_given(name: str) -> None:
+    recipe, place = RECIPES[name], place_on()
+    given = {word for word in recipe.parameters().arguments(place) if word.startswith("--")}
+    program = recipe.programs[recipe.program].decode()
+    program += recipe.programs.get(recipe.together, b"").decode()
+    assert given <= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', program))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_rendered_folder_has_all_that_its_programs_import(name: str) -> None:
+    recipe, place = RECIPES[name], place_on()
+    files = {*recipe.programs, *recipe.parameters().files(place)}
+    own = {Path(file).parts[0].removesuffix(".py") for file in files}
+    imported = {
+        module
+        for content in recipe.programs.values()
+        for node in ast.walk(ast.parse(content))
+        for module in _modules(node)
+    }
+    assert imported - OF_PYTORCH - set(sys.stdlib_module_names) <= own
+    assert {Path(name).stem for name in recipe.shared} <= imported
+
+
+def _modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [(node.module or "").partition(".")[0]]
+    if isinstance(node, ast.Import):
+        return [each.name.partition(".")[0] for each in node.names]
+    return []

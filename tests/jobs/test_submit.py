@@ -1,0 +1,345 @@
+"""Jobs on their way to a cluster: copied, submitted and followed, in sessions that get lost."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmpod.cli import job_on_cluster
+from slurmpod.cli.job_on_cluster import run
+from slurmpod.operations import job_folder
+from slurmpod.operations.cluster_jobs import UnknownJob, look, news, submit
+from slurmpod.operations.job_folder import (
+    NoJob,
+    copy_job,
+    differing_files,
+    read_job_folder,
+)
+from slurmpod.operations.node_shell import CommandFailed, NoAnswer, node_command, read_output
+from slurmpod.problems import ExitCode
+from tests.sound_environment import SOUND
+
+SHOWN = (
+    "JobId=12 JobName=x JobState={state} Reason={reason} Dependency=(null) Restarts={restarts}"
+    " ExitCode=0:0 Partition=cpu NodeList={nodes} BatchHost=a1 StdOut={log} Power="
+)
+
+
+class LocalShell:
+    """A node on which commands really run: this machine, with stand-ins for Slurm's programs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tools = folder / "tools"
+        self.log = folder / "job.out"
+        self.tools.mkdir()
+        self.add("sudo", 'shift 3; exec "$@"')
+        self.add("sbatch", f'echo "$PYTHON $*" >> {folder}/submitted; echo "12;cluster"')
+        self.add("squeue", "echo '12|x|ubuntu|RUNNING|1:05|a[1-2]|None'")
+        self.add("scancel", f"echo $* > {folder}/cancelled")
+        self.add("sinfo", ":")
+        self.lost = 0
+        self.ran: list[str] = []
+
+    def add(self, name: str, script: str) -> None:
+        tool = self.tools / name
+        tool.write_text(f"#!/bin/bash\n{script}\n")
+        tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+
+    def shows(
+        self, state: str, *, nodes: str = "a[1-2]", restarts: int = 0, reason: str = "None"
+    ) -> None:
+        """Let Slurm show job 12 so."""
+        log = self.log
+        line = SHOWN.format(state=state, nodes=nodes, restarts=restarts, reason=reason, log=log)
+        self.add("scontrol", f'[[ $* == *" 12" ]] || exit 1\ncat <<"E"\n{line}\nE')
+
+    def run(self, script: str) -> str:
+        self.ran.append(script)
+        if self.lost:
+            self.lost -= 1
+            raise NoAnswer("the node did not answer to the end: nothing")
+        command = node_command(script, "ubuntu")
+        path = f"{self.tools}:{os.environ['PATH']}"
+        done = subprocess.run(["sh", "-c", command], env={"PATH": path}, capture_output=True)
+        return read_output(f"\nStarting session\n{done.stdout.decode()}\nExiting session\n")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> LocalShell:
+    return LocalShell(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A job whose place on the cluster is a folder of this machine."""
+    made = tmp_path / "mine"
+    (made / "package").mkdir(parents=True)
+    place = tmp_path / "fsx" / "mine"
+    (made / "mine.sbatch").write_text(f"#!/bin/bash\n#SBATCH --chdir={place}\nhostname\n")
+    (made / "package" / "x.py").write_text("x = 1\n")
+    (made / "__pycache__").mkdir()
+    (made / "__pycache__" / "x.pyc").touch()
+    return made
+
+
+class TestShell:
+    def test_what_is_printed_comes_back_as_it_is(self, shell: LocalShell) -> None:
+        assert shell.run("printf 'a b\\n\\n  ü\"'; echo err >&2") == 'a b\n\n  ü"err\n'
+
+    def test_a_command_that_fails_says_why(self, shell: LocalShell) -> None:
+        with pytest.raises(CommandFailed, match=r"^no such thing$"):
+            shell.run("echo no such thing; exit 3")
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            "",
+            "TargetNotConnected",
+            "slurmpod-begins\nYQ==\n",
+            "slurmpod-begins\nx\nslurmpod-ends\n",
+        ],
+    )
+    def test_a_session_that_breaks_is_no_answer(self, output: str) -> None:
+        with pytest.raises(NoAnswer):
+            read_output(output)
+
+
+class TestFolder:
+    def test_files_reach_their_folder_in_parts(
+        self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(job_folder, "CHUNK", 50)
+        job = read_job_folder(folder)
+        assert differing_files(shell, job) == []
+        copy_job(shell, job)
+        place = Path(job.place)
+        found = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+        assert found == set(job.files) == {"mine.sbatch", "package/x.py"}
+        assert all((place / name).read_bytes() == text for name, text in job.files.items())
+        assert len(shell.ran) > 4
+
+    def test_what_would_be_overwritten_is_named(self, shell: LocalShell, folder: Path) -> None:
+        copy_job(shell, read_job_folder(folder))
+        (folder / "package" / "x.py").write_text("x = 2\n")
+        (folder / "new.py").touch()
+        assert differing_files(shell, read_job_folder(folder)) == ["package/x.py"]
+
+    def test_a_part_that_is_lost_changes_no_file(
+        self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        copy_job(shell, read_job_folder(folder))
+        (folder / "package" / "x.py").write_text("x = 2\n")
+        run_all = shell.run
+
+        def run_most(script: str) -> str:
+            return run_all(script.replace("printf %s H4", "printf %s X4"))
+
+        monkeypatch.setattr(shell, "run", run_most)
+        with pytest.raises(CommandFailed):
+            copy_job(shell, read_job_folder(folder))
+        assert (Path(read_job_folder(folder).place) / "package" / "x.py").read_text() == "x = 1\n"
+
+    @pytest.mark.parametrize(
+        ("files", "message"),
+        [
+            ({}, "has to have one batch script .*, it has none"),
+            ({"a.sbatch": "#!/bin/sh\n", "b.sbatch": "#!/bin/sh\n"}, "it has a.sbatch, b.sbatch"),
+            ({"a.sbatch": "#!/bin/sh\n"}, "add #SBATCH --chdir=/fsx"),
+            ({"a.sbatch": "x" * 20_000_001}, "only programs are copied"),
+        ],
+    )
+    def test_what_is_no_job(self, files: dict[str, str], message: str, tmp_path: Path) -> None:
+        for name, text in files.items():
+            (tmp_path / name).write_text(text)
+        with pytest.raises(NoJob, match=message):
+            read_job_folder(tmp_path)
+
+    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(NoJob, match="is no folder"):
+            read_job_folder(tmp_path / "missing")
+
+
+class TestFollowed:
+    def test_each_look_has_what_is_new_of_the_log(self, shell: LocalShell) -> None:
+        shell.shows("RUNNING")
+        shell.log.write_text("step 1\n")
+        first = look(shell, "12")
+        shell.log.write_bytes(b"step 1\nstep 2 \xff\n")
+        second = look(shell, "12", first)
+        assert (first.log, second.log) == (b"step 1\n", b"step 2 \xff\n")
+        assert look(shell, "12", second).log == b""
+
+    def test_a_job_that_slurm_does_not_know(self, shell: LocalShell) -> None:
+        shell.shows("RUNNING")
+        with pytest.raises(UnknownJob, match="Slurm does not know job 13"):
+            look(shell, "13")
+
+    def test_what_happens_to_it_is_told_once(self, shell: LocalShell) -> None:
+        told = []
+        before = None
+        for state, nodes, restarts, sinfo in (
+            ("PENDING", "(null)", 0, ""),
+            ("RUNNING", "a[1-2]", 0, ""),
+            ("RUNNING", "a[1-2]", 0, "a1 allocated none\na2 down* Not responding"),
+            ("RUNNING", "a[1-2]", 0, "a1 allocated none\na2 down* Not responding"),
+            ("RUNNING", "a[1-2]", 1, "a1 allocated none\na2 allocated none"),
+            ("COMPLETED", "a[1-2]", 1, ""),
+        ):
+            reason = "Resources" if state == "PENDING" else "None"
+            shell.shows(state, nodes=nodes, restarts=restarts, reason=reason)
+            shell.add("sinfo", f"cat <<E\n{sinfo}\nE")
+            now = look(shell, "12", before)
+            told.append(list(news(before, now)))
+            before = now
+        assert told == [
+            ["pending (Resources)"],
+            ["running on a[1-2]"],
+            ["node a2 down* Not responding"],
+            [],
+            ["restart 1 of the job", "node a2 is back"],
+            ["completed"],
+        ]
+
+
+class TestCommand:
+    @pytest.fixture
+    def rendered(self, tmp_path: Path) -> Path:
+        (tmp_path / "dev.yaml").write_text(SOUND)
+        (tmp_path / "job").mkdir()
+        (tmp_path / "job" / "x.sbatch").write_text(
+            "#!/bin/bash\n#SBATCH --partition=cpu --chdir=/fsx/x --output=/fsx/x/%j.out\nhostname\n"
+        )
+        return tmp_path / "job"
+
+    @pytest.fixture(autouse=True)
+    def _in_sessions(self, shell: LocalShell, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(job_on_cluster, "PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr(job_on_cluster, "_shell", lambda *_: shell)
+        monkeypatch.setattr(job_on_cluster, "copy_job", lambda *_: None)
+
+    def options(self, action: str, tmp_path: Path, **more: Any) -> argparse.Namespace:
+        usual: dict[str, Any] = {
+            "user": "ubuntu",
+            "file": tmp_path / "dev.yaml",
+            "job": "12",
+            "json": False,
+        }
+        submits: dict[str, Any] = {
+            "python": None,
+            "yes": False,
+            "no_follow": False,
+            "after_dashes": [],
+        }
+        follows: dict[str, Any] = {"follow": True, "folder": tmp_path / "job", "action": action}
+        return argparse.Namespace(**{**usual, **submits, **follows, **more})
+
+    def test_a_job_is_submitted_and_followed_to_its_end(
+        self,
+        shell: LocalShell,
+        rendered: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        shell.log.write_text("hello\n")
+        shell.shows("COMPLETED")
+
+        def submit_here(shell: LocalShell, job: object, arguments: list[str], python: str) -> str:
+            assert (arguments, python) == (["--steps", "5"], "/fsx/python")
+            return "12"
+
+        monkeypatch.setattr(job_on_cluster, "submit", submit_here)
+        more: dict[str, Any] = {"after_dashes": ["--steps", "5"], "python": "/fsx/python"}
+        assert run(self.options("submit", tmp_path, **more)) == ExitCode.OK
+        shown = capsys.readouterr()
+        assert shown.out == "hello\n"
+        assert "job 12 is submitted\n[job 12: completed]\n" in shown.err
+
+    def test_sbatch_is_given_the_arguments(
+        self, shell: LocalShell, folder: Path, tmp_path: Path
+    ) -> None:
+        job = read_job_folder(folder)
+        copy_job(shell, job)
+        assert submit(shell, job, ["--name", "a b"], "/fsx/python") == "12"
+        given = (tmp_path / "submitted").read_text()
+        assert given == f"/fsx/python --parsable {job.place}/mine.sbatch --name a b\n"
+
+    def test_an_array_is_followed_by_the_job_after_it(
+        self, shell: LocalShell, folder: Path
+    ) -> None:
+        (folder / "submit.sh").write_text("echo array 12, and job 13 after it\n")
+        (folder / "mine-after.sbatch").write_text("#!/bin/bash\n")
+        job = read_job_folder(folder)
+        copy_job(shell, job)
+        assert submit(shell, job, [], None) == "13"
+
+    def test_a_job_with_errors_is_not_copied(
+        self, shell: LocalShell, rendered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        script = rendered / "x.sbatch"
+        script.write_text(script.read_text().replace("cpu", "gpu"))
+        assert run(self.options("submit", tmp_path)) == ExitCode.INVALID
+        assert "[JOB-040]" in capsys.readouterr().err
+        assert shell.ran == []
+
+    def test_nothing_is_overwritten_without_asking(
+        self,
+        shell: LocalShell,
+        rendered: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr(job_on_cluster, "differing_files", lambda *_: ["x.sbatch"])
+        assert run(self.options("submit", tmp_path)) == ExitCode.FAILED
+        said = capsys.readouterr().err
+        assert "/fsx/x has other content in x.sbatch\nnothing was copied" in said
+        assert not (tmp_path / "submitted").exists()
+
+    def test_ctrl_c_leaves_the_job_running(
+        self,
+        shell: LocalShell,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        def interrupted(_: float) -> None:
+            raise KeyboardInterrupt
+
+        shell.shows("RUNNING")
+        monkeypatch.setattr(time, "sleep", interrupted)
+        assert run(self.options("logs", tmp_path)) == ExitCode.INTERRUPTED
+        said = capsys.readouterr().err
+        assert "[job 12: running on a[1-2]]\njob 12 goes on\n" in said
+        assert said.endswith(f"slurmpod job logs {tmp_path}/dev.yaml 12 --follow\n")
+        assert not (tmp_path / "cancelled").exists()
+
+    def test_a_lost_connection_loses_nothing(
+        self, shell: LocalShell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        shell.log.write_text("all of it\n")
+        shell.shows("FAILED")
+        shell.lost = 2
+        assert run(self.options("logs", tmp_path)) == ExitCode.FAILED
+        shown = capsys.readouterr()
+        assert shown.out == "all of it\n"
+        assert shown.err.count("job 12 goes on, and is looked at again") == 2
+
+    def test_logs_and_status_and_cancel(
+        self, shell: LocalShell, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        shell.log.write_bytes(b"x" * 250_000)
+        shell.shows("RUNNING")
+        assert run(self.options("logs", tmp_path, follow=False)) == ExitCode.OK
+        assert len(capsys.readouterr().out) == 250_000
+        assert run(self.options("status", tmp_path)) == ExitCode.OK
+        assert capsys.readouterr().out.split() == ["12", "x", "ubuntu", "RUNNING", "1:05", "a[1-2]"]
+        assert run(self.options("cancel", tmp_path)) == ExitCode.OK
+        assert (tmp_path / "cancelled").read_text() == "12\n"

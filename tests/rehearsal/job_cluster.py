@@ -1,0 +1,91 @@
+"""A cluster of a rehearsal that runs rendered jobs: two workers, shared storage, PyTorch on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmpod.cli.main import run
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.shell import Shell
+from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.hyperpod_lab import HyperPodLab
+from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+
+NAME = "training"
+ENVIRONMENT = """\
+name: training
+account: "123456789012"
+region: us-west-2
+network:
+  zone: us-west-2a
+storage:
+  lustre:
+    capacity_gib: 1200
+cluster:
+  groups:
+    - {name: head, role: controller, instance_type: ml.m5.large}
+    - {name: cpu, role: worker, instance_type: ml.m5.large, count: 2, partition: cpu}
+slurm: {settings: {KillWait: 2}}
+lifecycle: {health_checks: true}
+"""
+"""KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise."""
+
+SOFTWARE = "software.example:/torch"
+MOUNT = f"mkdir -p /opt/torch && mount -t nfs {SOFTWARE} /opt/torch"
+
+
+@contextmanager
+def job_cluster(folder: Path, image: Path, torch: Path) -> Iterator[HyperPodLab]:
+    """Set the cluster up by its lifecycle scripts, in `folder`."""
+    with HyperPodLab(folder, image) as lab:
+        lab.machines.add_file_system(SOFTWARE, torch)
+        uri = upload(lab, ENVIRONMENT, on_create=MOUNT)
+        groups = [customer_group("head", uri), customer_group("cpu", uri, 2)]
+        assert lab.create(NAME, groups).get("FailureMessage") is None
+        yield lab
+        lab.delete(NAME)
+
+
+def bring(lab: HyperPodLab, folder: Path, recipe: str, *options: str, name: str = "") -> Path:
+    """Render a job as a user does; return its folder, which is on shared storage by now."""
+    (folder / "training.yaml").write_text(ENVIRONMENT)
+    name = name or recipe
+    out: Path = lab.folder / "file_systems" / lab.lustre["FileSystemId"] / "ubuntu" / name
+    lab.shell(NAME, "head").run(["mkdir", "--mode=777", f"/fsx/ubuntu/{name}"])
+    command = ["job", "render", str(folder / "training.yaml"), recipe, "--name", name]
+    assert run([*command, "--out", str(out), *options]) == ExitCode.OK
+    return out
+
+
+@dataclass(frozen=True)
+class SubmittedJob:
+    """A job that was rendered for the cluster, and submitted there."""
+
+    shell: Shell
+    output: Path
+    job: str
+
+    def log(self) -> str:
+        return self.output.read_text() if self.output.exists() else ""
+
+    def state(self) -> str:
+        query = ["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={self.job}"]
+        return self.shell.run(query)
+
+    def wait_until_ended(self, *states: str) -> str:
+        """Wait for the job, which is to end so; return what it said."""
+        ends = ("COMPLETED", "FAILED")
+        wait_until(lambda: self.state() in ends, "the end of the job", seconds=240)
+        assert self.state() in (states or ("COMPLETED",)), self.log()
+        return self.log()
+
+
+def submit(lab: HyperPodLab, folder: Path, *arguments: str) -> SubmittedJob:
+    """Submit the job of a folder that was brought to the cluster."""
+    shell, name = lab.shell(NAME, "head"), folder.name
+    command = ["env", "PYTHON=/opt/torch/python", "sbatch", "--parsable"]
+    job = shell.run([*command, f"/fsx/ubuntu/{name}/{name}.sbatch", *arguments])
+    return SubmittedJob(shell, folder / f"{name}_{job}.out", job)

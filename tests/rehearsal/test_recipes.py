@@ -1,0 +1,187 @@
+"""Rendered recipes on a cluster: what each one measures or checks is what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from embedded_aws.isolation import isolated_environment
+from slurmpod.cli.main import run
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.session_plugin import variables
+from slurmpod.rehearsal.shell import Shell
+from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
+from tests.rehearsal.job_cluster import ENVIRONMENT, NAME, SubmittedJob, bring, job_cluster, submit
+from tests.rehearsal.torch_folder import torch_folder
+
+
+@pytest.fixture(scope="module")
+def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+    with job_cluster(tmp_path_factory.mktemp("lab"), image, torch_folder()) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def workers(lab: HyperPodLab) -> list[str]:
+    return sorted(hostname(node) for node in lab.nodes(NAME, "cpu"))
+
+
+def chosen(folder: Path, text: str) -> tuple[str, str]:
+    """Return the option for a file with what a user chose."""
+    file = folder / "parameters.yaml"
+    file.write_text(text)
+    return "--parameters", str(file)
+
+
+def test_nodes_are_checked_and_the_one_that_lacks_a_gpu_is_named(
+    lab: HyperPodLab, workers: list[str], tmp_path: Path
+) -> None:
+    out = bring(lab, tmp_path, "check-nodes", *chosen(tmp_path, "free_gib_on_root: 0"))
+    job = submit(lab, out)
+    log = job.wait_until_ended()
+    assert log.splitlines()[-1] == "no node deviates"
+    for node in workers:
+        assert re.search(rf"^{node}  +good  +good ", log, re.MULTILINE)
+    expected = json.loads((out / "expectations.json").read_text())
+    expected |= {"accelerator_kind": "gpu", "accelerators": 2}
+    (out / "expectations.json").write_text(json.dumps(expected))
+    for count, node in enumerate(workers, start=1):
+        lines = "".join(f"echo 'GPU {index}: Tesla'\n" for index in range(count))
+        tool = ["sh", "-c", "cat > /usr/bin/nvidia-smi && chmod 755 /usr/bin/nvidia-smi"]
+        Shell(lab.folder, node, "root").run(tool, stdin=f"#!/bin/sh\n{lines}")
+    log = submit(lab, out).wait_until_ended("FAILED")
+    assert f"{workers[0]} deviates: accelerators: 1 of 2 accelerators\n1 of 2 nodes deviate" in log
+
+
+def test_losses_of_data_parallel_training_are_those_of_one_process(
+    lab: HyperPodLab, tmp_path: Path
+) -> None:
+    out = bring(lab, tmp_path, "ddp", *chosen(tmp_path, "steps: 20\nwidth: 32"))
+    log = submit(lab, out).wait_until_ended()
+    assert "2 processes take 8 samples each" in log
+    assert "done after step 20: the losses are those of one process" in log
+
+
+def test_losses_that_part_end_the_training(lab: HyperPodLab, tmp_path: Path) -> None:
+    out = bring(lab, tmp_path, "ddp", *chosen(tmp_path, "steps: 20\nwidth: 32"), name="lost")
+    program = out / "check_ddp.py"
+    program.write_text(program.read_text().replace("DistributedDataParallel(model)", "model"))
+    log = submit(lab, out).wait_until_ended("FAILED")
+    assert "the loss of step 2 is " in log
+
+
+def test_collectives_are_measured(lab: HyperPodLab, tmp_path: Path) -> None:
+    sizes = "least_kib: 64\nmost_kib: 1024\nrepeats: 2"
+    out = bring(lab, tmp_path, "collectives-bench", *chosen(tmp_path, sizes))
+    job = submit(lab, out)
+    job.wait_until_ended()
+    file = out / f"collectives-{job.job}.json"
+    rows = json.loads(file.read_text())
+    measured = [(row["operation"], row["bytes"]) for row in rows]
+    operations = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+    assert measured == [(each, 1024 * kib) for each in operations for kib in (64, 256, 1024)]
+    assert all(row["bus_gb_per_s"] > 0 for row in rows)
+    picture = ElementTree.fromstring(file.with_suffix(".svg").read_text())  # noqa: S314  # our own
+    assert len(picture.findall(".//{*}polyline")) == len(operations)
+
+
+GPT2 = """\
+batch_per_process: 2
+steps: 10
+warm_up_steps: 2
+samples: 100
+layers: 2
+width: 32
+heads: 2
+vocabulary: 100
+block: 16
+backend: aot_eager
+"""
+"""Nodes of a rehearsal have no compiler, which inductor needs."""
+
+
+def test_gpt2_compiled_has_the_losses_of_gpt2(lab: HyperPodLab, tmp_path: Path) -> None:
+    out = bring(lab, tmp_path, "gpt2-compile", *chosen(tmp_path, GPT2))
+    job = submit(lab, out)
+    job.wait_until_ended()
+    found = json.loads((out / f"gpt2-{job.job}.json").read_text())
+    assert found["compiled"]["loss"] == pytest.approx(found["eager"]["loss"], rel=0.01)
+    assert found["eager"]["epoch"] == 12 * 4 / 100
+    assert found["speed_up"] > 0
+    text = (out / f"gpt2-{job.job}.prom").read_text()
+    assert "# TYPE train_samples_per_second gauge\n" in text
+    assert re.search(r'^learning_rate\{way="compiled"\} 6.25e-06$', text, re.MULTILINE)
+
+
+def test_throughput_of_files_is_measured_on_all_nodes(lab: HyperPodLab, tmp_path: Path) -> None:
+    small = "mib_per_file: 1\nblock_kib: [64, 1024]\nmib_per_s_per_accelerator: 0"
+    out = bring(lab, tmp_path, "io-bench", *chosen(tmp_path, small))
+    job = submit(lab, out)
+    assert "reading is as fast as needed (0 MiB/s)" in job.wait_until_ended()
+    data = json.loads((out / f"results-{job.job}" / "io.json").read_text())
+    assert data["nodes"] == 2
+    assert {row["folder"] for row in data["rows"]} == {"/fsx/ubuntu"}
+    assert all(row["mib_per_s"] > 0 for row in data["rows"])
+
+
+def test_files_are_shared_by_the_tasks_of_an_array(lab: HyperPodLab, tmp_path: Path) -> None:
+    head = lab.shell(NAME, "head")
+    head.run(["sh", "-c", "mkdir /fsx/ubuntu/data; cd /fsx/ubuntu/data; touch a b c d e"])
+    options = chosen(tmp_path, "prefix: /fsx/ubuntu/data\ntasks: 2")
+    out = bring(lab, tmp_path, "sharded-array", *options)
+    work = out / "work.py"
+    work.write_text(work.read_text() + "    assert not key.endswith('/d')\n")
+    said = head.run(["bash", "/fsx/ubuntu/sharded-array/submit.sh"])
+    array, after = re.findall(r"[0-9]+", said)
+    log = SubmittedJob(head, out / f"sharded-array_{after}.out", after).wait_until_ended("FAILED")
+    assert "4 of 5 are done\nnot done: /fsx/ubuntu/data/d\n" in log
+    again = "sbatch --array=1 /fsx/ubuntu/sharded-array/sharded-array.sbatch"
+    assert f"run what is left with: {again}\n" in log
+    assert "3 to do, of 5 in all" in (out / f"sharded-array_{array}_0.out").read_text()
+    work.write_text(work.read_text().rpartition("    assert")[0])
+    command = again.replace("sbatch ", "sbatch --parsable --wait ").split()
+    job = head.run(command)
+    assert "1 to do, of 5 in all" in (out / f"sharded-array_{job}_1.out").read_text()
+    shares = [(out / "done" / f"{task}.txt").read_text().splitlines() for task in range(2)]
+    assert sorted(chain(*shares)) == [f"/fsx/ubuntu/data/{name}" for name in "abcde"]
+
+
+def test_a_job_is_submitted_from_outside_and_followed_to_its_end(
+    lab: HyperPodLab, tmp_path: Path
+) -> None:
+    (tmp_path / "training.yaml").write_text(ENVIRONMENT)
+    environment, folder = str(tmp_path / "training.yaml"), tmp_path / "outside"
+    options = chosen(tmp_path, "free_gib_on_root: 0")
+    render = ["job", "render", environment, "check-nodes", "--name", "outside", *options]
+    assert run([*render, "--out", str(folder)]) == ExitCode.OK
+    followed = slurmpod(lab, "job", "submit", environment, str(folder))
+    assert followed.returncode == 0, followed.stderr
+    assert followed.stdout.endswith("no node deviates\n")
+    assert re.search(r"copied to /fsx/ubuntu/outside\njob \d+ is submitted\n", followed.stderr)
+    assert re.search(r"\[job \d+: completed\]\n$", followed.stderr)
+    (folder / "check_node.py").write_text("")
+    refused = slurmpod(lab, "job", "submit", environment, str(folder))
+    assert refused.returncode == ExitCode.FAILED
+    assert "/fsx/ubuntu/outside has other content in check_node.py" in refused.stderr
+
+
+def slurmpod(lab: HyperPodLab, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as its user does, who has sessions on nodes."""
+    isolated = isolated_environment(os.environ, lab.variables)
+    return subprocess.run(
+        [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
+        env={**isolated, **variables(lab.folder), "COLUMNS": "100", "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
