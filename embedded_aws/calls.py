@@ -70,7 +70,11 @@ _MODELS = {
 }
 """Services that botocore has under another name than the one in signatures."""
 
-_PREFIXES = {"monitoring": "cloudwatch", "eventbridge": "events"}
+_PREFIXES = {
+    "cloudcontrolapi": "cloudformation",
+    "eventbridge": "events",
+    "monitoring": "cloudwatch",
+}
 """Services that policies have under another name than the one in signatures."""
 
 _PATHS = {

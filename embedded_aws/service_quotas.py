@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
-
 from embedded_aws.errors import ServiceError
 from embedded_aws.interface import Quotas
 from embedded_aws.wire import Operation
@@ -21,6 +19,11 @@ Shape = dict[str, Any]
 
 _FILE = Path(__file__).with_name("data") / "service_quotas.json"
 _VPC = "vpc"
+
+
+def codes_of(service: str) -> tuple[str, ...]:
+    """Return the codes of a service's quotas, for whoever wants to raise all of them."""
+    return tuple(code for code, _, _ in _listed()[service]["quotas"])
 
 
 class ServiceQuotasApi:
@@ -91,9 +94,12 @@ def _no_such_resource() -> ServiceError:
 
 def _defaults() -> dict[str, dict[str, Shape]]:
     """Return the quotas by the codes of their services and their own."""
+    # moto looks at the environment when it is imported, which has to be isolated by then
+    from moto.servicequotas.resources.default_quotas.vpc import VPC_DEFAULT_QUOTAS
+
     found = {
         service: {code: _quota(entry["name"], name, value) for code, name, value in entry["quotas"]}
-        for service, entry in json.loads(_FILE.read_text(encoding="utf-8")).items()
+        for service, entry in _listed().items()
     }
     of_vpc: list[Any] = VPC_DEFAULT_QUOTAS
     found[_VPC] = {
@@ -101,6 +107,10 @@ def _defaults() -> dict[str, dict[str, Shape]]:
         for each in of_vpc
     }
     return found
+
+
+def _listed() -> dict[str, Any]:
+    return dict(json.loads(_FILE.read_text(encoding="utf-8")))
 
 
 def _quota(service: str, name: str, value: float) -> Shape:

@@ -8,6 +8,7 @@ from slurmpod.deploy.permissions.people import READING
 from slurmpod.deploy.permissions.permission import Permission, Scope
 from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
 from slurmpod.environment.cluster import Role
+from slurmpod.preflight.gather import CALLER, QUESTIONS
 
 INTRODUCTION = """\
 # Permissions of the nodes
@@ -31,7 +32,9 @@ lets nodes do, too. All actions pass of services that no policy names, and
 where roles, further policies (`identity.policy_arns`) or the VPC are your own: what they need is
 not known here.
 
-This page is made from `slurmpod/deploy/permissions` by `make golden`.
+What [who runs slurmpod preflight](#who-runs-slurmpod-preflight) needs stands at the end.
+
+This page is made from `slurmpod/deploy/permissions` and `slurmpod/preflight` by `make golden`.
 """
 
 POLICIES = {
@@ -65,7 +68,8 @@ Without it Slurm is not asked.
 
 def permissions_page() -> str:
     """Return the page of all permissions, policy by policy, and what people need to look."""
-    return "\n".join((INTRODUCTION, *_sections(), *_exceptions(), "", PEOPLE, *_reading()))
+    people = ("", PEOPLE, *_reading(), *_preflight())
+    return "\n".join((INTRODUCTION, *_sections(), *_exceptions(), *people))
 
 
 def _reading() -> Iterator[str]:
@@ -110,3 +114,17 @@ def _exceptions() -> Iterator[str]:
     yield "## On `*` although IAM could narrow it\n"
     for action, reason in NARROWED_BY_NOTHING.items():
         yield f"- `{action}`: {reason}.\n"
+
+
+def _preflight() -> Iterator[str]:
+    yield (
+        "## Who runs slurmpod preflight\n\n"
+        "The [preflight](preflight.md) only reads. A question is asked where the environment has "
+        "what it is\nabout. Looking for what earlier deployments left also takes the rights to "
+        "describe these things,\nsuch as `s3:ListBucket` and `logs:DescribeLogGroups`.\n"
+    )
+    yield "| question | actions |\n|---|---|"
+    for question in (CALLER, *QUESTIONS):
+        actions = ", ".join(f"`{action}`" for action in question.actions)
+        yield f"| {question.subject} | {actions} |"
+    yield ""

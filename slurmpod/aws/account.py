@@ -8,24 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
+from slurmpod.deploy.permissions.identity import Document, IamRole
 
 if TYPE_CHECKING:
     from types_boto3_iam import IAMClient
-
-    Document = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class IamRole:
-    """A role: the document of who may assume it, those of its policies and of its boundary.
-
-    `policies` go by the name or ARN of each; `boundary_arn` is None for a role without one.
-    """
-
-    arn: str
-    trust: Document
-    policies: Mapping[str, Document]
-    boundary_arn: str | None
 
 
 def read_role(iam: IAMClient, arn: str) -> IamRole | None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from types_boto3_sts import STSClient
 
 
+_FIRST_REGIONS = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
+"""The Region of each partition that no account has to enable."""
+
+
 def clients_of(region: str) -> AwsClients:
     """Return clients with the credentials, and to the endpoints, that the user's settings name.
 
@@ -92,6 +96,11 @@ class AwsClients:
         return self.session.client("cloudwatch", endpoint_url=self.endpoint_url)
 
     @cached_property
+    def cost_explorer(self) -> Any:
+        """AWS Cost Explorer, which answers for all Regions."""
+        return self.session.client("ce", endpoint_url=self.endpoint_url)
+
+    @cached_property
     def ec2(self) -> Any:
         """Amazon EC2."""
         return self.session.client("ec2", endpoint_url=self.endpoint_url)
@@ -112,6 +121,11 @@ class AwsClients:
         return self.session.client("iam", endpoint_url=self.endpoint_url)
 
     @cached_property
+    def kms(self) -> Any:
+        """AWS KMS."""
+        return self.session.client("kms", endpoint_url=self.endpoint_url)
+
+    @cached_property
     def logs(self) -> CloudWatchLogsClient:
         """Amazon CloudWatch Logs."""
         return self.session.client("logs", endpoint_url=self.endpoint_url)
@@ -121,6 +135,14 @@ class AwsClients:
         """AWS Price List, which answers for all Regions in us-east-1."""
         return self.session.client(
             "pricing", region_name="us-east-1", endpoint_url=self.endpoint_url
+        )
+
+    @cached_property
+    def regions(self) -> Any:
+        """Amazon EC2 in a Region that every account can use, to ask about the others."""
+        partition = self.session.get_partition_for_region(self.session.region_name)
+        return self.session.client(
+            "ec2", region_name=_FIRST_REGIONS[partition], endpoint_url=self.endpoint_url
         )
 
     @cached_property
@@ -142,6 +164,21 @@ class AwsClients:
     def secrets_manager(self) -> Any:
         """AWS Secrets Manager."""
         return self.session.client("secretsmanager", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def service_quotas(self) -> Any:
+        """Service Quotas."""
+        return self.session.client("service-quotas", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def sns(self) -> Any:
+        """Amazon SNS."""
+        return self.session.client("sns", endpoint_url=self.endpoint_url)
+
+    @cached_property
+    def sso(self) -> Any:
+        """AWS IAM Identity Center."""
+        return self.session.client("sso-admin", endpoint_url=self.endpoint_url)
 
     @cached_property
     def ssm(self) -> SSMClient:

@@ -10,7 +10,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from embedded_aws.errors import suppressed
 from slurmpod.problems import WorkFailed
 
-__all__ = ["AwsUnavailable", "as_unavailable", "suppressed"]
+__all__ = ["DENIALS", "AwsUnavailable", "as_unavailable", "code_of", "suppressed"]
+
+DENIALS = (
+    "AccessDenied",
+    "AccessDeniedException",
+    "AuthorizationError",
+    "UnauthorizedOperation",
+    "403",
+)
+"""The codes with which services say that the caller may not."""
 
 
 class AwsUnavailable(WorkFailed):
@@ -28,3 +37,9 @@ def as_unavailable(what: str) -> Iterator[None]:
         raise AwsUnavailable(f"cannot {what}: {reason}") from error
     except BotoCoreError as error:
         raise AwsUnavailable(f"cannot {what}: {error}") from error
+
+
+def code_of(failure: AwsUnavailable) -> str:
+    """Return AWS's code of why it refused; empty where it was not reached."""
+    cause = failure.__cause__
+    return str(cause.response["Error"].get("Code", "")) if isinstance(cause, ClientError) else ""

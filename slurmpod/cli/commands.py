@@ -30,6 +30,9 @@ COMMANDS = {
         "kept_rehearsals", "Look around in a rehearsal that is kept", extra="rehearsal"
     ),
     "prepare": Command("prepare", "Make this machine ready for rehearsals", extra="rehearsal"),
+    "preflight": Command(
+        "preflight", "Show what an account would refuse or lack, before deploying", extra="aws"
+    ),
     "plan": Command("plan", "Show what a deployment makes and costs", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
     "status": Command("status", "Show cluster, nodes, jobs, storage, alarms, money", extra="aws"),

@@ -11,10 +11,13 @@ from slurmpod.cli.output import print_json, say
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs import lint
 from slurmpod.jobs.registry import Rule as JobRule
+from slurmpod.preflight.checks import PREFLIGHT, Check
 from slurmpod.problem_text import BOLD, paint
 from slurmpod.problems import ExitCode
 from slurmpod.rules.areas import AREAS, all_rules
 from slurmpod.rules.registry import Rule
+
+AnyRule = Rule | JobRule | Check
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +50,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def _known_rules() -> Iterator[Rule | JobRule]:
-    """Yield the rules for environments, then those for batch scripts."""
+def _known_rules() -> Iterator[AnyRule]:
+    """Yield the rules for environments, then those for batch scripts and accounts."""
     yield from all_rules()
     yield from lint.all_rules()
+    yield from PREFLIGHT.rules
 
 
 def _print_all(*, as_json: bool) -> None:
@@ -61,14 +65,14 @@ def _print_all(*, as_json: bool) -> None:
         sys.stdout.write(f"{rule.id}  {rule.severity:<7}  {rule.title}\n")
 
 
-def _print_one(rule: Rule | JobRule) -> None:
+def _print_one(rule: AnyRule) -> None:
     sys.stdout.write(paint(f"{rule.id} ({rule.severity}): {rule.title}\n", BOLD, sys.stdout))
     for label, text in (("Why", rule.why), ("Fix", rule.fix), ("Source", rule.source)):
         lines = textwrap.wrap(text, width=90, break_long_words=False, break_on_hyphens=False)
         sys.stdout.write(f"\n{label}:\n" + "".join(f"  {line}\n" for line in lines))
 
 
-def _as_data(rule: Rule | JobRule) -> dict[str, str]:
+def _as_data(rule: AnyRule) -> dict[str, str]:
     names = ("id", "severity", "title", "why", "fix", "source")
     return {name: str(getattr(rule, name)) for name in names}
 

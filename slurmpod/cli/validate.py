@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.json:
         print_json({"files": list(map(str, files)), "problems": [p.as_dict() for p in problems]})
     else:
-        _print_text(problems, files)
+        print_problems(problems, files)
         if not has_errors(problems):
             _note_placeholders(readings)
             _note_images(readings)
@@ -52,7 +52,8 @@ def _environment_files(path: Path) -> list[Path]:
     return environment_files(path) if path.is_dir() else [path]
 
 
-def _print_text(problems: Sequence[Problem], files: Sequence[Path]) -> None:
+def print_problems(problems: Sequence[Problem], files: Sequence[Path]) -> None:
+    """Print problems and how many there are."""
     if problems:
         from slurmpod.problem_text import problems_text  # only needed on mistakes
 

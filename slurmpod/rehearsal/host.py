@@ -20,6 +20,7 @@ from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
 from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.moto_setup import WrongMotoVersion
 from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
+from embedded_aws.service_quotas import codes_of
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
 from slurmpod.platform_profiles.profile import Profile
@@ -35,6 +36,10 @@ from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.prometheus_servers import PrometheusServers, rules_of
 from slurmpod.rehearsal.state import KEEP, Journal, Request, State, read_request, write_state
 from slurmpod.resolve import resolve
+
+MOST_INSTANCES = 6758
+"""What HyperPod allows in one cluster (API reference, ClusterInstanceGroupSpecification). A new
+account may have none: whoever rehearses has asked for more, or will."""
 
 
 def main() -> None:
@@ -66,6 +71,7 @@ def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State
             port=request.port,
             instance_types=instance_types(),
             node_host=DOOR_ADDRESS,
+            quotas={("sagemaker", code): MOST_INSTANCES for code in codes_of("sagemaker")},
         )
     )
     isolated = isolated_environment(os.environ, aws.environment())

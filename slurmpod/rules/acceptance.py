@@ -12,6 +12,8 @@ from slurmpod.rules.areas import all_rules, rule_by_id
 
 NOT_ACCEPTABLE = "RUL-002"
 ACCEPTS_NOTHING = "RUL-003"
+OF_PREFLIGHT = "PRE-"
+"""Ids of what only the account knows: `slurmpod preflight` judges whether they accept anything."""
 
 
 def without_accepted(
@@ -25,6 +27,8 @@ def without_accepted(
     problems = list(problems)
     found = {problem.rule for problem in problems}
     for index, suppression in enumerate(suppressions):
+        if suppression.rule.startswith(OF_PREFLIGHT):
+            continue
         where = source.where(("suppress", index, "rule"))
         problems += _judge(suppression, where, found, source.file)
     for problem in problems:

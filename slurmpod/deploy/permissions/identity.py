@@ -1,0 +1,144 @@
+"""Judgement of roles and boundaries: whether they let nodes do what they must. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from embedded_aws.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
+from slurmpod.deploy.permissions.permission import Grant
+from slurmpod.deploy.permissions.registry import grants
+from slurmpod.deploy.permissions.scope import expected_scope, node_roles
+from slurmpod.deploy.permissions.sufficiency import Lack, lacking
+from slurmpod.environment.cluster import Role
+from slurmpod.resolve import Resolved
+
+SAGEMAKER = Principal(service="sagemaker.amazonaws.com")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class IamRole:
+    """A role: the document of who may assume it, those of its policies and of its boundary.
+
+    `policies` go by the name or ARN of each; `boundary_arn` is None for a role without one.
+    """
+
+    arn: str
+    trust: Document
+    policies: Mapping[str, Document]
+    boundary_arn: str | None
+
+
+@dataclass(frozen=True)
+class NamedIdentity:
+    """What an account has of the roles and policies that were looked for; None: it has none."""
+
+    roles: Mapping[str, IamRole | None]
+    policies: Mapping[str, Document | None]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One role or boundary, the nodes it is for, and what is wrong with it: nothing if it suffices.
+
+    `faults` are sentences about the role itself; `lacks` are what it does not allow.
+    """
+
+    arn: str
+    nodes: frozenset[Role]
+    faults: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+
+    @property
+    def suffices(self) -> bool:
+        """Whether nodes can do all that they must."""
+        return not (self.faults or self.lacks)
+
+
+def judge_identity(named: NamedIdentity, resolved: Resolved) -> tuple[Checked, ...]:
+    """Judge the roles that the environment names, or else its boundary.
+
+    Empty where it names none: then slurmpod makes the roles, and nothing bounds them.
+    """
+    if resolved.identity.existing:
+        return tuple(
+            _checked_role(named, resolved, arn, nodes)
+            for arn, nodes in node_roles(resolved).items()
+        )
+    boundary = resolved.identity.permissions_boundary
+    if boundary is None:
+        return ()
+    return tuple(
+        _checked_boundary(named, resolved, boundary.policy_arn, nodes)
+        for nodes in node_roles(resolved).values()
+    )
+
+
+def _checked_role(
+    named: NamedIdentity, resolved: Resolved, arn: str, nodes: frozenset[Role]
+) -> Checked:
+    role = named.roles.get(arn)
+    if role is None:
+        return Checked(arn, nodes, ("there is no such role in the account",), ())
+    faults = [] if _is_trusted(role, resolved) else ["sagemaker.amazonaws.com may not assume it"]
+    needed = grants(expected_scope(resolved, nodes))
+    lacks = list(lacking(needed, tuple(_read(role.policies)), resolved))
+    if role.boundary_arn:
+        bounds, missing = _boundary(named, role.boundary_arn)
+        faults += missing
+        lacks += _also_lacking(lacks, needed, bounds, resolved)
+    return Checked(arn, nodes, tuple(faults), tuple(lacks))
+
+
+def _checked_boundary(
+    named: NamedIdentity, resolved: Resolved, arn: str, nodes: frozenset[Role]
+) -> Checked:
+    bounds, missing = _boundary(named, arn)
+    needed = grants(expected_scope(resolved, nodes))
+    return Checked(arn, nodes, tuple(missing), tuple(_also_lacking([], needed, bounds, resolved)))
+
+
+def _boundary(named: NamedIdentity, arn: str) -> tuple[tuple[Policy, ...], list[str]]:
+    document = named.policies.get(arn)
+    if document is None:
+        return (), [f"there is no policy {arn} in the account, which is its boundary"]
+    return tuple(_read({arn: document})), []
+
+
+def _also_lacking(
+    reported: Iterable[Lack],
+    needed: Iterable[Grant],
+    bounds: tuple[Policy, ...],
+    resolved: Resolved,
+) -> Iterator[Lack]:
+    """Yield what a boundary denies, but for what is lacking anyhow."""
+    known = {(lack.grant.sid, lack.action) for lack in reported}
+    for lack in lacking(needed, bounds, resolved) if bounds else ():
+        if (lack.grant.sid, lack.action) not in known:
+            yield lack
+
+
+def _is_trusted(role: IamRole, resolved: Resolved) -> bool:
+    """Tell whether SageMaker may assume a role for a cluster of this account."""
+    try:
+        trust = policy_of("its trust policy", role.trust)
+    except NotAPolicy:
+        return False
+    circumstances = {
+        "aws:SourceAccount": resolved.account,
+        "aws:SourceArn": resolved.arn("sagemaker", "cluster/0a1b2c3d4e5f"),
+    }
+    request = Request("sts:AssumeRole", role.arn, circumstances, SAGEMAKER)
+    return evaluate(request, Policies(resource=trust)).allowed
+
+
+def _read(documents: Mapping[str, Any]) -> Iterator[Policy]:
+    """Yield policies; IAM has none that breaks its own grammar, but a newer one may."""
+    for name, document in documents.items():
+        try:
+            yield policy_of(name, document)
+        except NotAPolicy:
+            continue

@@ -1,0 +1,1 @@
+"""What only the account knows: facts gathered without changing it, and judgements of them."""

@@ -1,0 +1,167 @@
+"""Checks of zones, of instance types in them, and of training plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+
+from slurmpod.preflight.facts import Facts, TrainingPlan
+from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved, ResolvedGroup
+from slurmpod.rules.groups import API, GUIDE, named_types
+from slurmpod.rules.registry import Finding
+
+ZONES = "https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html"
+OFFERINGS = (
+    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
+)
+PLAN = f"{API}API_DescribeTrainingPlan.html"
+PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
+
+USABLE = ("Active", "Scheduled")
+LAST_DAYS = 7
+"""A plan that ends so soon hardly pays for a deployment."""
+
+
+@PREFLIGHT.rule(
+    "PRE-201",
+    "The account has the zones",
+    why="Which zones a Region shows, and what their names mean, differs from account to account.",
+    fix="write one of the zones that the account has",
+    source=ZONES,
+)
+def _zones_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    if facts.zones is None:
+        return
+    names = {each.name for each in facts.zones} | {each.id for each in facts.zones}
+    known = ", ".join(f"{each.name} ({each.id})" for each in facts.zones)
+    for zone, path in _zones(resolved):
+        if zone not in names:
+            yield Finding(path, f"the account has no zone {zone}", f"write one of {known}")
+    for each in facts.zones:
+        for zone, path in _zones(resolved):
+            if zone in (each.name, each.id) and each.state != "available":
+                yield Finding(path, f"the zone {zone} is {each.state}")
+
+
+def _zones(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
+    network = resolved.environment.network
+    yield network.zone, ("network", "zone")
+    for index, other in enumerate(network.other_zones):
+        yield other.zone, ("network", "other_zones", index, "zone")
+    for group in resolved.groups:
+        if group.settings.zone:
+            yield group.zone, (*group.path, "zone")
+
+
+@PREFLIGHT.rule(
+    "PRE-202",
+    "EC2 offers the types in their zones",
+    why="EC2's own list for this account, as of now. Where it does not offer a type, HyperPod "
+    "cannot start it.",
+    fix="place the group in a zone that offers the type; accept it where AWS has promised the "
+    "capacity",
+    source=OFFERINGS,
+    severity=Severity.WARNING,
+)
+def _types_are_offered(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for group in resolved.groups if facts.zones else ():
+        zone = facts.zone_id(group.zone)
+        for name, path in named_types(group):
+            offered = (facts.offerings or {}).get(name)
+            if offered is not None and zone not in offered:
+                where = f"it is offered in {', '.join(offered)}" if offered else ""
+                message = f"EC2 offers no {name} in {group.zone} ({zone})"
+                yield Finding(path, message, where)
+
+
+@PREFLIGHT.rule(
+    "PRE-211",
+    "Training plans can be used",
+    why="HyperPod takes instances only from a plan for HyperPod that was paid and has not ended.",
+    fix="write the ARN of a plan for HyperPod that is Active or Scheduled "
+    "(aws sagemaker list-training-plans)",
+    source=PLAN,
+)
+def _plans_can_be_used(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for group, arn, path in _users(resolved):
+        plans = facts.training_plans or {}
+        plan = plans.get(arn)
+        if arn in plans and plan is None:
+            yield Finding(path, "the account has no such training plan")
+        if plan and plan.status not in USABLE:
+            yield Finding(path, f"the plan of '{group.name}' is {plan.status}")
+        if plan and "hyperpod-cluster" not in plan.targets:
+            yield Finding(path, f"the plan is for {', '.join(plan.targets)}, not for HyperPod")
+
+
+@PREFLIGHT.rule(
+    "PRE-212",
+    "Training plans have the group's type and zone",
+    why="A plan reserves one type in one zone; HyperPod refuses a group that asks for another.",
+    fix="write type and zone of the plan, or another plan",
+    source=PLANS_FOR_HYPERPOD,
+)
+def _plans_fit_groups(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for group, path, plan in _plans(resolved, facts):
+        if plan.instance_type != group.instance_type:
+            yield Finding(path, f"the plan has {plan.instance_type}, not {group.instance_type}")
+        if facts.zones and plan.zone and facts.zone_id(plan.zone) != facts.zone_id(group.zone):
+            message = f"the plan lies in {plan.zone} ({facts.zone_id(plan.zone)}), not {group.zone}"
+            yield Finding(path, message)
+
+
+@PREFLIGHT.rule(
+    "PRE-213",
+    "Training plans have enough instances",
+    why="Groups of all clusters share what a plan has; HyperPod refuses what is beyond it.",
+    fix="take fewer nodes, or another plan",
+    source=PLANS_FOR_HYPERPOD,
+)
+def _plans_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    used = Counter[str]()
+    for cluster in facts.clusters or ():
+        if cluster.name != resolved.name:
+            used.update(cluster.of_plans)
+    for group, path, plan in _plans(resolved, facts):
+        arn = group.settings.training_plan_arn or ""
+        used[arn] += group.count
+        if used[arn] > plan.instances:
+            message = f"the plan has {plan.instances} instances; {used[arn]} are needed"
+            yield Finding(path, message)
+
+
+@PREFLIGHT.rule(
+    "PRE-214",
+    "Training plans hold now",
+    why="Before a plan begins its nodes do not start; when it ends they are taken away, with what "
+    "runs on them.",
+    fix="deploy then; accept it where that is meant",
+    source=PLANS_FOR_HYPERPOD,
+    severity=Severity.WARNING,
+)
+def _plans_hold_now(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for group, path, plan in _plans(resolved, facts):
+        if plan.starts and plan.starts > facts.taken_at:
+            yield Finding(
+                path, f"nodes of '{group.name}' start from {plan.starts:%Y-%m-%d %H:%M} on"
+            )
+        if plan.ends and facts.taken_at < plan.ends < facts.taken_at + timedelta(days=LAST_DAYS):
+            yield Finding(path, f"nodes of '{group.name}' go on {plan.ends:%Y-%m-%d %H:%M}")
+
+
+def _plans(
+    resolved: Resolved, facts: Facts
+) -> Iterator[tuple[ResolvedGroup, YamlPath, TrainingPlan]]:
+    for group, arn, path in _users(resolved):
+        plan = (facts.training_plans or {}).get(arn)
+        if plan and plan.status in USABLE:
+            yield group, path, plan
+
+
+def _users(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, str, YamlPath]]:
+    for group in resolved.groups:
+        if arn := group.settings.training_plan_arn:
+            yield group, arn, (*group.path, "training_plan_arn")

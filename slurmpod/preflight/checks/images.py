@@ -1,0 +1,69 @@
+"""Checks of machine images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from slurmpod.preflight import names
+from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.registry import PREFLIGHT
+from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
+from slurmpod.rules.groups import GUIDE, known_types
+from slurmpod.rules.registry import Finding
+
+OWN_IMAGES = f"{GUIDE}hyperpod-custom-ami-support.html"
+OLD_DAYS = 180
+"""HyperPod publishes images about monthly, with drivers and patches (its release notes)."""
+
+
+@PREFLIGHT.rule(
+    "PRE-501",
+    "Images are there",
+    why="An image is of one Region, and of who it was shared with.",
+    fix="copy the image into the Region, or share it with the account",
+    source=OWN_IMAGES,
+)
+def _images_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    found = facts.images or {}
+    for id_, path in names.images(resolved).items():
+        image = found.get(id_)
+        if id_ in found and image is None:
+            yield Finding(path, f"{resolved.region} has no image {id_} for this account")
+        elif image and image.state != "available":
+            yield Finding(path, f"{id_} is {image.state}")
+
+
+@PREFLIGHT.rule(
+    "PRE-502",
+    "Images have the architecture of the nodes",
+    why="An image for x86_64 does not start on Graviton or Grace, and the other way round.",
+    fix="write an image of the type's architecture",
+    source=OWN_IMAGES,
+)
+def _architecture_fits(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for group in resolved.groups:
+        image = (facts.images or {}).get(group.settings.image_id or "")
+        for each in known_types(group) if image else ():
+            if image and each.architecture != image.architecture:
+                message = (
+                    f"the image is for {image.architecture}, {each.name} is {each.architecture}"
+                )
+                yield Finding((*group.path, "image_id"), message)
+
+
+@PREFLIGHT.rule(
+    "PRE-503",
+    "Images are fresh",
+    why="Old images have drivers and libraries with known faults, and HyperPod's agents change.",
+    fix="make the image anew from HyperPod's latest; accept it where it is pinned on purpose",
+    source=OWN_IMAGES,
+    severity=Severity.WARNING,
+)
+def _images_are_fresh(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for id_, path in names.images(resolved).items():
+        image = (facts.images or {}).get(id_)
+        if image and facts.taken_at - image.created > timedelta(days=OLD_DAYS):
+            days = (facts.taken_at - image.created).days
+            yield Finding(path, f"{id_} is {days} days old")

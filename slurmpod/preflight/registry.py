@@ -1,0 +1,17 @@
+"""The book of checks: each judges the facts of an account by what an environment needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from slurmpod import rulebook
+from slurmpod.preflight.facts import Facts
+from slurmpod.resolve import Resolved
+from slurmpod.rules.registry import Finding
+
+Judge = Callable[[Resolved, Facts], Iterable[Finding]]
+
+Check = rulebook.Rule["Judge"]
+
+PREFLIGHT = rulebook.Rulebook["Judge"]("PRE", "What only the account knows")
+"""All checks, in the order of their definition."""

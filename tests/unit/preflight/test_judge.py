@@ -1,0 +1,86 @@
+"""Facts that were not told, and warnings that are accepted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.preflight.facts import Caller, Facts, Leftover, Unanswered, Zone
+from slurmpod.preflight.gather import QUESTIONS, answer
+from slurmpod.preflight.judge import judge
+from slurmpod.preflight.questions.question import Question
+from slurmpod.problems import Severity
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import Resolved
+from slurmpod.rules.check import Sound, sound
+from tests.sound_environment import SOUND
+
+FACTS = Facts(
+    "dev", "us-west-2", datetime(2026, 11, 23, tzinfo=UTC), caller=Caller("123456789012", "")
+)
+
+
+def environment(text: str = SOUND) -> Sound:
+    return sound(read_as("dev.yaml", text))
+
+
+@pytest.mark.parametrize(
+    ("code", "severity", "fix"),
+    [
+        ("AccessDeniedException", Severity.WARNING, "docs/permissions.md"),
+        ("ThrottlingException", Severity.WARNING, "in a minute"),
+        ("UnsupportedOperation", Severity.NOTE, "a rehearsal's account"),
+        ("", Severity.WARNING, "run it again"),
+    ],
+)
+def test_a_question_without_an_answer_is_a_problem_of_its_own(
+    code: str, severity: Severity, fix: str
+) -> None:
+    facts = replace(FACTS, unanswered=(Unanswered("quotas", code, "cannot ask"),))
+    (problem,) = judge(environment(), facts)
+    assert (problem.rule, problem.severity, problem.message) == ("PRE-002", severity, "cannot ask")
+    assert fix in problem.fix
+
+
+def test_a_refusal_keeps_its_code() -> None:
+    def throttled(clients: AwsClients, resolved: Resolved) -> None:
+        details: Any = {"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}
+        raise ClientError(details, "ListServiceQuotas")
+
+    question = Question("quotas", "service quotas", (), (), throttled)
+    refused = answer(question, None, environment().resolved)  # type: ignore[arg-type]
+    message = "cannot ask about service quotas: ThrottlingException: Rate exceeded"
+    assert refused == Unanswered("quotas", "ThrottlingException", message)
+
+
+def test_facts_that_nobody_told_break_nothing() -> None:
+    assert judge(environment(), FACTS) == ()
+    assert judge(environment(), replace(FACTS, caller=None)) == ()
+
+
+def test_problems_stand_at_their_lines() -> None:
+    facts = replace(FACTS, zones=(Zone("us-west-2a", "usw2-az1", "available"),))
+    (problem,) = judge(environment(), facts)
+    assert str(problem.where) == "dev.yaml:7:9"
+    assert problem.fix == "write one of us-west-2a (usw2-az1)"
+
+
+def test_a_warning_can_be_accepted_and_an_error_cannot() -> None:
+    accepting = SOUND + "suppress: [{rule: PRE-604, reason: we want to start anew}]\n"
+    left = replace(FACTS, leftovers=(Leftover("AWS::S3::Bucket", "old", ""),))
+    assert [each.rule for each in judge(environment(), left)] == ["PRE-604"]
+    assert judge(environment(accepting), left) == ()
+    without = replace(FACTS, bootstrap=0)
+    accepting = accepting.replace("PRE-604", "PRE-601")
+    assert [each.rule for each in judge(environment(accepting), without)] == ["PRE-601"]
+
+
+def test_each_question_fills_a_field() -> None:
+    fields = [each.field for each in QUESTIONS]
+    assert len(set(fields)) == len(fields)
+    assert set(fields) <= set(vars(FACTS))
