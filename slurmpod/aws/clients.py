@@ -65,6 +65,18 @@ def lookup_clients(clients: AwsClients, place: InAccount) -> AwsClients:
     return AwsClients(session, clients.endpoint_url)
 
 
+def usual_region() -> str:
+    """Return the Region that the user's settings name; empty where they name none.
+
+    Raises:
+        AwsUnavailable: The settings name a profile that is not there.
+    """
+    import boto3  # takes longer than all of validate
+
+    with as_unavailable("use the AWS settings of this shell"):
+        return boto3.session.Session().region_name or ""
+
+
 @dataclass(frozen=True)
 class AwsClients:
     """Clients of one account and Region, each made when first needed.

@@ -20,6 +20,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "init": Command("init", "Write the first file of an environment", extra="aws"),
     "validate": Command("validate", "Show every problem of environment files", True),
     "expand": Command("expand", "Show an environment with all it implies", True),
     "render": Command("render", "Write the scripts that nodes will run", True),

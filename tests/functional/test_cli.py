@@ -93,7 +93,7 @@ def test_a_mistyped_command_is_guessed(slurmpod: Callable[..., Result]) -> None:
     result = slurmpod("valdate")
     assert result.code == ExitCode.USAGE
     assert "did you mean 'validate'?" in result.err
-    assert "commands: validate, expand" in slurmpod("elephant").err
+    assert "commands: init, validate, expand" in slurmpod("elephant").err
 
 
 @pytest.mark.parametrize("name", OFFLINE_COMMANDS)

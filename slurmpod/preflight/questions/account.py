@@ -23,7 +23,8 @@ def _region_status(clients: AwsClients, resolved: Resolved) -> str:
     return statuses.get(resolved.region, "unknown")
 
 
-def _zones(clients: AwsClients, _: Resolved) -> tuple[Zone, ...]:
+def ask_zones(clients: AwsClients, _: Resolved | None = None) -> tuple[Zone, ...]:
+    """Return the zones that the account has, by name."""
     found = clients.ec2.describe_availability_zones()["AvailabilityZones"]
     zones = [Zone(each["ZoneName"], each["ZoneId"], each["State"]) for each in found]
     return tuple(sorted(zones, key=lambda zone: zone.name))
@@ -50,7 +51,7 @@ def zones_with(clients: AwsClients, types: list[str]) -> dict[str, tuple[str, ..
 
 QUESTIONS = (
     Question("region_status", "the Region", ("ec2:DescribeRegions",), ("regions",), _region_status),
-    Question("zones", "zones", ("ec2:DescribeAvailabilityZones",), ("ec2",), _zones),
+    Question("zones", "zones", ("ec2:DescribeAvailabilityZones",), ("ec2",), ask_zones),
     Question(
         "offerings",
         "instance types of zones",

@@ -72,6 +72,18 @@ def _network(clients: AwsClients, resolved: Resolved) -> ExistingNetwork:
     )
 
 
+def public_subnets(ec2: Any) -> frozenset[str]:
+    """Return the ids of all subnets of the Region that lead to an internet gateway."""
+    tables = ec2.describe_route_tables()["RouteTables"]
+    own = _default_routes(tables)
+    main = {each["VpcId"]: _default_route(each) for each in tables if _is_main(each)}
+    return frozenset(
+        each["SubnetId"]
+        for each in ec2.describe_subnets()["Subnets"]
+        if own.get(each["SubnetId"], main.get(each["VpcId"], "")).startswith("igw-")
+    )
+
+
 def _filter(name: str, values: Iterable[str]) -> list[dict[str, Any]]:
     """Return a filter for ids; unlike a list of ids it bears that some are not there."""
     return [{"Name": name, "Values": list(values) or ["none"]}]
