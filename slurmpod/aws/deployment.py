@@ -203,11 +203,16 @@ class SessionNodes:
 
     def bundle_uri(self, cluster: str, group: str) -> str:
         """Return where a group's lifecycle scripts are in S3; empty where it has none."""
+        return self.bundle_uris(cluster).get(group, "")
+
+    def bundle_uris(self, cluster: str) -> Mapping[str, str]:
+        """Return by group where its lifecycle scripts are in S3; empty where it has none."""
         with as_unavailable(f"find the cluster {cluster}"):
             groups = self.clients.sagemaker.describe_cluster(ClusterName=cluster)["InstanceGroups"]
-        configs = (each for each in groups if each["InstanceGroupName"] == group)
-        found = (each.get("LifeCycleConfig", {}).get("SourceS3Uri", "") for each in configs)
-        return next(found, "")
+        return {
+            each["InstanceGroupName"]: each.get("LifeCycleConfig", {}).get("SourceS3Uri", "")
+            for each in groups
+        }
 
     def running(self, cluster: str, group: str) -> tuple[str, ...]:
         """Return the instance ids of a group's running nodes, the oldest first."""

@@ -36,6 +36,8 @@ COMMANDS = {
     ),
     "plan": Command("plan", "Show what a deployment makes and costs", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
+    "deploy": Command("deploy", "Deploy, set nodes up, and see a job run", extra="rehearsal"),
+    "destroy": Command("destroy", "Destroy what a deployment made", extra="rehearsal"),
     "status": Command("status", "Show cluster, nodes, jobs, storage, alarms, money", extra="aws"),
     "why": Command("why", "Tell what happened to a node or job, and what to do", extra="aws"),
     "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),

@@ -21,3 +21,11 @@ def is_confirmed(environment: Environment, options: argparse.Namespace, what: st
         return False
     say(f"{what}? [y/N]")
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def is_named(environment: Environment, options: argparse.Namespace, what: str) -> bool:
+    """Ask for the environment's name before `what`; `--yes` answers where it is not protected."""
+    if options.yes and not environment.protected:
+        return True
+    say(f"type {environment.name} to {what}:")
+    return sys.stdin.readline().strip() == environment.name

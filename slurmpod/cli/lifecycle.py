@@ -34,8 +34,8 @@ from slurmpod.operations.lifecycle import (
     StepReport,
     lifecycle_reports,
     plan_run,
-    run_plan,
 )
+from slurmpod.operations.rollout import plan_rollout, run_rollout
 from slurmpod.problems import ExitCode, first_of
 from slurmpod.resolve import Resolved
 
@@ -73,7 +73,7 @@ def _report(options: argparse.Namespace) -> ExitCode:
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
-    parser.add_argument("--group", required=True, help="instance group whose nodes are meant")
+    parser.add_argument("--group", help="this group alone (default: all, controllers first)")
     parser.add_argument("--node", help="only this one: its name in Slurm, or its instance id")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be changed")
     parser.add_argument("--yes", action="store_true", help="do it without asking")
@@ -83,34 +83,45 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> ExitCode:
     """Show what would run where, ask, and run it."""
     resolved = sound_environment(options.file).resolved
-    if not has_group(resolved, options.group):
+    if options.node and not options.group:
+        say("--node needs the --group of the node")
+        return ExitCode.USAGE
+    if options.group and not has_group(resolved, options.group):
         return ExitCode.USAGE
     if not has_plugin():
         return ExitCode.FAILED
-    plan = _plan(resolved, options)
-    _say_plan(plan, resolved)
+    plans = _plans(resolved, options)
+    if not plans:
+        say(f"{resolved.name} has no node that runs")
+        return ExitCode.FAILED
+    for plan in plans:
+        _say_plan(plan, resolved)
     if not options.dry_run and not is_confirmed(resolved.environment, options, "run them"):
         say("nothing was run")
         return ExitCode.FAILED
-    reports = run_plan(plan, _tell, NodeSessions())
+    reports = tuple(run_rollout(plans, _tell, NodeSessions()))
     if options.json:
         print_json([dataclasses.asdict(report) for report in reports])
     else:
         print_reports(reports, {group.name: group.role for group in resolved.groups})
-    return ExitCode.OK if all(report.succeeded for report in reports) else ExitCode.FAILED
+    return _verdict(plans, reports)
 
 
-def _plan(resolved: Resolved, options: argparse.Namespace) -> RunPlan:
+def _plans(resolved: Resolved, options: argparse.Namespace) -> tuple[RunPlan, ...]:
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    return plan_run(
-        Deployment(clients),
-        SessionNodes(clients),
-        resolved,
-        options.group,
-        options.node,
-        dry_run=options.dry_run,
-    )
+    deployment, nodes = Deployment(clients), SessionNodes(clients)
+    if not options.group:
+        return plan_rollout(deployment, nodes, resolved, dry_run=options.dry_run)
+    chosen = (options.group, options.node)
+    return (plan_run(deployment, nodes, resolved, *chosen, dry_run=options.dry_run),)
+
+
+def _verdict(plans: Sequence[RunPlan], reports: Sequence[NodeReport]) -> ExitCode:
+    begun = {report.group for report in reports}
+    if left := [plan.nodes[0].group for plan in plans if plan.nodes[0].group not in begun]:
+        say(f"not begun after this failure: {', '.join(left)}")
+    return ExitCode.OK if all(report.succeeded for report in reports) else ExitCode.FAILED
 
 
 def _say_plan(plan: RunPlan, resolved: Resolved) -> None:

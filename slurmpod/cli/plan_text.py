@@ -66,11 +66,21 @@ def _after(plan: Plan) -> Iterator[str]:
     yield f"After the stack {plan.cluster_stack} is destroyed, all but the nodes goes on to cost:"
     yield f"  {_per_month(plan.without_cluster)}"
     yield "After all stacks are destroyed, this goes on to cost until somebody deletes it:"
+    yield from what_stays(plan)
+
+
+def what_stays(plan: Plan) -> Iterator[str]:
+    """Yield, line by line, what outlives all stacks, and what it costs."""
     for cost in plan.costs:
         if cost.stays:
             yield f"  {cost.name} ({cost.what}): {_month_of(cost)}"
     if not any(cost.stays for cost in plan.costs):
         yield "  nothing"
+
+
+def cost_in_a_month(found: Sum) -> str:
+    """Return a sum as people read it: `at least 32.85 USD a month`."""
+    return _per_month(found)
 
 
 def _rooms(rooms: Sequence[Room]) -> Iterator[str]:

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="Debian packages in files",
     )
+    parser.add_argument(
+        "--cdk-only", action="store_true", help="only what `slurmpod deploy` needs: the CDK"
+    )
     parser.add_argument("--name", metavar="IMAGE", help="the image's name, for rehearse --image")
 
 
@@ -52,6 +55,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.USAGE
     if not _has_cdk():
         return ExitCode.UNPREPARED
+    if options.cdk_only:
+        return ExitCode.OK
     packages = missing_packages()
     if packages and _may_install():
         say(f"installing Debian packages: {' '.join(packages)}")

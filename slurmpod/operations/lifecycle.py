@@ -144,8 +144,11 @@ def plan_run(
     only: str | None,
     *,
     dry_run: bool,
+    chosen: Collection[str] | None = None,
 ) -> RunPlan:
     """Find the nodes of a group, or the one that `only` names, and their scripts.
+
+    `chosen` are the instance ids of those that are meant, if not all are.
 
     Raises:
         AwsUnavailable: AWS cannot be asked, or there is nothing to run, or nowhere.
@@ -155,14 +158,18 @@ def plan_run(
         whose = "scripts of its own" if uri else "no scripts"
         raise AwsUnavailable(f"{group} has {whose}: slurmpod can run only its own again")
     in_group = [each for each in nodes.all(resolved.name) if each.group == group]
-    running = [each.instance_id for each in in_group if each.status == "Running"]
+    running = [
+        each.instance_id
+        for each in in_group
+        if each.status == "Running" and (chosen is None or each.instance_id in chosen)
+    ]
     wanted = [only] if only in running else running
     described = deployment.cluster_nodes(resolved.name, wanted)
-    chosen = tuple(each for each in described if only in (None, each.hostname, each.instance_id))
-    if not chosen:
+    meant = tuple(each for each in described if only in (None, each.hostname, each.instance_id))
+    if not meant:
         states = _states(in_group, wanted, described)
         raise AwsUnavailable(f"{group} has no such running node; it has {states}")
-    return RunPlan(resolved.region, nodes.cluster_id(resolved.name), uri, chosen, dry_run)
+    return RunPlan(resolved.region, nodes.cluster_id(resolved.name), uri, meant, dry_run)
 
 
 def run_plan(

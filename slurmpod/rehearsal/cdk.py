@@ -1,4 +1,4 @@
-"""The real CDK command line, run against the embedded AWS."""
+"""The real CDK command line, run against AWS or the embedded AWS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -57,23 +57,35 @@ class Cdk:
     folder: Path
     variables: Mapping[str, str]
 
-    def synthesize(self, environment_file: Path) -> CdkRun:
-        """Synthesize this project's app for one environment into the assembly."""
+    def synthesize(self, environment_file: Path, confirmed: str = "") -> CdkRun:
+        """Synthesize this project's app for one environment into the assembly.
+
+        `confirmed` is what lets a protected environment lose something.
+        """
+        confirmation = ("--context", f"confirm={confirmed}") if confirmed else ()
         return self._start(
             "synth", "--quiet", "--strict", "--no-lookups",
-            "--context", f"env={environment_file.absolute()}", "--output", str(self.assembly),
+            "--context", f"env={environment_file.absolute()}", *confirmation,
+            "--output", str(self.assembly),
         )  # fmt: skip
 
     def bootstrap(self, *, account: str, region: str) -> CdkRun:
         """Create what every CDK deployment needs: the asset bucket and roles."""
         return self._start("bootstrap", f"aws://{account}/{region}", "--app", "")
 
-    def deploy(self) -> CdkRun:
-        """Deploy all stacks of the assembly, without asking."""
+    def deploy(self, only: str = "") -> CdkRun:
+        """Deploy all stacks of the assembly, or one alone, without asking."""
+        chosen = (only, "--exclusively") if only else ("--all",)
         return self._start(
-            "deploy", "--all", "--app", str(self.assembly), "--require-approval", "never",
+            "deploy", *chosen, "--app", str(self.assembly), "--require-approval", "never",
             "--progress", "events",
         )  # fmt: skip
+
+    def destroy(self, stacks: Iterable[str]) -> CdkRun:
+        """Destroy these stacks of the assembly and no others, without asking."""
+        return self._start(
+            "destroy", *stacks, "--exclusively", "--force", "--app", str(self.assembly)
+        )
 
     def _start(self, *arguments: str) -> CdkRun:
         search_path = f"{Path(sys.executable).parent}:{self.variables.get('PATH', '')}"

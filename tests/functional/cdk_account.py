@@ -22,11 +22,15 @@ ACCOUNT, REGION = "123456789012", "us-west-2"
 class Account:
     """An embedded account, and the commands that work in it.
 
-    The CDK CLI deploys what lies in `assembly`, unless a command names another app.
+    The CDK CLI deploys what lies in `assembly`, unless a command names another app; ours keep what
+    they need in `home`.
     """
 
-    def __init__(self, aws: EmbeddedAws, assembly: Path | None = None) -> None:
-        self._variables = isolated_environment(os.environ, aws.environment())
+    def __init__(
+        self, aws: EmbeddedAws, assembly: Path | None = None, *, home: Path | None = None
+    ) -> None:
+        ours = {"SLURMPOD_HOME": str(home)} if home else {}
+        self.variables = {**isolated_environment(os.environ, aws.environment()), **ours}
         self._endpoint = aws.endpoint
         self._assembly = str(assembly)
 
@@ -47,10 +51,13 @@ class Account:
         result = self.run_cdk(*arguments)
         assert result.returncode == 0, result.stdout
 
-    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def slurmpod(
+        self, *arguments: str, cwd: Path = ROOT, answer: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command of ours, from anywhere; `answer` is what its user types."""
         command = [str(Path(sys.executable).parent / "slurmpod"), *arguments]
         return subprocess.run(
-            command, cwd=ROOT, env=self._variables, capture_output=True, text=True
+            command, cwd=cwd, env=self.variables, capture_output=True, text=True, input=answer
         )
 
     def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -61,7 +68,7 @@ class Account:
         return subprocess.run(
             command,
             cwd=ROOT,
-            env={**self._variables, "PATH": search_path},
+            env={**self.variables, "PATH": search_path},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,27 +14,57 @@ import pytest
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
+from tests.functional.configuration_repository import Repository, workflow
 from tests.golden_files import ROOT
 
 ABOVE_THE_NETWORK = ("dev-cluster", "dev-identity", "dev-lifecycle", "dev-storage")
+PROGRAMS = Path(sys.executable).parent
 BUCKET = "sagemaker-dev-123456789012-us-west-2"
 
 
+@dataclass(frozen=True)
+class Life:
+    """An account, the repository of configurations beside it, and what its workflow printed."""
+
+    account: Account
+    repository: Repository
+    printed: Mapping[str, str]
+
+
 @pytest.fixture(scope="module")
-def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
+def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
+    """The environment, deployed as docs/configuration-repository.md says."""
+    repository = Repository.make(tmp_path_factory.mktemp("repository"))
+    home = tmp_path_factory.mktemp("home")
     with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
         aws.start(CloudOnlyPlatform())
-        account = Account(aws, tmp_path_factory.mktemp("assembly"))
+        assembly = home / f"deployments/{ACCOUNT}-{REGION}-dev/cdk.out"
+        account = Account(aws, assembly, home=home)
         account.cdk("bootstrap", "-c", "env=dev")  # as the README prints it
-        account.synthesize("dev")
-        account.cdk("deploy", "--all", "--require-approval", "never")
-        yield account
+        variables = {**account.variables, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
+        printed = {}
+        for job in workflow()["jobs"]:
+            printed.update(repository.run(job, variables))
+        yield Life(account, repository, printed)
 
 
 @pytest.fixture(scope="module")
-def destroyed(deployed: Account) -> Account:
-    deployed.cdk("destroy", *ABOVE_THE_NETWORK, "--force")
-    return deployed
+def deployed(life: Life) -> Account:
+    return life.account
+
+
+@pytest.fixture(scope="module")
+def destroyed(life: Life) -> Account:
+    """The same, destroyed from another folder of the repository."""
+    command = ("destroy", "../environments/dev.yaml")
+    result = life.account.slurmpod(
+        *command, cwd=life.repository.folder / "elsewhere", answer="dev\n"
+    )
+    assert result.returncode == 0, result.stderr
+    assert f"what goes, in this order: {', '.join(ABOVE_THE_NETWORK)}\n" in result.stdout
+    assert "dev-network is left; what is in it has to be deleted first" in result.stderr
+    assert result.stderr.endswith("next: slurmpod destroy ../environments/dev.yaml\n")
+    return life.account
 
 
 @pytest.fixture
@@ -45,6 +78,25 @@ def changed(tmp_path: Path) -> Callable[..., str]:
         return str(tmp_path / "dev.yaml")
 
     return change
+
+
+class TestWorkflow:
+    """The shell steps of docs/configuration-repository.md."""
+
+    def test_a_pull_request_gets_the_plan_as_a_comment(self, life: Life) -> None:
+        assert "gh pr comment 7 --body-file comment.md\n" in life.repository.calls
+        comment = (life.repository.folder / "comment.md").read_text()
+        assert comment.startswith("```\ndev: what a deployment makes in 123456789012")
+
+    def test_rehearses_before_it_deploys(self, life: Life) -> None:
+        assert list(workflow()["jobs"]) == ["check", "rehearse", "deploy"]
+        assert "slurmpod rehearse environments/dev.yaml\n" in life.repository.calls
+
+    def test_deploys_every_stack(self, life: Life) -> None:
+        assert life.account.stacks() >= {*ABOVE_THE_NETWORK, "dev-network"}
+        said = next(text for step, text in life.printed.items() if "slurmpod deploy" in step)
+        assert "  dev-cluster: CREATE_COMPLETE" in said
+        assert said.endswith("next: slurmpod connect environments/dev.yaml\n")
 
 
 class TestDiff:

@@ -1,0 +1,240 @@
+"""`slurmpod deploy`: what is written becomes what runs, on the stacks, on the nodes, in Slurm."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmpod.aws.clients import AwsClients, clients_of
+from slurmpod.aws.deployment import ListedNode
+from slurmpod.cli.changes_text import changes_text
+from slurmpod.cli.confirmation import is_confirmed
+from slurmpod.cli.connect import has_plugin
+from slurmpod.cli.diff import facts, say_about_cluster
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.lifecycle import print_reports
+from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.plan_text import cost_in_a_month, plan_text
+from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
+from slurmpod.operations.check_job import CheckedJob, run_check_job
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.difference import Difference, compared_with_deployed
+from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.operations.owed_scripts import FILE, Owed
+from slurmpod.operations.rollout import (
+    plan_rollout,
+    run_rollout,
+    stale_nodes,
+    workers_go_first,
+)
+from slurmpod.plan.plan import plan_of
+from slurmpod.plan.prices import bundled_prices
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
+from slurmpod.rules.check import Sound
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--only", metavar="STACK", help="deploy this stack alone, e.g. storage")
+    parser.add_argument(
+        "--no-nodes", action="store_true", help="run no scripts on nodes, and no job"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
+    parser.add_argument("--yes", action="store_true", help="do it without asking")
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Show what changes, ask, deploy, run scripts on nodes that need it, and see a job run."""
+    wanted = sound_environment(options.file)
+    only = stack_named(wanted.resolved, options.only) if options.only else ""
+    if only is None:
+        return ExitCode.USAGE
+    clients = clients_of(wanted.resolved.region)
+    with work_folder(wanted.resolved) as folder:
+        work = Work(options, wanted, clients, folder, only)
+        if not options.json:
+            work.show()
+        if work.difference.is_refused_by_aws:
+            say("AWS refuses the changes that are marked 'refused': nothing was deployed")
+            return ExitCode.FAILED
+        if options.dry_run:
+            return work.end(Done())
+        if not _is_prepared(options):
+            return ExitCode.UNPREPARED
+        if not is_confirmed(wanted.environment, options, "deploy this"):
+            say("nothing was deployed")
+            return ExitCode.FAILED
+        return work.end(work.carry_out())
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a deployment did beyond the stacks; `is_deployed` is False for one not carried out."""
+
+    is_deployed: bool = False
+    reports: Sequence[NodeReport] = ()
+    job: CheckedJob | None = None
+
+
+class Work:
+    """One deployment: what is to be done, known before it begins, and doing it."""
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        wanted: Sound,
+        clients: AwsClients,
+        folder: Path,
+        only: str,
+    ) -> None:
+        self._options = options
+        self._wanted = wanted
+        self._resolved = wanted.resolved
+        self._only = only
+        self._due = folder / FILE
+        self._stacks = StackWork.of(options.file, self._resolved, folder, clients)
+        self._deployment, self._nodes = self._stacks.deployment, self._stacks.nodes
+        self.difference: Difference = compared_with_deployed(clients, self._resolved)
+        owed = Owed.read(self._due)
+        self._workers_first = owed.workers_first or workers_go_first(self.difference.changes)
+        self.stale: tuple[ListedNode, ...] = self._stale(owed)
+
+    def show(self) -> None:
+        """Print what changes, what it costs, and on which nodes scripts will run."""
+        resolved = self._resolved
+        plan = plan_of(resolved, bundled_prices(resolved.region))
+        deployed = self.difference.deployed
+        if deployed is None:
+            sys.stdout.write(plan_text(plan))
+        elif deployed.record is not None:
+            text = changes_text(self.difference.changes, resolved.name, self._wanted.source)
+            sys.stdout.write(f"{text}costs then: {cost_in_a_month(plan.total)}\n")
+        say_about_cluster(self.difference, self._options.file)
+        if self._only:
+            sys.stdout.write(f"only the stack {self._only} is deployed\n")
+        if self.stale:
+            how = "keep older scripts" if self._options.no_nodes else "run the new scripts"
+            sys.stdout.write(
+                f"{counted(len(self.stale), 'node')} will {how}: {_groups(self.stale)}\n"
+            )
+        sys.stdout.flush()
+
+    def carry_out(self) -> Done:
+        """Deploy the stacks, then see to the nodes; raises StacksFailed, AwsUnavailable."""
+        try:
+            self._deploy()
+            return self._see_to_nodes()
+        except KeyboardInterrupt:
+            self._stacks.say_interrupted(_again(self._options))
+            raise
+
+    def end(self, done: Done) -> ExitCode:
+        """Tell how it went, and name the next command."""
+        if self._options.json:
+            print_json({**self._data(), **dataclasses.asdict(done)})
+        elif done.reports:
+            roles = {group.name: group.role for group in self._resolved.groups}
+            print_reports(done.reports, roles)
+        failed = any(not each.succeeded for each in done.reports)
+        if failed:
+            say("scripts failed on nodes, and were not begun on groups after theirs")
+        if done.job:
+            say(done.job.detail if done.job.succeeded else f"no job ran: {done.job.detail}")
+        if failed or (done.job and not done.job.succeeded):
+            say_next("lifecycle report", self._options.file)
+            return ExitCode.FAILED
+        self._say_next(done)
+        return ExitCode.OK
+
+    def _deploy(self) -> None:
+        self._stacks.settle()
+        self._remember({node.instance_id for node in self.stale})
+        cdk, needed = self._stacks.cdk, self.difference.needs_confirmation
+        confirmed = self.difference.confirmation if needed else ""
+        self._stacks.run("templates synthesized", cdk.synthesize(self._options.file, confirmed))
+        self._stacks.run("stacks deployed", cdk.deploy(self._only))
+
+    def _see_to_nodes(self) -> Done:
+        if self._options.no_nodes or self._only not in ("", self._resolved.stacks.cluster):
+            return Done(is_deployed=True)
+        progress, sessions = self._stacks.progress, NodeSessions()
+        reports: list[NodeReport] = []
+        due = {node.instance_id for node in self.stale}
+        if due:
+            plans = plan_rollout(
+                self._deployment,
+                self._nodes,
+                self._resolved,
+                only=due,
+                workers_first=self._workers_first,
+            )
+            with progress.stage("scripts run on nodes"):
+                reports += run_rollout(plans, lambda each: progress.note(_told(each)), sessions)
+            self._remember(due - {each.instance_id for each in reports if each.succeeded})
+        if any(not each.succeeded for each in reports):
+            return Done(is_deployed=True, reports=reports)
+        with progress.stage("a job run"):
+            job = run_check_job(self._nodes, self._resolved, sessions)
+        return Done(is_deployed=True, reports=reports, job=job)
+
+    def _stale(self, owed: Owed) -> tuple[ListedNode, ...]:
+        deployed = self.difference.deployed
+        if deployed is None or not deployed.has_cluster:
+            return ()
+        return stale_nodes(self._nodes, self._resolved, owed.instance_ids)
+
+    def _remember(self, instance_ids: set[str]) -> None:
+        Owed(tuple(sorted(instance_ids)), self._workers_first).write(self._due)
+
+    def _data(self) -> dict[str, Any]:
+        stacks = [self._only] if self._only else [*self._resolved.stacks.in_order()]
+        return {
+            "name": self._resolved.name,
+            **facts(self.difference),
+            "stacks": stacks,
+            "nodes": [dataclasses.asdict(node) for node in self.stale],
+        }
+
+    def _say_next(self, done: Done) -> None:
+        if not done.is_deployed:
+            say(f"next: {_again(self._options)}")
+        elif self.stale and not done.reports:
+            say_next("lifecycle run", self._options.file)
+        else:
+            say_next("connect", self._options.file)
+
+
+def _is_prepared(options: argparse.Namespace) -> bool:
+    """Tell whether this machine has what the command needs; say what it lacks."""
+    if cdk_script() is None:
+        say(CDK_IS_MISSING)
+        return False
+    if options.no_nodes or has_plugin():
+        return True
+    say("or leave nodes alone: --no-nodes")
+    return False
+
+
+def _groups(nodes: Sequence[ListedNode]) -> str:
+    groups = dict.fromkeys(node.group for node in nodes)
+    counts = {group: sum(node.group == group for node in nodes) for group in groups}
+    return ", ".join(f"{count} of {group}" for group, count in counts.items())
+
+
+def _told(report: NodeReport) -> str:
+    return f"  {report.name}: {report.summary}"
+
+
+def _again(options: argparse.Namespace) -> str:
+    given = [f"--only {shlex.quote(options.only)}"] if options.only else []
+    given += ["--no-nodes"] if options.no_nodes else []
+    return " ".join(["slurmpod deploy", shlex.quote(str(options.file)), *given])

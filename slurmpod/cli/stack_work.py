@@ -1,0 +1,179 @@
+"""The CDK's command line at work on the stacks of an environment: its folder, progress and end."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.deployment import Deployment, SessionNodes, Stack
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.cli.cdk_command import cdk_command
+from slurmpod.cli.output import say
+from slurmpod.problems import WorkFailed
+from slurmpod.rehearsal.cdk import Cdk, CdkFailed, CdkRun
+from slurmpod.rehearsal.progress import Progress
+from slurmpod.rehearsal.state import home
+from slurmpod.resolve import Resolved
+
+POLL_SECONDS = 3
+"""Between two questions to CloudFormation: few enough for its limit of requests."""
+
+IN_PROGRESS = "_IN_PROGRESS"
+
+
+class StacksFailed(WorkFailed):
+    """Stacks could not be synthesized, deployed or destroyed."""
+
+
+def stack_named(resolved: Resolved, written: str) -> str | None:
+    """Return the name of a stack, also where it is written without the environment's.
+
+    None, after saying which there are, for one that there is not.
+    """
+    names = resolved.stacks.in_order()
+    for name in (written, f"{resolved.name}-{written}"):
+        if name in names:
+            return name
+    say(f"{resolved.name} has no stack '{written}'; it has {', '.join(names)}")
+    return None
+
+
+@contextmanager
+def work_folder(resolved: Resolved) -> Iterator[Path]:
+    """Hold the folder for work on an environment's stacks; its logs stay there afterwards.
+
+    Raises:
+        WorkFailed: Another command on this machine holds it.
+    """
+    name = f"{resolved.account}-{resolved.region}-{resolved.name}"
+    folder = home() / "deployments" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkFailed(
+                f"another slurmpod on this machine is at work on {resolved.name}: wait for its end"
+            ) from None
+        yield folder
+
+
+@dataclass
+class StackWork:
+    """Commands of the CDK for an environment, one after the other, with their progress."""
+
+    file: Path
+    resolved: Resolved
+    folder: Path
+    deployment: Deployment
+    nodes: SessionNodes
+    progress: Progress
+    _shown: dict[str, str] = field(default_factory=dict)
+    _asked: float = 0.0
+
+    @classmethod
+    def of(cls, file: Path, resolved: Resolved, folder: Path, clients: AwsClients) -> Self:
+        """Return the work in one account, told on standard error."""
+        return cls(file, resolved, folder, Deployment(clients), SessionNodes(clients), Progress())
+
+    @property
+    def cdk(self) -> Cdk:
+        """The command line, with the credentials of this shell."""
+        return Cdk(self.folder / "cdk.out", self.folder, dict(os.environ))
+
+    def run(self, title: str, run: CdkRun) -> None:
+        """Wait for a command and show what it does; raises StacksFailed."""
+        try:
+            with run, self.progress.stage(title):
+                self._shown = self._statuses()
+                try:
+                    run.wait(self._watch_now_and_then)
+                finally:
+                    self._watch()
+        except CdkFailed as error:
+            raise StacksFailed(self._failure(str(error))) from error
+
+    def settle(self) -> None:
+        """Wait for what an earlier command has begun and CloudFormation goes on with."""
+        if not self.in_progress():
+            return
+        with self.progress.stage("ended what was begun before"):
+            while names := self.in_progress():
+                self.progress.now(", ".join(names))
+                time.sleep(POLL_SECONDS)
+
+    def in_progress(self) -> list[str]:
+        """Return the stacks on which CloudFormation works; raises AwsUnavailable."""
+        return [each.name for each in self._stacks() if each.status.endswith(IN_PROGRESS)]
+
+    def say_interrupted(self, again: str) -> None:
+        """Say what goes on after Ctrl-C, and how to come back."""
+        going: list[str] = []
+        with suppress(AwsUnavailable):
+            going = self.in_progress()
+        if going:
+            say(f"CloudFormation goes on with {', '.join(going)}; nothing else is begun")
+        say(f"go on from there: {again}")
+
+    def _watch_now_and_then(self) -> None:
+        if time.monotonic() - self._asked >= POLL_SECONDS:
+            self._watch()
+            self._asked = time.monotonic()
+
+    def _watch(self) -> None:
+        with suppress(AwsUnavailable):  # progress is no reason to fail
+            self._show(self._statuses())
+
+    def _show(self, statuses: Mapping[str, str]) -> None:
+        for name in {**self._shown, **statuses}:
+            status = statuses.get(name, "DELETE_COMPLETE")
+            if status != self._shown.get(name):
+                self.progress.note(f"  {name}: {status}")
+            if status.endswith(IN_PROGRESS):
+                self.progress.now(f"{name}{self._nodes_of(name)}")
+        self._shown = dict(statuses)
+
+    def _nodes_of(self, stack: str) -> str:
+        """Return how many nodes of each group run, while their stack is at work."""
+        if stack != self.resolved.stacks.cluster:
+            return ""
+        found = self.nodes.all(self.resolved.name)
+        groups = dict.fromkeys(node.group for node in found)
+        counts = []
+        for group in groups:
+            statuses = [node.status for node in found if node.group == group]
+            counts.append(f"{group} {statuses.count('Running')} of {len(statuses)}")
+        return f": nodes that run: {', '.join(counts)}" if counts else ""
+
+    def _statuses(self) -> dict[str, str]:
+        return {each.name: each.status for each in self._stacks()}
+
+    def _stacks(self) -> tuple[Stack, ...]:
+        return self.deployment.stacks(self.resolved.stacks.in_order())
+
+    def _failure(self, said: str) -> str:
+        """Return why stacks failed, or else the last words of the CDK, and where all are."""
+        reasons = []
+        with suppress(AwsUnavailable):
+            failed = [each for each in self._stacks() if each.failure and each.name in said]
+            reasons = [f"{each.name}: {each.failure}" for each in failed]
+        fixes = [f"  fix: {fix}" for sign, fix in self._fixes().items() if sign in said]
+        return "\n".join([*(reasons or [said]), *fixes, f"all that the CDK said: {self.folder}"])
+
+    def _fixes(self) -> dict[str, str]:
+        """Return what to do by what the CDK says."""
+        return {
+            "cdk bootstrap": cdk_command("bootstrap", self.file),
+            "TerminationProtection": (
+                "deploy the file with 'protected: false' first: "
+                f"slurmpod deploy {shlex.quote(str(self.file))}"
+            ),
+        }

@@ -1,0 +1,101 @@
+"""The deployed scripts on nodes of several groups: usually controllers first, workers last.
+
+Workers ask a controller, and accounts and partitions are made there. A group whose nodes do not all
+succeed is the last: a mistake must not take the others, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from slurmpod.aws.deployment import Deployment, ListedNode, SessionNodes
+from slurmpod.bundle import render_bundle
+from slurmpod.changes.change import Change
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.lifecycle import NodeReport, RunPlan, plan_run, run_plan
+from slurmpod.resolve import Resolved
+
+ORDER = (Role.CONTROLLER, Role.LOGIN, Role.WORKER)
+
+WORKERS_FIRST = {"lifecycle.containers": True, "access.ssh_needs_job": False}
+"""Changes, and to what, after which a controller asks of workers what they must have before: pyxis
+to start a job, and logins that no longer wait for one (docs/lifecycle.md)."""
+
+
+def workers_go_first(found: Iterable[Change]) -> bool:
+    """Tell whether jobs would not start where a controller is changed before its workers."""
+    return any(
+        change.path in WORKERS_FIRST and bool(change.new) is WORKERS_FIRST[change.path]
+        for change in found
+    )
+
+
+def can_run_scripts(resolved: Resolved) -> bool:
+    """Tell whether an environment's nodes run scripts that are ours, and bear to run again."""
+    return render_bundle(resolved) is not None and resolved.lifecycle.own_scripts is None
+
+
+def stale_nodes(
+    nodes: SessionNodes, resolved: Resolved, due: Collection[str] = ()
+) -> tuple[ListedNode, ...]:
+    """Return the running nodes whose scripts will be older ones once the file is deployed.
+
+    `due` are the instance ids of those that an earlier deployment owes. Raises AwsUnavailable.
+    """
+    bundle = render_bundle(resolved)
+    if bundle is None or not can_run_scripts(resolved):
+        return ()
+    uris = nodes.bundle_uris(resolved.name)
+    groups = {group.name for group in resolved.groups}
+    older = {
+        name for name, uri in uris.items() if uri and not uri.rstrip("/").endswith(bundle.prefix)
+    }
+    return tuple(
+        node
+        for node in _running(nodes, resolved.name)
+        if node.group in groups and (node.group in older or node.instance_id in due)
+    )
+
+
+def plan_rollout(
+    deployment: Deployment,
+    nodes: SessionNodes,
+    resolved: Resolved,
+    *,
+    only: Collection[str] | None = None,
+    dry_run: bool = False,
+    workers_first: bool = False,
+) -> tuple[RunPlan, ...]:
+    """Plan a run for each group with running nodes, in order; `only` are instance ids.
+
+    Raises:
+        AwsUnavailable: AWS cannot be asked, or there is nothing to run.
+    """
+    groups = {
+        node.group
+        for node in _running(nodes, resolved.name)
+        if only is None or node.instance_id in only
+    }
+    order = reversed(ORDER) if workers_first else ORDER
+    names = [each.name for role in order for each in resolved.groups_with(role)]
+    return tuple(
+        plan_run(deployment, nodes, resolved, name, None, dry_run=dry_run, chosen=only)
+        for name in names
+        if name in groups
+    )
+
+
+def run_rollout(
+    plans: Sequence[RunPlan], tell: Callable[[NodeReport], None], sessions: NodeSessions
+) -> Iterator[NodeReport]:
+    """Run the plans one after the other, up to the first with a node that fails."""
+    for plan in plans:
+        reports = run_plan(plan, tell, sessions)
+        yield from reports
+        if not all(report.succeeded for report in reports):
+            return
+
+
+def _running(nodes: SessionNodes, cluster: str) -> list[ListedNode]:
+    return [node for node in nodes.all(cluster) if node.status == "Running"]

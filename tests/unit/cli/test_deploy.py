@@ -1,0 +1,331 @@
+"""What `slurmpod deploy` shows and asks, in which order it works, and how it comes back."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slurmpod.aws.deployment import ListedNode
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.cli import deploy, main
+from slurmpod.cli.stack_work import StacksFailed, StackWork
+from slurmpod.operations.check_job import CheckedJob
+from slurmpod.operations.difference import Difference
+from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.cdk import CdkFailed
+from slurmpod.rehearsal.progress import Progress
+from slurmpod.resolve import Resolved
+from tests.sound_environment import SOUND
+from tests.unit.cli.test_protection import compared, environment
+
+FEWER = SOUND.replace("count: 2", "count: 1")
+NODE = ListedNode("workers", "i-1", "Running")
+
+
+class Command:
+    """The command in an account in which the sound environment is deployed, without a CDK."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.file = folder / "dev.yaml"
+        self.file.write_text(SOUND)
+        self.home = folder / "home"
+        self.done: list[str] = []
+        self.stale: tuple[ListedNode, ...] = ()
+        self.owed: list[str] = []
+        self.interrupted = ""
+        self.scripts_succeed = True
+        self.job = CheckedJob(True, "a job ran on ip-1")
+        self.patch = monkeypatch
+        self.say("")
+        monkeypatch.setenv("SLURMPOD_HOME", str(self.home))
+        for name, stand_in in self._stand_ins().items():
+            monkeypatch.setattr(deploy, name, stand_in)
+        monkeypatch.setattr(StackWork, "cdk", property(lambda _: Cdk(self)))
+        monkeypatch.setattr(StackWork, "run", self._run)
+        monkeypatch.setattr(StackWork, "settle", lambda _: None)
+        monkeypatch.setattr(StackWork, "in_progress", lambda _: ["dev-cluster"])
+
+    def __call__(self, *options: str) -> int:
+        return main.run(["deploy", str(self.file), *options])
+
+    def say(self, answer: str) -> None:
+        self.patch.setattr(sys, "stdin", io.StringIO(answer))
+
+    def _stand_ins(self) -> dict[str, Any]:
+        return {
+            "clients_of": lambda _: None,
+            "compared_with_deployed": lambda _, wanted: compared(
+                wanted, environment(2, protected=wanted.protected)
+            ),
+            "stale_nodes": self._stale_nodes,
+            "cdk_script": lambda: Path("cdk"),
+            "has_plugin": lambda: True,
+            "plan_rollout": self._plan_rollout,
+            "run_rollout": self._rollout,
+            "run_check_job": self._check_job,
+            "NodeSessions": SimpleNamespace,
+        }
+
+    def _stale_nodes(self, _: object, __: Resolved, due: Sequence[str]) -> tuple[ListedNode, ...]:
+        self.owed = list(due)
+        return self.stale
+
+    def _plan_rollout(self, *_: object, only: Iterable[str], workers_first: bool) -> Iterable[str]:
+        self.done.append(f"plan {sorted(only)}" + " workers first" * workers_first)
+        return only
+
+    def _check_job(self, *_: object) -> CheckedJob:
+        self.done.append("job")
+        return self.job
+
+    def _rollout(self, ids: Iterable[str], tell: Callable[[Any], None], _: object) -> Any:
+        for each in sorted(ids):
+            self.done.append(f"scripts {each}")
+            report = NodeReport(
+                "workers", each, "Running", "ip-1", summary="OK", succeeded=self.scripts_succeed
+            )
+            tell(report)
+            yield report
+
+    def _run(self, title: str, run: str) -> None:
+        self.done.append(run)
+        if title == self.interrupted:
+            raise KeyboardInterrupt
+
+
+class Cdk:
+    """The CDK's command line, of which only the commands are told."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+
+    def synthesize(self, _: Path, confirmed: str) -> str:
+        return f"synth {confirmed}".strip()
+
+    def deploy(self, only: str) -> str:
+        return f"deploy {only}".strip()
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    return Command(monkeypatch, tmp_path)
+
+
+def test_shows_what_changes_and_asks(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    command.file.write_text(FEWER)
+    command.stale = (NODE,)
+    assert command() == ExitCode.FAILED
+    shown = capsys.readouterr()
+    assert "loses something: cluster.groups.workers.count: 2 -> 1" in shown.out
+    assert "costs then: at least" in shown.out
+    assert "1 node will run the new scripts: 1 of workers" in shown.out
+    assert "run it again with --yes" in shown.err
+    assert command.done == []
+
+
+def test_deploys_then_sets_nodes_up_then_sees_a_job_run(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.stale = (NODE,)
+    assert command("--yes") == ExitCode.OK
+    assert command.done == ["synth", "deploy", "plan ['i-1']", "scripts i-1", "job"]
+    said = capsys.readouterr().err
+    assert "a job ran on ip-1" in said
+    assert said.endswith(f"next: slurmpod connect {command.file}\n")
+
+
+def test_a_dry_run_changes_nothing_and_asks_nothing(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.file.write_text(FEWER)
+    assert command("--dry-run") == ExitCode.OK
+    assert command.done == []
+    assert capsys.readouterr().err.endswith(f"next: slurmpod deploy {command.file}\n")
+
+
+@pytest.mark.parametrize(("answer", "code"), [("\n", ExitCode.FAILED), ("dev\n", ExitCode.OK)])
+def test_a_protected_environment_is_typed_by_name_and_so_is_its_loss_confirmed(
+    command: Command, answer: str, code: ExitCode
+) -> None:
+    command.file.write_text(f"{FEWER}protected: true\n")
+    command.say(answer)
+    assert command("--yes") == code
+    confirmed = compared(environment(1), environment(2)).confirmation
+    assert command.done[:1] == ([f"synth {confirmed}"] if code is ExitCode.OK else [])
+
+
+def test_what_aws_refuses_is_not_begun(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.file.write_text(SOUND.replace("us-west-2b", "us-west-2c"))
+    assert command("--yes") == ExitCode.FAILED
+    assert "nothing was deployed" in capsys.readouterr().err
+    assert command.done == []
+
+
+def test_nodes_may_be_left_alone(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    command.stale = (NODE,)
+    assert command("--yes", "--no-nodes") == ExitCode.OK
+    assert command.done == ["synth", "deploy"]
+    shown = capsys.readouterr()
+    assert "1 node will keep older scripts" in shown.out
+    assert shown.err.endswith(f"next: slurmpod lifecycle run {command.file}\n")
+
+
+@pytest.mark.parametrize("name", ["storage", "dev-storage"])
+def test_one_stack_alone_needs_no_nodes(command: Command, name: str) -> None:
+    command.stale = (NODE,)
+    assert command("--yes", "--only", name) == ExitCode.OK
+    assert command.done == ["synth", "deploy dev-storage"]
+
+
+def test_a_stack_that_there_is_not_is_told_with_those_that_there_are(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("--only", "access") == ExitCode.USAGE
+    assert "dev has no stack 'access'; it has dev-network" in capsys.readouterr().err
+
+
+def test_scripts_that_fail_are_a_failure_and_are_due_the_next_time(command: Command) -> None:
+    command.stale, command.scripts_succeed = (NODE,), False
+    assert command("--yes") == ExitCode.FAILED
+    assert "job" not in command.done
+    command.scripts_succeed = True
+    assert command("--yes") == ExitCode.OK
+    assert command.owed == ["i-1"]
+    command("--dry-run")
+    assert command.owed == []
+
+
+def test_workers_that_need_something_before_their_controller_come_first_also_the_next_time(
+    command: Command,
+) -> None:
+    command.stale, command.scripts_succeed = (NODE,), False
+    command.file.write_text(f"{SOUND}lifecycle: {{containers: true}}\n")
+    command("--yes")
+    command.file.write_text(SOUND)
+    command("--yes")
+    plans = [each for each in command.done if each.startswith("plan")]
+    assert plans == ["plan ['i-1'] workers first"] * 2
+
+
+def test_an_interrupted_deployment_says_what_goes_on_and_how_to_come_back(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.stale, command.interrupted = (NODE,), "stacks deployed"
+    assert command("--yes", "--only", "cluster") == ExitCode.INTERRUPTED
+    said = capsys.readouterr().err
+    assert "CloudFormation goes on with dev-cluster" in said
+    assert f"go on from there: slurmpod deploy {command.file} --only cluster\n" in said
+    command("--dry-run")
+    assert command.owed == ["i-1"]
+
+
+def test_a_job_that_does_not_run_is_a_failure(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.job = CheckedJob(False, "srun: error: all nodes are down")
+    assert command("--yes") == ExitCode.FAILED
+    assert "no job ran: srun: error: all nodes are down" in capsys.readouterr().err
+
+
+def test_all_of_it_as_data(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    command.stale = (NODE,)
+    assert command("--yes", "--json") == ExitCode.OK
+    data = json.loads(capsys.readouterr().out)
+    assert (data["name"], data["is_deployed"], data["changes"]) == ("dev", True, [])
+    assert data["stacks"][0] == "dev-network"
+    assert data["nodes"][0]["instance_id"] == data["reports"][0]["instance_id"] == "i-1"
+    assert data["job"]["detail"] == "a job ran on ip-1"
+
+
+@pytest.mark.parametrize(
+    "reason", ["Unable to locate credentials", "AccessDenied: no", "Throttling: Rate exceeded"]
+)
+def test_an_account_that_does_not_answer_is_told(
+    command: Command, capsys: pytest.CaptureFixture[str], reason: str
+) -> None:
+    def refuse(*_: object) -> Difference:
+        raise AwsUnavailable(f"cannot describe the stacks: {reason}")
+
+    command.patch.setattr(deploy, "compared_with_deployed", refuse)
+    assert command("--yes") == ExitCode.FAILED
+    assert capsys.readouterr().err == f"cannot describe the stacks: {reason}\n"
+
+
+def test_two_at_once_do_not_get_in_each_others_way(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command("--dry-run")
+    (lock,) = command.home.rglob("lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert command("--yes") == ExitCode.FAILED
+    assert "another slurmpod on this machine is at work on dev" in capsys.readouterr().err
+    assert command.done == []
+
+
+def test_an_environment_with_errors_is_not_deployed(command: Command) -> None:
+    command.file.write_text(SOUND.replace("role: worker", "role: wroker"))
+    assert command("--yes") == ExitCode.INVALID
+
+
+def test_a_machine_without_the_cdk_says_where_it_comes_from(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.patch.setattr(deploy, "cdk_script", lambda: None)
+    assert command("--yes") == ExitCode.UNPREPARED
+    assert "fix: slurmpod prepare" in capsys.readouterr().err
+
+
+class TestFailure:
+    """A command of the CDK that fails."""
+
+    @pytest.fixture
+    def work(self, tmp_path: Path) -> StackWork:
+        stacks = [
+            SimpleNamespace(name="dev-cluster", status="ROLLBACK_COMPLETE", failure="no room")
+        ]
+        deployment = SimpleNamespace(stacks=lambda _: stacks)
+        return StackWork(
+            tmp_path / "dev.yaml",
+            environment(2),
+            tmp_path,
+            deployment,  # type: ignore[arg-type]
+            None,  # type: ignore[arg-type]
+            Progress(),
+        )
+
+    @pytest.mark.parametrize(
+        ("said", "told"),
+        [
+            ("dev-cluster failed: ...", "dev-cluster: no room\n"),
+            ("AccessDenied: sts:AssumeRole", "AccessDenied: sts:AssumeRole\n"),
+            ("Please run 'cdk bootstrap'", "npx cdk bootstrap -c env="),
+            ("TerminationProtection is enabled", "'protected: false' first: slurmpod deploy "),
+        ],
+    )
+    def test_is_told_with_its_reason_and_where_all_of_it_is(
+        self, work: StackWork, said: str, told: str
+    ) -> None:
+        class Run:
+            """A command that fails."""
+
+            def __enter__(self) -> None: ...
+            def __exit__(self, *_: object) -> None: ...
+            def wait(self, _: object) -> None:
+                raise CdkFailed(said)
+
+        with pytest.raises(StacksFailed) as failed:
+            work.run("stacks deployed", Run())  # type: ignore[arg-type]
+        assert told in str(failed.value)
+        assert str(work.folder) in str(failed.value)
