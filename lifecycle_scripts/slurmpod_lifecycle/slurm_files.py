@@ -7,7 +7,8 @@ slurmctld runs already: the unit lets slurmctld read what it does not know by th
 
 Slurm refuses requests for GPUs unless GresTypes names them, which not every image's slurm.conf
 does. A parameter that stands in two places makes every command complain, so that ours is added only
-where there is none.
+where there is none. A node that slurmd reports by a slurm.conf without it, to a slurmctld that has
+it again, is drained for good (seen once in 23 rewritings): the unit resumes those.
 
 Limits of partitions cannot be in slurmpod.conf: a second PartitionName line of one partition ends
 slurmctld, and ReconfigFlags=KeepPartInfo freezes the nodes of a partition that grows. At each of
@@ -66,14 +67,19 @@ PATIENCE_SECONDS = 5
 """HyperPod mostly lets slurmctld read what it has written; two requests at once are in each
 other's way."""
 
+MISCOUNTED = r"gres/[a-z_]+ count reported lower than configured [(]0 < [0-9]+[)]"
+"""slurmctld's reason for a node of which slurmd counted no accelerator; the same for awk."""
+
 _KEEPER = f"""\
 #!/bin/sh
 {NOTE}: puts back the lines that slurm.conf has lost, and makes
 # slurmctld read it again where it lost some, or where slurmctld does not know what it lists.
 conf={slurm.SLURM_CONF}
 [ -e "$conf" ] || exit 0
+began=$(date +%FT%T)
 [ ! -x {TOPOLOGY_PROGRAM} ] || {TOPOLOGY_PROGRAM}
 lost=
+uncounted=
 set -- {{files}}
 for file; do
     [ -e "$file" ] || continue
@@ -87,7 +93,7 @@ gres={{gres_types}}
 cd {slurm.CONFIGURATION} || exit 1
 if [ "$gres" ] && ! grep -Eiqs '^[[:space:]]*GresTypes[[:space:]]*=' ./*.conf; then
     printf '\\nGresTypes=%s\\n' "$gres" >>"$conf"
-    lost=yes
+    lost=yes uncounted=yes
 fi
 named() {{
     sed -En "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]]+).*/\\1/Ip" "$conf" |
@@ -100,19 +106,34 @@ knows_all() {{
         {slurm.COMMANDS}/scontrol show partition "$partition" >/dev/null || return 1
     done
 }}
-systemctl is-active --quiet slurmctld || exit 0
-if [ -z "$lost" ]; then
+wait_unless_changed() {{
     before=$(sha256sum "$conf")
     sleep {PATIENCE_SECONDS}
     [ "$before" = "$(sha256sum "$conf")" ] || exec {KEEPER_PROGRAM}
+}}
+resume_miscounted() {{
+    {slurm.COMMANDS}/sinfo --noheader --Node --format='%N|%H|%E' | sort -u |
+        awk -F '|' -v began="$began" '$2 >= began && $3 ~ "^{MISCOUNTED}$" {{ print $1 }}' |
+        while read -r node; do
+            {slurm.COMMANDS}/scontrol update nodename="$node" state=resume
+        done
+}}
+systemctl is-active --quiet slurmctld || exit 0
+if [ -z "$lost" ]; then
+    wait_unless_changed
     knows_all && exit 0
 fi
-for _ in 1 2 3 4 5; do
+for attempt in 1 2 3 4 5; do
     systemctl is-active --quiet slurmctld || exit 0
-    {slurm.COMMANDS}/scontrol reconfigure && exit 0
+    {slurm.COMMANDS}/scontrol reconfigure && break
+    [ "$attempt" -lt 5 ] || exit 1
     sleep 1
 done
-exit 1
+[ "$uncounted" ] || exit 0
+for _ in 1 2 3 4; do
+    wait_unless_changed
+    resume_miscounted
+done
 """
 
 

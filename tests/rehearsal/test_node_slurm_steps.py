@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.rehearsal.hyperpod.slurm_conf import SLURM_CONF
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname, succeeds
@@ -255,6 +256,19 @@ class TestHealthChecks:
     def test_jobs_may_ask_for_gpus_though_slurm_conf_declared_none(self, cluster: Cluster) -> None:
         count = "srun --quiet --gres=gpu:4 printenv CUDA_VISIBLE_DEVICES"
         assert cluster.run(cluster.head, count) == "0,1,2,3"
+
+    def test_a_node_that_slurm_counted_while_slurm_conf_was_rewritten_takes_jobs_again(
+        self, cluster: Cluster
+    ) -> None:
+        """Slurm drains it once in many times: the test does so in its place."""
+        name = cluster.names[0]
+        cluster.run(cluster.head, f"sed -i /^GresTypes/d {SLURM_CONF} && scontrol reconfigure")
+        declared = "scontrol show config | sed -n 's/^GresTypes *= //p'"
+        wait_until(lambda: cluster.run(cluster.head, declared) == "gpu", "GPUs in slurm.conf")
+        reason = "gres/gpu count reported lower than configured (0 < 4)"
+        drain = f"scontrol update nodename={name} state=drain reason='{reason}'"
+        cluster.run(cluster.head, drain)
+        wait_until(lambda: cluster.state(name).startswith("idle|"), "the node")
 
 
 class TestSsh:

@@ -6,6 +6,8 @@ that it replaces, and HyperPod would only replace it again.
 
 from __future__ import annotations
 
+import re
+
 from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.scontrol import parse_state
 from slurmpod_lifecycle import slurm
@@ -13,8 +15,12 @@ from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.report import TAKES_JOBS
 from slurmpod_lifecycle.returned_nodes import HELD, is_decision
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.slurm_files import MISCOUNTED
 from slurmpod_lifecycle.step import CommandFailed, NotYet, StepFailed
 from slurmpod_lifecycle.steps.returned_nodes import SECONDS
+
+LACKS_ACCELERATORS = " count reported lower than configured "
+"""slurmctld drains a node of which slurmd counts fewer accelerators than its line says."""
 
 FIX = "remove the reason, then run 'scontrol update nodename=... state=resume' on the controller"
 
@@ -37,7 +43,8 @@ class TakesJobs(NodeStep):
         reason = self._reason()
         if not reason:
             return f"{self.node.name} takes jobs"
-        failure = StepFailed if is_decision(reason) else NotYet
+        is_resumed = bool(re.fullmatch(MISCOUNTED, reason)) or not is_decision(reason)
+        failure = NotYet if is_resumed else StepFailed
         raise failure(f"Slurm holds this node down, reason: {reason}", FIX)
 
     def _reason(self) -> str:
@@ -47,4 +54,6 @@ class TakesJobs(NodeStep):
             state = parse_state(slurm.command(self.node.machine, "scontrol", *show))
         except (CommandFailed, ProbeFailed):
             return ""
-        return (state.reason or "none given") if state.words & HELD else ""
+        lacks_accelerators = "DRAIN" in state.words and LACKS_ACCELERATORS in state.reason
+        is_held = state.words & HELD or lacks_accelerators
+        return (state.reason or "none given") if is_held else ""

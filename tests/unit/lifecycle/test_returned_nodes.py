@@ -12,6 +12,7 @@ from slurmpod_lifecycle.report import TAKES_JOBS, summary
 from slurmpod_lifecycle.returned_nodes import SCONTROL, returned
 from slurmpod_lifecycle.runner import Runner
 from slurmpod_lifecycle.settings import Role
+from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.returned_nodes import PROGRAM, ReturnedNodes
 from slurmpod_lifecycle.steps.takes_jobs import TakesJobs
 from slurmpod_lifecycle.units import UNITS
@@ -128,13 +129,31 @@ class TestTakesJobs:
     def test_a_node_in_service_passes(self) -> None:
         assert self.step("NodeName=ip-1 State=IDLE+CLOUD\n").is_done()
 
+    def test_a_node_that_somebody_drained_passes(self) -> None:
+        assert self.step(shown("IDLE+CLOUD+DRAIN", "fan is loud", f"alice@{AFTER}")).is_done()
+
+    @pytest.mark.parametrize(("counted", "waits"), [(0, True), (7, False)])
+    def test_accelerators_that_slurm_counted_too_early_are_waited_for(
+        self, counted: int, waits: bool
+    ) -> None:
+        reason = f"gres/gpu count reported lower than configured ({counted} < 8)"
+        step = self.step(shown("IDLE+CLOUD+DRAIN", reason))
+        with pytest.raises(NotYet if waits else StepFailed, match="Slurm holds this node down"):
+            step.apply()
+
     def test_a_node_that_slurm_does_not_list_yet_passes(self) -> None:
         step = self.step("")
         machine_of(step.node).fail(SHOW, "Node ip-10-0-128-20 not found")
         assert step.is_done()
 
     @pytest.mark.parametrize(
-        ("state", "reason"), [("DOWN+CLOUD", "fan is loud"), ("IDLE+FAIL", "Action:Replace")]
+        ("state", "reason"),
+        [
+            ("DOWN+CLOUD", "fan is loud"),
+            ("IDLE+FAIL", "Action:Replace"),
+            ("IDLE+DRAIN", "gres/gpu count reported lower than configured (7 < 8)"),
+            ("IDLE+DRAIN", "gres/gpu count reported lower than configured (0 < 8)"),
+        ],
     )
     def test_one_that_is_held_down_is_an_error_in_the_last_line_but_no_failed_node(
         self, state: str, reason: str, monkeypatch: pytest.MonkeyPatch

@@ -197,8 +197,9 @@ class TestKeeper:
         """Run it where `scontrol` is this shell command, and return slurm.conf."""
         files = [str(etc / name) for name in ("accounting.conf", "slurmpod.conf")]
         program = keeper_program(*files, gres_types=gres).replace("/opt/slurm/etc", str(etc))
-        program = program.replace("/opt/slurm/bin/scontrol", "scontrol")
+        program = program.replace("/opt/slurm/bin/", "")
         outside = f"systemctl() {{ return {0 if is_active else 3}; }}\nsleep() {{ :; }}\n"
+        outside += f"sinfo() {{ cat {etc}/nodes; }}\n"
         outside += f"scontrol() {{ echo $* >>{etc}/asked; {scontrol or ':'}; }}\n"
         subprocess.run(["sh", "-c", outside + program], check=True)
         conf = etc / "slurm.conf"
@@ -259,6 +260,22 @@ class TestKeeper:
         text = self.keep(etc, gres=["neuron", "gpu"])
         assert text.endswith("\nGresTypes=gpu,neuron\n")
         assert self.keep(etc, gres=["neuron", "gpu"]) == text
+
+    def test_resumes_nodes_that_were_counted_while_none_were_declared(self, etc: Path) -> None:
+        none = "gres/gpu count reported lower than configured (0 < 8)"
+        (etc / "nodes").write_text(
+            f"ip-1|9999-11-20T10:00:00|{none}\n"
+            f"ip-1|9999-11-20T10:00:00|{none}\n"  # once for each of its partitions
+            f"ip-2|2026-11-20T10:00:00|{none}\n"
+            f"ip-3|9999-11-20T10:00:00|{none.replace('0 <', '7 <')}\n"
+            f"ip-4|9999-11-20T10:00:00|{none} : fan is loud\n"
+            "ip-5|Unknown|none\n"
+        )
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        self.keep(etc, gres=["gpu"], is_active=True)
+        asked = (etc / "asked").read_text().splitlines()
+        assert asked[0] == "reconfigure"
+        assert set(asked[1:]) == {"update nodename=ip-1 state=resume"}
 
     @pytest.mark.parametrize(
         ("file", "line"), [("slurm", "GresTypes=gpu"), ("accounting", " grestypes = x")]
