@@ -6,6 +6,9 @@ Clusters are made with boto3 alone, so that nothing of the project's stacks take
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from embedded_aws.clients import Clients
+from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
@@ -23,6 +27,7 @@ from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import Request
 from tests.rehearsal.conftest import wait_until
@@ -179,6 +184,19 @@ class HyperPodLab:
     def shell(self, name: str, group: str, *, user: str = "ubuntu") -> Shell:
         """Return a session on the first node of a group."""
         return Shell(self.folder, hostname(self.nodes(name, group)[0]), user)
+
+    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ours beside the clusters, as a person would."""
+        isolated = isolated_environment(os.environ, self.variables)
+        command = "from slurmpod.cli.main import main; main()"
+        return subprocess.run(
+            [sys.executable, "-P", "-c", command, *arguments],
+            env={**isolated, **plugin_variables(self.folder), "COLUMNS": "100", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
 
     def output(self, name: str, group: str) -> list[str]:
         """Return what the scripts of a group's first node printed, from CloudWatch Logs."""

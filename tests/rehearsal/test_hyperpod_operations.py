@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import HyperPodLab, group, hostname
+from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group, hostname
 
 COUNTS_ITS_RUNS = """#!/bin/bash
 hostname >> /fsx/runs
@@ -116,6 +117,81 @@ def test_a_reboot_keeps_the_disk_and_runs_no_script(lab: HyperPodLab) -> None:
     assert events(lab, NodeId=first)[-1] == (
         f"Instance reboot {first} in Cluster steady and IG cpu completed successfully"
     )
+
+
+@pytest.fixture(name="file", scope="module")
+def _file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write down the cluster as an environment, which the commands of ours want."""
+    file = tmp_path_factory.mktemp("steady") / "steady.yaml"
+    file.write_text(ENVIRONMENT)
+    return file
+
+
+ENVIRONMENT = f"""
+name: {CLUSTER}
+account: "{ACCOUNT}"
+region: {REGION}
+network: {{zone: us-west-2a}}
+storage: {{lustre: {{}}}}
+lifecycle: {{mode: extended}}
+cluster:
+  provisioning: continuous
+  groups:
+    - {{name: head, role: controller, instance_type: ml.m5.large}}
+    - {{name: cpu, role: worker, instance_type: ml.m5.large, partition: cpu, count: 2}}
+"""
+
+
+def test_a_node_reboots_by_command_and_its_job_runs_again(lab: HyperPodLab, file: Path) -> None:
+    job = head(lab).run(["sbatch", "--parsable", "--partition=cpu", "--wrap=sleep 600"])
+    wait_until(lambda: len(idle(lab)) == 1, "the job")
+    name, ids = head(lab).run(["squeue", "--noheader", "--format=%N"]), instance_ids(lab)
+    ended = lab.slurmpod("node", "reboot", str(file), name, "--requeue", "--yes", "--json")
+
+    assert ended.returncode == 0, ended.stderr
+    assert f"  {job}  root  wrap" in ended.stderr
+    (end,) = json.loads(ended.stdout)
+    assert (end["name"], end["succeeded"], end["detail"]) == (name, True, "takes jobs")
+    assert instance_ids(lab) == ids
+    head(lab).run(["scancel", job])
+    wait_until(lambda: len(idle(lab)) == 2, "both nodes idle")
+
+
+def test_a_node_is_drained_replaced_and_given_back_by_commands(
+    lab: HyperPodLab, file: Path
+) -> None:
+    name, other = idle(lab)
+    job = head(lab).run(["sbatch", "--parsable", f"--nodelist={name}", "--wrap=sleep 3"])
+    drained = lab.slurmpod("node", "drain", str(file), name, "--yes")
+    assert drained.returncode == 0, drained.stderr
+    assert idle(lab) == [other]
+    assert f"next: slurmpod node resume {file} {name}" in drained.stderr
+    assert job not in head(lab).run(["squeue", "--noheader", "--format=%i"])
+    resumed = lab.slurmpod("node", "resume", str(file), name, "--yes")
+    assert "takes jobs" in resumed.stdout, resumed.stderr
+
+    old = at(lab, name)["InstanceId"]
+    replaced = lab.slurmpod("node", "replace", str(file), old, "--yes")
+    assert replaced.returncode == 0, replaced.stderr
+    assert at(lab, name)["InstanceId"] != old
+    assert sorted(idle(lab)) == [name, other]
+
+
+def test_a_group_is_scaled_and_the_file_says_so(lab: HyperPodLab, file: Path) -> None:
+    name, other = idle(lab)
+    job = head(lab).run(["sbatch", "--parsable", f"--nodelist={other}", "--wrap=sleep 600"])
+    wait_until(lambda: idle(lab) == [name], "the job")
+    fewer = lab.slurmpod("scale", str(file), "cpu", "1", "--yes")
+    assert fewer.returncode == 0, fewer.stderr
+    assert file.read_text() == ENVIRONMENT.replace("count: 2", "count: 1")
+    assert [name_of(node) for node in workers(lab)] == [other]
+    assert head(lab).run(["squeue", "--noheader", "--format=%t", f"--jobs={job}"]) == "R"
+    head(lab).run(["scancel", job])
+
+    more = lab.slurmpod("node", "add", str(file), "cpu", "--yes")
+    assert more.returncode == 0, more.stderr
+    assert file.read_text() == ENVIRONMENT
+    wait_until(lambda: len(idle(lab)) == 2, "both nodes idle")
 
 
 def test_two_nodes_are_replaced_at_once_and_the_job_records_stay(lab: HyperPodLab) -> None:

@@ -5,20 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from embedded_aws.isolation import isolated_environment
 from slurmpod.bundle import render_bundle
 from slurmpod.platform_profiles.loading import load
 from slurmpod.reading.read import read
-from slurmpod.rehearsal.session_plugin import variables
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.rules.check import sound
 from tests.rehearsal.deployed_bundle import deployed_bundle
@@ -45,26 +40,14 @@ NOT_OURS = "/root/hooked /var/log/provision"
 
 @dataclass(frozen=True)
 class Runs:
-    """A cluster that is in service, and the commands of a user beside it."""
+    """A cluster that is in service, and the file of its environment."""
 
     lab: HyperPodLab
     file: Path
 
-    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        isolated = isolated_environment(os.environ, self.lab.variables)
-        command = "from slurmpod.cli.main import main; main()"
-        return subprocess.run(
-            [sys.executable, "-P", "-c", command, *arguments],
-            env={**isolated, **variables(self.lab.folder), "COLUMNS": "100", "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
     def again(self, group: str, *options: str) -> tuple[int, dict[str, str]]:
         """Run the scripts again on a group of one node; return the exit code, states by step."""
-        ended = self.slurmpod(
+        ended = self.lab.slurmpod(
             "lifecycle", "run", str(self.file), "--group", group, "--json", *options
         )
         (report,) = json.loads(ended.stdout or "[{}]")
@@ -98,7 +81,7 @@ def upload(lab: HyperPodLab, file: Path) -> str:
 
 
 def test_the_profile_of_rehearsals_is_what_is_observed_in_one(runs: Runs) -> None:
-    compared = runs.slurmpod("observe", str(runs.file), "--compare")
+    compared = runs.lab.slurmpod("observe", str(runs.file), "--compare")
     assert (compared.returncode, compared.stdout) == (0, ""), compared.stderr
     assert "24.11" in compared.stderr
     assert "no difference from the built-in profile" in compared.stderr
@@ -109,7 +92,7 @@ def test_what_is_observed_becomes_a_profile(runs: Runs, tmp_path: Path) -> None:
     head.run(["sh", "-c", "echo 'MinJobAge=301 # ours' >>/opt/slurm/etc/slurm.conf"])
     out = tmp_path / "learnt.yaml"
     try:
-        observed = runs.slurmpod("observe", str(runs.file), "--out", str(out))
+        observed = runs.lab.slurmpod("observe", str(runs.file), "--out", str(out))
     finally:
         head.run(["sed", "-i", "/^MinJobAge=301/d", "/opt/slurm/etc/slurm.conf"])
     assert observed.returncode == 0, observed.stderr
@@ -120,11 +103,11 @@ def test_what_is_observed_becomes_a_profile(runs: Runs, tmp_path: Path) -> None:
 
 
 def test_the_report_shows_every_node_and_what_took_longest(runs: Runs) -> None:
-    shown = runs.slurmpod("lifecycle", "report", str(runs.file))
+    shown = runs.lab.slurmpod("lifecycle", "report", str(runs.file))
     assert shown.returncode == 0, shown.stderr
     assert "mount_fsx" in shown.stdout
     assert "slowest: ip-" in shown.stdout
-    reports = json.loads(runs.slurmpod("lifecycle", "report", str(runs.file), "--json").stdout)
+    reports = json.loads(runs.lab.slurmpod("lifecycle", "report", str(runs.file), "--json").stdout)
     assert {report["group"]: report["succeeded"] for report in reports} == {
         "head": True,
         "cpu": True,

@@ -1,0 +1,165 @@
+"""Nodes of a live cluster: their list, and the operations on several of them at once.
+
+Each node is accepted or refused for itself. Source: API reference of SageMaker, ListClusterNodes,
+UpdateCluster and the operations whose names begin with Batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import AwsUnavailable, as_unavailable, suppressed
+
+if TYPE_CHECKING:
+    from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
+
+STARTED_AT_ONCE = 25
+"""Nodes that one request may reboot or replace."""
+DELETED_AT_ONCE = 99
+"""Nodes that one request may delete; the model allows more, and support has to be asked for it."""
+ADDED_AT_ONCE = 50
+"""Nodes that one request may add."""
+
+SAME = (
+    "InstanceGroupName",
+    "InstanceType",
+    "InstanceRequirements",
+    "ExecutionRole",
+    "LifeCycleConfig",
+    "ThreadsPerCore",
+    "InstanceStorageConfigs",
+    "OnStartDeepHealthChecks",
+    "TrainingPlanArn",
+    "OverrideVpcConfig",
+    "ScheduledUpdateConfig",
+    "AutoPatchConfig",
+    "SlurmConfig",
+    "CapacityRequirements",
+    "NetworkInterface",
+)
+"""What DescribeCluster and UpdateCluster call by the same name."""
+
+Refusals = Mapping[str, str]
+"""Why nodes were refused, by instance id; those that are not in it were accepted."""
+
+
+@dataclass(frozen=True)
+class LiveNode:
+    """A node as ListClusterNodes tells it; `hostname` is its id while it has no address."""
+
+    group: str
+    instance_id: str
+    hostname: str
+    status: str
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class LiveNodes:
+    """The nodes of one cluster; each method raises AwsUnavailable when AWS does not do it."""
+
+    clients: AwsClients
+    cluster: str
+
+    def all(self) -> tuple[LiveNode, ...]:
+        """Return all nodes, group by group, in the order of their names."""
+        with as_unavailable(f"list the nodes of {self.cluster}"):
+            pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
+                ClusterName=self.cluster
+            )
+            found = [self._node(node) for page in pages for node in page["ClusterNodeSummaries"]]
+        return tuple(sorted(found, key=lambda node: (node.group, node.hostname)))
+
+    def group(self, name: str) -> Mapping[str, Any]:
+        """Return a group as DescribeCluster tells it, and under `Continuous` how it grows."""
+        with as_unavailable(f"find the cluster {self.cluster}"):
+            found: Any = self.clients.sagemaker.describe_cluster(ClusterName=self.cluster)
+        for group in found["InstanceGroups"]:
+            if group["InstanceGroupName"] == name:
+                return {**group, "Continuous": found.get("NodeProvisioningMode") == "Continuous"}
+        raise AwsUnavailable(f"the cluster {self.cluster} has no group {name}: deploy it first")
+
+    def reboot(self, instance_ids: Sequence[str]) -> Refusals:
+        """Reboot nodes."""
+        return self._started("reboot", self.clients.sagemaker.batch_reboot_cluster_nodes,
+                             instance_ids)  # fmt: skip
+
+    def replace(self, instance_ids: Sequence[str]) -> Refusals:
+        """Put new instances in the places of nodes."""
+        return self._started("replace", self.clients.sagemaker.batch_replace_cluster_nodes,
+                             instance_ids)  # fmt: skip
+
+    def delete(self, instance_ids: Sequence[str]) -> Refusals:
+        """Delete nodes; their groups are smaller from then on."""
+        request = self.clients.sagemaker.batch_delete_cluster_nodes
+        return dict(self._batches("delete", request, instance_ids, DELETED_AT_ONCE))
+
+    def resize(self, group: str, count: int) -> None:
+        """Let a group have another number of nodes, of which HyperPod chooses those that go."""
+        described = self.group(group)
+        more = count - described["TargetCount"]
+        if described["Continuous"] and more > 0:
+            self._add(group, more)
+            return
+        wanted: Any = {name: described[name] for name in SAME if name in described}
+        wanted["InstanceCount"] = count
+        with as_unavailable(f"resize the group {group}"):
+            self.clients.sagemaker.update_cluster(ClusterName=self.cluster, InstanceGroups=[wanted])
+
+    def _add(self, group: str, count: int) -> None:
+        for first in range(0, count, ADDED_AT_ONCE):
+            some = min(ADDED_AT_ONCE, count - first)
+            wanted: Any = {"InstanceGroupName": group, "IncrementTargetCountBy": some}
+            with as_unavailable(f"add nodes to {group}"):
+                answer = self.clients.sagemaker.batch_add_cluster_nodes(
+                    ClusterName=self.cluster, NodesToAdd=[wanted]
+                )
+            for failure in answer.get("Failed", []):
+                reason = f"{failure.get('ErrorCode', '')}: {failure.get('Message', '')}"
+                raise AwsUnavailable(f"cannot add {some} nodes to {group}: {reason}")
+
+    def _started(self, verb: str, request: Any, instance_ids: Sequence[str]) -> Refusals:
+        return dict(self._batches(verb, request, instance_ids, STARTED_AT_ONCE))
+
+    def _batches(
+        self, verb: str, request: Any, instance_ids: Sequence[str], size: int
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the refused ones; a request that fails as a whole refuses all that it names."""
+        for first in range(0, len(instance_ids), size):
+            some = instance_ids[first : first + size]
+            try:
+                with as_unavailable(f"{verb} nodes of {self.cluster}"):
+                    answer = request(ClusterName=self.cluster, NodeIds=list(some))
+            except AwsUnavailable as refusal:
+                yield from ((each, str(refusal)) for each in some)
+                continue
+            for failure in answer.get("Failed", []):
+                code = failure.get("ErrorCode") or failure.get("Code")
+                yield failure["NodeId"], f"{code}: {failure.get('Message', '')}"
+
+    def _node(self, summary: ClusterNodeSummaryTypeDef) -> LiveNode:
+        status = summary["InstanceStatus"]
+        return LiveNode(
+            group=summary["InstanceGroupName"],
+            instance_id=summary["InstanceId"],
+            hostname=self._hostname(summary),
+            status=status["Status"],
+            message=status.get("Message", ""),
+        )
+
+    def _hostname(self, summary: ClusterNodeSummaryTypeDef) -> str:
+        """Return the host name; where the list does not tell it, the description of the node."""
+        instance_id = summary["InstanceId"]
+        told = summary.get("PrivateDnsHostname", "")
+        if told:
+            return told.partition(".")[0]
+        with suppressed("ResourceNotFound"):
+            node = self.clients.sagemaker.describe_cluster_node(
+                ClusterName=self.cluster, NodeId=instance_id
+            )["NodeDetails"]
+            address = node.get("PrivatePrimaryIp", "")
+            return f"ip-{address.replace('.', '-')}" if address else instance_id
+        return instance_id

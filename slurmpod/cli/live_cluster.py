@@ -1,0 +1,46 @@
+"""The live cluster of an environment, for commands that change its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import AwsClients, clients_of
+from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.cli.environment import sound_environment
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.reading.read import Reading, read
+from slurmpod.resolve import Resolved
+
+
+@dataclass(frozen=True)
+class LiveCluster:
+    """An environment, as it was read and resolved, and the nodes that its cluster has now."""
+
+    reading: Reading
+    resolved: Resolved
+    clients: AwsClients
+    live: LiveNodes
+    nodes: tuple[LiveNode, ...]
+
+    def slurm(self) -> RemoteSlurm:
+        """Return its Slurm; raises AwsUnavailable where no controller runs."""
+        return RemoteSlurm.of(self.resolved, SessionNodes(self.clients), self.nodes, NodeSessions())
+
+
+def live_cluster(file: Path) -> LiveCluster:
+    """Find the cluster of an environment.
+
+    Raises:
+        InvalidEnvironment: The file has errors.
+        AwsUnavailable: AWS cannot be asked, or the credentials are of another account.
+    """
+    resolved = sound_environment(file).resolved
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    live = LiveNodes(clients, resolved.name)
+    return LiveCluster(read(file), resolved, clients, live, live.all())

@@ -1,0 +1,94 @@
+"""`slurmpod node`: changes of single nodes, with regard to the jobs there."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from slurmpod.cli.confirmation import is_confirmed
+from slurmpod.cli.connect import has_group, has_plugin
+from slurmpod.cli.live_cluster import LiveCluster, live_cluster
+from slurmpod.cli.node_changes import (
+    DONE_BY,
+    add_confirmation,
+    add_requeue,
+    at_least,
+    print_ends,
+    say_plan,
+    work_on,
+)
+from slurmpod.cli.output import say, say_next
+from slurmpod.cli.scale import keep_file, scale
+from slurmpod.operations.node_plan import FREES, Action, chosen, plan_action
+from slurmpod.operations.node_work import NodeWork, Outcome
+from slurmpod.problems import ExitCode
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for action, summary in DONE_BY.items():
+        one = actions.add_parser(action.value, help=summary)
+        _add_file(one)
+        one.add_argument("nodes", nargs="+", metavar="NODE", help="host name or instance id")
+        add_confirmation(one)
+        if action in FREES:
+            add_requeue(one)
+    add = actions.add_parser("add", help="add nodes to a group")
+    _add_file(add)
+    add.add_argument("group", help="instance group that grows")
+    add.add_argument("count", nargs="?", type=at_least(1), default=1, help="how many (default: 1)")
+    add_confirmation(add)
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Show what would be done, ask, do it, and say how it ended for each node."""
+    if options.action == "add":
+        return _add(options)
+    if not has_plugin():
+        return ExitCode.FAILED
+    cluster = live_cluster(options.file)
+    action = Action(options.action)
+    nodes = chosen(cluster.nodes, options.nodes)
+    slurm = cluster.slurm()
+    view = slurm.look([node.hostname for node in nodes])
+    plan = plan_action(action, nodes, view, cluster.resolved)
+    say_plan(plan, requeue=getattr(options, "requeue", False))
+    if not is_confirmed(cluster.resolved.environment, options, f"{action} them"):
+        say("nothing was changed")
+        return ExitCode.FAILED
+    work = NodeWork(cluster.live, slurm, say)
+    ends = work_on(work, plan, requeue=getattr(options, "requeue", False))
+    code = print_ends(ends, as_json=options.json)
+    if action is Action.DELETE:
+        _keep_files(cluster, ends)
+    _say_next(options)
+    return code
+
+
+def _add(options: argparse.Namespace) -> ExitCode:
+    cluster = live_cluster(options.file)
+    if not has_group(cluster.resolved, options.group):
+        return ExitCode.USAGE
+    target = cluster.live.group(options.group)["TargetCount"]
+    return scale(cluster, options, target + options.count)
+
+
+def _keep_files(cluster: LiveCluster, ends: Sequence[Outcome]) -> None:
+    """Let the file say what there is of each group that has become smaller."""
+    for group in dict.fromkeys(end.group for end in ends if end.succeeded):
+        keep_file(cluster, group, cluster.live.group(group)["TargetCount"])
+
+
+def _say_next(options: argparse.Namespace) -> None:
+    if options.action == Action.DRAIN:
+        names = shlex.join([str(options.file), *options.nodes])
+        say(f"next: slurmpod node resume {names}")
+        return
+    say_next("lifecycle report", options.file)

@@ -1,0 +1,121 @@
+"""What `slurmpod node` is about to do: which nodes it means, and which jobs are there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
+from slurmpod.problems import first_of
+from slurmpod.resolve import Resolved
+
+NAMES_SHOWN = 8
+
+
+class Action(StrEnum):
+    """What can be done to nodes."""
+
+    DRAIN = "drain"
+    RESUME = "resume"
+    REBOOT = "reboot"
+    REPLACE = "replace"
+    DELETE = "delete"
+
+    @property
+    def reason(self) -> str:
+        """Return what Slurm is told while nodes wait for it."""
+        return f"slurmpod node {self}"
+
+
+OF_SLURM = {Action.DRAIN, Action.RESUME}
+"""Actions that concern Slurm alone, so that a node that Slurm does not know cannot have them."""
+
+NOT_CONTROLLERS = {Action.REPLACE, Action.DELETE}
+"""Actions that HyperPod refuses for controllers (API reference, BatchReplaceClusterNodes,
+BatchDeleteClusterNodes)."""
+
+FREES = {Action.DRAIN, Action.REBOOT, Action.REPLACE, Action.DELETE}
+"""Actions before which jobs leave the nodes."""
+
+COMES_BACK = {Action.REBOOT, Action.REPLACE}
+"""Actions after which nodes take jobs again."""
+
+
+@dataclass(frozen=True)
+class PlannedNode:
+    """A node, how Slurm knows it (None: not at all), and whether the action was done before.
+
+    That is so where an earlier run was interrupted: only giving the node back is left.
+    """
+
+    live: LiveNode
+    slurm: SlurmNode | None
+    is_done: bool = False
+
+    @property
+    def name(self) -> str:
+        """The node's name in Slurm."""
+        return self.live.hostname
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """An action, the nodes that it concerns, and the jobs that run there."""
+
+    action: Action
+    nodes: tuple[PlannedNode, ...]
+    jobs: tuple[SlurmJob, ...] = ()
+
+    def named(self, *, in_slurm: bool = False) -> tuple[str, ...]:
+        """Return the names of the nodes, or of those that Slurm knows."""
+        return tuple(node.name for node in self.nodes if node.slurm or not in_slurm)
+
+
+def chosen(live: Sequence[LiveNode], names: Sequence[str]) -> tuple[LiveNode, ...]:
+    """Return nodes by host name or instance id; raises AwsUnavailable for one that is not there."""
+    by_name = {key: node for node in live for key in (node.hostname, node.instance_id)}
+    unknown = [name for name in names if name not in by_name]
+    if unknown:
+        there = first_of([f"{node.hostname} ({node.group})" for node in live], NAMES_SHOWN)
+        raise AwsUnavailable(
+            f"there is no node {', '.join(unknown)}; the nodes are {there or 'none'}"
+        )
+    return tuple(dict.fromkeys(by_name[name] for name in names))
+
+
+def plan_action(
+    action: Action, nodes: Sequence[LiveNode], view: SlurmView, resolved: Resolved
+) -> NodePlan:
+    """Put together what is known; raises AwsUnavailable for nodes that cannot have the action."""
+    refusals = list(_refusals(action, nodes, view, resolved))
+    if refusals:
+        raise AwsUnavailable("\n".join(refusals))
+    planned = (_planned(action, node, view.nodes.get(node.hostname)) for node in nodes)
+    return NodePlan(action, tuple(planned), view.jobs)
+
+
+def _refusals(
+    action: Action, nodes: Sequence[LiveNode], view: SlurmView, resolved: Resolved
+) -> Iterator[str]:
+    controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
+    for node in nodes:
+        name = f"{node.hostname} ({node.group})"
+        if action in NOT_CONTROLLERS and node.group in controllers:
+            yield f"{name} is a controller, which HyperPod does not {action}; reboot it instead"
+        elif action in OF_SLURM and node.hostname not in view.nodes:
+            yield f"{name} is not known to Slurm, so that there is nothing to {action}"
+
+
+def _planned(action: Action, node: LiveNode, slurm: SlurmNode | None) -> PlannedNode:
+    """Find out whether an earlier run has come as far as the new start of the node."""
+    is_done = bool(
+        action in COMES_BACK
+        and slurm
+        and slurm.is_held_for(action.reason)
+        and slurm.has_started_anew
+    )
+    return PlannedNode(node, slurm, is_done)

@@ -1,0 +1,263 @@
+"""Carries out what was planned for nodes, says how it goes, and waits for the end.
+
+Jobs leave first; whatever is interrupted leaves nodes drained, with a reason in Slurm by which the
+same command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.live_nodes import LiveNode, LiveNodes, Refusals
+from slurmpod.operations.node_plan import FREES, Action, NodePlan, PlannedNode
+from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmNode, SlurmView
+from slurmpod.problems import first_of
+
+Answer = TypeVar("Answer")
+
+LOOK_SECONDS = 60
+"""How long one look at the jobs waits: sessions that say nothing for long are ended by AWS."""
+
+POLL_SECONDS = 3.0
+AWAY_SECONDS = 60.0
+"""Within this time HyperPod has begun with a node that it has accepted."""
+REGISTRATION_SECONDS = 300.0
+"""Within this time a node that runs has registered with Slurm; otherwise it will not."""
+FAILED_ANSWERS = 10
+"""How many answers in a row may fail to come while we wait: AWS throttles, networks break."""
+NAMES_SHOWN = 5
+
+USUAL = {
+    Action.REBOOT: "usually some minutes",
+    Action.REPLACE: "usually 10 to 30 minutes, longer where capacity is scarce",
+    Action.DELETE: "usually some minutes",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of one node's part: whether it came out as wished, and what there is to say."""
+
+    name: str
+    group: str
+    instance_id: str
+    succeeded: bool
+    detail: str
+
+
+@dataclass
+class NodeWork:
+    """The work of one plan. `tell` takes lines for a person; `pause` is `time.sleep`."""
+
+    live: LiveNodes
+    slurm: RemoteSlurm
+    tell: Callable[[str], None]
+    pause: Callable[[float], None] = time.sleep
+    _held: dict[str, str] = field(default_factory=dict)
+
+    def run(self, plan: NodePlan, *, requeue: bool = False) -> tuple[Outcome, ...]:
+        """Do it all, and return how it ended for each node; raises AwsUnavailable."""
+        if plan.action in FREES:
+            self._free(plan, requeue=requeue)
+        if plan.action is Action.DRAIN:
+            return tuple(_succeeded(node, "drained") for node in plan.nodes)
+        if plan.action is Action.RESUME:
+            return self._give_back(plan.nodes, set())
+        refused = self._asked(plan)
+        accepted = [node for node in plan.nodes if node.live.instance_id not in refused]
+        failed = self._until_done(plan.action, accepted)
+        back = [node for node in plan.nodes if node.live.instance_id not in failed]
+        ends = self._ends(plan.action, back, refused)
+        ends += [_failed(node, failed[id_]) for node in accepted
+                 if (id_ := node.live.instance_id) in failed]  # fmt: skip
+        return tuple(sorted(ends, key=lambda end: (end.succeeded, end.group, end.name)))
+
+    def _ends(
+        self, action: Action, nodes: Sequence[PlannedNode], refused: Refusals
+    ) -> list[Outcome]:
+        """Give back what is there; a refused node is as it was before, and is told as refused."""
+        if action is Action.DELETE:
+            there = [node for node in nodes if node.live.instance_id in refused]
+            gone = [_succeeded(node, "deleted") for node in nodes if node not in there]
+        else:
+            there, gone = list(nodes), []
+        restarted = {node.name for node in there if node.live.instance_id not in refused}
+        given = {end.instance_id: end for end in self._give_back(self._ours(there), restarted)}
+        for node in there:
+            id_ = node.live.instance_id
+            given.setdefault(id_, _succeeded(node, self._left(node)))
+            if id_ in refused:
+                given[id_] = _failed(node, f"refused: {refused[id_]}")
+        return [*given.values(), *gone]
+
+    def _left(self, node: PlannedNode) -> str:
+        held = self._held.get(node.name)
+        return f"back; Slurm holds it as before, reason: {held}" if held else "back"
+
+    def _ours(self, nodes: Iterable[PlannedNode]) -> list[PlannedNode]:
+        """Return the nodes that Slurm knows, and that nobody else holds."""
+        return [node for node in nodes if node.slurm and node.name not in self._held]
+
+    def _free(self, plan: NodePlan, *, requeue: bool) -> None:
+        """Drain nodes, and wait until no job is there; what others hold keeps their reason."""
+        reason = plan.action.reason
+        known = [node for node in plan.nodes if node.slurm]
+        self._held = {
+            node.name: node.slurm.reason
+            for node in known
+            if node.slurm and "DRAIN" in node.slurm.state and not node.slurm.is_held_for(reason)
+        }
+        fresh = [
+            node.name
+            for node in known
+            if node.name not in self._held and node.slurm and not node.slurm.is_held_for(reason)
+        ]
+        self.slurm.drain(fresh, reason)
+        if fresh:
+            self.tell(f"no new job starts on {first_of(fresh, NAMES_SHOWN)}")
+        if requeue:
+            for id_, why in self.slurm.requeue(plan.jobs).items():
+                self.tell(f"job {id_} cannot be requeued, and is waited for: {why}")
+        self._wait_for_jobs([node.name for node in known if not node.is_done])
+
+    def _wait_for_jobs(self, names: Sequence[str]) -> None:
+        said = ""
+        seconds = 0
+        while jobs := self._looked(names, seconds).jobs:
+            waiting = f"waiting for {_jobs([job.id for job in jobs])}"
+            if waiting != said:
+                self.tell(f"{waiting} (Ctrl-C is safe: the nodes stay drained)")
+            said, seconds = waiting, LOOK_SECONDS
+
+    def _looked(self, names: Sequence[str], seconds: int = 0) -> SlurmView:
+        return self._patiently(lambda: self.slurm.look(names, seconds=seconds))
+
+    def _asked(self, plan: NodePlan) -> Refusals:
+        """Ask HyperPod for the action; return the refusals."""
+        ids = [node.live.instance_id for node in plan.nodes if not node.is_done]
+        do = {
+            Action.REBOOT: self.live.reboot,
+            Action.REPLACE: self.live.replace,
+            Action.DELETE: self.live.delete,
+        }[plan.action]
+        refused = do(ids) if ids else {}
+        names = {node.live.instance_id: node.name for node in plan.nodes}
+        for id_, why in refused.items():
+            self.tell(f"{names[id_]}: refused: {why}")
+        if len(refused) < len(ids):
+            self.tell(f"HyperPod has begun to {plan.action} the nodes: {USUAL[plan.action]}")
+        return refused
+
+    def _until_done(self, action: Action, nodes: Sequence[PlannedNode]) -> Mapping[str, str]:
+        """Wait until HyperPod has done it, and return why it failed, by the former instance id."""
+        left = {node.live.instance_id: node for node in nodes if not node.is_done}
+        failed: dict[str, str] = {}
+        away: set[str] = set()
+        deadline = time.monotonic() + AWAY_SECONDS
+        while left:
+            there = self._patiently(self.live.all)
+            away |= _away(left.values(), there)
+            for id_, node in list(left.items()):
+                now = _now(node, there)
+                if now is not None and now.status == "Failure":
+                    failed[id_] = f"{action} failed: {now.message or 'HyperPod does not say why'}"
+                elif not _is_done(action, node, now, is_late=time.monotonic() > deadline,
+                                  was_away=id_ in away):  # fmt: skip
+                    continue
+                del left[id_]
+                self.tell(f"{node.name}: {failed.get(id_, f'{action} done')}")
+            if left:
+                self.pause(POLL_SECONDS)
+        return failed
+
+    def _give_back(
+        self, nodes: Sequence[PlannedNode], restarted: Collection[str]
+    ) -> tuple[Outcome, ...]:
+        """Let jobs start on nodes again, as each has registered; return how that ended.
+
+        Those that were to start anew have to register once more.
+        """
+        left = {node.name: node for node in nodes}
+        ends: list[Outcome] = []
+        deadline = time.monotonic() + REGISTRATION_SECONDS
+        while left:
+            view = self._looked(sorted(left))
+            answering = [
+                name
+                for name, node in left.items()
+                if _answers(node, view.nodes.get(name), is_new=name in restarted)
+            ]
+            self.slurm.resume([name for name in answering if view.nodes[name].is_held])
+            after = self._looked(answering).nodes if answering else {}
+            for name in answering:
+                node, now = left.pop(name), after.get(name)
+                reason = f"Slurm holds it: {now.shown}, {now.reason}" if now and now.is_held else ""
+                ends.append(_failed(node, reason) if reason else _succeeded(node, "takes jobs"))
+            if left and time.monotonic() > deadline:
+                why = "it has not registered with Slurm: see slurmd's log there"
+                return (*ends, *(_failed(node, why) for node in left.values()))
+            if left:
+                self.pause(POLL_SECONDS)
+        return tuple(ends)
+
+    def _patiently(self, ask: Callable[[], Answer]) -> Answer:
+        """Ask again while answers fail to come; raises AwsUnavailable when that goes on."""
+        for _ in range(FAILED_ANSWERS):
+            try:
+                return ask()
+            except AwsUnavailable as error:
+                self.tell(f"{error}; asking again")
+                self.pause(POLL_SECONDS)
+        return ask()
+
+
+def _away(nodes: Iterable[PlannedNode], there: Collection[LiveNode]) -> set[str]:
+    """Return the ids of those that HyperPod has visibly begun with."""
+    now = {node.instance_id: node for node in there}
+    ids = [node.live.instance_id for node in nodes]
+    return {id_ for id_ in ids if id_ not in now or now[id_].status != "Running"}
+
+
+def _now(node: PlannedNode, there: Collection[LiveNode]) -> LiveNode | None:
+    """Return what stands in a node's place: the same instance, or its successor by name."""
+    same = [each for each in there if each.instance_id == node.live.instance_id]
+    place = [each for each in there if each.hostname == node.name and each.group == node.live.group]
+    return next(iter([*same, *place]), None)
+
+
+def _is_done(
+    action: Action, node: PlannedNode, now: LiveNode | None, *, is_late: bool, was_away: bool
+) -> bool:
+    if action is Action.DELETE:
+        return now is None or now.instance_id != node.live.instance_id
+    if now is None or now.status != "Running":
+        return False
+    if action is Action.REPLACE:
+        return now.instance_id != node.live.instance_id
+    return was_away or is_late
+
+
+def _answers(node: PlannedNode, now: SlurmNode | None, *, is_new: bool) -> bool:
+    """Tell whether a node's slurmd answers, and since its new start where there was to be one."""
+    if now is None or not now.answers:
+        return False
+    before = node.slurm.started if node.slurm else ""
+    return not is_new or now.has_started_anew or now.started != before
+
+
+def _jobs(ids: Sequence[str]) -> str:
+    return f"job{'s' if len(ids) > 1 else ''} {first_of(ids, NAMES_SHOWN)}"
+
+
+def _succeeded(node: PlannedNode, detail: str) -> Outcome:
+    return Outcome(node.name, node.live.group, node.live.instance_id, succeeded=True, detail=detail)
+
+
+def _failed(node: PlannedNode, detail: str) -> Outcome:
+    return Outcome(
+        node.name, node.live.group, node.live.instance_id, succeeded=False, detail=detail
+    )

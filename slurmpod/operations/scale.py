@@ -1,0 +1,169 @@
+"""Another number of nodes in a group: which nodes go, and what the environment's file says then.
+
+Nodes that go are chosen here and not by HyperPod, which knows nothing of jobs: those out of service
+first, then those without jobs, then the others, which are drained.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.environment.cluster import Role
+from slurmpod.environment.environment import Environment
+from slurmpod.operations.node_work import POLL_SECONDS, Outcome
+from slurmpod.operations.slurm_remote import SlurmView
+from slurmpod.reading.read import Reading
+
+ENDED = {"Running", "Failure"}
+"""Statuses of nodes for which nothing more is to be waited."""
+
+
+@dataclass(frozen=True)
+class ScalePlan:
+    """The change of one group; `leaving` are the nodes to delete, the first ones first."""
+
+    group: str
+    before: int
+    count: int
+    leaving: tuple[LiveNode, ...]
+
+    @property
+    def is_resized(self) -> bool:
+        """Tell whether HyperPod is told the count, as no node that is there goes."""
+        return self.count != self.before and not self.leaving
+
+
+def plan_scale(
+    described: Mapping[str, Any], count: int, live: Sequence[LiveNode], view: SlurmView
+) -> ScalePlan:
+    """Choose the nodes that go; none where the group grows, or only nodes to come are fewer."""
+    name, target = described["InstanceGroupName"], described["TargetCount"]
+    there = [node for node in live if node.group == name]
+    surplus = max(0, target - count)
+    to_come = max(0, target - len(there))
+    leaving: list[LiveNode] = []
+    if surplus > to_come:
+        leaving = sorted(there, key=lambda node: _worth(node, view))[:surplus]
+    return ScalePlan(name, target, count, tuple(leaving))
+
+
+def _worth(node: LiveNode, view: SlurmView) -> tuple[bool, bool, bool, str]:
+    """Return by what nodes are sorted: those that are missed least come first."""
+    slurm = view.nodes.get(node.hostname)
+    is_busy = slurm is not None and not slurm.is_free
+    is_held = slurm is not None and slurm.is_held
+    return node.status == "Running", is_busy, not is_held, node.hostname
+
+
+@dataclass
+class Growth:
+    """The wait for the nodes of a group that has another count; `tell` takes lines for a person."""
+
+    live: LiveNodes
+    tell: Callable[[str], None]
+    pause: Callable[[float], None] = time.sleep
+
+    def wait(self, plan: ScalePlan) -> tuple[Outcome, ...]:
+        """Wait until all nodes are in service, or have failed, or HyperPod has given up."""
+        told: dict[str, LiveNode] = {}
+        while True:
+            there = [node for node in self.live.all() if node.group == plan.group]
+            for node in there:
+                if node.status in ENDED and node.instance_id not in told:
+                    told[node.instance_id] = node
+                    self.tell(f"{node.hostname}: {node.status}")
+            if len(there) == plan.count and all(node.status in ENDED for node in there):
+                return tuple(_end(node) for node in there)
+            group = self.live.group(plan.group)
+            if group["TargetCount"] != plan.count:
+                message = f"the target is {group['TargetCount']} again, as HyperPod could not do it"
+                return (Outcome(plan.group, plan.group, "", succeeded=False, detail=message),)
+            self.pause(POLL_SECONDS)
+
+
+def _end(node: LiveNode) -> Outcome:
+    succeeded = node.status == "Running"
+    detail = "in service" if succeeded else f"{node.status}: {node.message}"
+    return Outcome(node.hostname, node.group, node.instance_id, succeeded=succeeded, detail=detail)
+
+
+def check_group(environment: Environment, name: str) -> None:
+    """Raise AwsUnavailable for the group of controllers, whose number is for a deployment."""
+    group = next(each for each in environment.cluster.groups if each.name == name)
+    if group.role is Role.CONTROLLER:
+        raise AwsUnavailable(
+            f"{name} has the controllers: HyperPod adds and deletes none while a cluster runs"
+        )
+
+
+def with_count(reading: Reading, name: str, count: int) -> Reading:
+    """Return what was read with another count, to be judged before it is wished for."""
+    environment = reading.environment
+    if environment is None:
+        return reading
+    groups = tuple(
+        group.model_copy(update={"count": count}) if group.name == name else group
+        for group in environment.cluster.groups
+    )
+    cluster = environment.cluster.model_copy(update={"groups": groups})
+    return replace(reading, environment=environment.model_copy(update={"cluster": cluster}))
+
+
+@dataclass(frozen=True)
+class CountInFile:
+    """The place where a file says the count of a group, and what it says."""
+
+    file: Path
+    line: int
+    column: int
+    count: int
+
+
+def count_in_file(reading: Reading, name: str) -> CountInFile | None:
+    """Return where the environment's own file says a group's count as a plain number.
+
+    None where it is a default, or stands in a file that others extend, too: that is for a person.
+    """
+    environment = reading.environment
+    names = [group.name for group in environment.cluster.groups] if environment else []
+    path = ("cluster", "groups", names.index(name), "count")
+    position = reading.source.values.get(path)
+    if environment is None or position is None or position[0] != reading.source.file:
+        return None
+    file, line, column = position
+    count = environment.cluster.groups[names.index(name)].count
+    place = CountInFile(Path(file), line, column, count)
+    return place if changed_text(Path(file).read_text(encoding="utf-8"), place, count) else None
+
+
+def write_count(place: CountInFile, count: int) -> bool:
+    """Write another count there, and nothing else; tell whether the file was still as it was."""
+    with place.file.open(encoding="utf-8", newline="") as file:
+        text = changed_text(file.read(), place, count)
+    if text is None:
+        return False
+    with place.file.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return True
+
+
+def changed_text(text: str, place: CountInFile, count: int) -> str | None:
+    """Return the text with another number there; None where that number does not stand there."""
+    lines = text.splitlines(keepends=True)
+    if place.line > len(lines):
+        return None
+    before, after = (
+        lines[place.line - 1][: place.column - 1],
+        lines[place.line - 1][place.column - 1 :],
+    )
+    written = str(place.count)
+    if not after.startswith(written) or after[len(written) : len(written) + 1].isalnum():
+        return None
+    lines[place.line - 1] = f"{before}{count}{after.removeprefix(written)}"
+    return "".join(lines)

@@ -1,0 +1,242 @@
+"""Slurm of a live cluster: asked and told on a controller, through Session Manager.
+
+It goes the way of `slurmpod lifecycle run`, and needs what that needs.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.connect import NodeSessions, command_session
+from slurmpod.resolve import Resolved, session_target
+
+MARK = "slurmpod-slurm"
+"""The word before each part of what the controller prints."""
+
+NODES, JOBS, TOLD, END = "nodes", "jobs", "told", "end"
+
+BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
+HELD = {"DRAIN", "DOWN", "FAIL", "FAILING"}
+
+_STATE = re.compile(r"\bState=(\S+)")
+_NAME = re.compile(r"^NodeName=(\S+)")
+_REASON = re.compile(r"\bReason=(?P<text>.*?) \[[^][@]*@[^][\s]+\]")
+_SINCE = re.compile(r", since (\d\S*)")
+_STARTED = re.compile(r"\bSlurmdStartTime=(\d\S+)")
+
+_JOB_COLUMNS = "%i|%u|%M|%N|%j"
+_JOBS = (
+    "squeue --noheader --states=RUNNING,SUSPENDED,COMPLETING,CONFIGURING,STOPPED "
+    f"--format='{_JOB_COLUMNS}'"
+)
+
+_LOOK = f"""\
+export PATH=/opt/slurm/bin:$PATH
+names=$1 seconds=$2
+answer=$(scontrol ping 2>&1)
+case $answer in *" is UP"*) ;; *) echo "slurmctld does not answer: $answer"; exit 1 ;; esac
+jobs() {{ [ -z "$known" ] || {_JOBS} --nodelist="$known"; }}
+known=$(scontrol --oneliner show node "$names" 2>/dev/null | \
+    sed -n 's/^NodeName=\\([^ ]*\\) .*/\\1/p' | paste -s -d, -)
+while [ "$seconds" -gt 0 ] && jobs | grep -q .; do sleep 1; seconds=$((seconds - 1)); done
+echo "{MARK} {NODES}"; [ -z "$known" ] || scontrol --oneliner show node "$known"
+echo "{MARK} {JOBS}"; jobs
+echo "{MARK} {END}"
+"""
+
+_NOW = "@now@"
+"""Stands for the time on the controller."""
+
+_TELL = f"""\
+export PATH=/opt/slurm/bin:$PATH
+now=$(date +%Y-%m-%dT%H:%M:%S)
+for command in "$@"; do
+    said=$(eval "${{command//{_NOW}/$now}}" 2>&1) && said=""
+    echo "{MARK} {TOLD} $(echo $said)"
+done
+echo "{MARK} {END}"
+"""
+
+
+@dataclass(frozen=True)
+class SlurmNode:
+    """A node as Slurm knows it; `started` is when its slurmd did, by the controller's clock."""
+
+    name: str
+    state: frozenset[str]
+    reason: str = ""
+    started: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Return its state in few words."""
+        words = [word.lower() for word in sorted(self.state & (BUSY | HELD | {"NOT_RESPONDING"}))]
+        return "+".join(words) or "idle"
+
+    @property
+    def is_held(self) -> bool:
+        """Tell whether no job starts there."""
+        return bool(self.state & HELD)
+
+    @property
+    def is_free(self) -> bool:
+        """Tell whether no job is there."""
+        return not self.state & BUSY
+
+    def is_held_for(self, reason: str) -> bool:
+        """Tell whether we hold it, for this reason; slurmctld may have added words of its own."""
+        return self.is_held and self.reason.startswith(reason)
+
+    @property
+    def has_started_anew(self) -> bool:
+        """Tell whether its slurmd has started since we drained it; such times sort as texts."""
+        since = _SINCE.search(self.reason)
+        return since is not None and self.started >= since[1]
+
+    @property
+    def answers(self) -> bool:
+        """Tell whether its slurmd has answered the controller's last question."""
+        return "NOT_RESPONDING" not in self.state
+
+
+@dataclass(frozen=True)
+class SlurmJob:
+    """A job that has nodes; `nodes` is how Slurm writes their names."""
+
+    id: str
+    user: str
+    elapsed: str
+    nodes: str
+    name: str
+
+
+@dataclass(frozen=True)
+class SlurmView:
+    """What Slurm knows of some nodes, by name, and the jobs there."""
+
+    nodes: Mapping[str, SlurmNode] = field(default_factory=dict)
+    jobs: tuple[SlurmJob, ...] = ()
+
+
+class RemoteSlurm:
+    """Slurm on the first controller that answers; everything raises AwsUnavailable."""
+
+    def __init__(self, sessions: NodeSessions, region: str, targets: Sequence[str]) -> None:
+        self._sessions = sessions
+        self._region = region
+        self._targets = targets
+
+    @classmethod
+    def of(
+        cls,
+        resolved: Resolved,
+        nodes: SessionNodes,
+        live: Sequence[LiveNode],
+        sessions: NodeSessions,
+    ) -> Self:
+        """Return the Slurm of a live cluster; raises AwsUnavailable without a controller."""
+        controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
+        running = [node for node in live if node.group in controllers and node.status == "Running"]
+        if not running:
+            raise AwsUnavailable(f"{resolved.name} has no controller that runs")
+        id_ = nodes.cluster_id(resolved.name)
+        targets = [session_target(id_, node.group, node.instance_id) for node in running]
+        return cls(sessions, resolved.region, targets)
+
+    def look(self, names: Collection[str], *, seconds: int = 0) -> SlurmView:
+        """Look at nodes, at once or as soon as no job is there: after `seconds` at the latest."""
+        if not names:
+            return SlurmView()
+        parts = self._ask(_LOOK, ",".join(sorted(names)), str(seconds))
+        nodes = [read_node(line) for line in parts.get(NODES, [])]
+        jobs = [read_job(line) for line in parts.get(JOBS, []) if "|" in line]
+        return SlurmView({node.name: node for node in nodes if node}, tuple(jobs))
+
+    def drain(self, names: Collection[str], reason: str) -> None:
+        """Let no new job start on nodes; those that run there go on.
+
+        The time goes into the reason: slurmctld's own changes when it adds words.
+        """
+        self._update(names, "state=drain", f"reason={reason}, since {_NOW}")
+
+    def resume(self, names: Collection[str]) -> None:
+        """Let jobs start on nodes again."""
+        self._update(names, "state=resume")
+
+    def requeue(self, jobs: Sequence[SlurmJob]) -> Mapping[str, str]:
+        """Put jobs back into the queue; return why some could not be, by the job's id."""
+        said = self._tell([["scontrol", "requeue", job.id] for job in jobs])
+        return {job.id: text for job, text in zip(jobs, said, strict=True) if text}
+
+    def _update(self, names: Collection[str], *what: str) -> None:
+        if not names:
+            return
+        listed = ",".join(sorted(names))
+        (said,) = self._tell([["scontrol", "update", f"nodename={listed}", *what]])
+        if said:
+            raise AwsUnavailable(f"Slurm refused {' '.join(what)} for {listed}: {said}")
+
+    def _tell(self, commands: Sequence[Sequence[str]]) -> list[str]:
+        """Run commands; return what each said that failed, and nothing for one that succeeded."""
+        if not commands:
+            return []
+        return self._ask(_TELL, *map(shlex.join, commands))[TOLD]
+
+    def _ask(self, script: str, *arguments: str) -> Mapping[str, list[str]]:
+        command = shlex.join(["sudo", "--non-interactive", "bash", "-c", script, "-", *arguments])
+        said = ""
+        for target in self._targets:
+            try:
+                output = self._sessions.output(command_session(self._region, target, command))
+            except BaseException:
+                self._sessions.end()
+                raise
+            parts = read_parts(output)
+            if END in parts:
+                return parts
+            lines = [line for line in output.splitlines() if line.strip()] or ["nothing"]
+            said = "; ".join(lines[-3:])
+        raise AwsUnavailable(f"the controller did not answer to the end: {said}")
+
+
+def read_parts(output: str) -> Mapping[str, list[str]]:
+    """Return the lines of each part of what a controller printed; of `told` those behind it."""
+    parts: dict[str, list[str]] = {}
+    name = ""
+    for line in output.splitlines():
+        mark, _, rest = line.partition(" ")
+        if mark == MARK:
+            name, _, text = rest.partition(" ")
+            lines = parts.setdefault(name, [])
+            if name == TOLD:
+                lines.append(text.strip())
+        elif name and line.strip():
+            parts[name].append(line)
+    return parts
+
+
+def read_node(line: str) -> SlurmNode | None:
+    """Return the node of a line of `scontrol --oneliner show node`, if it is one."""
+    name, state = _NAME.search(line), _STATE.search(line)
+    if not (name and state):
+        return None
+    reason, started = _REASON.search(line), _STARTED.search(line)
+    return SlurmNode(
+        name=name[1],
+        state=frozenset(state[1].replace("*", "+NOT_RESPONDING").split("+")),
+        reason=reason["text"] if reason else "",
+        started=started[1] if started else "",
+    )
+
+
+def read_job(line: str) -> SlurmJob:
+    """Return the job of a line with the columns above."""
+    return SlurmJob(*line.split("|", 4))

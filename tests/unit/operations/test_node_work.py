@@ -1,0 +1,216 @@
+"""Changes of nodes: what is refused, in which order things happen, and how each node ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.operations.node_plan import Action, NodePlan, chosen, plan_action
+from slurmpod.operations.node_work import NodeWork, Outcome
+from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import Resolved, resolve
+from tests.sound_environment import SOUND
+
+HEAD = LiveNode("controller", "i-0", "ip-0", "Running")
+ONE = LiveNode("workers", "i-1", "ip-1", "Running")
+TWO = LiveNode("workers", "i-2", "ip-2", "Running")
+JOB = SlurmJob("7", "alice", "1:02", "ip-1", "train")
+
+
+def slurm_node(name: str, state: str = "IDLE", reason: str = "", started: str = "1") -> SlurmNode:
+    return SlurmNode(name, frozenset(state.split("+")), reason, started)
+
+
+def successor(node: LiveNode) -> LiveNode:
+    return replace(node, instance_id=f"{node.instance_id}9")
+
+
+@dataclass
+class World:
+    """A cluster and its Slurm, which do at once what they are told, and note it."""
+
+    nodes: tuple[LiveNode, ...] = (HEAD, ONE, TWO)
+    slurm: dict[str, SlurmNode] = field(
+        default_factory=lambda: {name: slurm_node(name) for name in ("ip-1", "ip-2")}
+    )
+    jobs: list[SlurmJob] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    errors: int = 0
+    is_deaf: bool = False
+    becomes: Callable[[LiveNode], LiveNode] = successor
+
+    def all(self) -> tuple[LiveNode, ...]:
+        if self.errors:
+            self.errors -= 1
+            raise AwsUnavailable("ThrottlingException: Rate exceeded")
+        return self.nodes
+
+    def group(self, name: str) -> dict[str, Any]:
+        there = [node for node in self.nodes if node.group == name]
+        return {"InstanceGroupName": name, "TargetCount": len(there), "Continuous": True}
+
+    def look(self, names: Collection[str], *, seconds: int = 0) -> SlurmView:
+        jobs = tuple(self.jobs)
+        self.jobs = [] if seconds else self.jobs
+        return SlurmView({each: self.slurm[each] for each in names if each in self.slurm}, jobs)
+
+    def drain(self, names: Collection[str], reason: str) -> None:
+        for name in names:
+            self.done.append(f"drain {name}")
+            self.slurm[name] = slurm_node(name, "IDLE+DRAIN", f"{reason}, since 2")
+
+    def resume(self, names: Collection[str]) -> None:
+        for name in () if self.is_deaf else names:
+            self.done.append(f"resume {name}")
+            self.slurm[name] = replace(self.slurm[name], state=frozenset({"IDLE"}), reason="")
+
+    def requeue(self, jobs: Sequence[SlurmJob]) -> dict[str, str]:
+        self.done += [f"requeue {job.id}" for job in jobs]
+        self.jobs = []
+        return {}
+
+    def reboot(self, instance_ids: Sequence[str]) -> dict[str, str]:
+        return self._anew("reboot", instance_ids)
+
+    def replace(self, instance_ids: Sequence[str]) -> dict[str, str]:
+        return self._anew("replace", instance_ids)
+
+    def delete(self, instance_ids: Sequence[str]) -> dict[str, str]:
+        self.done.append(f"delete {','.join(instance_ids)}")
+        gone = set(instance_ids) - self.refused.keys()
+        self.nodes = tuple(node for node in self.nodes if node.instance_id not in gone)
+        return self.refused
+
+    def _anew(self, verb: str, ids: Sequence[str]) -> dict[str, str]:
+        self.done.append(f"{verb} {','.join(ids)}")
+        accepted = set(ids) - self.refused.keys()
+        self.nodes = tuple(
+            self.becomes(node) if node.instance_id in accepted else node for node in self.nodes
+        )
+        for node in self.nodes:
+            if node.hostname in self.slurm and node.instance_id not in {*self.refused, "i-0"}:
+                self.slurm[node.hostname] = replace(self.slurm[node.hostname], started="3")
+        return self.refused
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def dev() -> Resolved:
+    return resolve(read_as("dev.yaml", SOUND))
+
+
+def plan(world: World, action: Action, *names: str) -> NodePlan:
+    nodes = chosen(world.nodes, names)
+    return plan_action(action, nodes, world.look([n.hostname for n in nodes]), dev())
+
+
+def worker(world: Any, said: list[str], pause: Callable[[float], None]) -> NodeWork:
+    return NodeWork(world, world, said.append, pause=pause)
+
+
+def ends(
+    world: World, action: Action, *names: str, requeue: bool = False
+) -> dict[str, tuple[bool, str]]:
+    work = worker(world, [], lambda _: None)
+    found: tuple[Outcome, ...] = work.run(plan(world, action, *names), requeue=requeue)
+    return {end.name: (end.succeeded, end.detail) for end in found}
+
+
+class TestPlan:
+    def test_a_node_goes_by_its_name_or_id_and_once(self, world: World) -> None:
+        assert plan(world, Action.DRAIN, "i-1", "ip-1").named() == ("ip-1",)
+
+    def test_a_node_that_is_not_there_is_told_with_those_that_are(self, world: World) -> None:
+        with pytest.raises(AwsUnavailable, match=r"no node ip-9; .*ip-1 \(workers\)"):
+            plan(world, Action.DRAIN, "ip-9")
+
+    @pytest.mark.parametrize("action", [Action.REPLACE, Action.DELETE])
+    def test_controllers_are_neither_replaced_nor_deleted(
+        self, world: World, action: Action
+    ) -> None:
+        with pytest.raises(AwsUnavailable, match="is a controller, which HyperPod does not"):
+            plan(world, action, "ip-0")
+
+    def test_what_slurm_does_not_know_cannot_be_drained(self, world: World) -> None:
+        with pytest.raises(AwsUnavailable, match="not known to Slurm"):
+            plan(world, Action.DRAIN, "ip-0")
+
+
+class TestWork:
+    def test_jobs_end_before_a_node_reboots_and_takes_jobs_again(self, world: World) -> None:
+        world.jobs = [JOB]
+        world.becomes = lambda node: replace(node, status="Pending")
+        back = worker(world, [], lambda _: setattr(world, "nodes", (HEAD, ONE, TWO)))
+        (end,) = back.run(plan(world, Action.REBOOT, "ip-1"))
+        assert (end.succeeded, end.detail) == (True, "takes jobs")
+        assert world.done == ["drain ip-1", "reboot i-1", "resume ip-1"]
+
+    def test_jobs_are_requeued_on_demand(self, world: World) -> None:
+        world.jobs = [JOB]
+        assert ends(world, Action.DRAIN, "ip-1", requeue=True) == {"ip-1": (True, "drained")}
+        assert world.done == ["drain ip-1", "requeue 7"]
+
+    def test_a_refused_node_is_given_back_and_the_others_go_on(self, world: World) -> None:
+        world.refused = {"i-1": "InvalidInstanceStatus: no"}
+        world.becomes = successor
+        assert ends(world, Action.REPLACE, "ip-1", "ip-2") == {
+            "ip-1": (False, "refused: InvalidInstanceStatus: no"),
+            "ip-2": (True, "takes jobs"),
+        }
+        assert {"resume ip-1", "resume ip-2"} < set(world.done)
+
+    def test_a_replacement_that_fails_says_why_and_stays_drained(self, world: World) -> None:
+        world.becomes = lambda node: replace(successor(node), status="Failure", message="no disk")
+        assert ends(world, Action.REPLACE, "ip-1") == {"ip-1": (False, "replace failed: no disk")}
+        assert "resume ip-1" not in world.done
+
+    def test_what_others_hold_stays_held_with_their_reason(self, world: World) -> None:
+        world.slurm["ip-1"] = slurm_node("ip-1", "IDLE+DRAIN", "bad cable")
+        world.becomes = successor
+        assert ends(world, Action.REPLACE, "ip-1") == {
+            "ip-1": (True, "back; Slurm holds it as before, reason: bad cable")
+        }
+        assert world.done == ["replace i-1"]
+
+    def test_an_interrupted_replacement_goes_on_where_it_was(self, world: World) -> None:
+        reason = f"{Action.REPLACE.reason}, since 2 : Not responding"
+        world.slurm["ip-1"] = slurm_node("ip-1", "IDLE+DRAIN", reason, started="3")
+        assert plan(world, Action.REPLACE, "ip-1").nodes[0].is_done
+        assert ends(world, Action.REPLACE, "ip-1") == {"ip-1": (True, "takes jobs")}
+        assert world.done == ["resume ip-1"]
+
+    def test_nodes_are_deleted_after_their_jobs(self, world: World) -> None:
+        world.jobs = [JOB]
+        assert ends(world, Action.DELETE, "ip-1") == {"ip-1": (True, "deleted")}
+        assert world.done == ["drain ip-1", "delete i-1"]
+
+    def test_a_node_that_slurm_holds_again_has_failed(self, world: World) -> None:
+        world.slurm["ip-1"] = slurm_node("ip-1", "DOWN", "Low RealMemory")
+        world.is_deaf = True
+        assert ends(world, Action.RESUME, "ip-1") == {
+            "ip-1": (False, "Slurm holds it: down, Low RealMemory")
+        }
+
+    def test_answers_that_fail_to_come_are_asked_for_again(self, world: World) -> None:
+        reboot = plan(world, Action.DELETE, "ip-1")
+        world.errors = 3
+        said: list[str] = []
+        (end,) = worker(world, said, lambda _: None).run(reboot)
+        assert end.succeeded
+        assert sum("Rate exceeded; asking again" in line for line in said) == 3
+
+    def test_errors_that_do_not_end_are_raised(self, world: World) -> None:
+        reboot = plan(world, Action.DELETE, "ip-1")
+        world.errors = 100
+        with pytest.raises(AwsUnavailable, match="Rate exceeded"):
+            worker(world, [], lambda _: None).run(reboot)
