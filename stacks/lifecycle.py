@@ -63,7 +63,14 @@ class LifecycleStack(EnvironmentStack):
         )
         lifecycle = resolved.lifecycle
         is_kept = lifecycle.bucket_on_delete == "retain"
-        scripts = LifecycleBucket(self, "Scripts", bucket_name=lifecycle.bucket, is_kept=is_kept)
+        backup = resolved.slurm.records_backup
+        scripts = LifecycleBucket(
+            self,
+            "Scripts",
+            bucket_name=lifecycle.bucket,
+            is_kept=is_kept,
+            records_days=backup.keep_days if backup else None,
+        )
         LifecycleBundle(
             self,
             "Bundle",

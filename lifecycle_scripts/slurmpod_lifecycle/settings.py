@@ -97,6 +97,14 @@ class Database:
 
 
 @dataclass(frozen=True)
+class RecordsBackup:
+    """Where in S3 the job records of a database on the controller are kept, and how often."""
+
+    uri: str
+    interval_minutes: int
+
+
+@dataclass(frozen=True)
 class MultiHead:
     """How many controllers share their state, and in which folder."""
 
@@ -261,7 +269,8 @@ class NodeOptions:
 class Settings:
     """What all nodes of the cluster share; `roles` is by the name of the instance group.
 
-    `database` is None for one on the controller, `multi_head` for a cluster with one controller,
+    `database` is None for one on the controller, `records_backup` where nobody saves that,
+    `multi_head` for a cluster with one controller,
     `metrics` where none are asked for.
     """
 
@@ -273,6 +282,7 @@ class Settings:
     s3_mounts: tuple[S3Mount, ...]
     accounting: bool
     database: Database | None
+    records_backup: RecordsBackup | None
     multi_head: MultiHead | None
     metrics: Metrics | None
     slurm: SlurmSettings

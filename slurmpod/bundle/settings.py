@@ -18,7 +18,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.environment.lifecycle import Artefact
 from slurmpod.reading.hooks import ROLES, TIMES, hook_path
 from slurmpod.resolve import Resolved, ResolvedDatabase, ResolvedLustre, ResolvedOpenZfs
-from slurmpod.resolve.database import DATABASE_NAME
+from slurmpod.resolve.database import DATABASE_NAME, records_key
 from slurmpod.resolve.slurm import NORMAL
 from slurmpod.resolve.storage import OPENZFS_MOUNT_NAME
 from slurmpod_lifecycle import settings
@@ -49,6 +49,7 @@ def settings_of(resolved: Resolved) -> settings.Settings:
         ),
         accounting=resolved.slurm.accounting,
         database=_database(resolved.database) if resolved.database else None,
+        records_backup=_records_backup(resolved),
         multi_head=_multi_head(resolved),
         metrics=_metrics(resolved),
         slurm=slurm_settings(resolved),
@@ -116,6 +117,14 @@ def _database(database: ResolvedDatabase) -> settings.Database:
         default_user=database.user,
         requires_tls=database.requires_tls,
     )
+
+
+def _records_backup(resolved: Resolved) -> settings.RecordsBackup | None:
+    backup, key = resolved.slurm.records_backup, records_key(resolved)
+    if backup is None or key is None:
+        return None
+    uri = f"s3://{resolved.lifecycle.bucket}/{key}"
+    return settings.RecordsBackup(uri, backup.interval_minutes)
 
 
 def _multi_head(resolved: Resolved) -> settings.MultiHead | None:

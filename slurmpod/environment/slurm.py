@@ -171,6 +171,19 @@ class AccountingDatabase(Section):
     """Name of the database; default: HyperPod's."""
 
 
+class RecordsBackup(Section):
+    """Copies of the controller's own job records in the bucket of lifecycle scripts.
+
+    A controller that is made anew begins with the last copy.
+    """
+
+    interval_minutes: Annotated[int, CONTROLLER_LATER, Field(ge=5, le=1440, examples=[60])] = 60
+    """Minutes from one copy to the next: what comes after the last copy is lost with the disk."""
+
+    keep_days: Annotated[int, IN_PLACE, Field(ge=1, le=3650)] = 30
+    """Days for which older copies are kept."""
+
+
 class MultiHead(Section):
     """Several controllers, of which one is active (customer mode only).
 
@@ -217,6 +230,10 @@ class Slurm(Section):
         ),
     ] = None
     """A database server that slurmpod makes, in a stack of its own."""
+
+    records_backup: Annotated[RecordsBackup | None, CONTROLLER_LATER] = None
+    """Copies of the job records of a database on the controller, in the bucket (customer mode);
+    default: they go with the controller."""
 
     multi_head: Annotated[MultiHead | None, CLUSTER_AGAIN] = None
     """Several controllers: the controller group then has a count of 2 or more."""

@@ -23,6 +23,9 @@ MARK = "slurmpod-slurm"
 
 NODES, JOBS, TOLD, END = "nodes", "jobs", "told", "end"
 
+RECORDS_BACKUP = "slurmpod-records-backup"
+"""The service of slurmpod_lifecycle.kept_records, which its timer starts, too."""
+
 BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
 HELD = {"DRAIN", "DOWN", "FAIL", "FAILING"}
 
@@ -175,6 +178,15 @@ class RemoteSlurm:
         """Put jobs back into the queue; return why some could not be, by the job's id."""
         said = self._tell([["scontrol", "requeue", job.id] for job in jobs])
         return {job.id: text for job, text in zip(jobs, said, strict=True) if text}
+
+    def save_records(self) -> None:
+        """Let the controller save its job records, as its timer does, and wait for the end."""
+        (said,) = self._tell([["systemctl", "start", RECORDS_BACKUP]])
+        if said:
+            raise AwsUnavailable(
+                f"the job records were not saved: {said} (journalctl -u {RECORDS_BACKUP} on the "
+                "controller says why)"
+            )
 
     def _update(self, names: Collection[str], *what: str) -> None:
         if not names:

@@ -37,6 +37,22 @@ RUN_AS_TAG = "SSMSessionRunAs"
 """The tag of an IAM user or role that goes before the document's user (Systems Manager user guide,
 "Turn on Run As support")."""
 
+SSH_DOCUMENT = "AWS-StartSSHSession"
+
+CARRY = """
+import os, socket, sys, threading
+node = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def send():
+    while data := os.read(0, 65536):
+        node.sendall(data)
+    node.shutdown(socket.SHUT_WR)
+threading.Thread(target=send, daemon=True).start()
+while data := node.recv(65536):
+    while data:
+        data = data[os.write(1, data):]
+"""
+"""Runs on the node, in place of its agent."""
+
 PROGRAM = """\
 #!/bin/sh
 exec {python} -P -m slurmpod.rehearsal.session_plugin "$@"
@@ -60,9 +76,11 @@ def main(arguments: list[str]) -> None:
     response, region, _, _, request, endpoint = arguments
     session_id = json.loads(os.environ.get(response, response))["SessionId"]
     session = boto3.session.Session(region_name=region)
-    sys.stdout.write(f"\nStarting session with SessionId: {session_id}\n")
-    sys.stdout.flush()
     asked = json.loads(request)
+    is_ssh = asked.get("DocumentName") == SSH_DOCUMENT
+    tell = sys.stderr.write if is_ssh else sys.stdout.write  # stdout is the connection of ssh
+    tell("" if is_ssh else f"\nStarting session with SessionId: {session_id}\n")
+    sys.stdout.flush()
     caller = session.client("sts", endpoint_url=endpoint).get_caller_identity()
     # Session Manager reads these itself: whoever opens a session need not be allowed to.
     clients = Clients(endpoint=endpoint, account=caller["Account"], region=region)
@@ -72,14 +90,14 @@ def main(arguments: list[str]) -> None:
     try:
         user = user_of(inputs, _tags(service, caller["Arn"]))
     except NoUser as refusal:
-        sys.stdout.write(f"{refusal}\n")
+        tell(f"{refusal}\n")
     else:
         command = enter_command(
             Path(os.environ[FOLDER]), hostname, command_of(asked, inputs), user=user
         )
         subprocess.run(command, check=False)
     session.client("ssm", endpoint_url=endpoint).terminate_session(SessionId=session_id)
-    sys.stdout.write(f"\nExiting session with sessionId: {session_id}.\n")
+    tell("" if is_ssh else f"\nExiting session with sessionId: {session_id}.\n")
 
 
 class NoUser(Exception):
@@ -101,7 +119,12 @@ def user_of(inputs: Mapping[str, Any], tags: Mapping[str, str]) -> str:
 
 
 def command_of(asked: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]:
-    """Return what a session runs: the command that was asked for, or the shell of its document."""
+    """Return what a session runs: the command that was asked for, or the shell of its document.
+
+    A session for ssh carries the bytes of a connection to a port of the node.
+    """
+    if asked.get("DocumentName") == SSH_DOCUMENT:
+        return ["python3", "-c", CARRY, *asked.get("Parameters", {}).get("portNumber", ["22"])]
     commands = asked.get("Parameters", {}).get("command")
     if commands:
         return ["sh", "-c", commands[0]]

@@ -7,7 +7,7 @@ import re
 
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.slurm import LARGEST_STORAGE_GIB, Rds, Slurm
-from slurmpod.resolve.resolved import NewDatabase, ResolvedDatabase
+from slurmpod.resolve.resolved import NewDatabase, Resolved, ResolvedDatabase
 
 PORT = 3306
 """MariaDB's own. HyperPod has no place for another one where several controllers share a server."""
@@ -68,6 +68,14 @@ def database_identifier(name: str) -> str:
     digest = hashlib.sha256(full.encode()).hexdigest()[:12]
     kept = usable[: IDENTIFIER_LIMIT - len(digest) - 1].rstrip("-")
     return f"{kept}-{digest}"
+
+
+def records_key(resolved: Resolved) -> str | None:
+    """Return the key of saved job records in the lifecycle bucket; None where nobody saves them.
+
+    It is not below the prefix that all nodes read.
+    """
+    return f"records/{resolved.name}.sql.gz" if resolved.slurm.records_backup else None
 
 
 def _new_database(name: str, rds: Rds) -> NewDatabase:

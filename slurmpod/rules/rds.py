@@ -285,3 +285,31 @@ def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     if rds and could_be_class(rds.instance_class) and rds.instance_class.split(".")[1] not in SIZES:
         message = f"RDS had no {rds.instance_class} for MariaDB (as of {SIZES_AS_OF})"
         yield Finding((*SECTION, "instance_class"), message)
+
+
+@RDS.rule(
+    "RDS-014",
+    "Saved job records are the controller's own, and stay",
+    why="slurmpod's scripts save and load the database that they set up on the controller, in mode "
+    "customer. Elsewhere HyperPod or you set it up, and a server outside has backups of its own. "
+    "The copies lie in the bucket of the scripts, and go with it where it is deleted.",
+    fix="remove records_backup",
+    source="https://slurm.schedmd.com/accounting.html",
+)
+def _saves_its_own_records(resolved: Resolved) -> Iterator[Finding]:
+    slurm, lifecycle = resolved.slurm, resolved.lifecycle
+    if slurm.records_backup is None:
+        return
+    reasons = {
+        "without accounting there are no records": not slurm.accounting,
+        "the records are in a database outside the cluster": resolved.database is not None,
+        "own scripts set the database up": lifecycle.own_scripts is not None,
+        f"in mode {lifecycle.mode} HyperPod sets the database up": lifecycle.mode != "customer",
+        "the bucket is deleted with its stack (lifecycle.bucket_on_delete)": (
+            lifecycle.bucket_on_delete == "delete"
+        ),
+    }
+    for message, is_so in reasons.items():
+        if is_so:
+            yield Finding(("slurm", "records_backup"), message, at_key=True)
+            return

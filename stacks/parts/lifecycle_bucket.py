@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aws_cdk import Names, RemovalPolicy, Stack, aws_s3
+from aws_cdk import Duration, Names, RemovalPolicy, Stack, aws_s3
 from constructs import Construct
 
 BEGINNING = "sagemaker-"
@@ -16,11 +16,18 @@ class LifecycleBucket(Construct):
     """A private, encrypted, versioned bucket that answers TLS requests only.
 
     It is kept unless somebody says otherwise, because nodes that are replaced fetch their
-    scripts again. Versions show who wrote what over a script that runs as root on every node.
+    scripts again. Versions show who wrote what over a script that runs as root on every node. Older
+    copies of job records go after `records_days`.
     """
 
     def __init__(
-        self, scope: Construct, id_: str, *, bucket_name: str | None = None, is_kept: bool = True
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        bucket_name: str | None = None,
+        is_kept: bool = True,
+        records_days: int | None = None,
     ) -> None:
         super().__init__(scope, id_)
         kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
@@ -35,6 +42,7 @@ class LifecycleBucket(Construct):
             removal_policy=kept if is_kept else RemovalPolicy.DESTROY,
             versioned=True,
             auto_delete_objects=not is_kept,
+            lifecycle_rules=[_old_records(records_days)] if records_days else None,
         )
 
     def _own_name(self) -> str:
@@ -44,3 +52,9 @@ class LifecycleBucket(Construct):
             self, max_length=LONGEST_NAME_OF_ITS_OWN, separator="-"
         ).lower()
         return f"{BEGINNING}{own}-{stack.account}-{stack.region}"
+
+
+def _old_records(days: int) -> aws_s3.LifecycleRule:
+    return aws_s3.LifecycleRule(
+        id="OldRecords", prefix="records/", noncurrent_version_expiration=Duration.days(days)
+    )

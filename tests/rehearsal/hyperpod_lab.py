@@ -185,13 +185,17 @@ class HyperPodLab:
         """Return a session on the first node of a group."""
         return Shell(self.folder, hostname(self.nodes(name, group)[0]), user)
 
-    def slurmpod(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of ours beside the clusters, as a person would."""
+    def person(self) -> dict[str, str]:
+        """Return the variables of a person whose tools reach the clusters."""
         isolated = isolated_environment(os.environ, self.variables)
+        return {**isolated, **plugin_variables(self.folder), "COLUMNS": "100", "NO_COLOR": "1"}
+
+    def slurmpod(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ours as a person would, who has `more` variables."""
         command = "from slurmpod.cli.main import main; main()"
         return subprocess.run(
             [sys.executable, "-P", "-c", command, *arguments],
-            env={**isolated, **plugin_variables(self.folder), "COLUMNS": "100", "NO_COLOR": "1"},
+            env={**self.person(), **more},
             capture_output=True,
             text=True,
             check=False,

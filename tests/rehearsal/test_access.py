@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +63,7 @@ class People:
 
     def __init__(self, lab: HyperPodLab, key: Path) -> None:
         self.lab = lab
-        self._key = key
+        self.key_file = key
 
     def shell(self, group: str, user: str = "root") -> Shell:
         return self.lab.shell("people", group, user=user)
@@ -82,11 +83,11 @@ class People:
 
     @property
     def key(self) -> str:
-        return self._key.read_text()
+        return self.key_file.read_text()
 
     @property
     def public_key(self) -> str:
-        return self._key.with_suffix(".pub").read_text().strip()
+        return self.key_file.with_suffix(".pub").read_text().strip()
 
     @property
     def options(self) -> str:
@@ -164,6 +165,39 @@ class TestOnNodes:
             assert people.shell(group, "alice").run(["sudo", "-n", "id", "-un"]) == "root"
             with pytest.raises(CommandFailed, match="password is required"):
                 people.shell(group, "bob").run(["sudo", "-n", "id", "-un"])
+
+    def test_they_come_in_with_ssh_and_scp_through_session_manager(
+        self, people: People, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "people.yaml"
+        file.write_text(ENVIRONMENT.format(key=people.public_key))
+        written = people.lab.slurmpod(
+            "ssh-config", str(file), "--user", "alice", HOME=str(tmp_path)
+        )
+        assert written.returncode == 0, written.stderr
+        config = tmp_path / ".ssh/slurmpod/people.conf"
+        master = ["-o", f"ControlPath={tmp_path}/master", "-o", "BatchMode=yes"]
+        ours = ["-F", str(config), "-i", str(people.key_file), *master]
+        hosts = ["-o", f"UserKnownHostsFile={tmp_path}/known_hosts"]
+
+        def run(*command: str) -> str:
+            ended = subprocess.run(
+                command, env=people.lab.person(), capture_output=True, text=True, check=False
+            )
+            assert ended.returncode == 0, ended.stderr
+            return ended.stdout
+
+        where = run("ssh", *ours, *hosts, "-o", "ControlMaster=auto", "-o", "ControlPersist=60",
+                    "people-door", "id -un; hostname")  # fmt: skip
+        assert where.split() == ["alice", people.host("door")]
+        run("scp", *ours, str(config), "people-door:copied")
+        copied = people.shell("door", "alice").run(["sh", "-c", "cat ~/copied"])
+        assert copied == config.read_text().rstrip()
+        run("ssh", *ours, "-O", "forward", "-L", f"{tmp_path}/sshd:localhost:22", "people-door")
+        with socket.socket(socket.AF_UNIX) as forwarded:
+            forwarded.connect(f"{tmp_path}/sshd")
+            assert forwarded.recv(8).startswith(b"SSH-2.0")
+        run("ssh", *ours, "-O", "exit", "people-door")
 
 
 class TestInSlurm:

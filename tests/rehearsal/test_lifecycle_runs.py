@@ -16,8 +16,9 @@ from slurmpod.platform_profiles.loading import load
 from slurmpod.reading.read import read
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.rules.check import sound
+from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
+from tests.rehearsal.hyperpod_lab import BUCKET, REGION, HyperPodLab, hostname, policy
 from tests.rehearsal.test_lifecycle_bundles import customer_group
 
 YAML = """
@@ -26,6 +27,7 @@ account: "123456789012"
 region: us-west-2
 network: {zone: us-west-2a}
 storage: {lustre: {}}
+slurm: {records_backup: {}}
 lifecycle: {hooks: {worker: {before: before.sh, after: after.sh}}}
 cluster:
   groups:
@@ -75,9 +77,20 @@ def runs(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs
 def upload(lab: HyperPodLab, file: Path) -> str:
     """Upload the bundle of an environment as a deployment would."""
     resolved = sound(read(file)).resolved
+    keep_records(lab, resolved.lifecycle.bucket)
     bundle = render_bundle(resolved)
     assert bundle
     return lab.upload(bundle.prefix, deployed_bundle(lab, resolved))
+
+
+def keep_records(lab: HyperPodLab, bucket: str) -> None:
+    """Make the bucket of the environment, and let nodes keep their records there."""
+    lab.aws.s3.create_bucket(
+        Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION}
+    )
+    records = f"arn:aws:s3:::{bucket}/records/runs.sql.gz"
+    document = policy(Action=["s3:GetObject", "s3:PutObject"], Resource=records)
+    lab.aws.iam.put_role_policy(RoleName="nodes", PolicyName="Records", PolicyDocument=document)
 
 
 def test_the_profile_of_rehearsals_is_what_is_observed_in_one(runs: Runs) -> None:
@@ -235,3 +248,35 @@ except StepFailed as error:
     print(error)
 END
 """
+
+
+SACCT = [
+    "sacct",
+    "--allusers",
+    "--noheader",
+    "--parsable2",
+    "--format=JobID,JobName,User,State,End",
+]
+
+
+def test_job_records_are_the_same_after_destroy_and_deploy(runs: Runs) -> None:
+    head = runs.on("head")
+    head.run(["srun", "--partition=cpu", "--job-name=remembered", "true"])
+    wait_until(lambda: "COMPLETED" in head.run(SACCT), "the record")
+    before = head.run(SACCT)
+    saved = runs.lab.slurmpod("backup", str(runs.file))
+    assert saved.returncode == 0, saved.stderr
+    assert "/records/runs.sql.gz; a controller that is made anew begins" in saved.stderr
+
+    uri = runs.lab.aws.sagemaker.describe_cluster(ClusterName="runs")["InstanceGroups"][0][
+        "LifeCycleConfig"
+    ]["SourceS3Uri"]
+    runs.lab.delete("runs")
+    groups = [customer_group(name, uri) for name in ("head", "cpu")]
+    cluster = runs.lab.create("runs", groups)
+    assert cluster["ClusterStatus"] == "InService", runs.lab.output("runs", "head")
+    again = runs.on("head")
+    assert "remembered" in before
+    assert again.run(SACCT) == before
+    assert again.run(["systemctl", "is-active", "slurmpod-records-backup.timer"]) == "active"
+    again.run(["srun", "--partition=cpu", "true"])

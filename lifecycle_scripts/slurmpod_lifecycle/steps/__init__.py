@@ -26,6 +26,7 @@ MODULES = """
     shared_state
     accounting
     database_password
+    records_backup
     slurm_settings
     containers
     topology

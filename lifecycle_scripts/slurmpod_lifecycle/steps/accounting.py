@@ -6,7 +6,8 @@ failure now costs less than a cluster without records.
 
 The database is MariaDB on the same node, or a server outside the cluster. For the first there is no
 password: slurmdbd runs as the user `slurm`, and MariaDB lets that user in through its socket
-(unix_socket authentication). Several controllers each run slurmdbd: one works, the other stands by.
+(unix_socket authentication). What was saved of an earlier controller's records is loaded before
+slurmdbd starts. Several controllers each run slurmdbd: one works, the other stands by.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmpod_lifecycle import slurm, units
+from slurmpod_lifecycle.kept_records import DATABASE, restore
 from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
 from slurmpod_lifecycle.settings import Mode, Role, Settings
 from slurmpod_lifecycle.step import NotYet, StepFailed
@@ -22,7 +24,6 @@ from slurmpod_lifecycle.stored_secret import account_lines, credentials
 from slurmpod_lifecycle.units import knows_its_files, write_for
 
 ACCOUNTING_CONF = f"{slurm.CONFIGURATION}/accounting.conf"
-DATABASE = "slurm_acct_db"
 
 ENCRYPTED = "SSL_CIPHER=HIGH"
 """What makes slurmdbd encrypt its connection. MariaDB's client library does so when any parameter
@@ -97,8 +98,11 @@ class Accounting(NodeStep):
                 "MariaDB is not on this image",
                 "use a HyperPod image of January 2026 or later, or set slurm.accounting: false",
             )
+        settings = self.node.settings
         units.start(machine, "mariadb")
         machine.run("mariadb", text=SQL)
+        if settings.records_backup:
+            restore(machine, settings.records_backup, settings.region)
         return f"StorageUser={slurm.USER}\n"
 
     def _given_account(self) -> str:

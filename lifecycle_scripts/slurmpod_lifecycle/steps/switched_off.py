@@ -16,6 +16,7 @@ from slurmpod_lifecycle.steps.job_bound_ssh import JobBoundSsh
 from slurmpod_lifecycle.steps.log_rotation import LogRotation
 from slurmpod_lifecycle.steps.metrics import Metrics
 from slurmpod_lifecycle.steps.motd import Motd
+from slurmpod_lifecycle.steps.records_backup import SavedRecords
 from slurmpod_lifecycle.steps.returned_nodes import ReturnedNodes
 
 REMOVABLE: tuple[type[NodeStep], ...] = (
@@ -25,6 +26,7 @@ REMOVABLE: tuple[type[NodeStep], ...] = (
     Metrics,
     Motd,
     ReturnedNodes,
+    SavedRecords,
 )
 """The steps that know what they leave behind."""
 

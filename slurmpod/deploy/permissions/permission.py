@@ -57,6 +57,7 @@ class Scope(InAccount):
     has_login_nodes: bool
     scripts_bucket: str | None = None
     scripts_prefix: str = LIFECYCLE_FOLDER
+    records_key: str | None = None
     volume_key_arns: Collection[str] = ()
     asks_for_file_systems: bool = False
     asks_for_alarms: bool = False

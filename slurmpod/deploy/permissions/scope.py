@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from slurmpod.deploy.permissions.permission import Scope, Secret, SessionRecords
 from slurmpod.environment.cluster import Role, Rollout
 from slurmpod.resolve import Resolved, ResolvedGroup, session_names
+from slurmpod.resolve.database import records_key
 
 
 def scope_of(
@@ -35,6 +36,7 @@ def scope_of(
         has_login_nodes=bool(resolved.groups_with(Role.LOGIN)),
         scripts_bucket=resolved.lifecycle.bucket if resolved.stacks.lifecycle else None,
         scripts_prefix=resolved.lifecycle.prefix,
+        records_key=records_key(resolved),
         volume_key_arns=set(_volume_keys(groups)),
         asks_for_file_systems=_may_have_efa(resolved),
         asks_for_alarms=any(rollout.rollback_alarms for rollout in _rollouts(groups)),

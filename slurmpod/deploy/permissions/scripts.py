@@ -26,6 +26,7 @@ SECRETS = "https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-
 READING_SECRETS = (
     "https://docs.aws.amazon.com/secretsmanager/latest/userguide/retrieving-secrets_cli.html"
 )
+OBJECTS = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html"
 MULTI_HEAD = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-multihead-slurm.html"
 )
@@ -42,6 +43,11 @@ def _bucket_of_scripts(scope: Scope) -> Iterator[Target]:
 def _scripts(scope: Scope) -> Iterator[Target]:
     if scope.scripts_bucket:
         yield Target((f"{scope.bucket_arn(scope.scripts_bucket)}/{scope.scripts_prefix}/*",))
+
+
+def _records(scope: Scope) -> Iterator[Target]:
+    if scope.scripts_bucket and scope.records_key:
+        yield Target((f"{scope.bucket_arn(scope.scripts_bucket)}/{scope.records_key}",))
 
 
 def _file_systems(scope: Scope) -> Iterator[Target]:
@@ -140,6 +146,17 @@ SCRIPTS: tuple[Permission[Scope], ...] = (
         why="Secrets Manager decrypts a secret with the permissions of who reads it.",
         source=SECRETS,
         targets=_key_of_the_database_secret,
+    ),
+    Permission(
+        policy="Accounting",
+        sid="KeepRecords",
+        actions=("s3:GetObject", "s3:PutObject"),
+        resource="the one object with saved job records, in the environment's bucket",
+        needed_by="step accounting and the timer of step records_backup",
+        roles=CONTROLLERS,
+        why="The controller saves its job records, and a new one loads them.",
+        source=OBJECTS,
+        targets=_records,
     ),
     Permission(
         policy="Takeovers",

@@ -165,6 +165,7 @@ def settings(**changes: Any) -> Settings:
         s3_mounts=(),
         accounting=True,
         database=None,
+        records_backup=None,
         multi_head=None,
         metrics=None,
         slurm=SLURM,

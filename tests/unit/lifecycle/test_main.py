@@ -203,6 +203,7 @@ SETTINGS = {
     "s3_mounts": [],
     "accounting": False,
     "database": None,
+    "records_backup": None,
     "multi_head": None,
     "metrics": None,
     "access": {

@@ -15,6 +15,7 @@ from slurmpod_lifecycle.settings import (
     Hardware,
     Metrics,
     Mode,
+    RecordsBackup,
     Role,
 )
 from slurmpod_lifecycle.steps import STEPS
@@ -58,6 +59,7 @@ EVERYTHING: dict[str, Any] = {
     "node": OPTIONS,
     "access": replace(ACCESS, directory=DIRECTORY),
     "metrics": Metrics("https://example.com/write", 15, may_install=False),
+    "records_backup": RecordsBackup("s3://scripts/records/dev.sql.gz", 60),
     "slurm": replace(
         SLURM,
         configuration={"MessageTimeout": "30"},

@@ -11,8 +11,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from slurmpod.rehearsal.session_plugin import (
+    CARRY,
     FOLDER,
     RUN_AS_TAG,
+    SSH_DOCUMENT,
     VERSION,
     NoUser,
     _tags,
@@ -46,6 +48,11 @@ COMMAND = {"Target": "a", "Parameters": {"command": ["echo a; b"]}}
         (COMMAND, {}, ["sh", "-c", "echo a; b"]),
         ({"Target": "a"}, {}, ["bash", "--login"]),
         ({"Target": "a"}, DOCUMENT, ["sh", "-c", PROFILE]),
+        (
+            {"DocumentName": SSH_DOCUMENT, "Parameters": {"portNumber": ["2222"]}},
+            {},
+            ["python3", "-c", CARRY, "2222"],
+        ),
     ],
 )
 def test_the_document_says_what_runs(

@@ -1,0 +1,59 @@
+"""`slurmpod ssh-config`: the nodes as hosts of ssh, through Session Manager."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import getpass
+from pathlib import Path
+
+from slurmpod.aws.deployment import SessionNodes
+from slurmpod.cli.connect import has_plugin
+from slurmpod.cli.live_cluster import live_cluster
+from slurmpod.cli.output import counted, print_json, say
+from slurmpod.operations.ssh_config import (
+    INCLUDE,
+    config_text,
+    hosts_of,
+    include,
+    is_included,
+    require_unrecorded,
+    user_of,
+    write_config,
+)
+from slurmpod.problems import ExitCode
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--user", help="user of the environment (default: your name here)")
+    parser.add_argument(
+        "--include", action="store_true", help="also let ~/.ssh/config include the file"
+    )
+    parser.add_argument("--json", action="store_true", help="print the hosts as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Write the file with the hosts, and say how ssh comes to read it."""
+    if not has_plugin():
+        return ExitCode.FAILED
+    cluster = live_cluster(options.file)
+    resolved = cluster.resolved
+    require_unrecorded(resolved)
+    user = user_of(resolved, options.user, getpass.getuser())
+    cluster_id = SessionNodes(cluster.clients).cluster_id(resolved.name)
+    hosts = hosts_of(resolved, cluster_id, cluster.nodes)
+    folder = Path.home() / ".ssh"
+    file = write_config(folder, resolved.name, config_text(resolved, hosts, user))
+    say(f"{file}: {counted(len(hosts), 'host')}, as {user}")
+    if options.include and not is_included(folder):
+        include(folder)
+    if not is_included(folder):
+        say(f"ssh does not read it yet: write '{INCLUDE}' into the first line of {folder}/config,")
+        say("or give --include, which does it")
+    if options.json:
+        print_json([dataclasses.asdict(host) for host in hosts])
+    if hosts:
+        say(f"next: ssh {hosts[0].aliases[0]}")
+    return ExitCode.OK
