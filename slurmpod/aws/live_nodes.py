@@ -58,6 +58,15 @@ class LiveNode:
 
 
 @dataclass(frozen=True)
+class SoftwareUpdate:
+    """The status of a cluster and that of a group's update; `message` says why one failed."""
+
+    cluster_status: str
+    status: str
+    message: str
+
+
+@dataclass(frozen=True)
 class LiveNodes:
     """The nodes of one cluster; each method raises AwsUnavailable when AWS does not do it."""
 
@@ -108,6 +117,24 @@ class LiveNodes:
         wanted["InstanceCount"] = count
         with as_unavailable(f"resize the group {group}"):
             self.clients.sagemaker.update_cluster(ClusterName=self.cluster, InstanceGroups=[wanted])
+
+    def update_software(self, group: str) -> None:
+        """Let HyperPod put its newest software on all nodes of a group."""
+        with as_unavailable(f"update the software of {group}"):
+            self.clients.sagemaker.update_cluster_software(
+                ClusterName=self.cluster, InstanceGroups=[{"InstanceGroupName": group}]
+            )
+
+    def software_update(self, group: str) -> SoftwareUpdate:
+        """Return how the last update of a group's software goes, or went."""
+        with as_unavailable(f"find the cluster {self.cluster}"):
+            found: Any = self.clients.sagemaker.describe_cluster(ClusterName=self.cluster)
+        for each in found["InstanceGroups"]:
+            if each["InstanceGroupName"] == group:
+                status = each.get("SoftwareUpdateStatus", "")
+                message = found.get("FailureMessage", "")
+                return SoftwareUpdate(found["ClusterStatus"], status, message)
+        raise AwsUnavailable(f"the cluster {self.cluster} has no group {group}: deploy it first")
 
     def _add(self, group: str, count: int) -> None:
         for first in range(0, count, ADDED_AT_ONCE):

@@ -45,6 +45,7 @@ COMMANDS = {
     "lifecycle": Command("lifecycle", "Show how nodes were set up, or do it again", extra="aws"),
     "node": Command("node", "Drain, resume, reboot, replace, delete or add nodes", extra="aws"),
     "scale": Command("scale", "Give a group another number of nodes", extra="aws"),
+    "patch": Command("patch", "Update the nodes' software, group by group", extra="aws"),
     "backup": Command("backup", "Save the job records of the controller now", extra="aws"),
     "observe": Command("observe", "Compare a live cluster with what rehearsals run", extra="aws"),
     "artefacts": Command("artefacts", "Mirror packages into the environment's bucket", extra="aws"),

@@ -25,11 +25,14 @@ from slurmpod.operations.node_plan import FREES, Action, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.problems import ExitCode
 
+OF_NODES = (Action.DRAIN, Action.RESUME, Action.REBOOT, Action.REPLACE, Action.DELETE)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for action, summary in DONE_BY.items():
+    for action in OF_NODES:
+        summary = DONE_BY[action]
         one = actions.add_parser(action.value, help=summary)
         _add_file(one)
         one.add_argument("nodes", nargs="+", metavar="NODE", help="host name or instance id")

@@ -24,11 +24,12 @@ class Action(StrEnum):
     REBOOT = "reboot"
     REPLACE = "replace"
     DELETE = "delete"
+    PATCH = "patch"
 
     @property
     def reason(self) -> str:
         """Return what Slurm is told while nodes wait for it."""
-        return f"slurmpod node {self}"
+        return "slurmpod patch" if self is Action.PATCH else f"slurmpod node {self}"
 
 
 OF_SLURM = {Action.DRAIN, Action.RESUME}
@@ -38,7 +39,7 @@ NOT_CONTROLLERS = {Action.REPLACE, Action.DELETE}
 """Actions that HyperPod refuses for controllers (API reference, BatchReplaceClusterNodes,
 BatchDeleteClusterNodes)."""
 
-FREES = {Action.DRAIN, Action.REBOOT, Action.REPLACE, Action.DELETE}
+FREES = {Action.DRAIN, Action.REBOOT, Action.REPLACE, Action.DELETE, Action.PATCH}
 """Actions before which jobs leave the nodes."""
 
 COMES_BACK = {Action.REBOOT, Action.REPLACE}

@@ -62,11 +62,11 @@ class NodeWork:
     def run(self, plan: NodePlan, *, requeue: bool = False) -> tuple[Outcome, ...]:
         """Do it all, and return how it ended for each node; raises AwsUnavailable."""
         if plan.action in FREES:
-            self._free(plan, requeue=requeue)
+            self.free(plan, requeue=requeue)
         if plan.action is Action.DRAIN:
             return tuple(_succeeded(node, "drained") for node in plan.nodes)
         if plan.action is Action.RESUME:
-            return self._give_back(plan.nodes, set())
+            return self.give_back(plan.nodes, set())
         refused = self._asked(plan)
         accepted = [node for node in plan.nodes if node.live.instance_id not in refused]
         failed = self._until_done(plan.action, accepted)
@@ -86,7 +86,7 @@ class NodeWork:
         else:
             there, gone = list(nodes), []
         restarted = {node.name for node in there if node.live.instance_id not in refused}
-        given = {end.instance_id: end for end in self._give_back(self._ours(there), restarted)}
+        given = {end.instance_id: end for end in self.give_back(there, restarted)}
         for node in there:
             id_ = node.live.instance_id
             given.setdefault(id_, _succeeded(node, self._left(node)))
@@ -102,7 +102,7 @@ class NodeWork:
         """Return the nodes that Slurm knows, and that nobody else holds."""
         return [node for node in nodes if node.slurm and node.name not in self._held]
 
-    def _free(self, plan: NodePlan, *, requeue: bool) -> None:
+    def free(self, plan: NodePlan, *, requeue: bool) -> None:
         """Drain nodes, and wait until no job is there; what others hold keeps their reason."""
         reason = plan.action.reason
         known = [node for node in plan.nodes if node.slurm]
@@ -120,7 +120,8 @@ class NodeWork:
         if fresh:
             self.tell(f"no new job starts on {first_of(fresh, NAMES_SHOWN)}")
         if requeue:
-            for id_, why in self.slurm.requeue(plan.jobs).items():
+            jobs = self._looked([node.name for node in known]).jobs
+            for id_, why in self.slurm.requeue(jobs).items():
                 self.tell(f"job {id_} cannot be requeued, and is waited for: {why}")
         self._wait_for_jobs([node.name for node in known if not node.is_done])
 
@@ -134,7 +135,7 @@ class NodeWork:
             said, seconds = waiting, LOOK_SECONDS
 
     def _looked(self, names: Sequence[str], seconds: int = 0) -> SlurmView:
-        return self._patiently(lambda: self.slurm.look(names, seconds=seconds))
+        return self.patiently(lambda: self.slurm.look(names, seconds=seconds))
 
     def _asked(self, plan: NodePlan) -> Refusals:
         """Ask HyperPod for the action; return the refusals."""
@@ -159,7 +160,7 @@ class NodeWork:
         away: set[str] = set()
         deadline = time.monotonic() + AWAY_SECONDS
         while left:
-            there = self._patiently(self.live.all)
+            there = self.patiently(self.live.all)
             away |= _away(left.values(), there)
             for id_, node in list(left.items()):
                 now = _now(node, there)
@@ -174,14 +175,15 @@ class NodeWork:
                 self.pause(POLL_SECONDS)
         return failed
 
-    def _give_back(
+    def give_back(
         self, nodes: Sequence[PlannedNode], restarted: Collection[str]
     ) -> tuple[Outcome, ...]:
         """Let jobs start on nodes again, as each has registered; return how that ended.
 
-        Those that were to start anew have to register once more.
+        Those that were `restarted` have to register once more. Nodes that others hold, and those
+        that Slurm does not know, are left as they are.
         """
-        left = {node.name: node for node in nodes}
+        left = {node.name: node for node in self._ours(nodes)}
         ends: list[Outcome] = []
         deadline = time.monotonic() + REGISTRATION_SECONDS
         while left:
@@ -204,7 +206,7 @@ class NodeWork:
                 self.pause(POLL_SECONDS)
         return tuple(ends)
 
-    def _patiently(self, ask: Callable[[], Answer]) -> Answer:
+    def patiently(self, ask: Callable[[], Answer]) -> Answer:
         """Ask again while answers fail to come; raises AwsUnavailable when that goes on."""
         for _ in range(FAILED_ANSWERS):
             try:

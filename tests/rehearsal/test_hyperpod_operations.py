@@ -318,6 +318,23 @@ def test_the_controller_gets_new_software_and_starts_anew(lab: HyperPodLab) -> N
     assert head(lab).run(["srun", "--nodes=2", "--partition=cpu", "true"]) == ""
 
 
+def test_all_groups_are_patched_by_one_command(lab: HyperPodLab, file: Path) -> None:
+    before, old = runs(lab), instance_ids(lab)
+    worker(lab).run(["touch", "/root/lost"])
+    patched = lab.slurmpod("patch", str(file), "--yes")
+    assert patched.returncode == 0, patched.stderr
+    assert "ALL JOB RECORDS ARE LOST" in patched.stderr
+    assert [line.split()[:3:2] for line in patched.stdout.splitlines()] == [
+        ["ok", "head"],
+        ["ok", "cpu"],
+        ["ok", "cpu"],
+    ]
+    assert (instance_ids(lab), runs(lab)) == (old, before + 2)
+    assert "lost" not in worker(lab).run(["ls", "/root"]).split()
+    assert len(idle(lab)) == 2
+    assert head(lab).run(["srun", "--nodes=2", "--partition=cpu", "true"]) == ""
+
+
 def test_software_with_which_scripts_fail_goes_back(lab: HyperPodLab) -> None:
     first, *_ = workers(lab)
     broken = f"/fsx/{name_of(first)}-is-broken"

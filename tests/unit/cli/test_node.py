@@ -154,3 +154,25 @@ def test_a_count_for_which_addresses_do_not_suffice_is_refused(
     command.file.write_text(SOUND.replace("10.0.0.0/16", "10.0.0.0/24"))
     assert command("scale", "FILE", "workers", "200", "--yes") == ExitCode.INVALID
     assert "choose a vpc_cidr of /23" in capsys.readouterr().err
+
+
+class TestPatch:
+    def test_the_plan_says_what_is_lost(
+        self, command: Command, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert command("patch", "FILE") == ExitCode.FAILED
+        said = capsys.readouterr().err
+        assert "controller: 1 node, a version that HyperPod does not tell now" in said
+        assert "jobs that wait in the queue are forgotten" in said
+        assert "ALL JOB RECORDS ARE LOST" in said
+        assert "nothing was changed" in said
+
+    def test_saved_records_are_not_lost(
+        self, command: Command, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        command.file.write_text(f"{SOUND}slurm: {{records_backup: {{}}}}\n")
+        assert command("patch", "FILE") == ExitCode.FAILED
+        assert "job records are saved first, and loaded again" in capsys.readouterr().err
+
+    def test_a_group_that_is_none_is_told(self, command: Command) -> None:
+        assert command("patch", "FILE", "--group", "gpu") == ExitCode.USAGE

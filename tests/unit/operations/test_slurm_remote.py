@@ -40,7 +40,7 @@ class Controller(NodeSessions):
         (folder / "sudo").write_text('#!/bin/sh\nshift\nexec "$@"\n')
         (folder / "sudo").chmod(0o755)
 
-    def output(self, session: list[str]) -> str:
+    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
         (command,) = json.loads(session[-1])["command"]
         command = command.replace("/opt/slurm/bin", str(self.folder))
         variables = {"PATH": f"{self.folder}:/usr/bin:/bin", "STATE": self.state,

@@ -1,0 +1,94 @@
+"""`slurmpod patch`: HyperPod's newest software on the nodes, group by group, after their jobs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from slurmpod.cli.confirmation import is_confirmed
+from slurmpod.cli.connect import has_group, has_plugin
+from slurmpod.cli.live_cluster import LiveCluster, live_cluster
+from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_jobs
+from slurmpod.cli.output import counted, say, say_next
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.node_plan import Action, NodePlan, plan_action
+from slurmpod.operations.node_work import NodeWork
+from slurmpod.operations.patch import GroupPatch, Rollout, patches
+from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.problems import ExitCode
+from slurmpod.resolve.database import records_key
+
+Plans = Sequence[tuple[GroupPatch, NodePlan]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument(
+        "--group", action="append", default=[], help="only this group; may be repeated"
+    )
+    add_confirmation(parser)
+    add_requeue(parser)
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Show the groups in their order with their jobs, ask, and patch one after the other."""
+    if not has_plugin():
+        return ExitCode.FAILED
+    cluster = live_cluster(options.file)
+    if not all(has_group(cluster.resolved, name) for name in options.group):
+        return ExitCode.USAGE
+    slurm = cluster.slurm()
+    plans = _plans(cluster, slurm, options.group)
+    saves = records_key(cluster.resolved) is not None
+    _say_plans(cluster, plans, saves=saves, requeue=options.requeue)
+    if not is_confirmed(cluster.resolved.environment, options, "patch them"):
+        say("nothing was changed")
+        return ExitCode.FAILED
+    rollout = Rollout(NodeWork(cluster.live, slurm, say), cluster.live, say)
+    try:
+        ends = rollout.run(plans, saves=saves, requeue=options.requeue)
+    except KeyboardInterrupt:
+        say("HyperPod goes on with what it has begun, and nodes may be drained in Slurm;")
+        say("the same command waits for that and goes on, `slurmpod node resume` gives them back")
+        raise
+    code = print_ends(ends, as_json=options.json)
+    say_next("lifecycle report", options.file)
+    return code
+
+
+def _plans(cluster: LiveCluster, slurm: RemoteSlurm, only: Sequence[str]) -> Plans:
+    found = []
+    for patch in patches(cluster.resolved, only, cluster.nodes):
+        view = slurm.look([node.hostname for node in patch.freed])
+        found.append((patch, plan_action(Action.PATCH, patch.freed, view, cluster.resolved)))
+    return found
+
+
+def _say_plans(cluster: LiveCluster, plans: Plans, *, saves: bool, requeue: bool) -> None:
+    say("the newest software of HyperPod, group by group, until one is not good:")
+    for patch, plan in plans:
+        group = cluster.live.group(patch.group)
+        now = group.get("CurrentImageReleaseVersion") or "a version that HyperPod does not tell"
+        then = group.get("DesiredImageReleaseVersion") or "the newest"
+        say(f"{patch.group}: {counted(len(patch.nodes), 'node')}, {now} now, {then} then")
+        if plan.nodes:
+            say_jobs(plan, requeue=requeue)
+        if patch.role is Role.CONTROLLER:
+            _say_loss(cluster, saves=saves)
+    say("all nodes of a group get new root volumes; what is on the old ones is lost")
+
+
+def _say_loss(cluster: LiveCluster, *, saves: bool) -> None:
+    """Say what the controller has on its root volume."""
+    if cluster.resolved.slurm.multi_head:
+        return
+    say("  jobs that wait in the queue are forgotten with the controller's disk")
+    if not cluster.resolved.slurm.accounting or cluster.resolved.database:
+        return
+    say(
+        "  job records are saved first, and loaded again"
+        if saves
+        else "  ALL JOB RECORDS ARE LOST: write slurm.records_backup, deploy, and run its scripts"
+    )

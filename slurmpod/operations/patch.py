@@ -1,0 +1,121 @@
+"""New software on the nodes of a live cluster, group by group, without harm to jobs.
+
+HyperPod gives each node of a group a root volume of the new software, and ends what runs there. So
+jobs leave first; after each group its nodes have to be good before the next one begins. Source:
+developer guide, "Update the SageMaker HyperPod platform software of a cluster".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.node_plan import NodePlan
+from slurmpod.operations.node_work import POLL_SECONDS, NodeWork, Outcome
+from slurmpod.resolve import Resolved, ResolvedGroup
+
+ORDER = (Role.CONTROLLER, Role.LOGIN, Role.WORKER)
+"""Slurm's daemons on controllers are never older than those on other nodes (Slurm's upgrade guide),
+and the scripts of other nodes ask the controller."""
+
+ENDED = {"InService", "Failed"}
+GOOD = "Succeeded"
+UPDATING = "SystemUpdating"
+"""The status of a cluster while an update runs: one that was begun by an interrupted command is
+waited for."""
+
+
+@dataclass(frozen=True)
+class GroupPatch:
+    """A group to patch, its nodes, and those that jobs leave meanwhile.
+
+    While a controller starts anew, no worker may have a job: slurmctld's state is on its disk.
+    """
+
+    group: str
+    role: Role
+    nodes: tuple[LiveNode, ...]
+    freed: tuple[LiveNode, ...]
+
+
+def patches(
+    resolved: Resolved, only: Sequence[str], live: Sequence[LiveNode]
+) -> tuple[GroupPatch, ...]:
+    """Return the groups in their order: all that have nodes, or those that are named."""
+    chosen = [group for group in resolved.groups if not only or group.name in only]
+    in_order = sorted(chosen, key=lambda group: ORDER.index(group.role))
+    found = (_patch(group, resolved, live) for group in in_order)
+    return tuple(each for each in found if each.nodes)
+
+
+def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[LiveNode]) -> GroupPatch:
+    workers = {each.name for each in resolved.groups_with(Role.WORKER)}
+    freed = workers if group.role is Role.CONTROLLER else {group.name} & workers
+    return GroupPatch(
+        group.name,
+        group.role,
+        tuple(node for node in live if node.group == group.name),
+        tuple(node for node in live if node.group in freed),
+    )
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The work: one group after the other, until one is not good."""
+
+    work: NodeWork
+    live: LiveNodes
+    tell: Callable[[str], None]
+    pause: Callable[[float], None] = time.sleep
+
+    def run(
+        self, plans: Sequence[tuple[GroupPatch, NodePlan]], *, saves: bool, requeue: bool
+    ) -> tuple[Outcome, ...]:
+        """Patch the groups, and return how each node ended; nodes of later groups are left out.
+
+        `saves` the job records before a controller loses its disk.
+        """
+        ends: list[Outcome] = []
+        for patch, plan in plans:
+            self.work.free(plan, requeue=requeue)
+            if patch.role is Role.CONTROLLER and saves:
+                self.work.slurm.save_records()
+            self.tell(f"{patch.group}: HyperPod puts new software on {len(patch.nodes)} nodes")
+            ends += self._update(patch, plan)
+            if not all(end.succeeded for end in ends):
+                self.tell(f"stopped at {patch.group}; groups after it are as they were")
+                break
+        return tuple(ends)
+
+    def _update(self, patch: GroupPatch, plan: NodePlan) -> list[Outcome]:
+        if self.live.software_update(patch.group).cluster_status != UPDATING:
+            self.live.update_software(patch.group)
+        failure = self._wait(patch.group)
+        if failure:
+            return [_end(node, failure) for node in patch.nodes]
+        now = {node.instance_id: node.status for node in self.live.all()}
+        states = {node: now.get(node.instance_id, "gone") for node in patch.nodes}
+        bad = {node: state for node, state in states.items() if state != "Running"}
+        if bad:
+            return [_end(node, f"its status is {state}") for node, state in bad.items()]
+        back = self.work.give_back(plan.nodes, {node.hostname for node in patch.nodes})
+        failed = [end for end in back if not end.succeeded]
+        return failed or [_end(node, "") for node in patch.nodes]
+
+    def _wait(self, group: str) -> str:
+        """Wait until HyperPod has ended; return why it failed, or nothing."""
+        while True:
+            state = self.work.patiently(lambda: self.live.software_update(group))
+            if state.cluster_status in ENDED:
+                if state.status == GOOD:
+                    return ""
+                return f"the update ended as {state.status}: {state.message}"
+            self.pause(POLL_SECONDS)
+
+
+def _end(node: LiveNode, failure: str) -> Outcome:
+    detail = failure or "has the new software"
+    return Outcome(node.hostname, node.group, node.instance_id, not failure, detail)

@@ -1,0 +1,98 @@
+"""New software by groups: in which order, when it stops, and what it does before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from slurmpod.aws.live_nodes import LiveNode, SoftwareUpdate
+from slurmpod.operations.node_plan import Action, NodePlan, plan_action
+from slurmpod.operations.node_work import Outcome
+from slurmpod.operations.patch import GroupPatch, Rollout, patches
+from tests.unit.operations.test_node_work import (
+    HEAD,
+    JOB,
+    ONE,
+    TWO,
+    World,
+    dev,
+    slurm_node,
+    worker,
+)
+
+
+@dataclass
+class Patched(World):
+    """A cluster whose updates end at the second question, as `ends` says of their group."""
+
+    ends: dict[str, str] = field(default_factory=dict)
+    updating: str = ""
+
+    def update_software(self, group: str) -> None:
+        self.done.append(f"patch {group}")
+        self.updating = group
+
+    def software_update(self, group: str) -> SoftwareUpdate:
+        if self.updating != group:
+            return SoftwareUpdate("InService", "", "")
+        if self.done[-1] != "asked":
+            self.done.append("asked")
+            return SoftwareUpdate("SystemUpdating", "InProgress", "")
+        self.done.pop()
+        for node in self.nodes:
+            if node.group == group and node.hostname in self.slurm:
+                before = self.slurm[node.hostname]
+                self.slurm[node.hostname] = slurm_node(
+                    before.name, "+".join(before.state), before.reason, started="3"
+                )
+        return SoftwareUpdate("InService", self.ends.get(group, "Succeeded"), "no scripts")
+
+    def save_records(self) -> None:
+        self.done.append("save")
+
+
+def run(world: Patched, *only: str, saves: bool = False) -> tuple[Outcome, ...]:
+    plans: list[tuple[GroupPatch, NodePlan]] = []
+    for patch in patches(dev(), only, world.nodes):
+        view = world.look([node.hostname for node in patch.freed])
+        plans.append((patch, plan_action(Action.PATCH, patch.freed, view, dev())))
+    live: Any = world
+    rollout = Rollout(worker(world, [], lambda _: None), live, lambda _: None, lambda _: None)
+    return rollout.run(plans, saves=saves, requeue=False)
+
+
+def test_the_controller_comes_first_and_jobs_leave_before_each_group() -> None:
+    world = Patched(jobs=[JOB])
+    assert all(end.succeeded for end in run(world, saves=True))
+    drains, resumes = ["drain ip-1", "drain ip-2"], ["resume ip-1", "resume ip-2"]
+    first = world.done.index("patch workers")
+    assert world.done[:first] == [*drains, "save", "patch controller", *resumes, *drains]
+    assert world.done[first + 1 :] == resumes
+
+
+def test_a_group_that_fails_stops_it_and_keeps_jobs_away() -> None:
+    world = Patched(ends={"controller": "RollbackComplete"})
+    (end,) = run(world)
+    assert (end.name, end.succeeded) == ("ip-0", False)
+    assert end.detail == "the update ended as RollbackComplete: no scripts"
+    assert "patch workers" not in world.done
+    assert not any(done.startswith("resume") for done in world.done)
+
+
+def test_a_node_that_is_not_good_afterwards_stops_it() -> None:
+    world = Patched(nodes=(HEAD, ONE, LiveNode("workers", "i-2", "ip-2", "Failure")))
+    (end,) = run(world, "workers")
+    assert (end.name, end.succeeded, end.detail) == ("ip-2", False, "its status is Failure")
+
+
+def test_an_update_that_runs_already_is_waited_for() -> None:
+    world = Patched(updating="workers", done=["before"])
+    assert all(end.succeeded for end in run(world, "workers"))
+    assert "patch workers" not in world.done
+
+
+@pytest.mark.parametrize(("only", "groups"), [((), 2), (("workers",), 1)])
+def test_groups_may_be_named(only: tuple[str, ...], groups: int) -> None:
+    assert len(patches(dev(), only, (HEAD, ONE, TWO))) == groups
