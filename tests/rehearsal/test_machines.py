@@ -335,6 +335,23 @@ class TestLustre:
         stop = "systemctl stop later.automount later.mount; sed -i '$d' /etc/fstab"
         assert _run(machines, "beta", f"{stop}; systemctl daemon-reload").returncode == 0
 
+    def test_waits_for_its_use_after_a_script_mounts_and_starts_remote_file_systems_again(
+        self, machines: Machines
+    ) -> None:
+        line = f"{LUSTRE} /early lustre noatime,_netdev,x-systemd.automount 0 0"
+        mount = f"echo '{line}' >> /etc/fstab && mkdir -p /early && mount /early"
+        again = "systemctl daemon-reload && systemctl restart remote-fs.target"
+        assert _run(machines, "beta", f"{mount} && {again}").returncode == 0
+        assert _run(machines, "beta", "systemctl status early.automount").returncode == 0
+        assert _output(machines, "beta", "findmnt --noheadings --output FSTYPE /early") == "autofs"
+        assert _run(machines, "beta", "touch /early/there").returncode == 0
+        assert len(_output(machines, "beta", "findmnt --noheadings /early").splitlines()) == 2
+        stop = "systemctl stop early.automount early.mount; sed -i '$d' /etc/fstab"
+        assert _run(machines, "beta", f"{stop}; systemctl daemon-reload").returncode == 0
+
+    def test_scripts_may_ask_for_the_version_of_nvidias_driver(self, machines: Machines) -> None:
+        assert _output(machines, "beta", "modinfo -F version nvidia") == "580.126.09"
+
     def test_scripts_may_ask_for_its_client(self, machines: Machines) -> None:
         asked = (
             "lctl list_nids; lnetctl net show --net efa; modprobe lnet; modinfo -F version lustre"

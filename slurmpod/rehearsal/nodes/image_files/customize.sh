@@ -11,7 +11,10 @@ copy_files() {
     chmod 755 "$root/usr/sbin/mount.lustre" "$root/usr/sbin/mount.nfs" \
         "$root/usr/sbin/lctl" "$root/usr/sbin/lnetctl" \
         "$root/usr/local/sbin/modprobe" "$root/usr/local/sbin/modinfo" \
-        "$root/usr/local/sbin/wait-until-serving" "$root/usr/local/bin/aws"
+        "$root/usr/local/sbin/free-automounts" "$root/usr/local/sbin/wait-until-serving" \
+        "$root/usr/local/bin/aws"
+    mkdir -p "$units/remote-fs.target.wants"
+    ln -s ../free-automounts.service "$units/remote-fs.target.wants/"
     ln -s mount.nfs "$root/usr/sbin/mount.nfs4"
     chmod 440 "$root/etc/sudoers.d/90-ubuntu"
 }
