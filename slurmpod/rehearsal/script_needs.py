@@ -33,6 +33,8 @@ _FOLDERS = ("usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "opt/slurm
 _PREFIXES = re.compile(
     r"^(?:(?:if|then|else|elif|do|while|until|!|\{|\(|sudo|time|exec)\s+|\w+=\S*\s+)+"
 )
+_LISTS = re.compile(r"\s*(?:sudo\s+)?apt(?:-get)?\s(?:.*\s)?update\s*$")
+"""apt succeeds without its archive: it keeps the lists that it has, and says so."""
 _INSTALLS = re.compile(r"\bapt(?:-get)?\s.*?\binstall\b(?P<packages>.*)")
 
 BEYOND = (
@@ -65,12 +67,18 @@ def _needs(resolved: Resolved, image: Image) -> Iterator[str]:
     for _, name, text in texts_of(resolved):
         missing: set[str] = set()
         for line in lines_in(name, text):
-            if (found := needs_internet(line.text)) and not image.has_packages_of(line.text):
+            if (found := _fetched_by(line.text)) and not image.has_packages_of(line.text):
                 yield f"{line} needs the internet: {found}"
             for program in programs_in(line.text):
                 if program not in missing and not image.has(program):
                     missing.add(program)
                     yield f"{line} needs {program}, which the image lacks"
+
+
+def _fetched_by(line: str) -> str | None:
+    """Return the first part of a line that needs the internet to succeed, or None."""
+    commands = (each for each in COMMANDS.split(line) if not _LISTS.match(each))
+    return next(filter(None, map(needs_internet, commands)), None)
 
 
 def programs_in(line: str) -> Iterator[str]:

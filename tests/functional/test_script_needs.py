@@ -50,6 +50,17 @@ def test_each_line_is_named_once_with_what_it_needs(tmp_path: Path, image: Path)
     assert told[3].startswith("  fix: make an image with it: slurmpod prepare --with")
 
 
+def test_lists_of_packages_are_nothing_that_a_script_waits_for(tmp_path: Path, image: Path) -> None:
+    told = needs(
+        tmp_path,
+        image,
+        "#!/bin/sh\napt-get -y -o DPkg::Lock::Timeout=120 update && apt-get install -y jq\n"
+        "sudo apt update\napt-get update; apt-get install -y docker-ce\n",
+    )
+    assert told[1] == "  on_create.sh:4 needs the internet: apt-get install"
+    assert not any(":2" in line or ":3" in line for line in told)
+
+
 def test_hooks_are_looked_through_too(tmp_path: Path, image: Path) -> None:
     hook = "#!/bin/sh\ngit status\ncurl https://example.com/driver.run | sh\n"
     told = needs(tmp_path, image, hook, "hooks: {worker: {before: scripts/on_create.sh}}")

@@ -5,6 +5,8 @@ pyxis is a plugin with the same name and option, which does nothing.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +30,13 @@ cluster:
     - {{name: gpu, role: worker, instance_type: ml.g5.12xlarge, partition: gpu, count: 2}}
 slurm:
   settings: {{Prolog: /usr/bin/true}}
-lifecycle: {{health_checks: true, containers: true}}
+lifecycle:
+  health_checks: true
+  containers: true
+  artefacts:
+    - name: pam_slurm_adopt
+      url: https://downloads.example.com/pam_slurm_adopt.deb
+      sha256: {sha256}
 access:
   ssh_between_nodes: true
   ssh_needs_job: true
@@ -127,6 +135,38 @@ class Cluster:
         return self.run(self.head, f"ssh {options} {user}@{name} id -un")
 
 
+IMAGE_WITHOUT_MODULE = """
+dpkg --purge libpam-slurm-adopt
+mkdir -p /var/cache/slurmpod
+base64 --decode >/var/cache/slurmpod/{sha256}.deb <<'END'
+{package}
+END
+"""
+"""Not even Debian's package of the module is there; the environment's was fetched already."""
+
+CONTROL = """\
+Package: pam-slurm-adopt-of-ours
+Version: 1
+Architecture: all
+Maintainer: Tests <tests@example.com>
+Description: the module alone
+"""
+
+
+def module_as_package(image: Path, folder: Path) -> bytes:
+    """Return a Debian package with nothing but the module of the image's Slurm."""
+    (module,) = image.glob("usr/lib/*/security/pam_slurm_adopt.so")
+    inside = folder / "package" / module.relative_to(image)
+    inside.parent.mkdir(parents=True)
+    inside.write_bytes(module.read_bytes())
+    control = folder / "package" / "DEBIAN" / "control"
+    control.parent.mkdir()
+    control.write_text(CONTROL)
+    file = folder / "module.deb"
+    subprocess.run(["dpkg-deb", "--build", folder / "package", file], check=True)
+    return file.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("steps")
@@ -135,8 +175,13 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     public = key.with_suffix(".pub").read_text().strip()
     (folder / "lab").mkdir()
     with HyperPodLab(folder / "lab", image, AS_SEEN) as lab:
-        text = ENVIRONMENT.format(key=public)
-        uri = upload(lab, text, on_create=IMAGE_WITH_CONTAINERS)
+        package = module_as_package(image, folder)
+        sha256 = hashlib.sha256(package).hexdigest()
+        text = ENVIRONMENT.format(key=public, sha256=sha256)
+        without = IMAGE_WITHOUT_MODULE.format(
+            sha256=sha256, package=base64.encodebytes(package).decode().strip()
+        )
+        uri = upload(lab, text, on_create=IMAGE_WITH_CONTAINERS + without)
         workers = {**customer_group("gpu", uri, 2), "InstanceType": "ml.g5.12xlarge"}
         created = lab.create("steps", [customer_group("head", uri), workers])
         assert created.get("FailureMessage") is None
@@ -288,6 +333,8 @@ class TestSsh:
 
     def test_users_need_a_job_and_administrators_do_not(self, cluster: Cluster) -> None:
         name = cluster.names[0]
+        package = "dpkg-query --search pam_slurm_adopt.so | cut -d : -f 1"
+        assert cluster.run(cluster.workers[0], package) == "pam-slurm-adopt-of-ours"
         assert "you have no active jobs on this node" in cluster.comes_in("alice", name)
         assert cluster.comes_in("root2", name) == "root2"
         job = cluster.submit(f"--nodelist {name}", "sleep 60", user="alice")
