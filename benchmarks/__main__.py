@@ -30,6 +30,9 @@ BIN = Path(sys.executable).parent
 CDK = str(PROJECT / "node_modules/.bin/cdk")
 SLURMPOD = str(BIN / "slurmpod")
 VALIDATE_RUNS, SYNTH_RUNS, REHEARSAL_RUNS = 25, 5, 3
+SIZES = ("5", "5000")
+"""Nodes of a small cluster and of a large one."""
+
 INSTANCES_FOR_64_WORKERS = "fs.inotify.max_user_instances=8192"
 
 
@@ -87,6 +90,18 @@ def synth_rows() -> Iterable[Row]:
         yield Row(f"cdk synth dev, {name}", times[name].seconds, "empty app", floor, target)
 
 
+def status_rows() -> Iterable[Row]:
+    """Measure `slurmpod status` of the largest cluster beside that of few nodes."""
+    python = str(BIN / "python")
+    times = medians(
+        {count: _command(python, "-m", "benchmarks.status_of_nodes", count) for count in SIZES},
+        runs=SYNTH_RUNS,
+    )
+    few, many = (times[count] for count in SIZES)
+    what = "slurmpod status of 5,000 nodes, without AWS's time"
+    yield Row(what, many.seconds, "of 5 nodes", few.seconds, "ratio <= 2.0", many.mebibytes)
+
+
 def rehearsal_rows() -> Iterable[Row]:
     """Measure whole rehearsals of dev.yaml, and the share of each stage."""
     runs = [_rehearse() for _ in range(REHEARSAL_RUNS)]
@@ -114,6 +129,7 @@ def _rows() -> Iterable[Row]:
     yield from validate_rows()
     yield from synth_rows()
     yield from growth_rows(PROJECT / DEV, SLURMPOD, _command)
+    yield from status_rows()
     yield from rehearsal_rows()
     yield from cluster_rows()
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
@@ -133,6 +133,11 @@ STREAMS = "LifecycleConfig/"
 /aws/sagemaker/Clusters/<name>/<id> (SageMaker HyperPod developer guide, troubleshooting)."""
 
 
+def log_group_of(cluster: str, cluster_id: str) -> str:
+    """Return the log group in which HyperPod and the nodes of a cluster write."""
+    return f"/aws/sagemaker/Clusters/{cluster}/{cluster_id}"
+
+
 @dataclass(frozen=True)
 class ClusterLogs:
     """CloudWatch Logs of one account and Region."""
@@ -147,7 +152,7 @@ class ClusterLogs:
         found = {}
         with as_unavailable(f"read the logs of {cluster}"):
             pages = self.clients.logs.get_paginator("filter_log_events").paginate(
-                logGroupName=f"/aws/sagemaker/Clusters/{cluster}/{cluster_id}",
+                logGroupName=log_group_of(cluster, cluster_id),
                 logStreamNamePrefix=STREAMS,
                 filterPattern=f'"{word}"',
             )
@@ -158,26 +163,23 @@ class ClusterLogs:
         return found
 
     def lines(
-        self, cluster: str, cluster_id: str, streams: Sequence[str], since: datetime
+        self, log_group: str, stream: str, since: datetime
     ) -> tuple[tuple[datetime, str], ...]:
-        """Return the lines of some streams with their times, the oldest first.
+        """Return the lines of streams that begin with `stream`, with their times, the oldest first.
 
         Streams that are not there have none. Raises AwsUnavailable.
         """
-        found: list[tuple[datetime, str]] = []
-        with as_unavailable(f"read the logs of {cluster}"):
-            for stream in streams:
-                pages = self.clients.logs.get_paginator("filter_log_events").paginate(
-                    logGroupName=f"/aws/sagemaker/Clusters/{cluster}/{cluster_id}",
-                    logStreamNamePrefix=stream,
-                    startTime=int(since.timestamp() * 1000),
-                )
-                found += [
-                    (datetime.fromtimestamp(event["timestamp"] / 1000, UTC), event["message"])
-                    for page in pages
-                    for event in page["events"]
-                ]
-        return tuple(sorted(found))
+        prefix: Any = {"logStreamNamePrefix": stream} if stream else {}
+        with as_unavailable(f"read the log group {log_group}"):
+            pages = self.clients.logs.get_paginator("filter_log_events").paginate(
+                logGroupName=log_group, startTime=int(since.timestamp() * 1000), **prefix
+            )
+            found = [
+                (datetime.fromtimestamp(event["timestamp"] / 1000, UTC), event["message"])
+                for page in pages
+                for event in page["events"]
+            ]
+        return tuple(sorted(found, key=lambda line: line[0]))
 
 
 @dataclass(frozen=True)

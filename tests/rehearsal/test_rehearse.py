@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -300,6 +301,29 @@ class TestRunning:
         assert story["cause"]["says"] == "it ended well"
         assert {moment["source"] for moment in story["moments"]} >= {"records", "slurmctld"}
         assert story["unread"] == {}
+
+    def test_logs_of_a_job_are_exported_without_secrets(
+        self, kept: Kept, reader: dict[str, str], tmp_path: Path
+    ) -> None:
+        now = "$(date +[%Y-%m-%dT%H:%M:%S.000])"
+        planted = f"echo {now} StoragePass=hunter2 >>/var/log/slurm/slurmd.log"
+        kept.on("workers", "sudo", "bash", "-c", planted)
+        archive = tmp_path / "case.tar.gz"
+        kinds = [word for kind in ("lifecycle", "slurm", "system") for word in ("--kind", kind)]
+        options = ("--job", "1", *kinds, "--since", "1d", "--export", str(archive))
+        shown = kept.slurmpod("logs", DEV, *options, **reader)
+        assert shown.returncode == 0, shown.stderr
+        assert "not in it" not in shown.stderr
+        with tarfile.open(archive) as files:
+            texts = {
+                each.name: b"".join(files.extractfile(each) or ()) for each in files.getmembers()
+            }
+        logs = {Path(name).name for name in texts}
+        assert logs >= {"about.json", "lifecycle.log", "slurmd.log", "journal.log"}
+        together = b"".join(texts.values())
+        assert b"hunter2" not in together
+        assert b"StoragePass=(not shown" in together
+        assert b"Launching batch job 1" in together
 
     def test_status_without_rights_says_so_in_each_place(self, kept: Kept) -> None:
         key = kept.key_of("newcomer", ["sagemaker:DescribeCluster"])

@@ -52,5 +52,11 @@ READING: Mapping[str, tuple[Right, ...]] = {
         Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
         LOGS,
     ),
+    "logs": (
+        *NODES,
+        SESSIONS,
+        LOGS,
+        Right("logs:FilterLogEvents", "the log group of sessions", "with `--kind audit`"),
+    ),
 }
 """`sts:GetCallerIdentity`, which nobody can be denied, is needed by all."""

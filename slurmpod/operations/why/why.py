@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from slurmpod.aws.cluster_state import IN_SERVICE, ClusterState, ClusterView, NodeState
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.hostlist import expanded
@@ -161,9 +161,10 @@ class Witnesses:
 
     def _of_logs(self, cluster: ClusterState, node: NodeState) -> Iterator[Moment]:
         since = self.now - timedelta(hours=self.hours)
+        log_group = log_group_of(self.resolved.name, cluster.id)
         for kind in (LIFECYCLE, HEALTH):
             stream = f"{kind}/{node.group}/{node.instance_id}"
-            for time, text in self.logs.lines(self.resolved.name, cluster.id, [stream], since):
+            for time, text in self.logs.lines(log_group, stream, since):
                 report = read_report(node.group, node.instance_id, "", text)
                 if report.summary:
                     yield Moment(time, "lifecycle", report.summary)

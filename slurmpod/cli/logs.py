@@ -1,0 +1,199 @@
+"""`slurmpod logs`: logs of nodes, groups and jobs, followed or put into an archive for support."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import sleep
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
+from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.cli.connect import has_group
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.status import plain
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.logs.archive import files_of, write_archive
+from slurmpod.operations.logs.gather import (
+    Gathered,
+    Wanted,
+    chosen_nodes,
+    gather,
+    nodes_of_job,
+)
+from slurmpod.operations.logs.lines import Kind, Line
+from slurmpod.operations.why.why import JOB
+from slurmpod.problems import ExitCode
+from slurmpod.resolve import Resolved
+
+FOLLOW_SECONDS = 10.0
+"""Each look opens a session on every node that is meant."""
+
+HOURS_OF_JOBS = 720
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--node", action="append", default=[], help="a node; may be repeated")
+    parser.add_argument("--group", action="append", default=[], help="all nodes of a group")
+    parser.add_argument("--job", help="the nodes of a job, by its number")
+    parser.add_argument(
+        "--kind",
+        action="append",
+        type=Kind,
+        choices=list(Kind),
+        help="which logs; may be repeated (default: lifecycle and slurm)",
+    )
+    parser.add_argument("--since", default="1h", help="30m, 2h, 3d or a time (default: 1h)")
+    parser.add_argument("--until", default="0m", help="the same (default: now)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+    how.add_argument("--export", type=Path, metavar="FILE.tar.gz", help="write an archive")
+    how.add_argument("--json", action="store_true", help="print the lines as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print the lines, go on with new ones, or write them into an archive."""
+    now = datetime.now(UTC)
+    since, until = moment_before(options.since, now), moment_before(options.until, now)
+    if (mistake := _mistake(options, since, until)) or since is None or until is None:
+        say(mistake)
+        return ExitCode.USAGE
+    resolved = sound_environment(options.file).resolved
+    if not all(has_group(resolved, group) for group in options.group):
+        return ExitCode.USAGE
+    reader = _reader(resolved)
+    kinds = options.kind or [Kind.LIFECYCLE, Kind.SLURM]
+    wanted = Wanted(reader.nodes(options), kinds, since, until)
+    if options.follow:
+        _follow(reader, wanted)
+    gathered = reader.gather(wanted)
+    if options.export:
+        return _export(options.export, gathered, wanted, resolved)
+    if options.json:
+        print_json({"lines": plain(gathered.lines), "unread": gathered.unread})
+    else:
+        _show(gathered)
+    return ExitCode.OK
+
+
+def moment_before(text: str, now: datetime) -> datetime | None:
+    """Read `30m`, `2h`, `3d`, or a time in ISO 8601, in UTC unless it says; None for others."""
+    if found := re.fullmatch(r"(\d{1,5})([mhd])", text):
+        return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _mistake(options: argparse.Namespace, since: datetime | None, until: datetime | None) -> str:
+    for name, given, found in (("since", options.since, since), ("until", options.until, until)):
+        if found is None:
+            return f"--{name} {given}: write 30m, 2h, 3d, or a time such as 2026-11-23T14:00"
+    if since and until and since >= until:
+        return f"--since {options.since} is not before --until {options.until}"
+    if options.job and not JOB.fullmatch(options.job):
+        return f"--job {options.job}: a job has a number, such as 4711 or 4711_3"
+    if options.export and options.export.exists():
+        return f"--export {options.export}: it is there already; name another file"
+    if options.export and not options.export.name.endswith(".tar.gz"):
+        return f"--export {options.export}: its name has to end with .tar.gz"
+    if options.export and not options.export.absolute().parent.is_dir():
+        return f"--export {options.export}: there is no folder {options.export.parent}"
+    return ""
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads logs of one cluster."""
+
+    logs: ClusterLogs
+    view: ClusterView
+    resolved: Resolved
+    cluster: ClusterState
+
+    def nodes(self, options: argparse.Namespace) -> list[NodeState]:
+        """Return the nodes that are meant."""
+        found = self.view.nodes(self.resolved.name)
+        names = list(options.node)
+        if options.job:
+            names += nodes_of_job(
+                NodeSessions(), self.resolved, self.cluster, found, options.job, HOURS_OF_JOBS
+            )
+        return chosen_nodes(found, self.resolved, names, options.group)
+
+    def gather(self, wanted: Wanted) -> Gathered:
+        """Read what is wanted."""
+        return gather(self.logs, NodeSessions(), self.resolved, self.cluster, wanted)
+
+
+def _reader(resolved: Resolved) -> _Reader:
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    view = ClusterView(clients)
+    return _Reader(ClusterLogs(clients), view, resolved, view.cluster(resolved.name))
+
+
+def _show(gathered: Gathered) -> None:
+    for line in gathered.lines:
+        _print(line)
+    for who, why in gathered.unread.items():
+        say(f"not read: {who}: {why}")
+    if not gathered.lines:
+        say("no line within this time: look further back with --since, or at another --kind")
+
+
+def _print(line: Line) -> None:
+    time = f"{line.time.astimezone(UTC):%m-%d %H:%M:%S}"
+    sys.stdout.write(f"{time} {line.node} {line.log}: {line.text}\n")
+
+
+def _follow(reader: _Reader, wanted: Wanted) -> None:
+    """Look again and again; what was seen is not printed twice."""
+    seen: set[Line] = set()
+    while True:
+        gathered = reader.gather(replace(wanted, until=datetime.now(UTC)))
+        for line in gathered.lines:
+            if line not in seen:
+                _print(line)
+        sys.stdout.flush()
+        seen = set(gathered.lines)
+        if gathered.lines:
+            wanted = replace(wanted, since=gathered.lines[-1].time.replace(microsecond=0))
+        sleep(FOLLOW_SECONDS)
+
+
+def _export(path: Path, gathered: Gathered, wanted: Wanted, resolved: Resolved) -> ExitCode:
+    facts = {
+        "environment": resolved.name,
+        "region": resolved.region,
+        "since": wanted.since.isoformat(),
+        "until": wanted.until.isoformat(),
+        "kinds": [str(kind) for kind in wanted.kinds],
+        "nodes": _about(wanted),
+    }
+    write_archive(path, files_of(gathered, facts))
+    say(f"{path}: {counted(len(gathered.lines), 'line')} of {counted(len(wanted.nodes), 'node')}")
+    for who, why in gathered.unread.items():
+        say(f"not in it: {who}: {why}")
+    say("secrets that have a known form were taken out; look through it before you hand it on")
+    return ExitCode.OK
+
+
+def _about(wanted: Wanted) -> Sequence[dict[str, str]]:
+    return [
+        {"name": each.name, "id": each.instance_id, "group": each.group, "status": each.status}
+        for each in wanted.nodes
+    ]
