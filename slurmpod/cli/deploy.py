@@ -21,6 +21,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.cli.plan_text import cost_in_a_month, plan_text
+from slurmpod.cli.preflight import asked
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
@@ -35,7 +36,9 @@ from slurmpod.operations.rollout import (
 )
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
-from slurmpod.problems import ExitCode
+from slurmpod.preflight.judge import UNANSWERED, judge
+from slurmpod.problem_text import problems_text
+from slurmpod.problems import ExitCode, has_errors
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rules.check import Sound
 
@@ -60,6 +63,9 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.USAGE
     clients = clients_of(wanted.resolved.region)
     with work_folder(wanted.resolved) as folder:
+        if _is_stopped_by_the_account(wanted):
+            say("nothing was deployed")
+            return ExitCode.FAILED
         work = Work(options, wanted, clients, folder, only)
         if not options.json:
             work.show()
@@ -211,6 +217,17 @@ class Work:
             say_next("lifecycle run", self._options.file)
         else:
             say_next("connect", self._options.file)
+
+
+def _is_stopped_by_the_account(wanted: Sound) -> bool:
+    """Tell whether the preflight finds what would stop a deployment, and say all that it finds.
+
+    What the caller may not ask stops nothing: the CDK deploys in roles of its own.
+    """
+    problems = judge(wanted, asked(wanted))
+    if problems:
+        say(problems_text(problems, sys.stderr) + "\n")
+    return has_errors(each for each in problems if each.rule != UNANSWERED)
 
 
 def _is_prepared(options: argparse.Namespace) -> bool:

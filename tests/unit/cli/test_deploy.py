@@ -20,7 +20,7 @@ from slurmpod.cli.stack_work import StacksFailed, StackWork
 from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.difference import Difference
 from slurmpod.operations.lifecycle import NodeReport
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, Problem, Severity, Where
 from slurmpod.rehearsal.cdk import CdkFailed
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.resolve import Resolved
@@ -43,6 +43,7 @@ class Command:
         self.owed: list[str] = []
         self.interrupted = ""
         self.scripts_succeed = True
+        self.problems: tuple[Problem, ...] = ()
         self.job = CheckedJob(True, "a job ran on ip-1")
         self.patch = monkeypatch
         self.say("")
@@ -67,6 +68,8 @@ class Command:
                 wanted, environment(2, protected=wanted.protected)
             ),
             "stale_nodes": self._stale_nodes,
+            "asked": lambda _: None,
+            "judge": lambda *_: self.problems,
             "cdk_script": lambda: Path("cdk"),
             "has_plugin": lambda: True,
             "plan_rollout": self._plan_rollout,
@@ -170,6 +173,28 @@ def test_what_aws_refuses_is_not_begun(
     assert command("--yes") == ExitCode.FAILED
     assert "nothing was deployed" in capsys.readouterr().err
     assert command.done == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity", "code"),
+    [
+        ("PRE-101", Severity.ERROR, ExitCode.FAILED),
+        ("PRE-002", Severity.ERROR, ExitCode.OK),
+        ("PRE-003", Severity.WARNING, ExitCode.OK),
+    ],
+)
+def test_what_the_preflight_finds_is_told_and_stops_what_would_fail(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    rule: str,
+    severity: Severity,
+    code: ExitCode,
+) -> None:
+    where = Where(str(command.file), 18)
+    command.problems = (Problem(rule, severity, where, "the quota is 0", "ask for more"),)
+    assert command("--yes") == code
+    assert f"the quota is 0 [{rule}]" in capsys.readouterr().err
+    assert bool(command.done) == (code is ExitCode.OK)
 
 
 def test_nodes_may_be_left_alone(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
