@@ -130,6 +130,7 @@ class TestSettings:
             "s3_mounts": [],
             "accounting": True,
             "database": None,
+            "records_backup": None,
             "multi_head": None,
             "metrics": None,
             "step_timeout_seconds": 600,
