@@ -10,19 +10,24 @@ from pathlib import Path
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli.confirmation import is_named
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import cost_in_a_month, what_stays
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
+from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.destroy import DestroyPlan, in_the_network, plan_destroy
+from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.database import records_key
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +71,8 @@ def _show(plan: DestroyPlan, resolved: Resolved) -> None:
     lines = [f"{resolved.name}: what goes, in this order: {', '.join(goes) or 'nothing'}"]
     if resolved.stacks.cluster in goes:
         lines.append("  nodes go with what is on their volumes, and jobs on them end")
+        if records_key(resolved):
+            lines.append("  job records are saved first: the next controller begins with them")
     if plan.network and plan.holders:
         lines.append(f"{plan.network} stays: {', '.join(plan.holders)} will be in it")
     if resolved.stacks.cluster in goes and len(goes) == 1:
@@ -96,6 +103,8 @@ def _carry_out(
     """Destroy the stacks, and the network's once nothing is in it; raises StacksFailed."""
     try:
         work.settle()
+        if work.resolved.stacks.cluster in plan.stacks and records_key(work.resolved):
+            save_records(work)
         work.run("templates synthesized", work.cdk.synthesize(options.file))
         if plan.stacks:
             work.run("stacks destroyed", work.cdk.destroy(plan.stacks))
@@ -105,6 +114,24 @@ def _carry_out(
         only = f" --only {shlex.quote(options.only)}" if options.only else ""
         work.say_interrupted(f"slurmpod destroy {shlex.quote(str(options.file))}{only}")
         raise
+
+
+def save_records(work: StackWork) -> None:
+    """Save the job records of the controller, which go with its disk.
+
+    Raises:
+        WorkFailed: There is no copy: nothing has been destroyed.
+    """
+    resolved, nodes = work.resolved, work.nodes
+    try:
+        with work.progress.stage("job records saved"):
+            live = LiveNodes(nodes.clients, resolved.name).all()
+            RemoteSlurm.of(resolved, nodes, live, NodeSessions()).save_records()
+    except AwsUnavailable as error:
+        raise WorkFailed(
+            f"nothing was destroyed, as the job records could not be saved: {error}\n"
+            "  fix: mend it, or take slurm.records_backup out of the file to destroy without a copy"
+        ) from error
 
 
 def _end(plan: DestroyPlan, resolved: Resolved, options: argparse.Namespace) -> ExitCode:

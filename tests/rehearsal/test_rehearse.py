@@ -356,19 +356,22 @@ slurm:
 """
 
 
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("config") / "dev.yaml"
+    text = (PROJECT / DEV).read_text().replace("count: 2", "count: 3")
+    file.write_text(f"{text}{CHANGED}")
+    return file
+
+
+@pytest.fixture(scope="module")
+def ended(kept: Kept, file: Path) -> subprocess.CompletedProcess[str]:
+    """`slurmpod deploy` with a user, a QOS and one worker more."""
+    return kept.slurmpod("deploy", str(file), "--yes")
+
+
 class TestChanging:
     """One command for a user who comes, a QOS, and a group that grows."""
-
-    @pytest.fixture(scope="class")
-    def file(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        file = tmp_path_factory.mktemp("config") / "dev.yaml"
-        text = (PROJECT / DEV).read_text().replace("count: 2", "count: 3")
-        file.write_text(f"{text}{CHANGED}")
-        return file
-
-    @pytest.fixture(scope="class")
-    def ended(self, kept: Kept, file: Path) -> subprocess.CompletedProcess[str]:
-        return kept.slurmpod("deploy", str(file), "--yes")
 
     def test_what_changes_is_shown_first(self, ended: subprocess.CompletedProcess[str]) -> None:
         assert ended.returncode == 0, ended.stderr

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli import destroy, main
 from slurmpod.cli.stack_work import StackWork
 from slurmpod.operations.destroy import DestroyPlan
+from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
 
@@ -135,6 +138,39 @@ def test_an_interrupted_one_says_what_goes_on_and_how_to_come_back(
     said = capsys.readouterr().err
     assert "CloudFormation goes on with dev-cluster" in said
     assert f"slurmpod destroy {command.file} --only cluster\n" in said
+
+
+RECORDS = "slurm: {records_backup: {}}\n"
+
+
+class Slurm:
+    """A controller that saves its records, or does not answer."""
+
+    def __init__(self, command: Command, *, answers: bool) -> None:
+        self._command, self._answers = command, answers
+
+    def save_records(self) -> None:
+        if not self._answers:
+            raise AwsUnavailable("the controller did not answer")
+        self._command.done.append("records")
+
+
+@pytest.mark.parametrize(
+    ("answers", "done"),
+    [(True, ["records", "synth", "destroy dev-cluster dev-storage"]), (False, [])],
+)
+def test_a_controllers_records_are_saved_before_its_disk_goes(
+    command: Command, capsys: pytest.CaptureFixture[str], answers: bool, done: list[str]
+) -> None:
+    command.file.write_text(f"{SOUND}{RECORDS}")
+    command.patch.setattr(LiveNodes, "all", lambda _: ())
+    slurm = Slurm(command, answers=answers)
+    command.patch.setattr(RemoteSlurm, "of", lambda *_: slurm)
+    assert command("--yes") == (ExitCode.OK if answers else ExitCode.FAILED)
+    assert command.done == done
+    shown = capsys.readouterr()
+    assert "job records are saved first" in shown.out
+    assert ("take slurm.records_backup out of the file" in shown.err) is not answers
 
 
 def test_a_stack_that_there_is_not_is_told(command: Command) -> None:
