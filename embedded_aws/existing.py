@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 from embedded_aws.clients import Clients
 from embedded_aws.ids import (
     FILE_SYSTEM,
+    IMAGE,
     KEY,
     MOUNT_NAME,
     ROUTE_TABLE,
@@ -96,6 +97,27 @@ class Existing:
             name = arn.rpartition(":")[2].rpartition("-")[0]
             with ids.choose(SECRET, arn):
                 manager.create_secret(Name=name, SecretString=json.dumps(content))
+
+    def topic(self, arn: str) -> None:
+        """Make a topic of SNS; making one that is there changes nothing."""
+        self._aws.service("sns").create_topic(Name=arn.rpartition(":")[2])
+
+    def endpoints(self, vpc_id: str, services: Sequence[str]) -> None:
+        """Make the endpoints that a VPC lacks: for S3 a gateway, interfaces for other services."""
+        found = self._ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
+        there = {each["ServiceName"] for each in found["VpcEndpoints"]}
+        for service in services:
+            name = f"com.amazonaws.{self._aws.region}.{service}"
+            kind = "Gateway" if service == "s3" else "Interface"
+            if name not in there:
+                self._ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, VpcEndpointType=kind)
+
+    def image(self, image_id: str) -> None:
+        """Make a machine image, of which nobody says the architecture."""
+        wanted = [{"Name": "image-id", "Values": [image_id]}]
+        if not self._ec2.describe_images(Filters=wanted)["Images"]:
+            with ids.choose(IMAGE, image_id):
+                self._ec2.register_image(Name=image_id)
 
     def lustre(self, file_system_id: str, mount_name: str, place: Mapping[str, Any]) -> None:
         """Make an FSx for Lustre file system; `place` has its SubnetIds and SecurityGroupIds."""

@@ -17,7 +17,7 @@ from random import Random
 from uuid import UUID
 
 VPC, SUBNET, SECURITY_GROUP, ROUTE_TABLE = "vpc", "subnet", "sg", "rtb"
-KEY, SECRET = "key id", "secret ARN"
+KEY, SECRET, IMAGE = "key id", "secret ARN", "ami"
 FILE_SYSTEM, MOUNT_NAME = "fs", "mount name"
 """The kinds of ids that can be chosen."""
 

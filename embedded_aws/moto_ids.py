@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from embedded_aws.calls import body_of
-from embedded_aws.ids import KEY, ROUTE_TABLE, SECRET, SECURITY_GROUP, SUBNET, VPC, ids
+from embedded_aws.ids import IMAGE, KEY, ROUTE_TABLE, SECRET, SECURITY_GROUP, SUBNET, VPC, ids
 from embedded_aws.moto_network import wrap
 
 _GENERATORS = (
@@ -23,6 +23,7 @@ _GENERATORS = (
     (SUBNET, "moto.ec2.models.subnets", "random_subnet_id"),
     (SECURITY_GROUP, "moto.ec2.models.security_groups", "random_security_group_id"),
     (ROUTE_TABLE, "moto.ec2.models.route_tables", "random_route_table_id"),
+    (IMAGE, "moto.ec2.models.amis", "random_ami_id"),
     (KEY, "moto.kms.models", "generate_key_id"),
 )
 """By kind of id, the module that looks the generator up and the generator's name."""

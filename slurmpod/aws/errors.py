@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from embedded_aws.errors import suppressed
 from slurmpod.problems import WorkFailed
 
-__all__ = ["DENIALS", "AwsUnavailable", "as_unavailable", "code_of", "suppressed"]
+__all__ = ["DENIALS", "AwsUnavailable", "as_unavailable", "code_of", "denied_into", "suppressed"]
 
 DENIALS = (
     "AccessDenied",
@@ -43,3 +43,14 @@ def code_of(failure: AwsUnavailable) -> str:
     """Return AWS's code of why it refused; empty where it was not reached."""
     cause = failure.__cause__
     return str(cause.response["Error"].get("Code", "")) if isinstance(cause, ClientError) else ""
+
+
+@contextlib.contextmanager
+def denied_into(refused: list[str], action: str) -> Iterator[None]:
+    """Go on where the caller may not do something, and note the action that was refused."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"].get("Code") not in DENIALS:
+            raise
+        refused.append(action)

@@ -15,6 +15,9 @@ from slurmpod.deploy.permissions.identity import NamedIdentity
 
 Document = dict[str, Any]
 
+ROLLED_BACK = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
+"""Stacks whose creation failed: `cdk deploy` deletes them before it makes them anew."""
+
 
 @dataclass(frozen=True)
 class Unanswered:
@@ -164,7 +167,7 @@ class ExistingNetwork:
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket; `is_open` tells whether the caller may look at it at all.
+    """A bucket; `is_open` tells whether the caller may look at it, `refused` which actions fail.
 
     `region` is empty where nobody told it, `kms_key` where objects are not encrypted with a key of
     somebody's own. `policy` is None without one.
@@ -174,6 +177,7 @@ class Bucket:
     region: str
     kms_key: str
     policy: Document | None
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ class Key:
 
     state: str
     policy: Document | None
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -190,11 +195,12 @@ class Secret:
 
     is_deleted: bool
     entries: tuple[str, ...] | None
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Image:
-    """A machine image."""
+    """A machine image; `architecture` is empty where it is not told."""
 
     state: str
     architecture: str
@@ -257,5 +263,6 @@ class Facts:
         return next((each.id for each in self.zones or () if zone in (each.name, each.id)), zone)
 
     def will_be_made(self, stack: str | None) -> bool:
-        """Tell whether a stack is one of the environment's and not there yet."""
-        return stack is not None and stack not in (self.stacks or {})
+        """Tell whether a stack is one of the environment's and not there yet, or rolled back."""
+        status = (self.stacks or {}).get(stack or "", ROLLED_BACK[0])
+        return stack is not None and status in ROLLED_BACK

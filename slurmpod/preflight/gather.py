@@ -35,6 +35,9 @@ QUESTIONS = (
 )
 """All questions beside that for the caller, without whom none has an answer."""
 
+NOT_KNOWN_THERE = "InvalidClientTokenId"
+"""What services of a Region say to an account that has not enabled it (STS user guide)."""
+
 OnAnswer = Callable[[str], None]
 
 
@@ -52,7 +55,7 @@ def gather(
     }
     caller = answer(CALLER, clients, resolved)
     if isinstance(caller, Unanswered):
-        return Facts(**facts, unanswered=(caller,))
+        return Facts(**facts, unanswered=(caller,), **_status_of_region(caller, clients, resolved))
     if caller.account != resolved.account:
         return Facts(**facts, caller=caller)
     answers = _ask_all(clients, resolved, on_answer)
@@ -68,6 +71,15 @@ def answer(question: Question, clients: AwsClients, resolved: Resolved) -> Any:
             return question.ask(clients, resolved)
     except AwsUnavailable as refused:
         return Unanswered(question.field, code_of(refused), str(refused))
+
+
+def _status_of_region(
+    refused: Unanswered, clients: AwsClients, resolved: Resolved
+) -> dict[str, Any]:
+    """Ask about the Region where that may be why it knows no credentials: it is not enabled."""
+    (question,) = (each for each in account.QUESTIONS if each.field == "region_status")
+    status = answer(question, clients, resolved) if refused.code == NOT_KNOWN_THERE else None
+    return {question.field: status} if isinstance(status, str) else {}
 
 
 def _ask_all(clients: AwsClients, resolved: Resolved, on_answer: OnAnswer) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Resources that an environment names and does not make, put into the embedded AWS beforehand.
 
 In an account these things are there: a VPC with its subnets, security groups and route tables, the
-buckets with the data, keys, secrets, roles and policies. They get the very ids that the environment
-names. Several environments may name the same ones: what is there already stays as it is.
+buckets with the data, keys, secrets, images, topics, roles and policies. They get the very ids that
+the environment names. Several environments may name the same ones: what is there already stays as
+it is.
 
 The content of a role, policy or boundary is known where the environment names copies as files. Else
 roles get what nodes need, and the boundary bounds nothing; further policies allow next to nothing.
@@ -25,9 +26,11 @@ from embedded_aws.existing import Existing
 from slurmpod.deploy.permissions import document, expected_scope, grants, node_roles
 from slurmpod.environment.names import account_of_arn
 from slurmpod.environment.network import ExistingNetwork
+from slurmpod.preflight.names import images, topics
 from slurmpod.reading.policy_files import PolicyDocument
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 
 UNSTATED_RANGE = IPv4Network("10.0.0.0/16")
 """Where subnets lie whose size the environment does not state."""
@@ -59,18 +62,16 @@ def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
         own.key(key, _key_policy(aws))
     for bucket in _buckets(resolved):
         own.bucket(bucket)
+    for topic in topics(resolved):
+        own.topic(topic)
+    for image in images(resolved):
+        own.image(image)
     make_identity(aws, resolved)
     for group in resolved.groups:
         if plan := group.settings.training_plan_arn:
             own.training_plan(plan, instance_type=group.instance_type, zone=group.zone)
-    for lustre in resolved.lustre:
-        if existing := lustre.settings.existing:
-            own.lustre(existing.id, existing.mount_name, _place(aws, own, resolved))
-    if resolved.openzfs and resolved.openzfs.settings.existing:
-        own.openzfs(resolved.openzfs.settings.existing.id, _place(aws, own, resolved))
-    if database := own_database(resolved):
-        password = secrets.token_urlsafe()  # nobody has to know it
-        own.secret(database.secret_arn, {"username": database.user, "password": password})
+    _make_file_systems(own, aws, resolved)
+    _make_secrets(own, resolved)
 
 
 def own_database(resolved: Resolved) -> SharedDatabase | None:
@@ -82,6 +83,24 @@ def own_database(resolved: Resolved) -> SharedDatabase | None:
     return SharedDatabase(database.endpoint, database.secret_arn, user, database.port)
 
 
+def _make_file_systems(own: Existing, aws: Clients, resolved: Resolved) -> None:
+    for lustre in resolved.lustre:
+        if existing := lustre.settings.existing:
+            own.lustre(existing.id, existing.mount_name, _place(aws, own, resolved))
+    if resolved.openzfs and resolved.openzfs.settings.existing:
+        own.openzfs(resolved.openzfs.settings.existing.id, _place(aws, own, resolved))
+
+
+def _make_secrets(own: Existing, resolved: Resolved) -> None:
+    """Make secrets whose passwords nobody has to know."""
+    if database := own_database(resolved):
+        password = secrets.token_urlsafe()
+        own.secret(database.secret_arn, {"username": database.user, "password": password})
+    directory = resolved.access.directory
+    if directory and directory.bind_secret_arn:
+        own.secret(directory.bind_secret_arn, {"password": secrets.token_urlsafe()})
+
+
 def _make_network(own: Existing, network: ExistingNetwork) -> None:
     ranges = _ranges(network)
     own.vpc(network.vpc_id, [str(block) for block in _blocks(ranges)])
@@ -91,6 +110,8 @@ def _make_network(own: Existing, network: ExistingNetwork) -> None:
         own.security_group(group_id, network.vpc_id)
     for table_id in network.route_table_ids:
         own.route_table(table_id, network.vpc_id)
+    if network.has_endpoints:
+        own.endpoints(network.vpc_id, (*SERVICES_OF_A_CLOSED_NETWORK, "s3"))
 
 
 def _key_policy(aws: Clients) -> Mapping[str, Any]:

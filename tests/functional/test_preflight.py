@@ -399,7 +399,12 @@ def test_stacks_and_names(account: Account) -> None:
             StackName=name, TemplateBody=json.dumps({"Resources": resources})
         )
         _wait_for(cloudformation, name)
-    assert "dev-network is ROLLBACK_COMPLETE" in account.finds(OWN, "stacks")["PRE-602"]
+    facts = account.facts(OWN, "stacks")
+    assert facts.stacks == {"dev-network": "ROLLBACK_COMPLETE", "dev-lifecycle": "CREATE_COMPLETE"}
+    assert judge(sound(OWN), facts) == ()  # the CDK deletes what was rolled back, and goes on
+    for status in ("DELETE_FAILED", "UPDATE_ROLLBACK_FAILED", "UPDATE_IN_PROGRESS"):
+        stuck = replace(facts, stacks={"dev-network": status})
+        assert f"dev-network is {status}" in rules(judge(sound(OWN), stuck))["PRE-602"]
     assert account.finds(OWN, "leftovers") == {}
     for name in ("dev-network", "dev-lifecycle"):
         cloudformation.delete_stack(StackName=name)
@@ -531,6 +536,29 @@ def test_the_listed_rights_suffice_and_each_that_lacks_is_told(
         assert "Traceback" not in err
     denied = [each["message"] for each in problems if each["rule"] == "PRE-002"]
     assert denied[0].startswith("cannot ask about file systems: AccessDenied")
+
+
+def test_what_is_closed_is_told(account: Account) -> None:
+    name, secret = "a-closed-bucket", SECRET.replace("dbd-AbCdEf", "other-AbCdEf")
+    Existing(account.aws).bucket(name)
+    Existing(account.aws).secret(secret, {"password": "b"})
+    text = OWN.replace("cluster:", MOUNT.replace(BUCKET, name))
+    text += (
+        f"slurm: {{accounting_database: {{endpoint: db.example.com, secret_arn: '{secret}'}}}}\n"
+    )
+    rights = ("sts:GetCallerIdentity", "s3:ListBucket", "secretsmanager:DescribeSecret")
+    clients, resolved = account.clients(**_user(account, _allow(*rights))), sound(text).resolved
+    known = {
+        each.field: answer(each, clients, resolved)
+        for each in QUESTIONS
+        if each.field in ("buckets", "secrets")
+    }
+    problems = judge(sound(text), replace(account.facts(text), **known))
+    closed = [each.message for each in problems if each.rule == "PRE-006"]
+    assert closed == [
+        f"s3:GetEncryptionConfiguration, s3:GetBucketPolicy is denied: {name} is not judged",
+        f"secretsmanager:GetSecretValue is denied: {secret} is not judged",
+    ]
 
 
 def test_without_credentials_only_that_is_told(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.names import NAMED
@@ -75,3 +76,25 @@ def _facts_know_what_is_named(resolved: Resolved, facts: Facts) -> Iterator[Find
         for name, path in named(resolved).items():
             if field not in refused and name not in known:
                 yield Finding(path, f"nothing is known of {name}")
+
+
+@PREFLIGHT.rule(
+    "PRE-006",
+    "Who asks may look into what the environment names",
+    why="Policies and the names of entries are read to be judged; what is closed is not judged.",
+    fix="allow the action to who runs preflight (docs/permissions.md); accept it where it is "
+    "closed on purpose",
+    source="docs/permissions.md",
+    severity=Severity.WARNING,
+)
+def _what_is_named_is_open(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    closed: Mapping[str, Mapping[str, Any] | None] = {
+        "buckets": facts.buckets,
+        "keys": facts.keys,
+        "secrets": facts.secrets,
+    }
+    for field, known in closed.items():
+        for name, path in NAMED[field](resolved).items():
+            found = (known or {}).get(name)
+            if found and found.refused:
+                yield Finding(path, f"{', '.join(found.refused)} is denied: {name} is not judged")

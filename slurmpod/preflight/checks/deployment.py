@@ -21,8 +21,9 @@ NEEDED_BOOTSTRAP = 6
 NAME = ("name",)
 SHOWN = 3
 
-DEAD = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED")
-"""Stacks in these states can only be deleted."""
+DEAD = ("CREATE_FAILED", "DELETE_FAILED")
+"""Stacks in these states can only be deleted. Those whose creation was rolled back are deleted by
+`cdk deploy` itself."""
 
 
 @PREFLIGHT.rule(
@@ -46,7 +47,7 @@ def _is_bootstrapped(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-602",
     "Stacks can be deployed",
-    why="CloudFormation updates no stack whose creation failed, or which something is changing.",
+    why="CloudFormation updates no stack whose deletion failed, or which something is changing.",
     fix="delete the stack (aws cloudformation delete-stack), or wait until its operation has ended",
     source=STACKS,
 )

@@ -45,7 +45,7 @@ def _images_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 def _architecture_fits(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for group in resolved.groups:
         image = (facts.images or {}).get(group.settings.image_id or "")
-        for each in known_types(group) if image else ():
+        for each in known_types(group) if image and image.architecture else ():
             if image and each.architecture != image.architecture:
                 message = (
                     f"the image is for {image.architecture}, {each.name} is {each.architecture}"

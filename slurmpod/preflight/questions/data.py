@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.errors import DENIALS, suppressed
+from slurmpod.aws.errors import DENIALS, denied_into, suppressed
 from slurmpod.preflight import names
 from slurmpod.preflight.facts import Bucket, Document, Image, Key, Secret
 from slurmpod.preflight.questions.question import Question
@@ -24,22 +24,25 @@ def _bucket(s3: Any, name: str) -> Bucket | None:
             found = s3.head_bucket(Bucket=name)
             headers = found["ResponseMetadata"]["HTTPHeaders"]
             region = found.get("BucketRegion") or headers.get("x-amz-bucket-region", "")
-            return Bucket(True, region, _key_of(s3, name), _policy_of(s3, name))
+            refused: list[str] = []
+            key, policy = _key_of(s3, name, refused), _policy_of(s3, name, refused)
+            return Bucket(True, region, key, policy, tuple(refused))
         return Bucket(is_open=False, region="", kms_key="", policy=None)
     return None
 
 
-def _key_of(s3: Any, bucket: str) -> str:
+def _key_of(s3: Any, bucket: str, refused: list[str]) -> str:
     """Return the ARN of a key of somebody's own; empty for S3's keys, and where it is not told."""
-    with suppressed("ServerSideEncryptionConfigurationNotFoundError", *DENIALS):
+    none = suppressed("ServerSideEncryptionConfigurationNotFoundError")
+    with none, denied_into(refused, "s3:GetEncryptionConfiguration"):
         found = s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]
         rules = [each.get("ApplyServerSideEncryptionByDefault", {}) for each in found["Rules"]]
         return next((each["KMSMasterKeyID"] for each in rules if "KMSMasterKeyID" in each), "")
     return ""
 
 
-def _policy_of(s3: Any, bucket: str) -> Document | None:
-    with suppressed("NoSuchBucketPolicy", *DENIALS):
+def _policy_of(s3: Any, bucket: str, refused: list[str]) -> Document | None:
+    with suppressed("NoSuchBucketPolicy"), denied_into(refused, "s3:GetBucketPolicy"):
         return dict(json.loads(s3.get_bucket_policy(Bucket=bucket)["Policy"]))
     return None
 
@@ -51,10 +54,10 @@ def _keys(clients: AwsClients, resolved: Resolved) -> dict[str, Key | None]:
 def _key(kms: Any, arn: str) -> Key | None:
     with suppressed("NotFoundException"):
         state = kms.describe_key(KeyId=arn)["KeyMetadata"]["KeyState"]
-        policy = None
-        with suppressed(*DENIALS):
+        policy, refused = None, list[str]()
+        with denied_into(refused, "kms:GetKeyPolicy"):
             policy = json.loads(kms.get_key_policy(KeyId=arn, PolicyName="default")["Policy"])
-        return Key(state, policy)
+        return Key(state, policy, tuple(refused))
     return None
 
 
@@ -67,13 +70,15 @@ def _secret(manager: Any, arn: str) -> Secret | None:
         found = manager.describe_secret(SecretId=arn)
         if "DeletedDate" in found:
             return Secret(is_deleted=True, entries=None)
-        return Secret(is_deleted=False, entries=_entries(manager, arn))
+        refused: list[str] = []
+        entries = _entries(manager, arn, refused)
+        return Secret(False, entries, tuple(refused))
     return None
 
 
-def _entries(manager: Any, arn: str) -> tuple[str, ...] | None:
+def _entries(manager: Any, arn: str, refused: list[str]) -> tuple[str, ...] | None:
     """Return the names of what is in a secret; its values go no further than here."""
-    with suppressed(*DENIALS):
+    with denied_into(refused, "secretsmanager:GetSecretValue"):
         text = manager.get_secret_value(SecretId=arn).get("SecretString", "")
         try:
             content = json.loads(text)
@@ -94,7 +99,7 @@ def _images(clients: AwsClients, resolved: Resolved) -> dict[str, Image | None]:
 
 def _image(found: Any) -> Image:
     created = datetime.fromisoformat(found["CreationDate"])
-    return Image(found["State"], found["Architecture"], created)
+    return Image(found["State"], found.get("Architecture", ""), created)
 
 
 QUESTIONS = (

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.preflight.facts import Caller, Facts, Leftover, Unanswered, Zone
+from slurmpod.preflight.facts import Caller, ClusterUse, Facts, Leftover, Quota, Unanswered, Zone
 from slurmpod.preflight.gather import QUESTIONS, answer
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.questions.question import Question
@@ -84,3 +84,17 @@ def test_each_question_fills_a_field() -> None:
     fields = [each.field for each in QUESTIONS]
     assert len(set(fields)) == len(fields)
     assert set(fields) <= set(vars(FACTS))
+
+
+def test_what_is_deployed_already_is_not_in_its_own_way() -> None:
+    own = ClusterUse("dev", "InService", {"ml.m5.xlarge": 2}, {})
+    quota = Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 3)
+    facts = replace(FACTS, clusters=(own,), quotas=(quota,), stacks={})
+    assert [each.rule for each in judge(environment(), facts)] == ["PRE-603"]
+    deployed = dict.fromkeys(environment().resolved.stacks.in_order(), "UPDATE_COMPLETE")
+    assert judge(environment(), replace(facts, stacks=deployed)) == ()
+    rolled_back = {**deployed, "dev-cluster": "ROLLBACK_COMPLETE"}
+    again = judge(environment(), replace(facts, stacks=rolled_back))
+    assert [each.rule for each in again] == ["PRE-603"]
+    others = replace(facts, stacks=deployed, clusters=(replace(own, name="other"),))
+    assert [each.rule for each in judge(environment(), others)] == ["PRE-101"]
