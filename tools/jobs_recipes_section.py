@@ -43,10 +43,14 @@ made again. `--no-follow` returns once the job is submitted.
     slurmpod job logs environments/dev.yaml 12 --follow
     slurmpod job cancel environments/dev.yaml 12
 
-All of it goes through Session Manager, as `slurmpod connect` does, to the first node of the group
-where users work, in the name of `ubuntu` (`--user`). It needs `sudo` there, which sessions of an
-administrator have. In a rehearsal it works in a shell with its variables:
-`eval "$(slurmpod rehearsal env)"`. Only programs are copied, up to 20 MB.
+All of it goes through Session Manager to the first node of the group where users work, in the name
+of `ubuntu` (`--user`). Like `slurmpod lifecycle run` it needs `sagemaker:DescribeCluster`,
+`sagemaker:ListClusterNodes`, and `ssm:StartSession` on the cluster and on AWS's document
+`AWS-StartNonInteractiveCommand`, which [lets its holder be root](sessions.md). The policy for users
+of `access.sessions` does not allow that: they copy and submit by hand, in sessions of their own. In
+a rehearsal it works in a shell with its variables:
+`eval "$(slurmpod rehearsal env)"`. Only programs are copied, up to 20 MB. Slurm forgets a job some
+minutes after its end (`MinJobAge`): then there is nothing to follow, and its log is in its folder.
 """
 
 

@@ -77,7 +77,10 @@ def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
     try:
         said = shell.run(_look_script(job, offset, before.nodes if before else ""))
     except CommandFailed as error:
-        raise UnknownJob(f"Slurm does not know job {job}: {error}") from None
+        raise UnknownJob(
+            f"Slurm does not know job {job} ({error}): it forgets jobs some minutes after their"
+            " end; what one wrote stays in its folder"
+        ) from None
     shown, _, rest = said.partition(f"{LOG}\n")
     encoded, _, nodes = rest.partition(f"{NODES}\n")
     fields = dict(FIELD.findall(shown))

@@ -16,6 +16,8 @@ from xml.etree import ElementTree
 import pytest
 
 from slurmpod.jobs.recipes.registry import RECIPES
+from slurmpod_health.expectations import Expectations
+from slurmpod_health.finding import Finding, Verdict
 from tests.golden_files import ROOT
 
 PROGRAMS = ROOT / "templates" / "jobs"
@@ -73,6 +75,21 @@ class TestComparedNodes:
         )
         assert status == 1
         assert "a2 deviates: efa: 0 of 32 EFA interfaces (on most nodes it is good)" in output
+
+
+class TestCheckedNode:
+    judged = staticmethod(program("check-nodes/check_node.py")["judged"])
+
+    @pytest.mark.parametrize(
+        ("accelerators", "check", "verdict"),
+        [(8, "efa", Verdict.BAD), (0, "efa", Verdict.REPORTED), (8, "clock", Verdict.REPORTED)],
+    )
+    def test_accelerators_without_any_efa_are_bad(
+        self, accelerators: int, check: str, verdict: Verdict
+    ) -> None:
+        expected = Expectations("a1", "gpu", accelerators, 32, None, (), 0)
+        found = self.judged(Finding(check, Verdict.REPORTED, "0 of 32 EFA interfaces"), expected)
+        assert found.verdict is verdict
 
 
 class TestBounds:

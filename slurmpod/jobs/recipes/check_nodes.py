@@ -62,6 +62,6 @@ RECIPE = Recipe(
 Every node is held against its instance type and its environment, by the checks that workers run
 around jobs (`lifecycle.health_checks`), which the job brings along. One table is printed. A node
 deviates when something of it is bad, when it says nothing, or when a check ends otherwise than on
-most nodes; it is named with the reason, and the job fails. `results-JOB/nodes.json` has it for
-programs.""",
+most nodes; it is named with the reason, and the job fails. With accelerators no EFA at all is bad,
+too, which the checks around jobs only report. `results-JOB/nodes.json` has it for programs.""",
 )

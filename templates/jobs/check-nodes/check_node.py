@@ -15,6 +15,7 @@ from pathlib import Path
 from slurmpod_health.checks import run_checks
 from slurmpod_health.expectations import Expectations
 from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.hardware import EFA
 from slurmpod_health.probe import ProbeFailed, probe
 
 CONTAINER_OPTION = "--container-image"
@@ -25,11 +26,21 @@ def main(options: argparse.Namespace) -> None:
     """Write the findings, all at once: what is cut off is not there."""
     node = os.environ["SLURMD_NODENAME"]
     expected = replace(Expectations.load(Path("expectations.json")), node=node)
-    findings = [*run_checks(expected), *([check_containers()] if options.containers else [])]
+    findings = [judged(each, expected) for each in run_checks(expected)]
+    findings += [check_containers()] if options.containers else []
     options.results.mkdir(exist_ok=True)
     partial = options.results / f".{node}.partial"
     partial.write_text(json.dumps({each.check: _as_data(each) for each in findings}))
     partial.rename(options.results / f"{node}.json")
+
+
+def judged(finding: Finding, expected: Expectations) -> Finding:
+    """Return a finding, which is bad where nodes with accelerators have no EFA at all.
+
+    Around jobs that is only reported, or a whole group would drain itself; here it has to be seen.
+    """
+    lacks_efa = finding.check == EFA and finding.verdict is Verdict.REPORTED
+    return replace(finding, verdict=Verdict.BAD) if lacks_efa and expected.accelerators else finding
 
 
 def check_containers() -> Finding:

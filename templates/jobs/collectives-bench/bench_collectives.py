@@ -32,7 +32,8 @@ Row = dict[str, Any]
 
 def main(options: argparse.Namespace) -> None:
     """Measure every size of every collective, tell it, and judge it."""
-    log = _nccl_log() if options.device != "cpu" else None
+    is_first = os.environ["LOCAL_RANK"] == "0"  # of its node: the others have the same network
+    log = _nccl_log() if is_first and options.device != "cpu" else None
     device = join(options.device)
     rows = []
     for operation in options.operations:
