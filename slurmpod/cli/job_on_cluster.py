@@ -7,9 +7,11 @@ import gc
 import shlex
 import sys
 import time
+from functools import partial
 
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
@@ -18,7 +20,7 @@ from slurmpod.jobs.lint import lint
 from slurmpod.operations.cluster_jobs import Sight, cancel, look, news, queue, submit
 from slurmpod.operations.connect import usual_group
 from slurmpod.operations.job_folder import JobFolder, copy_job, differing_files, read_job_folder
-from slurmpod.operations.node_shell import NoAnswer, NodeShell, first_node
+from slurmpod.operations.node_shell import LastingShell, NoAnswer, NodeShell, first_node
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, WorkFailed, has_errors
 from slurmpod.resolve import Resolved
@@ -114,8 +116,8 @@ def _shell(options: argparse.Namespace, resolved: Resolved | None = None) -> Nod
     if not has_plugin():
         return None
     resolved = resolved or sound_environment(options.file).resolved
-    nodes = SessionNodes(clients_of(resolved.region))
-    return first_node(nodes, resolved, usual_group(resolved), options.user)
+    nodes, group = SessionNodes(clients_of(resolved.region)), usual_group(resolved)
+    return LastingShell(partial(first_node, nodes, resolved, group, options.user))
 
 
 def _follow(options: argparse.Namespace, shell: NodeShell, job: str) -> ExitCode:
@@ -138,7 +140,7 @@ def _look_again(shell: NodeShell, job: str, seen: Sight | None) -> Sight:
     while True:
         try:
             return _tell(seen, look(shell, job, seen))
-        except NoAnswer as lost:
+        except (NoAnswer, AwsUnavailable) as lost:
             say(f"{lost}; job {job} goes on, and is looked at again")
             time.sleep(PAUSE_SECONDS)
 

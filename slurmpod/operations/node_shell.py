@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,6 +53,23 @@ class SessionShell:
         """Run a script of bash and return what it printed; raises NoAnswer and CommandFailed."""
         session = command_session(self.region, self.target, node_command(script, self.user))
         return read_output(NodeSessions().output(session))
+
+
+class LastingShell:
+    """A node that is looked for again after it gave no answer: it may have been replaced."""
+
+    def __init__(self, connect: Callable[[], NodeShell]) -> None:
+        self._connect = connect
+        self._shell: NodeShell | None = None
+
+    def run(self, script: str) -> str:
+        """Run a script of bash; raises what `connect` raises, NoAnswer and CommandFailed."""
+        self._shell = self._shell or self._connect()
+        try:
+            return self._shell.run(script)
+        except NoAnswer:
+            self._shell = None
+            raise
 
 
 def first_node(nodes: SessionNodes, resolved: Resolved, group: str, user: str) -> SessionShell:

@@ -22,7 +22,13 @@ from slurmpod.operations.job_folder import (
     differing_files,
     read_job_folder,
 )
-from slurmpod.operations.node_shell import CommandFailed, NoAnswer, node_command, read_output
+from slurmpod.operations.node_shell import (
+    CommandFailed,
+    LastingShell,
+    NoAnswer,
+    node_command,
+    read_output,
+)
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
 
@@ -96,6 +102,21 @@ class TestShell:
     def test_a_command_that_fails_says_why(self, shell: LocalShell) -> None:
         with pytest.raises(CommandFailed, match=r"^no such thing$"):
             shell.run("echo no such thing; exit 3")
+
+    def test_a_node_that_gives_no_answer_is_looked_for_again(self, shell: LocalShell) -> None:
+        connected = []
+
+        def connect() -> LocalShell:
+            connected.append(shell)
+            return shell
+
+        lasting = LastingShell(connect)
+        assert lasting.run("echo 1") == lasting.run("echo 1") == "1\n"
+        shell.lost = 1
+        with pytest.raises(NoAnswer):
+            lasting.run("echo 2")
+        assert lasting.run("echo 3") == "3\n"
+        assert len(connected) == 2
 
     @pytest.mark.parametrize(
         "output",
