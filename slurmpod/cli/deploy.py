@@ -27,6 +27,7 @@ from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.difference import Difference, compared_with_deployed
 from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.operations.out_of_the_way import workers_of
 from slurmpod.operations.owed_scripts import FILE, Owed
 from slurmpod.operations.rollout import (
     plan_rollout,
@@ -169,8 +170,12 @@ class Work:
         self._stacks.run("templates synthesized", cdk.synthesize(self._options.file, confirmed))
         self._stacks.run("stacks deployed", cdk.deploy(self._only))
 
+    @property
+    def _is_of_cluster(self) -> bool:
+        return self._only in ("", self._resolved.stacks.cluster)
+
     def _see_to_nodes(self) -> Done:
-        if self._options.no_nodes or self._only not in ("", self._resolved.stacks.cluster):
+        if self._options.no_nodes or not self._is_of_cluster:
             return Done(is_deployed=True)
         progress, sessions = self._stacks.progress, NodeSessions()
         reports: list[NodeReport] = []
@@ -184,7 +189,8 @@ class Work:
                 workers_first=self._workers_first,
             )
             with progress.stage("scripts run on nodes"):
-                reports += run_rollout(plans, lambda each: progress.note(_told(each)), sessions)
+                workers = workers_of(self._nodes, self._resolved, sessions, self._tell, self._say)
+                reports += run_rollout(plans, self._tell, sessions, workers)
             self._remember(due - {each.instance_id for each in reports if each.succeeded})
         if any(not each.succeeded for each in reports):
             return Done(is_deployed=True, reports=reports)
@@ -192,9 +198,15 @@ class Work:
             job = run_check_job(self._nodes, self._resolved, sessions)
         return Done(is_deployed=True, reports=reports, job=job)
 
+    def _tell(self, report: NodeReport) -> None:
+        self._say(f"{report.name}: {report.summary}")
+
+    def _say(self, line: str) -> None:
+        self._stacks.progress.note(f"  {line}")
+
     def _stale(self, owed: Owed) -> tuple[ListedNode, ...]:
         deployed = self.difference.deployed
-        if deployed is None or not deployed.has_cluster:
+        if deployed is None or not deployed.has_cluster or not self._is_of_cluster:
             return ()
         return stale_nodes(self._nodes, self._resolved, owed.instance_ids)
 
@@ -213,6 +225,8 @@ class Work:
     def _say_next(self, done: Done) -> None:
         if not done.is_deployed:
             say(f"next: {_again(self._options)}")
+        elif not self._is_of_cluster:
+            say_next("diff", self._options.file)
         elif self.stale and not done.reports:
             say_next("lifecycle run", self._options.file)
         else:
@@ -245,10 +259,6 @@ def _groups(nodes: Sequence[ListedNode]) -> str:
     groups = dict.fromkeys(node.group for node in nodes)
     counts = {group: sum(node.group == group for node in nodes) for group in groups}
     return ", ".join(f"{count} of {group}" for group, count in counts.items())
-
-
-def _told(report: NodeReport) -> str:
-    return f"  {report.name}: {report.summary}"
 
 
 def _again(options: argparse.Namespace) -> str:

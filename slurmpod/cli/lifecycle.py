@@ -35,6 +35,7 @@ from slurmpod.operations.lifecycle import (
     lifecycle_reports,
     plan_run,
 )
+from slurmpod.operations.out_of_the_way import workers_of
 from slurmpod.operations.rollout import plan_rollout, run_rollout
 from slurmpod.problems import ExitCode, first_of
 from slurmpod.resolve import Resolved
@@ -99,7 +100,10 @@ def _run(options: argparse.Namespace) -> ExitCode:
     if not options.dry_run and not is_confirmed(resolved.environment, options, "run them"):
         say("nothing was run")
         return ExitCode.FAILED
-    reports = tuple(run_rollout(plans, _tell, NodeSessions()))
+    sessions = NodeSessions()
+    nodes = SessionNodes(clients_of(resolved.region))
+    workers = None if options.dry_run else workers_of(nodes, resolved, sessions, _tell, say)
+    reports = tuple(run_rollout(plans, _tell, sessions, workers))
     if options.json:
         print_json([dataclasses.asdict(report) for report in reports])
     else:

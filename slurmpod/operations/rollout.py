@@ -14,6 +14,7 @@ from slurmpod.changes.change import Change
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.lifecycle import NodeReport, RunPlan, plan_run, run_plan
+from slurmpod.operations.out_of_the_way import OutOfTheWay
 from slurmpod.resolve import Resolved
 
 ORDER = (Role.CONTROLLER, Role.LOGIN, Role.WORKER)
@@ -87,11 +88,20 @@ def plan_rollout(
 
 
 def run_rollout(
-    plans: Sequence[RunPlan], tell: Callable[[NodeReport], None], sessions: NodeSessions
+    plans: Sequence[RunPlan],
+    tell: Callable[[NodeReport], None],
+    sessions: NodeSessions,
+    workers: OutOfTheWay | None = None,
 ) -> Iterator[NodeReport]:
-    """Run the plans one after the other, up to the first with a node that fails."""
+    """Run the plans one after the other, up to the first with a node that fails.
+
+    `workers` sees to the jobs on nodes that Slurm knows as workers; without it nobody does.
+    """
     for plan in plans:
-        reports = run_plan(plan, tell, sessions)
+        if workers and plan.nodes[0].group in workers.groups and not plan.dry_run:
+            reports = workers.run(plan)
+        else:
+            reports = run_plan(plan, tell, sessions)
         yield from reports
         if not all(report.succeeded for report in reports):
             return

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from embedded_aws.interface import CloudOnlyPlatform
+from embedded_aws.server import EmbeddedAws
 from slurmpod.problems import ExitCode
+from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.functional.library_page import OF_A_FILE, OF_CONSTRUCTS, write_files
 from tests.golden_files import ROOT
 
@@ -114,3 +117,32 @@ def test_apps_of_the_library_page_need_no_checkout(installed: Path, tmp_path: Pa
     kinds = {resource["Type"] for resource in template["Resources"].values()}
     assert {"AWS::FSx::FileSystem", "AWS::SageMaker::Cluster"} <= kinds
     assert list((tmp_path / "cdk.out/assembly-Prod").glob("*researchcluster*.template.json"))
+
+
+def test_an_installed_package_deploys_a_file_from_anywhere(installed: Path, tmp_path: Path) -> None:
+    """Beside nothing of ours but the CDK's command line, as `npm install` brings it."""
+    for name in ("config", "elsewhere"):
+        (tmp_path / name).mkdir()
+    dev = (ROOT / "environments/dev.yaml").read_bytes()
+    (tmp_path / "config/dev.yaml").write_bytes(dev)
+    (tmp_path / "elsewhere/node_modules").symlink_to(ROOT / "node_modules")
+    with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
+        aws.start(CloudOnlyPlatform())
+        account = Account(aws, home=tmp_path / "home")
+        account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+        options = ("--yes", "--no-nodes", "--only", "network")
+        done = subprocess.run(
+            [installed / "slurmpod", "deploy", "../config/dev.yaml", *options],
+            cwd=tmp_path / "elsewhere",
+            env={
+                **account.variables,
+                "PATH": f"{installed}:{os.environ['PATH']}",
+                "PYTHONPATH": sysconfig.get_paths()["purelib"],
+            },
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "dev-network" in account.stacks()
+    assert done.stderr.endswith("next: slurmpod diff ../config/dev.yaml\n")

@@ -175,6 +175,24 @@ def test_runs_that_were_killed_are_made_good_by_the_next(runs: Runs) -> None:
     assert node.run(["systemctl", "is-active", "slurmd", "munge"]) == "active\nactive"
 
 
+def test_jobs_leave_a_worker_before_something_is_mounted_there(runs: Runs) -> None:
+    head, node = runs.on("head"), runs.on("cpu")
+    job = head.run(["sbatch", "--parsable", "--chdir=/tmp", f"--wrap={UNTIL_DRAINED}"])
+    is_running = ["squeue", "--noheader", "--states=RUNNING", f"--jobs={job}"]
+    wait_until(lambda: bool(head.run(is_running)), "the job runs")
+    node.run(["sh", "-c", "sed -i '/ .fsx /d' /etc/fstab; umount /fsx"])
+    ended = runs.lab.slurmpod("lifecycle", "run", str(runs.file), "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "JobState=COMPLETED" in head.run(["scontrol", "--oneliner", "show", "job", job])
+    state = ["sinfo", "--noheader", "--partition=cpu", "--format=%T"]
+    wait_until(lambda: head.run(state) == "idle", "the worker takes jobs again")
+    assert node.run(["mountpoint", "/fsx"]) == "/fsx is a mountpoint"
+
+
+UNTIL_DRAINED = """\
+until /opt/slurm/bin/scontrol show node $SLURM_JOB_NODELIST | grep -q DRAIN; do sleep 0.2; done
+"""
+
 UNDO = """
 systemctl stop slurmd
 rm -r /etc/systemd/system/slurmd.service.d/slurmpod.conf

@@ -74,6 +74,7 @@ class Command:
             "has_plugin": lambda: True,
             "plan_rollout": self._plan_rollout,
             "run_rollout": self._rollout,
+            "workers_of": lambda *_: None,
             "run_check_job": self._check_job,
             "NodeSessions": SimpleNamespace,
         }
@@ -90,7 +91,7 @@ class Command:
         self.done.append("job")
         return self.job
 
-    def _rollout(self, ids: Iterable[str], tell: Callable[[Any], None], _: object) -> Any:
+    def _rollout(self, ids: Iterable[str], tell: Callable[[Any], None], *_: object) -> Any:
         for each in sorted(ids):
             self.done.append(f"scripts {each}")
             report = NodeReport(
@@ -207,10 +208,13 @@ def test_nodes_may_be_left_alone(command: Command, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("name", ["storage", "dev-storage"])
-def test_one_stack_alone_needs_no_nodes(command: Command, name: str) -> None:
+def test_one_stack_alone_needs_no_nodes(
+    command: Command, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     command.stale = (NODE,)
     assert command("--yes", "--only", name) == ExitCode.OK
     assert command.done == ["synth", "deploy dev-storage"]
+    assert "scripts" not in capsys.readouterr().out
 
 
 def test_a_stack_that_there_is_not_is_told_with_those_that_there_are(

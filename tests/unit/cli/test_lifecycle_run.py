@@ -36,6 +36,7 @@ class Command:
         monkeypatch.setattr(lifecycle, "Deployment", lambda _: Cluster())
         monkeypatch.setattr(lifecycle, "SessionNodes", lambda _: Cluster())
         monkeypatch.setattr(lifecycle, "NodeSessions", lambda: self.sessions)
+        monkeypatch.setattr(lifecycle, "workers_of", lambda *_: None)
         monkeypatch.setattr(sys, "stdin", io.StringIO(""))
 
     def __call__(self, *options: str) -> int:
