@@ -68,6 +68,8 @@ class SlurmConf(Section):
     lines: Line
     """What stands above the nodes, line by line: a keyword and what follows `=`, also a comment.
     A line with `{host}` and `{address}` stands once per controller; a key with # is a comment."""
+    more_with_gpus: Line
+    """What stands below these lines where a node has GPUs."""
     more_without_on_create: Line
     """What stands below these lines where HyperPod sets Slurm up, without an OnCreate script."""
     accounting_include: AccountingInclude
@@ -83,6 +85,8 @@ class SlurmConf(Section):
     """gres.conf's line of a node with GPUs, of `{name}`, `{gpus}` and `{last_gpu}`."""
     cgroup_conf: Line
     """cgroup.conf, a word per line."""
+    topology_conf: tuple[str, ...]
+    """The lines of topology.conf, of `{nodes}`; there is none without GPUs or without nodes."""
     login_nodes: bool
     """Whether nodes of the login group are listed, and so in the partition of all nodes."""
     rewriting: Rewriting
@@ -91,15 +95,51 @@ class SlurmConf(Section):
     """Which controllers get the new text."""
     nodes_after_scripts: bool
     """Whether nodes and partitions appear only after the scripts (OnCreate) of controllers."""
+    new_groups_after_scripts: bool
+    """Whether nodes of a group that an update brings appear only after their own scripts."""
+
+
+class Software(Section):
+    """What scripts look for on a node, and whether it is there before any of them ran."""
+
+    docker: bool
+    """Docker and its service."""
+    enroot: bool
+    """enroot, which makes containers of images."""
+    pyxis: bool
+    """Slurm's plugin for `srun --container-image`, and its line in plugstack.conf."""
+    mariadb: bool
+    """MariaDB's server and its service."""
+    pam_slurm_adopt: bool
+    """PAM's module that lets users in where they have jobs."""
+
+
+Unit = dict[str, Line]
+"""The sections of a systemd unit; a value of several lines is a key given several times."""
+
+
+TreeName = Annotated[str, Field(pattern=r"^slurm(-[a-z0-9.]+)?$")]
 
 
 class Image(Section):
-    """What differs on a node's disk, and in its first minutes, from the rehearsal's own image."""
+    """A node's disk before any script ran, and its first minutes."""
 
     files: dict[str, Text]
     """Files that lie on every node, by absolute path."""
-    absent_packages: tuple[str, ...]
-    """Debian packages that the rehearsal's image has and the node does not."""
+    units: dict[str, Unit]
+    """Slurm's services: their units in /etc/systemd/system."""
+    software: Software
+    """What scripts look for."""
+    slurm_trees: Annotated[tuple[TreeName, ...], Field(min_length=1)]
+    """The folders of Slurm in /opt, side by side; /opt/slurm leads to the last one, or is it."""
+    interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$")]
+    """The name of the network interface."""
+    users: dict[str, Annotated[int, Field(gt=0)]]
+    """Users with their numbers."""
+    disks: tuple[str, ...]
+    """Folders that are disks of their own."""
+    metadata_needs_token: bool
+    """Whether instance metadata answer with a session's token only (IMDSv2)."""
     apt_locked_milliseconds: Milliseconds
     """How long apt's lock is held by somebody else after the boot."""
     own_name_unknown_milliseconds: Milliseconds
@@ -139,6 +179,8 @@ class Timing(Section):
 
     slurm_conf_milliseconds: Milliseconds
     """From the start of the controllers' scripts until slurm.conf is there."""
+    late_nodes_milliseconds: Milliseconds
+    """From the end of scripts until nodes are listed that appear only after them."""
 
 
 class Profile(Section):

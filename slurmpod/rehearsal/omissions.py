@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from slurmpod.platform_profiles.profile import Software
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.resolve import Resolved
 
@@ -16,14 +17,19 @@ NO_DIRECTORY = "access.directory, which nodes of a rehearsal cannot reach"
 """Nothing can stand for its server: nodes trust only whom its authority has signed."""
 
 NO_CONTAINERS = "lifecycle.containers, as nodes of a rehearsal have neither enroot nor pyxis"
-"""Debian has no packages of them; those that the environment names may be for another system."""
+"""Debian has no packages of them; those that the environment names may be for another system. With
+a profile whose image has all of it, Docker too, nothing is left out."""
 
 
 def rehearsed_file(
-    environment_file: Path, resolved: Resolved, folder: Path, progress: Progress
+    environment_file: Path,
+    resolved: Resolved,
+    software: Software,
+    folder: Path,
+    progress: Progress,
 ) -> Path:
     """Return the file to deploy with nodes: the environment, or one in `folder` on top of it."""
-    left_out = _left_out(resolved)
+    left_out = _left_out(resolved, software)
     if not left_out:
         return environment_file
     for what in left_out:
@@ -35,11 +41,12 @@ def rehearsed_file(
     return file
 
 
-def _left_out(resolved: Resolved) -> Mapping[str, Mapping[str, object]]:
+def _left_out(resolved: Resolved, software: Software) -> Mapping[str, Mapping[str, object]]:
     """Return by what is left out what to write for it; each in a section of its own."""
     found: dict[str, Mapping[str, object]] = {}
     if resolved.access.directory is not None:
         found[NO_DIRECTORY] = {"access": {"directory": None}}
-    if resolved.environment.lifecycle.containers:
+    has_containers = software.enroot and software.pyxis and software.docker
+    if resolved.environment.lifecycle.containers and not has_containers:
         found[NO_CONTAINERS] = {"lifecycle": {"containers": False}}
     return found

@@ -197,7 +197,10 @@ def _run(
         deployment = Deployment(clients)
         cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
         if not options.cloud_only:
-            environment_file = rehearsed_file(environment_file, resolved, host.folder, progress)
+            software = options.profile.image.software
+            environment_file = rehearsed_file(
+                environment_file, resolved, software, host.folder, progress
+            )
         try:
             _deploy(host, cdk, environment_file, resolved, progress)
         except CdkFailed as error:

@@ -38,7 +38,8 @@ SECRET
 
 @pytest.fixture(scope="module")
 def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+    profiles = ("one-controller-rewritten",)
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, profiles) as lab:
         yield lab
 
 
@@ -71,6 +72,11 @@ def assert_same_files(written: Shell, other: Shell) -> None:
     line = f"# HyperPod writes on {written.hostname}"
     written.run(["sh", "-c", f"echo '{line}' >>{SLURM_CONF}"])
     wait_until(lambda: line in other.run(["cat", SLURM_CONF]), "the other's file")
+
+
+def nodes_in(head: Shell) -> list[str]:
+    text = head.run(["cat", SLURM_CONF])
+    return [line for line in text.splitlines() if line.startswith("NodeName=")]
 
 
 def test_two_controllers_share_their_state_and_their_records(lab: HyperPodLab) -> None:
@@ -106,9 +112,14 @@ def test_two_controllers_share_their_state_and_their_records(lab: HyperPodLab) -
     assert "job_state" in root.run(["ls", "/fsx/slurmpod/two/state"]).split()
     assert "COMPLETED" in worker.run(["sacct", "--noheader", "--format=State"])
 
+    emptied = lab.update("two", [customer_group("cpu", uri, 0)])
+    assert emptied.get("FailureMessage") is None
+    wait_until(lambda: not any(map(nodes_in, heads)), "files without it: HyperPod writes one")
+
     lab.machines.power_cut(primary)
     scaled = lab.update("two", [customer_group("cpu", uri, 2)])
     assert scaled.get("FailureMessage") is None
+    worker = lab.shell("two", "cpu")
     wait_until(lambda: worker.run(["sinfo", "--noheader", "--format=%D %T"]) == "2 idle", "two")
     lab.delete("two")
 

@@ -18,7 +18,9 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal import shell
+from slurmpod.rehearsal.hyperpod.image_disk import files_of
 from slurmpod.rehearsal.nodes.enclosure import BRIDGE
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -62,6 +64,9 @@ def _start(directory: Path, image: Path) -> Machines:
     return Machines.start(directory, image=image, file_systems=shared)
 
 
+SLURM_UNITS = files_of(load().profile.image)
+
+
 def _spec(
     hostname: str,
     host_number: int,
@@ -73,7 +78,7 @@ def _spec(
     return MachineSpec(
         hostname,
         address,
-        files or {},
+        {**SLURM_UNITS, **(files or {})},
         accelerators,
         accelerator_kind,
     )

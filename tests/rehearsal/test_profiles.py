@@ -24,8 +24,13 @@ cluster:
     - {name: login, role: login, instance_type: ml.m5.large}
     - {name: gpu, role: worker, instance_type: ml.g5.12xlarge, partition: gpu, count: 2}
 access: {ssh_needs_job: true}
+lifecycle: {containers: true}
 """
 PROFILES = (
+    "ami-2026-07",
+    "docker-there",
+    "options-in-etc",
+    "own-disk",
     "returns-once-told",
     "shared-dev",
     "overwritten",
@@ -35,6 +40,7 @@ PROFILES = (
 )
 SHORTER = """
 image: {apt_locked_milliseconds: 4000, own_name_unknown_milliseconds: 4000}
+timing: {late_nodes_milliseconds: 2000}
 """
 LOOK = """\
 {
@@ -48,12 +54,40 @@ LOOK = """\
 
 
 OTHERS = (
+    "eth0",
     "gres-types",
     "accounting-included",
     "login-unlisted",
     "late-nodes",
     "no-pam-slurm-adopt",
+    "no-mariadb",
+    "mounted-by-hyperpod",
 )
+ARCHIVE = r"""
+cat >/usr/local/sbin/apt-get <<'APT'
+#!/bin/sh
+case "$*" in *" mariadb-server") ;; *) exit ;; esac
+cat >/etc/systemd/system/mariadb.service <<'UNIT'
+[Service]
+Type=notify
+User=mysql
+RuntimeDirectory=mysqld
+ExecStart=/usr/sbin/mariadbd
+UNIT
+systemctl daemon-reload
+APT
+chmod 755 /usr/local/sbin/apt-get
+"""
+"""What stands for Ubuntu's archive, which nodes do not reach: it brings MariaDB back."""
+
+ATTEMPTS_THAT_FAIL = 3
+FAILS = """
+mkdir -p /mnt/counter && mount -t lustre {source} /mnt/counter
+left=$(cat /mnt/counter/left 2>/dev/null || echo 0)
+[ "$left" = 0 ] || {{ echo $((left - 1)) >/mnt/counter/left; exit 1; }}
+umount /mnt/counter
+"""
+"""Fails as often as the shared file system says, before anything else."""
 
 
 class Cluster:
@@ -88,18 +122,44 @@ def groups_of(uri: str) -> list[dict[str, Any]]:
 
 def test_scripts_bear_the_other_way_round_too(image: Path, tmp_path: Path) -> None:
     """This comes first: a process has one lab at a time, and the other one stays to the end."""
-    with HyperPodLab(tmp_path, image, OTHERS) as lab:
-        uri = upload(lab, ENVIRONMENT.replace("access: {ssh_needs_job: true}", ""))
+    (tmp_path / "shorter.yaml").write_text(SHORTER)
+    (tmp_path / "lab").mkdir()
+    with HyperPodLab(tmp_path / "lab", image, (*OTHERS, str(tmp_path / "shorter.yaml"))) as lab:
+        text = ENVIRONMENT.partition("access:")[0]
+        uri = upload(lab, text, on_create=FAILS.format(source=lab.lustre_source) + ARCHIVE)
         groups = groups_of(uri)
         created = lab.create("adverse", groups)
         assert created.get("FailureMessage") is None
         other = Cluster(lab, groups)
         assert other.run(other.head, "find / -xdev -name pam_slurm_adopt.so") == ""
-        name = hostname(lab.nodes("adverse", "gpu")[0])
-        wait_until(lambda: other.state(name) == "idle", "the worker")
-        assert other.run(other.login, "sinfo --noheader --format %n | sort -u") == name
-        assert other.run(other.login, "srun --quiet --partition gpu hostname") == name
+        assert other.run(other.head, "find /usr/lib/systemd -name mariadb.service") == ""
+        assert "dev eth0" in other.run(other.head, "ip route show default")
+        assert_in_service(other)
         assert "COMPLETED" in other.run(other.login, "sacct --noheader --format State")
+        assert other.run(other.login, "findmnt -no TARGET /fsx") == "/fsx"
+        assert other.run(other.login, "grep -c ' /fsx ' /etc/fstab") == "1"
+
+        shared_file(lab, "left").write_text(f"{ATTEMPTS_THAT_FAIL}\n")
+        lab.aws.sagemaker.update_cluster_software(
+            ClusterName="adverse", InstanceGroups=[{"InstanceGroupName": "gpu"}]
+        )
+        assert lab.settled("adverse").get("FailureMessage") is None
+        assert shared_file(lab, "left").read_text() == "0\n", "the fourth attempt is the last"
+        assert_in_service(other)
+
+
+def assert_in_service(cluster: Cluster) -> None:
+    """Fail unless the one worker is idle soon, alone in Slurm, and gives a job its GPUs."""
+    name = hostname(cluster.lab.nodes("adverse", "gpu")[0])
+    wait_until(lambda: cluster.state(name) == "idle", "the worker")
+    assert cluster.run(cluster.login, "sinfo --noheader --format %n | sort -u") == name
+    job = "srun --quiet --partition gpu --gpus-per-node 4 printenv SLURM_STEP_GPUS"
+    assert cluster.run(cluster.login, job) == "0,1,2,3"
+
+
+def shared_file(lab: HyperPodLab, name: str) -> Path:
+    (root,) = (lab.folder / "file_systems").iterdir()
+    return root / name
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +184,27 @@ def test_the_nodes_are_those_of_the_profiles(cluster: Cluster) -> None:
         assert seen.splitlines() == ["no name", "locked", "VERSION"], group
 
 
+def test_the_image_is_the_newer_one(cluster: Cluster) -> None:
+    for group in ("head", "login", "gpu"):
+        root = cluster.lab.shell("adverse", group, user="root")
+        assert cluster.run(root, "readlink -f /opt/slurm") == "/opt/slurm-25.11"
+        assert "dev ens5" in cluster.run(root, "ip route show default")
+        assert cluster.run(root, "findmnt -no SOURCE /opt/sagemaker") == "/dev/nvme1n1"
+        unit = "slurmctld" if group == "head" else "slurmd"
+        shown = cluster.run(root, f"systemctl show --property EnvironmentFiles {unit}")
+        assert f"/etc/default/{unit}" in shown.split("=", 1)[1].split()
+    name = hostname(cluster.lab.nodes("adverse", "gpu")[0])
+    switches = cluster.run(cluster.head, "scontrol show topology")
+    assert "SwitchName=nn-424c Level=0" in switches
+    assert name in switches
+    assert cluster.run(cluster.head, "grep -c spank_pyxis /opt/slurm/etc/plugstack.conf") == "1"
+    assert cluster.run(cluster.login, "srun --quiet --container-image x hostname")
+    assert cluster.run(root, "systemctl is-active docker") == "active"
+
+
 @pytest.mark.parametrize("partition", ["dev", "gpu"])
 def test_jobs_run_from_the_login_node(cluster: Cluster, partition: str) -> None:
-    job = f"srun --quiet --partition {partition} --gres gpu:2 printenv SLURM_STEP_GPUS"
+    job = f"srun --quiet --partition {partition} --gpus-per-node 2 printenv SLURM_STEP_GPUS"
     assert cluster.run(cluster.login, job) == "0,1"
 
 

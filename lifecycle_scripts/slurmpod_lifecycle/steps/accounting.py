@@ -4,10 +4,11 @@ Required where the environment asks for it. A slurmctld that starts without its 
 identity of its own and refuses to start once accounting is there (CLUSTER ID MISMATCH), so a clear
 failure now costs less than a cluster without records.
 
-The database is MariaDB on the same node, or a server outside the cluster. For the first there is no
-password: slurmdbd runs as the user `slurm`, and MariaDB lets that user in through its socket
-(unix_socket authentication). What was saved of an earlier controller's records is loaded before
-slurmdbd starts. Several controllers each run slurmdbd: one works, the other stands by.
+The database is MariaDB on the same node, or a server outside the cluster. HyperPod's image has
+MariaDB; others get the distribution's. There is no password for it: slurmdbd runs as the user
+`slurm`, and MariaDB lets that user in through its socket (unix_socket authentication). What was
+saved of an earlier controller's records is loaded before slurmdbd starts. Several controllers each
+run slurmdbd: one works, the other stands by.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.kept_records import DATABASE, restore
 from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
+from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Mode, Role, Settings
 from slurmpod_lifecycle.step import NotYet, StepFailed
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
@@ -24,6 +26,11 @@ from slurmpod_lifecycle.stored_secret import account_lines, credentials
 from slurmpod_lifecycle.units import knows_its_files, write_for
 
 ACCOUNTING_CONF = f"{slurm.CONFIGURATION}/accounting.conf"
+PACKAGE = "mariadb-server"
+WITHOUT_DATABASE = (
+    "use an image that has MariaDB, name a database under slurm.accounting_database, or set"
+    " slurm.accounting: false"
+)
 
 ENCRYPTED = "SSL_CIPHER=HIGH"
 """What makes slurmdbd encrypt its connection. MariaDB's client library does so when any parameter
@@ -94,16 +101,21 @@ class Accounting(NodeStep):
     def _local_account(self) -> str:
         machine = self.node.machine
         if not machine.succeeds("systemctl", "cat", "mariadb"):
-            raise StepFailed(
-                "MariaDB is not on this image",
-                "use a HyperPod image of January 2026 or later, or set slurm.accounting: false",
-            )
+            self._install_database()
         settings = self.node.settings
         units.start(machine, "mariadb")
         machine.run("mariadb", text=SQL)
         if settings.records_backup:
             restore(machine, settings.records_backup, settings.region)
         return f"StorageUser={slurm.USER}\n"
+
+    def _install_database(self) -> None:
+        """Install MariaDB; raises StepFailed where it can be had nowhere."""
+        if not self.node.settings.node.has_way_out:
+            raise StepFailed(
+                "MariaDB is not on this image, and the network is closed", WITHOUT_DATABASE
+            )
+        install(self.node.machine, PACKAGE, fix=WITHOUT_DATABASE)
 
     def _given_account(self) -> str:
         assert self.node.settings.database  # noqa: S101  # the caller has looked

@@ -22,15 +22,17 @@ from slurmpod.rehearsal.shell import CommandFailed
 NOWHERE = "02:00:00:00:de:ad"
 """A hardware address that nobody has: what is sent there is lost, and nobody is told."""
 
-_LOSE = """
-ip route replace {0}/32 dev eth0 && ip neighbour replace {0} lladdr {1} dev eth0 nud permanent
+_WIRE = """port=$(ip -oneline route show default | sed 's/.* dev \\([^ ]*\\).*/\\1/')"""
+_LOSE = f"""{_WIRE}
+ip route replace {{0}}/32 dev $port &&
+ip neighbour replace {{0}} lladdr {{1}} dev $port nud permanent
 """
-_FIND = "ip route flush {0}/32 && ip neighbour flush to {0} dev eth0 nud permanent"
+_FIND = f"{_WIRE}; ip route flush {{0}}/32 && ip neighbour flush to {{0}} dev $port nud permanent"
 
 
 def cut_power(cluster: FaultCluster, node: str) -> None:
     """End a node as a power cut does: first its wire, so that no peer is told; then everything."""
-    cluster.root(node).run(["ip", "link", "delete", "eth0"])
+    cluster.root(node).run(["sh", "-c", f'{_WIRE}; ip link delete "$port"'])
     machines = machines_cgroup(cluster.folder)
     if machines is not None:
         cgroups.kill(machines / node)

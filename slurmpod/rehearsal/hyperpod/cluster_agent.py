@@ -14,6 +14,7 @@ from slurmpod.rehearsal.hyperpod.slurm_conf import (
     MANAGED,
     OVERWRITE,
     SLURM_CONF,
+    TOPOLOGY_CONF,
     Controller,
     SlurmLayout,
     SlurmNode,
@@ -27,8 +28,8 @@ from slurmpod.rehearsal.nodes.machines import Machines
 CORES_OF_ONE_SOCKET = 48
 """More cores have two sockets, as was seen of ml.p5.48xlarge; EC2 does not tell."""
 
-_CHANGING = (GRES_CONF, SLURM_CONF)
-"""The files that name nodes."""
+_CHANGING = (GRES_CONF, TOPOLOGY_CONF, SLURM_CONF)
+"""The files that name nodes, those that there are."""
 
 _RECONFIGURE = """\
 for attempt in 1 2; do
@@ -74,9 +75,10 @@ def rewrite_slurm_configuration(
     overwrites = conf.rewriting is Rewriting.OVERWRITE
     strategy = OVERWRITE if overwrites else cluster.settings.strategy
     for name in running if conf.rewritten_on is Controllers.ALL else running[:1]:
-        for path in _CHANGING:
+        for path in filter(files.__contains__, _CHANGING):
             current = read_file(machines, name, path).decode()
-            text = rewritten(current, files[path].decode(), strategy)
+            whole = OVERWRITE if path == TOPOLOGY_CONF else strategy
+            text = rewritten(current, files[path].decode(), whole)
             put_file(machines, name, path, text.encode())
     for name in running[:1]:
         run_script(machines, name, _RECONFIGURE)

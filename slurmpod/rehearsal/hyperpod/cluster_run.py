@@ -43,6 +43,7 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
 )
 from slurmpod.rehearsal.hyperpod.first_minutes import begin
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
+from slurmpod.rehearsal.hyperpod.image_disk import environment_file, files_of
 from slurmpod.rehearsal.hyperpod.node_files import (
     AWS_ENVIRONMENT,
     PROVISIONING_PARAMETERS,
@@ -128,7 +129,7 @@ class ClusterRun:
             if self.configures_itself(node):
                 set_up(self, node)
             elif self.profile.lifecycle.mounts_with_on_create:
-                mounts = self.cluster.group(node.group).mounts
+                mounts = self.cluster.group(node.group).mounts or self.provisioning.mounts
                 mount_file_systems(self.machines, hostname(node), mounts)
         except ClusterFailed as failure:
             raise self.failed(node, f"The image's own configuration failed: {failure}") from None
@@ -226,6 +227,10 @@ class ClusterRun:
                 self.profile.slurm_conf,
                 unlisted=unlisted,
             )
+
+    def wait_before_late_nodes(self) -> None:
+        """Wait as long as nodes that scripts have set up stay out of slurm.conf."""
+        self.given_up.wait(self.profile.timing.late_nodes_milliseconds / 1000)
 
     def power_off(self, node: ClusterNode) -> None:
         """End a node's machine, whether it runs, boots, or never came to be; its disk is lost."""
@@ -347,7 +352,8 @@ def set_up(run: ClusterRun, node: ClusterNode) -> None:
         start_accounting(run.machines, name, node.private_ip, storage)
         start_slurmctld(run.machines, name)
     else:
-        start_slurmd(run.machines, name, primary.private_ip)
+        units = run.profile.image.units
+        start_slurmd(run.machines, name, primary.private_ip, environment_file(units["slurmd"]))
 
 
 def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
@@ -355,7 +361,7 @@ def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
     kind, count = accelerator_devices(node.instance_type)
     files = {
         RESOURCE_CONFIG: File(resource_config(run.cluster, run.controllers)),
-        **{path: File(text.encode(), mode=0o644) for path, text in run.profile.image.files.items()},
+        **files_of(run.profile.image),
         AWS_ENVIRONMENT: File(aws_environment(run.role(node).variables), mode=0o644),
         "/etc/munge/munge.key": File(run.munge_key, mode=0o400, owner="munge"),
     }
@@ -367,6 +373,7 @@ def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
         files=files,
         accelerator_kind=kind,
         accelerators=count,
+        interface=run.profile.image.interface,
     )
 
 

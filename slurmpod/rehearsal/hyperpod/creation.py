@@ -176,6 +176,8 @@ class Creation:
             self._run.run_scripts(node)
         self._controllers_up.append(node)
         if len(self._controllers_up) == len(self._run.controllers):
+            if self._lists_nodes_late:
+                self._run.wait_before_late_nodes()
             if self._lists_nodes_late and not self._run.given_up.is_set():
                 self._run.tell_slurm()
             self._controllers_ready.set()

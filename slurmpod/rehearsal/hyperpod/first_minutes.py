@@ -1,15 +1,62 @@
-"""What a node lacks, and what keeps it busy, when it has booted for the first time.
+"""What a node lacks or has beside its files, and what keeps it busy, when it has just booted.
 
-The rehearsal's image is one for all profiles: what a profile's image does not have is taken away.
+The rehearsal's image is one for all profiles: what a profile's image does not have is taken away,
+and what it has more is stood in for.
 """
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from slurmpod.platform_profiles.profile import Image
 from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.nodes.machines import Machines
+
+PACKAGES = {"mariadb": "mariadb-server", "pam_slurm_adopt": "libpam-slurm-adopt"}
+"""Software that the rehearsal's image has, and the packages without which it is not there."""
+
+TREE, LINK = "slurm-24.11", "slurm"
+USERS = {"ubuntu": 1000}
+"""What else that image has."""
+
+_PROGRAM = r"""
+printf '#!/bin/sh\n' >/usr/bin/NAME
+chmod 755 /usr/bin/NAME
+"""
+_DOCKER = r"""
+cat >/etc/systemd/system/docker.service <<'END'
+[Service]
+ExecStart=/bin/sleep infinity
+[Install]
+WantedBy=multi-user.target
+END
+systemctl enable --quiet --now docker
+"""
+_PYXIS = r"""
+mkdir -p /opt/slurm/lib/slurm
+library=/opt/slurm/lib/slurm/spank_pyxis.so
+cat >/tmp/pyxis.c <<'END'
+#include <slurm/spank.h>
+SPANK_PLUGIN(pyxis, 1)
+static int take(int value, const char *argument, int remote) { return 0; }
+static struct spank_option image = {"container-image", "IMAGE", "the image", 1, 0, take};
+int slurm_spank_init(spank_t spank, int count, char **arguments)
+{
+    return spank_option_register(spank, &image);
+}
+END
+tcc -shared -o $library /tmp/pyxis.c
+patchelf --clear-execstack $library
+rm /tmp/pyxis.c
+printf '\nrequired %s\n' $library >>/opt/slurm/etc/plugstack.conf
+"""
+STAND_INS: Mapping[str, str] = {
+    "docker": _PROGRAM.replace("NAME", "docker") + _DOCKER,
+    "enroot": _PROGRAM.replace("NAME", "enroot"),
+    "pyxis": _PYXIS,
+}
+"""Software that the rehearsal's image lacks: what scripts ask for is there and does nothing."""
 
 _LOCK = """\
 import fcntl, os, sys, time
@@ -35,12 +82,55 @@ setsid sh -c 'sleep SECONDS; echo "$0" >>/etc/hosts' "$line" >/dev/null 2>&1 </d
 
 def begin(machines: Machines, hostname: str, image: Image) -> None:
     """Make a node that has just booted what the profile says; raises ClusterFailed."""
-    if image.absent_packages:
-        packages = shlex.join(image.absent_packages)
-        run_script(machines, hostname, f"dpkg --purge --force-depends {packages} >/dev/null 2>&1")
+    scripts = [*what_differs(image), *_what_keeps_it_busy(image)]
+    if scripts:
+        run_script(machines, hostname, "\n".join(["set -eu", *scripts]))
+
+
+def what_differs(image: Image) -> Iterator[str]:
+    """Yield scripts that make the rehearsal's image the profile's."""
+    software = image.software.model_dump()
+    absent = [package for name, package in PACKAGES.items() if not software[name]]
+    if absent:
+        yield f"dpkg --purge --force-depends {shlex.join(absent)} >/dev/null 2>&1"
+    yield from (script for name, script in STAND_INS.items() if software[name])
+    yield from _trees(image.slurm_trees)
+    for name, number in image.users.items():
+        if USERS.get(name) != number:
+            yield _user(name, number)
+    for number, folder in enumerate(image.disks, start=1):
+        yield _disk(f"/dev/nvme{number}n1", folder)
+
+
+def _trees(names: Sequence[str]) -> Iterator[str]:
+    """Yield what arranges Slurm's folders; one that is called like the link is in its place."""
+    for name in names:
+        if name != TREE:
+            yield f"rm -f /opt/{name} && cp -a /opt/{TREE} /opt/{name}"
+    if names[-1] not in (TREE, LINK):
+        yield f"ln -sfn {names[-1]} /opt/{LINK}"
+    if TREE not in names:
+        yield f"rm -r /opt/{TREE}"
+
+
+def _user(name: str, number: int) -> str:
+    user = shlex.quote(name)
+    return (
+        f"if id -u {user} >/dev/null 2>&1; then usermod --uid {number} {user};"
+        f" else useradd --create-home --uid {number} {user}; fi"
+    )
+
+
+def _disk(device: str, folder: str) -> str:
+    """Return what mounts memory under the name of a disk, also after a reboot."""
+    path = shlex.quote(folder)
+    entry = shlex.quote(f"{device} {folder} tmpfs defaults 0 0")
+    return f"mkdir -p {path} && echo {entry} >>/etc/fstab && mount {path}"
+
+
+def _what_keeps_it_busy(image: Image) -> Iterator[str]:
     if image.own_name_unknown_milliseconds:
-        seconds = str(image.own_name_unknown_milliseconds / 1000)
-        run_script(machines, hostname, _FORGET_NAME.replace("SECONDS", seconds))
+        yield _FORGET_NAME.replace("SECONDS", str(image.own_name_unknown_milliseconds / 1000))
     if image.apt_locked_milliseconds:
         program = _LOCK.replace("SECONDS", str(image.apt_locked_milliseconds / 1000))
-        run_script(machines, hostname, shlex.join(["python3", "-c", program]))
+        yield shlex.join(["python3", "-c", program])

@@ -1,6 +1,7 @@
 """The instance metadata service: what programs on a node ask at 169.254.169.254.
 
-It answers with a session's token only (IMDSv2), and tells nodes apart by their addresses. Sources:
+It answers with a session's token (IMDSv2), without one only if the profile says so, and tells nodes
+apart by their addresses. Sources:
 EC2 user guide, "Instance metadata categories" and "Use the Instance Metadata Service"; public
 lifecycle scripts ask HyperPod's nodes for the instance id and type, the Region, the zone and the
 role's credentials. Nobody has published what else is there on HyperPod, so tags are not.
@@ -122,12 +123,19 @@ def _time(when: datetime) -> str:
 class MetadataServer:
     """Answers on a socket that listens, until it is closed; `instance_at` knows who asks."""
 
-    def __init__(self, listening: socket, instance_at: Callable[[str], Instance | None]) -> None:
+    def __init__(
+        self,
+        listening: socket,
+        instance_at: Callable[[str], Instance | None],
+        *,
+        is_token_needed: bool = True,
+    ) -> None:
         tokens: set[str] = set()
 
         class Handler(_Handler):
             known_tokens = tokens
             find = staticmethod(instance_at)
+            needs_token = is_token_needed
 
         self._server = ThreadingHTTPServer((ADDRESS, PORT), Handler, bind_and_activate=False)
         self._server.socket.close()
@@ -148,6 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     known_tokens: set[str]
     find: Callable[[str], Instance | None]
+    needs_token: bool
     server_version, sys_version = "EC2ws", ""
 
     def do_PUT(self) -> None:  # the base class's
@@ -165,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:  # the base class's
         """Tell a node about itself."""
         instance = self.find(self.client_address[0])
-        if self.headers.get(TOKEN) not in self.known_tokens:
+        if self.needs_token and self.headers.get(TOKEN) not in self.known_tokens:
             self._send(401)
         elif instance is None:
             self._send(404)

@@ -186,17 +186,15 @@ def home_folder(mounts: Sequence[FileSystemMount]) -> str:
     return f"/home/{USER}"
 
 
-DEFAULTS = "/opt/slurm/etc/default"
-"""The folder of the files in which Slurm's units look for their options."""
-
-
 def start_slurmctld(machines: Machines, hostname: str) -> None:
     """Start the controller daemon, which has its configuration; raises ClusterFailed."""
     run_script(machines, hostname, "systemctl enable --quiet --now slurmctld")
 
 
-def start_slurmd(machines: Machines, hostname: str, controller_address: str) -> None:
+def start_slurmd(
+    machines: Machines, hostname: str, controller_address: str, environment_file: str
+) -> None:
     """Start the node daemon, which gets its configuration from the controller."""
     options = f"SLURMD_OPTIONS=--conf-server={controller_address}:6817\n"
-    put_file(machines, hostname, f"{DEFAULTS}/slurmd", options.encode())
+    put_file(machines, hostname, environment_file, options.encode())
     run_script(machines, hostname, "systemctl enable --quiet --now slurmd")

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from embedded_aws.cluster import ClusterFailed, InstanceGroup, NodeType
+from embedded_aws.cluster import ClusterFailed, FileSystemMount, InstanceGroup, NodeType
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
 
 SCRIPTS_FAILED = (
@@ -84,6 +84,8 @@ BOTH_CONFIGURATIONS = (
     f"{FILE_NAME} file simultaneously."
 )
 """HyperPod's own words (developer guide, migration to the API)."""
+LUSTRE_FOLDER = "/fsx"
+"""Where public lifecycle scripts mount the file system that the file names."""
 DATABASE_USER = "admin"
 """Who connects to the database of several controllers when the file names nobody."""
 
@@ -102,13 +104,15 @@ class SharedDatabase:
 class Provisioning:
     """The roles of the instance groups; `partitions` has each worker group's partition.
 
-    `file` is the content of provisioning_parameters.json, None where the API says it all.
+    `file` is the content of provisioning_parameters.json, None where the API says it all; `mounts`
+    is what that file says of file systems.
     """
 
     controller_group: str
     login_group: str | None
     partitions: Mapping[str, str]
     file: bytes | None = None
+    mounts: tuple[FileSystemMount, ...] = ()
     database: SharedDatabase | None = None
 
 
@@ -168,8 +172,15 @@ def _parse(content: bytes) -> Provisioning:
             for group in document["worker_groups"]
         },
         file=content,
+        mounts=_mounts(document.get("fsx_dns_name"), document.get("fsx_mountname")),
         database=_database(document.get("slurm_configurations")),
     )
+
+
+def _mounts(dns_name: str | None, mount_name: str | None) -> tuple[FileSystemMount, ...]:
+    if not dns_name or not mount_name:
+        return ()
+    return (FileSystemMount("lustre", f"{dns_name}@tcp:/{mount_name}", LUSTRE_FOLDER),)
 
 
 def _database(given: Any) -> SharedDatabase | None:

@@ -105,5 +105,7 @@ def hyperpod(
     with closing(AutoResumeServer(platform.health_agent_of)) as auto_resume:
         machines.open_door(auto_resume.port, inside=AGENT_PORT)
         listening = machines.listen(instance_metadata.ADDRESS, instance_metadata.PORT)
-        with closing(MetadataServer(listening, partial(platform.instance_at, region=aws.region))):
+        find = partial(platform.instance_at, region=aws.region)
+        needs_token = profile.image.metadata_needs_token
+        with closing(MetadataServer(listening, find, is_token_needed=needs_token)):
             yield platform

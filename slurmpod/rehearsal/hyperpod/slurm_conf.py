@@ -18,6 +18,7 @@ from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 SLURM_ETC = "/opt/slurm/etc"
 SLURM_CONF = f"{SLURM_ETC}/slurm.conf"
 GRES_CONF = f"{SLURM_ETC}/gres.conf"
+TOPOLOGY_CONF = f"{SLURM_ETC}/topology.conf"
 INCLUDE_ACCOUNTING = "include accounting.conf"
 
 
@@ -74,9 +75,11 @@ def slurm_files(
         lines += (_filled(conf.node, _values(node)) for node in layout.nodes)
         lines += _partition_lines(layout, conf)
     gres = [_filled(conf.gres_conf, _values(node)) for node in layout.nodes if node.gpus]
+    topology = _topology(layout, conf) if with_nodes else []
     return {
         GRES_CONF: _text(gres),
         f"{SLURM_ETC}/cgroup.conf": _text(_word(*word) for word in conf.cgroup_conf.items()),
+        **({TOPOLOGY_CONF: _text(topology)} if topology else {}),
         SLURM_CONF: _text(lines),
     }
 
@@ -92,10 +95,20 @@ def partition_members(layout: SlurmLayout) -> Mapping[str, tuple[str, ...]]:
 def _first_lines(layout: SlurmLayout, conf: SlurmConf) -> Iterable[str]:
     """Return what stands above the nodes; what names a controller stands once for each."""
     hosts = [{"host": host.name, "address": host.address} for host in layout.controllers]
-    more = conf.more_without_on_create if layout.without_on_create else {}
+    more = dict(conf.more_with_gpus) if _has_gpus(layout) else {}
+    more |= conf.more_without_on_create if layout.without_on_create else {}
     for key, text in (conf.lines | more).items():
         for host in hosts if "{host}" in text else [{}]:
             yield _filled({key: text}, {"cluster": layout.cluster_name, **host})
+
+
+def _has_gpus(layout: SlurmLayout) -> bool:
+    return any(node.gpus for node in layout.nodes)
+
+
+def _topology(layout: SlurmLayout, conf: SlurmConf) -> list[str]:
+    names = ",".join(node.name for node in layout.nodes)
+    return [line.replace("{nodes}", names) for line in conf.topology_conf if _has_gpus(layout)]
 
 
 def _includes_accounting(layout: SlurmLayout, conf: SlurmConf) -> bool:

@@ -67,6 +67,8 @@ class Update:
         for node in surplus:
             run.remove(node)
         cluster.groups = self._desired
+        if late:
+            run.wait_before_late_nodes()
         if surplus or late:
             run.tell_slurm()
         run.journal.note(cluster.name, "updated")
@@ -97,7 +99,8 @@ class Update:
         """Tell whether slurm.conf is to name a node only when its scripts have ended."""
         if self._run.cluster.settings.is_continuous or node.group in self._before:
             return False
-        return not self._run.configures_itself(node)
+        listed_late = self._run.profile.slurm_conf.new_groups_after_scripts
+        return listed_late and not self._run.configures_itself(node)
 
     def _cut_new(self) -> None:
         for node in self._new:

@@ -171,6 +171,7 @@ class Machine:
             "DIRECTORY": str(self._directory),
             "MACHINE": self._spec.hostname,
             "ADDRESS": str(self._spec.address),
+            "INTERFACE": self._spec.interface,
             "HARDWARE_ADDRESS": self._spec.hardware_address,
             "GATEWAY": str(self._spec.gateway),
             "BRIDGE": BRIDGE,

@@ -5,7 +5,7 @@
 #   DIRECTORY     this machine's folder on the host: console log, readiness socket, and its disk,
 #                 which machine_disk.sh has made
 #   MACHINE       host name
-#   ADDRESS       address/prefix of eth0;  HARDWARE_ADDRESS: the one below it
+#   ADDRESS       address/prefix of INTERFACE;  HARDWARE_ADDRESS: the one below it
 #   GATEWAY, BRIDGE, PORT: the network that it joins
 #   FILE_SYSTEMS  what `mount` finds of shared ones, kept up to date by mount propagation
 #   BOUNDING_SET  capabilities that nothing in the machine may have, as setpriv writes them
@@ -71,10 +71,10 @@ make_rehearsal_folder() {
 make_network() {
     echo "$MACHINE" >/proc/sys/kernel/hostname
     ip link set lo up
-    ip link add eth0 address "$HARDWARE_ADDRESS" type veth peer name "$PORT" netns /proc/1/ns/net
+    ip link add "$INTERFACE" address "$HARDWARE_ADDRESS" type veth peer name "$PORT" netns /proc/1/ns/net
     nsenter --net=/proc/1/ns/net ip link set "$PORT" master "$BRIDGE" up
-    ip address add "$ADDRESS" dev eth0
-    ip link set eth0 up
+    ip address add "$ADDRESS" dev "$INTERFACE"
+    ip link set "$INTERFACE" up
     ip route add default via "$GATEWAY"
 }
 

@@ -25,8 +25,8 @@ class MachineSpec:
 
     `files` are by absolute path. `accelerators` is how many device files `/dev/<kind>0`... there
     are; nothing stands behind them, but Slurm counts them. `aliases` are further names by which
-    other machines find it, such as DNS names. Raises ValueError for a host name that could not be
-    one, or a relative path.
+    other machines find it, such as DNS names. `interface` is the name of the network interface.
+    Raises ValueError for a host name that could not be one, or a relative path.
     """
 
     hostname: str
@@ -35,6 +35,7 @@ class MachineSpec:
     accelerators: int = 0
     accelerator_kind: str = "nvidia"
     aliases: tuple[str, ...] = ()
+    interface: str = "eth0"
 
     @property
     def gateway(self) -> IPv4Address:

@@ -6,7 +6,7 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -85,13 +85,19 @@ def test_the_role_has_credentials_that_are_still_good_for_hours() -> None:
     assert given["Expiration"] == "2026-11-24T02:00:00Z"
 
 
-@pytest.fixture
-def port() -> Iterator[int]:
-    """The port of a server that knows one instance, at this computer's address."""
+@contextmanager
+def serving(*, is_token_needed: bool = True) -> Iterator[int]:
+    """Serve one instance at this computer's address, and yield the port."""
     listening = socket.create_server(("127.0.0.1", 0))
     known = {"127.0.0.1": instance()}
-    with closing(MetadataServer(listening, known.get)):
+    with closing(MetadataServer(listening, known.get, is_token_needed=is_token_needed)):
         yield listening.getsockname()[1]
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with serving() as port:
+        yield port
 
 
 def status(port: int, method: str, path: str, **headers: str) -> tuple[int, str]:
@@ -109,6 +115,11 @@ def test_only_who_has_a_token_is_answered(port: int) -> None:
     _, token = status(port, "PUT", TOKEN_PATH, **{TTL: "60"})
     assert status(port, "GET", path, **{TOKEN: token}) == (200, "p5.48xlarge")
     assert status(port, "GET", "/latest/meta-data/no", **{TOKEN: token}) == (404, "")
+
+
+def test_a_profile_may_let_everybody_ask() -> None:
+    with serving(is_token_needed=False) as port:
+        assert status(port, "GET", "/latest/meta-data/instance-type") == (200, "p5.48xlarge")
 
 
 @pytest.mark.parametrize("seconds", ["", "0", "21601", "long"])

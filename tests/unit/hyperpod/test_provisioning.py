@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from embedded_aws.cluster import ClusterFailed
+from embedded_aws.cluster import ClusterFailed, FileSystemMount
 from slurmpod.rehearsal.hyperpod.provisioning import (
     FILE_NAME,
     DownloadedBundle,
@@ -50,6 +50,12 @@ class TestReadProvisioning:
         named = {**database, "slurm_database_user": "slurm"}
         found = read_provisioning(bundle(slurm_configurations=named), GROUPS).database
         assert found == SharedDatabase("db.example", "arn:secret", "slurm")
+
+    def test_knows_the_file_system_that_scripts_mount(self) -> None:
+        named = bundle(fsx_dns_name="fs-1.fsx", fsx_mountname="abcdefgh")
+        (mount,) = read_provisioning(named, GROUPS).mounts
+        assert mount == FileSystemMount("lustre", "fs-1.fsx@tcp:/abcdefgh", "/fsx")
+        assert read_provisioning(bundle(fsx_dns_name="fs-1.fsx"), GROUPS).mounts == ()
 
     def test_missing_file_fails_the_cluster(self) -> None:
         with pytest.raises(ClusterFailed, match="is missing beside"):

@@ -3,6 +3,7 @@ from dataclasses import replace
 from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod.slurm_conf import (
     SLURM_CONF,
+    TOPOLOGY_CONF,
     Controller,
     SlurmLayout,
     SlurmNode,
@@ -23,8 +24,8 @@ LAYOUT = SlurmLayout(
 )
 
 
-def files(layout: SlurmLayout = LAYOUT) -> dict[str, list[str]]:
-    rendered = slurm_files(layout, load().profile.slurm_conf)
+def files(layout: SlurmLayout = LAYOUT, *profiles: str) -> dict[str, list[str]]:
+    rendered = slurm_files(layout, load(profiles).profile.slurm_conf)
     return {path: content.decode().splitlines() for path, content in rendered.items()}
 
 
@@ -74,6 +75,16 @@ class TestSlurmFiles:
             "NodeName=ip-10-0-0-6 Name=gpu File=/dev/nvidia[0-7]",
             "NodeName=ip-10-0-0-7 Name=gpu File=/dev/nvidia[0-7]",
         ]
+
+    def test_a_topology_is_described_where_a_node_has_gpus(self) -> None:
+        described = files(LAYOUT, "ami-2026-07")
+        names = "ip-10-0-0-5,ip-10-0-0-6,ip-10-0-0-7"
+        assert described[TOPOLOGY_CONF][-1] == f"SwitchName=nn-424c Nodes={names}"
+        assert "TopologyPlugin=topology/tree" in described[SLURM_CONF]
+        assert [*described][-1] == SLURM_CONF
+        for without in (files(), files(replace(LAYOUT, nodes=(LOGIN,)), "ami-2026-07")):
+            assert TOPOLOGY_CONF not in without
+            assert not [line for line in without[SLURM_CONF] if "Topology" in line]
 
     def test_slurm_conf_comes_last_because_scripts_wait_for_it(self) -> None:
         assert list(files())[-1] == SLURM_CONF

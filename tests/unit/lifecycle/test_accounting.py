@@ -16,6 +16,7 @@ from tests.unit.lifecycle.fakes import (
     BACKUP_ADDRESS,
     CONTROLLER_ADDRESS,
     DATABASE,
+    NODE_OPTIONS,
     TWO_HEADS,
     controller_of_two,
     machine_of,
@@ -91,11 +92,21 @@ def test_an_unchanged_slurmdbd_is_not_restarted(step: Accounting) -> None:
     assert not machine_of(step.node).did("systemctl restart")
 
 
-def test_an_image_without_mariadb_is_a_failure_with_a_way_out(step: Accounting) -> None:
+def test_an_image_without_mariadb_gets_the_distributions(step: Accounting) -> None:
+    machine_of(step.node).fail("systemctl cat mariadb")
+    step.apply()
+    ran = machine_of(step.node).ran
+    (installed,) = (line for line in ran if line.endswith(" mariadb-server"))
+    assert ran.index(installed) < ran.index("systemctl start mariadb")
+
+
+def test_an_image_without_mariadb_in_a_closed_network_is_a_failure_with_a_way_out() -> None:
+    step = Accounting(node(Role.CONTROLLER, node=replace(NODE_OPTIONS, has_way_out=False)))
     machine_of(step.node).fail("systemctl cat mariadb")
     with pytest.raises(StepFailed, match="MariaDB is not on this image") as failure:
         step.apply()
     assert not isinstance(failure.value, NotYet)
+    assert "slurm.accounting_database" in failure.value.fix
     assert "slurm.accounting: false" in failure.value.fix
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.platform_profiles.loading import load
 from slurmpod.reading.read import Reading, read
 from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 ENVIRONMENTS = Path(__file__).parents[3] / "environments"
 
 
-def rehearsed(file: Path, folder: Path) -> Path:
+def rehearsed(file: Path, folder: Path, *profiles: str) -> Path:
     environment = read(file).environment
     assert environment is not None
-    return rehearsed_file(file, resolve(Reading(environment)), folder, Progress())
+    software = load(profiles).profile.image.software
+    return rehearsed_file(file, resolve(Reading(environment)), software, folder, Progress())
 
 
 def test_only_the_directory_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,6 +43,11 @@ def test_containers_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[s
     without = original.environment.lifecycle.model_copy(update={"containers": False})
     assert loaded.environment == original.environment.model_copy(update={"lifecycle": without})
     assert "neither enroot nor pyxis" in " ".join("".join(capsys.readouterr()).split())
+
+
+def test_containers_stay_where_the_profiles_image_has_them(tmp_path: Path) -> None:
+    file = ENVIRONMENTS / "examples/closed-network.yaml"
+    assert rehearsed(file, tmp_path, "ami-2026-07", "docker-there") == file
 
 
 def test_an_environment_without_any_of_it_is_rehearsed_as_it_is(tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+"""The files of a profile's image, and of Slurm's units in it, as a node's disk has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from slurmpod.platform_profiles.profile import Image, Unit
+from slurmpod.rehearsal.nodes.spec import File
+
+UNITS = "/etc/systemd/system"
+
+
+def files_of(image: Image) -> Mapping[str, File]:
+    """Return the files that everybody may read, by their paths; units among them."""
+    units = {f"{UNITS}/{name}.service": unit_text(unit) for name, unit in image.units.items()}
+    texts = {**image.files, **units}
+    return {path: File(text.encode(), mode=0o644) for path, text in texts.items()}
+
+
+def environment_file(unit: Unit) -> str:
+    """Return the path of the file in which a service looks for its options; there has to be one."""
+    return unit["Service"]["EnvironmentFile"].splitlines()[-1].lstrip("-")
+
+
+def unit_text(unit: Unit) -> str:
+    """Return a unit as systemd reads it."""
+    return "\n".join(_lines(unit))
+
+
+def _lines(unit: Unit) -> Iterator[str]:
+    for section, words in unit.items():
+        yield f"[{section}]"
+        for key, values in words.items():
+            yield from (f"{key}={value}" for value in values.splitlines())
+        yield ""
