@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from slurmpod_lifecycle.hook_program import HookProgram
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
+from slurmpod_lifecycle.platform_facts import METADATA
 from slurmpod_lifecycle.runner import MISTAKE, Result, State, in_order, log, unexpected
 from slurmpod_lifecycle.step import NotYet, Step, StepFailed
 from slurmpod_lifecycle.units import NOTES
@@ -22,6 +23,7 @@ ASKING: Mapping[str, frozenset[str]] = {
     "blkid": ANY,
     "cat": ANY,
     "cmp": ANY,
+    "curl": frozenset({METADATA}),
     "df": ANY,
     "diff": ANY,
     "dpkg-query": ANY,

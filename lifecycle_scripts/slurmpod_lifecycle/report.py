@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from slurmpod_lifecycle.node import Node
+from slurmpod_lifecycle.platform_facts import IMAGE_FACTS, noted
 from slurmpod_lifecycle.runner import Result, State
 
 MARK = "slurmpod-report"
 """The word by which CloudWatch Logs finds the line with the report: slurmpod searches for it."""
-
-IMAGE_FACTS = "/etc/slurmpod/image.json"
-"""Where a step notes what the node's image is."""
 
 TAKES_JOBS = "takes_jobs"
 """The step whose failure makes a node useless without making it one to replace."""
@@ -101,10 +99,7 @@ def _node(node: Node) -> dict[str, str]:
 
 
 def _image(node: Node) -> Any:
-    try:
-        return json.loads(node.machine.read(IMAGE_FACTS) or "null")
-    except ValueError:  # half a file of a run that was cut off
-        return None
+    return noted(node.machine.read(IMAGE_FACTS)) or None
 
 
 def _step(result: Result) -> dict[str, Any]:

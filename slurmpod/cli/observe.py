@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -20,8 +21,9 @@ from slurmpod.cli.output import print_json, say
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.observe import observe
+from slurmpod.platform_profiles.difference import Difference
 from slurmpod.platform_profiles.loading import load
-from slurmpod.platform_profiles.observed import Difference, as_profile, differences
+from slurmpod.platform_profiles.observed import as_profile, differences
 from slurmpod.problems import ExitCode
 
 
@@ -36,23 +38,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Look at the controller, and write or list how it differs from the built-in profile."""
+    """Look at a node of each group, and write or list how it differs from the built-in profile."""
     resolved = sound_environment(options.file).resolved
     if not has_plugin():
         return ExitCode.FAILED
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
     seen = observe(Deployment(clients), SessionNodes(clients), resolved, NodeSessions())
-    found = differences(seen.files, load().profile.slurm_conf, seen.login_nodes)
+    found = differences(seen.nodes, load().profile)
     if options.json:
         print_json([{**dataclasses.asdict(each), "breaks": each.breaks} for each in found])
         return ExitCode.OK
-    say(f"{seen.node}: {seen.software}")
+    say(f"{seen.controller}: {seen.software}; nodes looked at: {len(seen.nodes)}")
     if options.compare:
         _list(found)
         return ExitCode.OK
     out = options.out or Path(f"{resolved.name}-profile.yaml")
-    source = f"{seen.node} of {resolved.name} in {resolved.region}, {datetime.now(UTC):%Y-%m-%d}"
+    source = (
+        f"{seen.controller} of {resolved.name} in {resolved.region}, {datetime.now(UTC):%Y-%m-%d}"
+    )
     profile = as_profile(found, f"The cluster {resolved.name}: {seen.software}.", source)
     out.write_text(yaml.safe_dump(profile, sort_keys=False, width=100), encoding="utf-8")
     say(f"rehearse with it: slurmpod rehearse --profile {out} {options.file}")
@@ -64,5 +68,19 @@ def _list(found: Sequence[Difference]) -> None:
     if not found:
         say("no difference from the built-in profile")
     for each in found:
-        there, here = each.live or "not there", each.profile or "not there"
-        sys.stdout.write(f"{'.'.join(each.place)}: {there}; the profile: {here}; {each.breaks}\n")
+        place = ".".join(each.place)
+        where = f" (on {', '.join(each.nodes)})" if each.nodes else ""
+        there, here = _shown(each.live), _shown(each.profile)
+        sys.stdout.write(f"{place}: {there}{where}; the profile: {here}; {each.breaks}\n")
+
+
+def _shown(value: Any) -> str:
+    """Return a value in one line; of several lines only how many there are."""
+    if value is None:
+        return "not there"
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    lines = str(value).splitlines()
+    return f"{len(lines)} lines" if len(lines) > 1 else str(value)

@@ -1,66 +1,79 @@
-"""Looks at a live controller: what HyperPod has put there, to be compared with a platform profile.
+"""Looks at live nodes: what HyperPod has put there, to be compared with a platform profile.
 
-It goes the way of `slurmpod lifecycle run`, through Session Manager. Nothing on the node changes,
-and lines with passwords do not leave it.
+It goes the way of `slurmpod lifecycle run`, through Session Manager, to one node of each group.
+What runs there is the lifecycle scripts' own program for these facts, which changes nothing and
+leaves out what could be a secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shlex
 from dataclasses import dataclass
 
-from slurmpod.aws.deployment import Deployment, SessionNodes
+from slurmpod.aws.deployment import ClusterNode, Deployment, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.bundle.platform_facts import platform_facts_program
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
-from slurmpod.operations.questions import as_root, question, read_answers
-from slurmpod.platform_profiles.observed import CONTROLLER_FILES
+from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, question, read_answers
+from slurmpod.platform_profiles.image_differences import ObservedNode
 from slurmpod.resolve import Resolved, session_target
 
-SLURM, SYSTEM = "slurm", "system"
+FACTS = "facts"
+"""The name of the one answer."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The files of a live controller by name, its software, and the names of login nodes."""
+    """The first running node of each group, controllers before the others."""
 
-    node: str
-    files: Mapping[str, str]
-    software: str
-    login_nodes: tuple[str, ...]
+    nodes: tuple[ObservedNode, ...]
+
+    @property
+    def controller(self) -> str:
+        """The name of the controller that was looked at."""
+        return self.nodes[0].name
+
+    @property
+    def software(self) -> str:
+        """The versions on the controller."""
+        return ", ".join(self.nodes[0].now["versions"])
 
 
 def observe(
     deployment: Deployment, nodes: SessionNodes, resolved: Resolved, sessions: NodeSessions
 ) -> Observation:
-    """Look at the first controller that runs; raises AwsUnavailable where there is nothing."""
+    """Look at a node of each group; raises AwsUnavailable without a controller, or an answer."""
     roles = {group.name: group.role for group in resolved.groups}
-    there = [node for node in deployment.cluster_nodes(resolved.name) if node.group in roles]
-    running = [
-        node for node in there if roles[node.group] is Role.CONTROLLER and node.status == "Running"
-    ]
-    if not running:
+    first: dict[str, ClusterNode] = {}
+    for node in deployment.cluster_nodes(resolved.name):
+        if node.group in roles and node.status == "Running":
+            first.setdefault(node.group, node)
+    order = sorted(first.values(), key=lambda node: [*Role].index(roles[node.group]))
+    if not order or roles[order[0].group] is not Role.CONTROLLER:
         raise AwsUnavailable(f"{resolved.name} has no controller that runs")
-    node = running[0]
-    target = session_target(nodes.cluster_id(resolved.name), node.group, node.instance_id)
-    session = command_session(resolved.region, target, node_command())
-    parts = read_answers(sessions.output(session), node.hostname)
-    login = tuple(each.hostname for each in there if roles[each.group] is Role.LOGIN)
-    software = f"{parts[SLURM].strip()}, {parts[SYSTEM].strip()}"
-    files = {name: parts[name] for name in CONTROLLER_FILES}
-    return Observation(node.hostname, files, software, login)
+    cluster_id = nodes.cluster_id(resolved.name)
+    found = []
+    for node in order:
+        target = session_target(cluster_id, node.group, node.instance_id)
+        session = command_session(resolved.region, target, node_command())
+        answers = read_answers(sessions.output(session, PATIENCE_SECONDS), node.hostname)
+        found.append(observed_node(node.hostname, roles[node.group], answers[FACTS]))
+    return Observation(tuple(found))
 
 
 def node_command() -> str:
-    """Return what a shell on a controller has to do; it only reads."""
-    files = (
-        question(name, f"if [ -e {name} ]; then grep -iv pass {name}; echo; fi")
-        for name in CONTROLLER_FILES
-    )
-    system = '. /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"'
-    return as_root(
-        "cd /opt/slurm/etc || exit 1\n"
-        + "".join(files)
-        + question(SLURM, "/opt/slurm/bin/sinfo --version")
-        + question(SYSTEM, system)
-    )
+    """Return what a shell on a node has to do; it only reads."""
+    return as_root(question(FACTS, shlex.join(["python3", "-c", platform_facts_program()])))
+
+
+def observed_node(name: str, role: Role, answer: str) -> ObservedNode:
+    """Return what a node's program has printed; raises AwsUnavailable for anything but facts."""
+    try:
+        told = json.loads(answer)
+    except ValueError:
+        raise AwsUnavailable(
+            f"{name} did not tell its facts, but: {answer.strip()[-200:]}"
+        ) from None
+    return ObservedNode(name, role, told["now"], told["at_first"] or {})

@@ -101,18 +101,34 @@ def test_the_profile_of_rehearsals_is_what_is_observed_in_one(runs: Runs) -> Non
 
 
 def test_what_is_observed_becomes_a_profile(runs: Runs, tmp_path: Path) -> None:
-    head = runs.on("head")
+    head, slurmd = runs.on("head"), "/etc/systemd/system/slurmd.service"
     head.run(["sh", "-c", "echo 'MinJobAge=301 # ours' >>/opt/slurm/etc/slurm.conf"])
+    for group in ("head", "cpu"):
+        command = f"sed -i.kept s/^KillMode=.*/KillMode=mixed/ {slurmd}; touch /usr/bin/docker"
+        runs.on(group).run(["sh", "-c", f"{command}; chmod 755 /usr/bin/docker"])
     out = tmp_path / "learnt.yaml"
     try:
         observed = runs.lab.slurmpod("observe", str(runs.file), "--out", str(out))
     finally:
         head.run(["sed", "-i", "/^MinJobAge=301/d", "/opt/slurm/etc/slurm.conf"])
+        for group in ("head", "cpu"):
+            runs.on(group).run(["sh", "-c", f"mv {slurmd}.kept {slurmd}; rm /usr/bin/docker"])
     assert observed.returncode == 0, observed.stderr
     assert f"slurmpod rehearse --profile {out} {runs.file}" in observed.stderr
     learnt = load([str(out)])
     assert learnt.profile.slurm_conf.lines["MinJobAge"] == "301"
     assert learnt.evidence["slurm_conf", "lines", "MinJobAge"].confidence == "certain"
+    assert learnt.profile.image.units["slurmd"]["Service"]["KillMode"] == "mixed"
+    assert not learnt.profile.image.software.docker, "came after the scripts had looked"
+
+
+def test_a_job_tells_the_same_of_every_node(runs: Runs) -> None:
+    told = json.loads(runs.on("cpu").run(["srun", "--quiet", "slurmpod-facts"]))
+    reports = runs.lab.slurmpod("lifecycle", "report", str(runs.file), "--json").stdout
+    (report,) = (each for each in json.loads(reports) if each["group"] == "cpu")
+    assert told["at_first"] == report["image"]["platform"]
+    assert told["now"]["interface"] == "ens5"
+    assert told["now"]["units"].keys() == {"slurmctld", "slurmd", "slurmdbd"}
 
 
 def test_the_report_shows_every_node_and_what_took_longest(runs: Runs) -> None:

@@ -1,17 +1,21 @@
 """Facts of this node's image, for the report: images change, and steps break with them.
 
-Nothing that is missing fails the node. A Lustre client for another kernel is told of: such an image
-has been upgraded in part.
+What HyperPod itself has put there is noted once, before other steps change it; a job may ask for it
+again, by `slurmpod-facts`. Nothing that is missing fails the node. A Lustre client for another
+kernel is told of: such an image has been upgraded in part.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
+from slurmpod_lifecycle import platform_facts
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import NodeStep
-from slurmpod_lifecycle.report import IMAGE_FACTS
+from slurmpod_lifecycle.platform_facts import IMAGE_FACTS, PYXIS, noted
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.step import StepFailed
 
@@ -40,11 +44,8 @@ PACKAGES = (
 )
 MODULES = "lustre-client-modules-"
 FORM = r"${db:Status-Status} ${Package} ${Version}\n"
-PYXIS = (
-    f"{SLURM}/lib/slurm/spank_pyxis.so",
-    "/usr/local/lib/slurm/spank_pyxis.so",
-    "/usr/lib/slurm/spank_pyxis.so",
-)
+PROGRAM = "/usr/local/bin/slurmpod-facts"
+SOURCE = Path(platform_facts.__file__).read_text(encoding="utf-8")
 
 
 class ImageFacts(NodeStep):
@@ -57,13 +58,22 @@ class ImageFacts(NodeStep):
     def is_done(self) -> bool:
         """Tell whether the file says what is true, and there is nothing to tell of."""
         machine = self.node.machine
-        return machine.read(IMAGE_FACTS) == self._text() and not kernels_of_client(machine)
+        before = noted(machine.read(IMAGE_FACTS))
+        return (
+            "platform" in before
+            and before == {**facts(machine), "platform": before["platform"]}
+            and machine.read(PROGRAM) == _program()
+            and not kernels_of_client(machine)
+        )
 
     def apply(self) -> str:
         """Write the file and say the most important of it."""
         machine = self.node.machine
-        machine.write(IMAGE_FACTS, self._text())
         found = facts(machine)
+        before = noted(machine.read(IMAGE_FACTS)).get("platform")
+        first = before or platform_facts.platform_facts(_Asked(machine))
+        machine.write(IMAGE_FACTS, json.dumps({**found, "platform": first}, indent=2) + "\n")
+        machine.write(PROGRAM, _program(), mode=0o755)
         known = [f"{found[name]}" for name in ("os", "kernel", "slurm") if found[name]]
         if others := kernels_of_client(machine):
             known.append(f"warning: the Lustre client is built for {', '.join(others)}")
@@ -71,8 +81,25 @@ class ImageFacts(NodeStep):
             known.append("warning: nobody has tried these scripts with this Slurm")
         return ", ".join(known) or "nothing is known of this image"
 
-    def _text(self) -> str:
-        return json.dumps(facts(self.node.machine), indent=2) + "\n"
+
+@dataclass(frozen=True)
+class _Asked:
+    """A machine as one that is asked for the facts of its platform."""
+
+    machine: Machine
+
+    def said(self, *command: str) -> str | None:
+        try:
+            return self.machine.run(*command)
+        except StepFailed:
+            return None
+
+    def read(self, path: str) -> str | None:
+        return self.machine.read(path)
+
+
+def _program() -> str:
+    return f"#!/usr/bin/python3\n{SOURCE}"
 
 
 def facts(machine: Machine) -> dict[str, object]:
@@ -128,10 +155,7 @@ def _line(machine: Machine, path: str) -> str | None:
 
 
 def _said(machine: Machine, *command: str) -> str | None:
-    try:
-        return machine.run(*command).strip() or None
-    except StepFailed:
-        return None
+    return (_Asked(machine).said(*command) or "").strip() or None
 
 
 def _installed(machine: Machine) -> dict[str, str]:

@@ -8,9 +8,9 @@ import pytest
 
 from slurmpod.platform_profiles.loading import DEFAULT
 from slurmpod_lifecycle.dry_run import only_asks
-from slurmpod_lifecycle.report import IMAGE_FACTS
+from slurmpod_lifecycle.platform_facts import IMAGE_FACTS, PYXIS
 from slurmpod_lifecycle.settings import Mode, Role
-from slurmpod_lifecycle.steps.image_facts import PACKAGES, PYXIS, ImageFacts
+from slurmpod_lifecycle.steps.image_facts import PACKAGES, PROGRAM, ImageFacts
 from tests.unit.lifecycle.fakes import machine_of, node
 
 
@@ -39,7 +39,9 @@ def step() -> ImageFacts:
 def test_the_versions_that_matter_are_noted(step: ImageFacts) -> None:
     assert not step.is_done()
     assert step.apply() == "Ubuntu 22.04.5 LTS, 6.8.0-1031-aws, slurm-24.11"
-    assert json.loads(machine_of(step.node).files[IMAGE_FACTS]) == {
+    noted = json.loads(machine_of(step.node).files[IMAGE_FACTS])
+    assert noted.pop("platform")["metadata_needs_token"] is None
+    assert noted == {
         "rehearsed_for": DEFAULT,
         "os": "Ubuntu 22.04.5 LTS",
         "kernel": "6.8.0-1031-aws",
@@ -88,7 +90,22 @@ def test_an_image_of_which_nothing_is_known_fails_no_node() -> None:
     assert step.apply() == "nothing is known of this image"
     noted = json.loads(machine.files[IMAGE_FACTS])
     assert (noted.pop("packages"), noted.pop("rehearsed_for")) == ({}, DEFAULT)
+    assert noted.pop("platform")
     assert set(noted.values()) == {None}
+
+
+def test_what_hyperpod_has_put_there_is_noted_once_before_scripts_change_it(
+    step: ImageFacts,
+) -> None:
+    step.apply()
+    machine = machine_of(step.node)
+    before = json.loads(machine.files[IMAGE_FACTS])["platform"]
+    assert before["software"]["docker"]
+    machine.fail("which docker")
+    assert step.is_done()
+    machine.files["/etc/os-release"] = "PRETTY_NAME=Other\n"
+    step.apply()
+    assert json.loads(machine.files[IMAGE_FACTS])["platform"] == before
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -100,7 +117,8 @@ def test_every_node_has_it(role: Role, mode: Mode) -> None:
 
 def test_it_changes_nothing_but_its_file(step: ImageFacts) -> None:
     step.apply()
-    assert machine_of(step.node).access.keys() == {IMAGE_FACTS}
+    assert machine_of(step.node).access.keys() == {IMAGE_FACTS, PROGRAM}
+    assert machine_of(step.node).access[PROGRAM] == (0o755, "")
     assert all(only_asks(line.split()) for line in machine_of(step.node).ran)
 
 

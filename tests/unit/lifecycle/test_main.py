@@ -13,8 +13,8 @@ import pytest
 import slurmpod_lifecycle.__main__ as program
 from slurmpod_lifecycle.dataclass_json import to_json
 from slurmpod_lifecycle.machine import Machine
+from slurmpod_lifecycle.platform_facts import IMAGE_FACTS
 from slurmpod_lifecycle.report import (
-    IMAGE_FACTS,
     MARK,
     make_report,
     report_line,

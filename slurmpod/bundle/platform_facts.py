@@ -1,0 +1,12 @@
+"""The program by which a live node tells what HyperPod has put on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slurmpod_lifecycle import platform_facts
+
+
+def platform_facts_program() -> str:
+    """Return the lifecycle scripts' program, in Python: it prints one line of JSON."""
+    return Path(platform_facts.__file__).read_text(encoding="utf-8")

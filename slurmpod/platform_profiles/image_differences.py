@@ -1,0 +1,97 @@
+"""Facts of live nodes' images -> how they differ from a profile; pure.
+
+What scripts have installed is none of HyperPod's where they noted before what was there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from slurmpod.environment.cluster import Role
+from slurmpod.platform_profiles.difference import Difference
+from slurmpod.platform_profiles.profile import Image, Line, Software
+
+_CHANGED = ("software", "disks", "etc")
+"""The facts that lifecycle scripts may change."""
+
+_ETC = "/opt/slurm/etc/"
+_Value = tuple[tuple[str, ...], Any, Any]
+"""A place in the profile's image, the value there, and the live one."""
+
+
+@dataclass(frozen=True)
+class ObservedNode:
+    """A live node: its facts now, and those that its scripts noted before they changed it."""
+
+    name: str
+    role: Role
+    now: Mapping[str, Any]
+    at_first: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def image(self) -> Mapping[str, Any]:
+        """The facts of its image: of what scripts change, those that were noted before."""
+        before = {name: self.at_first[name] for name in _CHANGED if name in self.at_first}
+        return {**self.now, **before}
+
+
+def image_differences(nodes: Sequence[ObservedNode], image: Image) -> Iterator[Difference]:
+    """Yield each difference of the nodes' images once, with the nodes where it is."""
+    told: dict[tuple[str, ...], set[str]] = {}
+    seen: dict[tuple[tuple[str, ...], str], list[tuple[str, Any, Any]]] = {}
+    for node in nodes:
+        for place, expected, live in _values_of_image(node, image):
+            told.setdefault(place, set()).add(node.name)
+            if live != expected:
+                seen.setdefault((place, repr(live)), []).append((node.name, expected, live))
+    for (place, _), each in seen.items():
+        (_, expected, live), names = each[0], tuple(sorted(name for name, _, _ in each))
+        everywhere = set(names) == told[place]
+        yield Difference(("image", *place), expected, live, names, everywhere)
+
+
+def _values_of_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
+    """Yield the place, the profile's value and the live one for all that a node tells."""
+    facts = node.image
+    told: dict[tuple[str, ...], tuple[Any, Any]] = {
+        ("slurm_trees",): ([*image.slurm_trees], facts["slurm_trees"]),
+        ("interface",): (image.interface, facts["interface"]),
+        ("disks",): (sorted(image.disks), facts["disks"]),
+        ("metadata_needs_token",): (image.metadata_needs_token, facts["metadata_needs_token"]),
+    }
+    told |= {
+        ("software", name): (getattr(image.software, name), facts["software"][name])
+        for name in Software.model_fields
+    }
+    told |= {("users", name): (image.users.get(name), uid) for name, uid in facts["users"].items()}
+    yield from ((place, *values) for place, values in told.items() if values[1] is not None)
+    yield from _values_of_units(facts["units"], image)
+    if node.role is Role.CONTROLLER:
+        for path in (path for path in image.files if path.startswith(_ETC)):
+            there = path.removeprefix(_ETC) in facts["etc"]
+            yield ("files", path), image.files[path], image.files[path] if there else None
+
+
+def _values_of_units(units: Mapping[str, str], image: Image) -> Iterator[_Value]:
+    for name in image.units.keys() & units.keys():
+        live = _unit(units[name])
+        for section in dict.fromkeys((*image.units[name], *live)):
+            expected, there = image.units[name].get(section, {}), live.get(section, {})
+            for key in dict.fromkeys((*expected, *there)):
+                yield ("units", name, section, key), expected.get(key), there.get(key)
+
+
+def _unit(text: str) -> dict[str, Line]:
+    """Return the sections of a unit; a key that is given several times has several lines."""
+    sections: dict[str, Line] = {}
+    section: Line = {}
+    for line in text.replace("\\\n", " ").splitlines():
+        if match := re.fullmatch(r"\[(\w+)\]\s*", line):
+            section = sections.setdefault(match[1], {})
+        elif match := re.fullmatch(r"\s*(\w+)\s*=\s*(.*?)\s*", line):
+            before = section.get(match[1])
+            section[match[1]] = match[2] if before is None else f"{before}\n{match[2]}"
+    return sections

@@ -1,0 +1,18 @@
+"""Answers of one session, told apart by their marks."""
+
+from __future__ import annotations
+
+import pytest
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.operations.questions import END, MARK, read_answers
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_what_a_node_prints_is_told_apart_by_its_marks(newline: str) -> None:
+    lines = ["Starting session", f"{MARK} slurm.conf", "A=1", "B=2", f"{MARK} slurm", "slurm 24"]
+    printed = newline.join([*lines, f"{MARK} {END}", "", "Exiting session"])
+    parts = read_answers(printed, "head")
+    assert (parts["slurm.conf"], parts["slurm"]) == ("A=1\nB=2\n", "slurm 24\n")
+    with pytest.raises(AwsUnavailable, match=r"head did not answer to the end: .*slurm 24"):
+        read_answers(newline.join(lines), "head")
