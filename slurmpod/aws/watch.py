@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slurmpod.aws.clients import AwsClients
@@ -68,13 +68,19 @@ class Watch:
         )
 
     def throughput(self, ids: Collection[str], now: datetime) -> Mapping[str, Throughput]:
-        """Return the throughput of FSx file systems by id; those without figures are left out."""
+        """Return the throughput of FSx file systems by id; those without figures are left out.
+
+        It is that of the last five minutes that are over: later figures are not complete.
+        """
+        if not ids:
+            return {}
+        end = datetime.fromtimestamp(now.timestamp() // PERIOD_SECONDS * PERIOD_SECONDS, UTC)
         wanted = [(id_, metric) for id_ in ids for metric in (READ, WRITE)]
         with as_unavailable("read the metrics of the file systems"):
             answer = self.clients.cloudwatch.get_metric_data(
                 MetricDataQueries=[_query(number, *each) for number, each in enumerate(wanted)],
-                StartTime=now - timedelta(seconds=3 * PERIOD_SECONDS),
-                EndTime=now,
+                StartTime=end - timedelta(seconds=3 * PERIOD_SECONDS),
+                EndTime=end,
                 ScanBy="TimestampDescending",
             )
         values = {each["Id"]: each["Values"] for each in answer["MetricDataResults"]}

@@ -41,6 +41,7 @@ COMMANDS = {
     "status": Command("status", "Show cluster, nodes, jobs, storage, alarms, money", extra="aws"),
     "why": Command("why", "Tell what happened to a node or job, and what to do", extra="aws"),
     "logs": Command("logs", "Show logs of nodes and jobs, or export them", extra="aws"),
+    "cost": Command("cost", "Show who used how many node-hours, and their price", extra="aws"),
     "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),
     "ssh-config": Command("ssh_config", "Make the nodes hosts of ssh, scp and rsync", extra="aws"),
     "lifecycle": Command("lifecycle", "Show how nodes were set up, or do it again", extra="aws"),

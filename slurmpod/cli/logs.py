@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
 
@@ -17,6 +16,7 @@ from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.moments import HOW_TO_SAY, moment_before
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.cli.status import plain
 from slurmpod.operations.connect import NodeSessions
@@ -38,7 +38,6 @@ FOLLOW_SECONDS = 10.0
 """Each look opens a session on every node that is meant."""
 
 HOURS_OF_JOBS = 720
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,21 +86,10 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def moment_before(text: str, now: datetime) -> datetime | None:
-    """Read `30m`, `2h`, `3d`, or a time in ISO 8601, in UTC unless it says; None for others."""
-    if found := re.fullmatch(r"(\d{1,5})([mhd])", text):
-        return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
 def _mistake(options: argparse.Namespace, since: datetime | None, until: datetime | None) -> str:
     for name, given, found in (("since", options.since, since), ("until", options.until, until)):
         if found is None:
-            return f"--{name} {given}: write 30m, 2h, 3d, or a time such as 2026-11-23T14:00"
+            return f"--{name} {given}: {HOW_TO_SAY}"
     if since and until and since >= until:
         return f"--since {options.since} is not before --until {options.until}"
     if options.job and not JOB.fullmatch(options.job):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +24,10 @@ from slurmpod.cli.output import print_json, say
 from slurmpod.cli.status_text import print_status
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
+from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.status import Sources, status_of
+from slurmpod.operations.slurm_view import SlurmView
+from slurmpod.operations.status import Sources, Status, status_of
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
 
@@ -70,6 +73,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(plain(status))
         return ExitCode.OK
     print_status(status, Console(highlight=False))
+    _say_next(status, options.file)
     return ExitCode.OK
 
 
@@ -93,3 +97,14 @@ def _watch(sources: Sources, resolved: Resolved, seconds: float) -> None:
         console.clear()
         print_status(status, console)
         sleep(seconds)
+
+
+def _say_next(status: Status, file: Path) -> None:
+    """Name the command that tells more of slurmctld, or of the first node that needs somebody."""
+    name = shlex.quote(str(file))
+    if isinstance(status.slurm, SlurmView) and status.slurm.failure:
+        say(f"next: slurmpod logs {name} --kind slurm --kind system")
+        return
+    rows = () if isinstance(status.nodes, Unread) else status.nodes
+    if row := next((row for row in rows if not row.is_well), None):
+        say(f"next: slurmpod why {name} {expanded(row.names)[0]}")

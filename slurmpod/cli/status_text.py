@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
@@ -246,4 +246,4 @@ def _with_rest(table: Table, left_out: int, noun: str) -> RenderableType:
 
 
 def _moment(when: datetime) -> str:
-    return f"{when:%Y-%m-%d %H:%M} {when.tzname() or ''}".rstrip()
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -302,6 +302,14 @@ class TestRunning:
         assert {moment["source"] for moment in story["moments"]} >= {"records", "slurmctld"}
         assert story["unread"] == {}
 
+    def test_cost_adds_up_the_records(self, kept: Kept, reader: dict[str, str]) -> None:
+        kept.on("login", "sh", "-c", "cd && /opt/slurm/bin/srun --partition cpu sleep 2")
+        told = kept.slurmpod("cost", DEV, "--csv", **reader)
+        assert told.returncode == 0, told.stderr
+        header, *rows = told.stdout.splitlines()
+        assert header == "account,user,partition,jobs,node_hours,usd"
+        assert any(row.split(",")[1:3] == ["ubuntu", "cpu"] for row in rows)
+
     def test_logs_of_a_job_are_exported_without_secrets(
         self, kept: Kept, reader: dict[str, str], tmp_path: Path
     ) -> None:

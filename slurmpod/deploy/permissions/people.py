@@ -58,5 +58,6 @@ READING: Mapping[str, tuple[Right, ...]] = {
         LOGS,
         Right("logs:FilterLogEvents", "the log group of sessions", "with `--kind audit`"),
     ),
+    "cost": (*NODES, SESSIONS),
 }
 """`sts:GetCallerIdentity`, which nobody can be denied, is needed by all."""

@@ -40,7 +40,7 @@ class Line:
 
 def node_command(kinds: Collection[Kind], since: datetime, until: datetime) -> str:
     """Return what a node's shell has to do to print its logs of some kinds; it only reads."""
-    begin, end = int(since.timestamp()), int(until.timestamp())
+    begin, end = int(since.timestamp()), int(until.timestamp()) + 1  # the second that has begun
     script = question("zone", "date +%z")
     script += f"s=$(date -d @{begin} +[%Y-%m-%dT%H:%M:%S) u=$(date -d @{end} +[%Y-%m-%dT%H:%M:%S)\n"
     if Kind.SLURM in kinds:

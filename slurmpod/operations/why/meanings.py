@@ -35,16 +35,17 @@ class Meaning:
         )
 
 
-RESUME = (
-    "when it is in order, run `sudo scontrol update nodename=NODE state=resume` on the controller"
-)
-REPLACE = (
-    "let HyperPod replace it: run `sudo scontrol update nodename=NODE state=fail "
-    "reason=Action:Replace` on the controller"
-)
+RESUME = "when it is in order: slurmpod node resume ENV NODE"
+REPLACE = "let HyperPod replace it: slurmpod node replace ENV NODE"
 WAIT = "wait for HyperPod, and watch it: slurmpod status ENV --watch"
 
 MEANINGS = (
+    Meaning(
+        r"Unable to contact slurm controller",
+        "slurmctld does not answer, so that nobody knows how nodes and jobs are",
+        "see why: slurmpod logs ENV --kind slurm --kind system",
+        100,
+    ),
     Meaning(
         r"(?i)XidHardwareFailure|NVRM: Xid .*: (?P<xid>48|62|63|64|74|79|94|95|119|120|140)\b",
         "a GPU has failed (Xid {xid})",
@@ -104,7 +105,7 @@ MEANINGS = (
     Meaning(
         r"(?i)kill task failed",
         "a process of a job could not be ended, mostly because a file system hangs",
-        "reboot the node: `sudo scontrol reboot asap nextstate=resume NODE` on the controller",
+        "reboot it: slurmpod node reboot ENV NODE",
         65,
     ),
     Meaning(

@@ -78,11 +78,12 @@ class Witnesses:
             now = {"SageMaker": "there is no such node now", **now}
         story = told(each for each in moments if self._is_recent(each))
         is_well = bool(node and node.status == IN_SERVICE and WELL.match(state))
-        cause = self._cause_of_node(name, story, reason, is_well=is_well)
+        said = f"reason: {reason.rpartition(' [')[0] or reason}" if state else line
+        cause = self._cause_of_node(name, story, said, is_well=is_well)
         return Story(name, now, story, self.unread, cause)
 
     def _cause_of_node(
-        self, name: str, story: tuple[Moment, ...], reason: str, *, is_well: bool
+        self, name: str, story: tuple[Moment, ...], said: str, *, is_well: bool
     ) -> Cause:
         if is_well:
             return Cause(
@@ -90,10 +91,7 @@ class Witnesses:
                 f"see the whole cluster: slurmpod status {self.file}",
             )
         no_cause = Cause(NOBODY, "see more: slurmpod logs ENV --node NODE")
-        words = reason.rpartition(" [")[0] or reason
-        meanings = [meaning_of(each.text) for each in story]
-        if words:
-            meanings.append(meaning_of(f"reason: {words}"))
+        meanings = [*(meaning_of(each.text) for each in story), meaning_of(said)]
         return self._named(most_probable(meanings) or no_cause, NODE=name)
 
     def _of_job(self, job: str, cluster: ClusterState, nodes: tuple[NodeState, ...]) -> Story:
@@ -114,7 +112,7 @@ class Witnesses:
         if names:
             now["nodes"] = nodelist
         story = told(each for each in moments if self._is_recent(each))
-        meanings: list[Meaning | None] = [meaning_of(state, STATES)]
+        meanings: list[Meaning | None] = [meaning_of(state, STATES) if state else meaning_of(line)]
         if not state.startswith(("COMPLETED", "RUNNING", "PENDING")):
             meanings += [meaning_of(each.text) for each in story]
         out = node_lines.field(line, "StdOut") or "the file that --output names"

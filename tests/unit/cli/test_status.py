@@ -33,6 +33,22 @@ def test_json_has_everything(file: str, capsys: pytest.CaptureFixture[str]) -> N
     assert found["money"]["unread"].startswith("the environment has no `budget`")
 
 
+def test_the_next_command_asks_about_the_first_node_in_trouble(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["status", file]) == ExitCode.OK
+    assert capsys.readouterr().err == f"next: slurmpod why {file} ip-10-0-1-3\n"
+
+
+def test_while_slurmctld_is_down_the_next_command_shows_its_log(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    down = Cluster(sinfo="slurm_load_partitions: Unable to contact slurm controller\n")
+    monkeypatch.setattr(status, "Sources", lambda *_: down.sources())
+    assert main.run(["status", file]) == ExitCode.OK
+    assert capsys.readouterr().err == f"next: slurmpod logs {file} --kind slurm --kind system\n"
+
+
 def test_watching_goes_on_until_it_is_interrupted(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from slurmpod.cli import logs, main
-from slurmpod.cli.logs import moment_before
+from slurmpod.cli.moments import moment_before
 from slurmpod.operations.logs.archive import write_archive
+from slurmpod.operations.logs.lines import Kind, node_command
 from slurmpod.operations.logs.redaction import redacted
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
@@ -151,6 +152,7 @@ def test_nodes_that_do_not_answer_are_named_and_the_rest_is_shown(
     assert "line of i-1" in said.out
     assert "not read: ip-10-0-1-9: SageMaker says Failure" in said.err
     assert "not read: CloudWatch: cannot read the log group" in said.err
+    assert command.cluster.asked["session"] == 1
 
 
 def test_following_prints_what_is_new_once(
@@ -244,3 +246,8 @@ def test_mistakes_are_told_before_anybody_is_asked(
 def test_a_node_that_is_none_is_told(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert command("--node", "nope") == ExitCode.FAILED
     assert "dev has no node nope" in capsys.readouterr().err
+
+
+def test_lines_of_the_second_that_has_begun_are_asked_for() -> None:
+    until = NOW + timedelta(milliseconds=900)
+    assert f"@{int(NOW.timestamp()) + 1} " in node_command([Kind.SLURM], NOW, until)

@@ -1,0 +1,134 @@
+"""`slurmpod cost`: who used how many node-hours, what they cost, and how much was idle."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import clients_of
+from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.moments import HOW_TO_SAY, moment_before
+from slurmpod.cli.output import print_json, say
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.cost import (
+    USED,
+    Bill,
+    Use,
+    prices_of_partitions,
+    read_uses,
+    summed,
+    use_command,
+    worker_hours,
+)
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.questions import ask_controller
+from slurmpod.plan.prices import bundled_prices
+from slurmpod.problems import ExitCode
+from slurmpod.resolve import Resolved
+
+BY = ("account", "user", "partition")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("file", type=Path, help="the environment, e.g. environments/dev.yaml")
+    parser.add_argument("--by", choices=BY, default="account", help="(default: account)")
+    parser.add_argument("--since", default="30d", help="30m, 2h, 3d or a time (default: 30d)")
+    parser.add_argument("--until", default="0m", help="the same (default: now)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--csv", action="store_true", help="a line for each account, user, partition")
+    how.add_argument("--json", action="store_true", help="the same as JSON")
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Print the bill."""
+    now = datetime.now(UTC)
+    since, until = moment_before(options.since, now), moment_before(options.until, now)
+    if since is None or until is None or since >= until:
+        say(f"--since {options.since} --until {options.until}: {HOW_TO_SAY}, the earlier one first")
+        return ExitCode.USAGE
+    bill = _bill(sound_environment(options.file).resolved, since, until)
+    if options.csv:
+        _print_csv(bill)
+    elif options.json:
+        print_json(_data(bill))
+    else:
+        _print(bill, options.by)
+    return ExitCode.OK
+
+
+def _bill(resolved: Resolved, since: datetime, until: datetime) -> Bill:
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    view = ClusterView(clients)
+    cluster, nodes = view.cluster(resolved.name), view.nodes(resolved.name)
+    command = use_command(since, until)
+    sessions = NodeSessions()
+    try:
+        answers = ask_controller(sessions, resolved, cluster.id, nodes, command)
+    except BaseException:
+        sessions.end()
+        raise
+    prices = prices_of_partitions(resolved, bundled_prices(resolved.region))
+    uses = read_uses(answers[USED], prices)
+    return Bill(since, until, uses, worker_hours(nodes, resolved, since, until))
+
+
+def _print(bill: Bill, by: str) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(by)
+    for title in ("jobs", "node-hours", "USD"):
+        table.add_column(title, justify="right")
+    for use in summed(bill.uses, by):
+        table.add_row(
+            getattr(use, by) or "none", str(use.jobs), f"{use.node_hours:,.2f}", _usd(use)
+        )
+    console = Console(highlight=False)
+    console.print(f"{bill.since:%Y-%m-%d %H:%M} to {bill.until:%Y-%m-%d %H:%M} UTC")
+    console.print(table if bill.uses else "no job ran")
+    share = bill.idle_share
+    idle = "unknown: there is no worker" if share is None else f"{share:.0%}"
+    console.print(
+        f"idle: {idle} of {bill.worker_hours:,.1f} hours of the workers that are there now"
+    )
+    console.print(
+        "USD are dated prices of nodes, without file systems and the rest: see slurmpod plan"
+    )
+
+
+def _usd(use: Use) -> str:
+    return "unknown" if use.usd is None else f"{use.usd:,.2f}"
+
+
+def _print_csv(bill: Bill) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([*BY, "jobs", "node_hours", "usd"])
+    for use in bill.uses:
+        usd = "" if use.usd is None else f"{use.usd:.4f}"
+        writer.writerow(
+            [use.account, use.user, use.partition, use.jobs, f"{use.node_hours:.4f}", usd]
+        )
+
+
+def _data(bill: Bill) -> dict[str, object]:
+    return {
+        "since": bill.since.isoformat(),
+        "until": bill.until.isoformat(),
+        "uses": [{**asdict(use), "usd": _plain(use.usd)} for use in bill.uses],
+        "worker_hours": bill.worker_hours,
+        "idle_share": bill.idle_share,
+    }
+
+
+def _plain(usd: Decimal | None) -> str | None:
+    return None if usd is None else f"{usd:.4f}"

@@ -1,0 +1,138 @@
+"""Node-hours by account, user and partition from Slurm's records, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from slurmpod.aws.cluster_state import NodeState
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.questions import as_root, question
+from slurmpod.plan.costs import Part, costs
+from slurmpod.plan.prices import Prices
+from slurmpod.resolve import Resolved
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
+
+USED = "used"
+SECONDS = 60
+SECONDS_OF_AN_HOUR = 3600
+_SUM = """'NF != 5 { print; next }
+$5 > 0 { k = $1 "|" $2 "|" $3; n[k]++; s[k] += $4 * $5 }
+END { for (k in n) printf "%s|%d|%.0f\\n", k, n[k], s[k] }'"""
+"""Adds up nodes times seconds, so that few lines leave the node; other lines stay as they are."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """Jobs that ran, and the hours that nodes were theirs; `usd` is None where a price is unknown.
+
+    What a `by` leaves out is empty: account, user or partition.
+    """
+
+    account: str
+    user: str
+    partition: str
+    jobs: int
+    node_hours: float
+    usd: Decimal | None
+
+
+@dataclass(frozen=True)
+class Bill:
+    """The use of a cluster within a time, beside the hours that its workers were there."""
+
+    since: datetime
+    until: datetime
+    uses: tuple[Use, ...]
+    worker_hours: float
+
+    @property
+    def idle_share(self) -> float | None:
+        """The share of the workers' hours in which no job had them; None without workers."""
+        if not self.worker_hours:
+            return None
+        used = sum(use.node_hours for use in self.uses)
+        return max(0.0, 1 - used / self.worker_hours)
+
+
+def use_command(since: datetime, until: datetime) -> str:
+    """Return what a controller's shell has to do to add up its records; it only reads."""
+    when = "+%Y-%m-%dT%H:%M:%S"
+    begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
+    records = f"sacct -a -X -T -nP -S {begin} -E {end}"
+    fields = "--format=account,user,partition,nnodes,elapsedraw"
+    asked = f"{{ timeout {SECONDS} {records} {fields} || echo sacct failed; }} 2>&1"
+    summed_up = f"{asked} | awk -F'|' {_SUM}"
+    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(USED, summed_up)}")
+
+
+def read_uses(answer: str, usd_per_hour: Mapping[str, Decimal | None]) -> tuple[Use, ...]:
+    """Read what `use_command` printed; prices are by partition.
+
+    Raises:
+        AwsUnavailable: Slurm keeps no records, or does not answer.
+    """
+    rows = [line.split("|") for line in answer.splitlines() if line.strip()]
+    if strange := ["|".join(row) for row in rows if len(row) != 5]:
+        raise AwsUnavailable(f"Slurm's records cannot be read: {strange[0]}")
+    return tuple(
+        _use(account, user, partition, int(jobs), int(seconds), usd_per_hour.get(partition))
+        for account, user, partition, jobs, seconds in rows
+    )
+
+
+def _use(
+    account: str, user: str, partition: str, jobs: int, seconds: int, usd: Decimal | None
+) -> Use:
+    cost = None if usd is None else usd * seconds / SECONDS_OF_AN_HOUR
+    return Use(account, user, partition, jobs, seconds / SECONDS_OF_AN_HOUR, cost)
+
+
+def prices_of_partitions(resolved: Resolved, prices: Prices) -> dict[str, Decimal | None]:
+    """Return what a node of each partition costs by the hour; None where nobody knows.
+
+    Nodes of the partition with all nodes cost what they all cost, if that is the same.
+    """
+    by_group = {
+        cost.name: cost.usd_per_hour for cost in costs(resolved, prices) if cost.part is Part.NODES
+    }
+    found: dict[str, list[Decimal | None]] = {}
+    for group in resolved.groups_with(Role.WORKER):
+        usd = by_group.get(group.name)
+        each = usd / group.count if usd and group.count else None
+        for partition in filter(None, (group.partition, ALL_NODES_PARTITION)):
+            found.setdefault(partition, []).append(each)
+    return {name: each[0] if len(set(each)) == 1 else None for name, each in found.items()}
+
+
+def worker_hours(
+    nodes: Iterable[NodeState], resolved: Resolved, since: datetime, until: datetime
+) -> float:
+    """Return the hours that the workers that are there now were there within a time."""
+    workers = {group.name for group in resolved.groups_with(Role.WORKER)}
+    spans = (until - max(node.launched, since) for node in nodes if node.group in workers)
+    return sum(max(span.total_seconds(), 0.0) for span in spans) / SECONDS_OF_AN_HOUR
+
+
+def summed(uses: Sequence[Use], by: str) -> tuple[Use, ...]:
+    """Add up uses by `account`, `user` or `partition`, the largest first."""
+    groups: dict[str, list[Use]] = {}
+    for use in uses:
+        groups.setdefault(getattr(use, by), []).append(use)
+    found = [_sum(members, **{by: name}) for name, members in groups.items()]
+    return tuple(sorted(found, key=lambda use: -use.node_hours))
+
+
+def _sum(members: Sequence[Use], account: str = "", user: str = "", partition: str = "") -> Use:
+    known = [use.usd for use in members if use.usd is not None]
+    return Use(
+        account,
+        user,
+        partition,
+        sum(use.jobs for use in members),
+        sum(use.node_hours for use in members),
+        sum(known, Decimal(0)) if len(known) == len(members) else None,
+    )

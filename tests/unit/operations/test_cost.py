@@ -1,0 +1,138 @@
+"""Who used how many node-hours, and what they cost: sums, prices that are unknown, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.cli import cost, main
+from slurmpod.operations.cost import (
+    Bill,
+    prices_of_partitions,
+    read_uses,
+    summed,
+    worker_hours,
+)
+from slurmpod.plan.prices import bundled_prices
+from slurmpod.problems import ExitCode
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import Resolved, resolve
+from tests.sound_environment import SOUND
+from tests.unit.operations.cluster_at_work import BEGAN, Cluster
+
+USED = "lab|alice|cpu|2|7200\nlab|bob|cpu|1|3600\n|carol|gpu|1|1800\n"
+PRICES = {"cpu": Decimal(2), "gpu": None}
+MORE = """\
+    - {name: more, role: worker, instance_type: ml.p5.48xlarge, count: 1, partition: gpu}
+"""
+
+
+def environment(text: str = SOUND) -> Resolved:
+    loaded = read_as("dev.yaml", text)
+    assert loaded.environment is not None, loaded.problems
+    return resolve(loaded)
+
+
+def test_uses_are_summed_the_largest_first() -> None:
+    by_account = summed(read_uses(USED, PRICES), "account")
+    assert [(use.account, use.jobs, use.node_hours, use.usd) for use in by_account] == [
+        ("lab", 3, 3.0, Decimal(6)),
+        ("", 1, 0.5, None),
+    ]
+    assert [use.user for use in summed(read_uses(USED, PRICES), "user")] == [
+        "alice",
+        "bob",
+        "carol",
+    ]
+
+
+def test_a_sum_with_an_unknown_price_is_unknown() -> None:
+    uses = read_uses("lab|a|cpu|1|3600\nlab|a|gpu|1|3600\n", PRICES)
+    assert summed(uses, "account")[0].usd is None
+
+
+@pytest.mark.parametrize("said", ["Slurm accounting storage is disabled", "sacct failed"])
+def test_what_sacct_complains_of_is_told(said: str) -> None:
+    with pytest.raises(AwsUnavailable, match=said):
+        read_uses(f"{said}\n", {})
+
+
+def test_nodes_of_a_partition_cost_what_its_groups_type_costs() -> None:
+    resolved = environment()
+    prices = prices_of_partitions(resolved, bundled_prices(resolved.region))
+    assert prices["cpu"] == prices["dev"]
+    assert prices["cpu"]
+
+
+def test_a_partition_of_different_nodes_has_no_price() -> None:
+    resolved = environment(SOUND + MORE)
+    prices = prices_of_partitions(resolved, bundled_prices(resolved.region))
+    assert prices["cpu"] != prices["gpu"]
+    assert prices["dev"] is None
+
+
+def test_the_idle_share_counts_workers_from_their_launch_on() -> None:
+    nodes = ClusterView(Cluster().clients()).nodes("dev")
+    since, until = BEGAN - timedelta(days=9), BEGAN + timedelta(hours=2)
+    hours = worker_hours(nodes, environment(), since, until)
+    assert hours == 4 * 2
+    bill = Bill(since, until, read_uses(USED, PRICES), hours)
+    assert bill.idle_share == pytest.approx(1 - 3.5 / 8)
+    assert Bill(since, until, (), 0.0).idle_share is None
+
+
+@pytest.fixture
+def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """An environment whose controller has records."""
+    cluster = Cluster()
+    cluster.answers = {"used": USED}
+    account = SimpleNamespace(id=lambda: "123456789012")
+    monkeypatch.setattr(cost, "AwsAccount", lambda _: account)
+    monkeypatch.setattr(cost, "clients_of", lambda _: cluster.clients())
+    monkeypatch.setattr(cost, "NodeSessions", cluster.sessions)
+    path = tmp_path / "dev.yaml"
+    path.write_text(SOUND)
+    return str(path)
+
+
+def test_the_bill_fits_on_a_narrow_terminal(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main.run(["cost", file, "--by", "user"]) == ExitCode.OK
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines if line.startswith("alice")] == [
+        ["alice", "2", "2.00"]
+    ]
+    assert any(line.split()[-1] == "unknown" for line in lines if line.startswith("carol"))
+    assert max(map(len, lines)) <= 80
+
+
+def test_csv_and_json_have_each_account_user_and_partition(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["cost", file, "--csv"]) == ExitCode.OK
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["user"] for row in rows] == ["alice", "bob", "carol"]
+    assert (rows[0]["node_hours"], rows[2]["usd"]) == ("2.0000", "")
+    assert main.run(["cost", file, "--json"]) == ExitCode.OK
+    found = json.loads(capsys.readouterr().out)
+    assert [use["partition"] for use in found["uses"]] == ["cpu", "cpu", "gpu"]
+    assert datetime.fromisoformat(found["since"]).tzinfo == UTC
+
+
+@pytest.mark.parametrize("since", ["yesterday", "0m"])
+def test_times_that_make_no_sense_are_refused(
+    file: str, since: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["cost", file, "--since", since]) == ExitCode.USAGE
+    assert "write 30m, 2h, 3d" in capsys.readouterr().err
