@@ -80,14 +80,6 @@ class VpcConfig:
 
 
 @dataclass(frozen=True)
-class Image:
-    """What a request says of an image: its id, or the version of HyperPod's own; often neither."""
-
-    id: str | None = None
-    release_version: str | None = None
-
-
-@dataclass(frozen=True)
 class InstanceGroup:
     """One instance group, as CreateCluster was asked for it."""
 
@@ -107,9 +99,9 @@ class InstanceGroup:
     mounts: tuple[FileSystemMount, ...] = ()
 
     @property
-    def image(self) -> Image:
-        """The image that its nodes get, as far as the request names it."""
-        return Image(self.request.get("ImageId"), self.request.get("ImageReleaseVersion"))
+    def image_id(self) -> str | None:
+        """The image that its nodes get, where the request names one."""
+        return self.request.get("ImageId")
 
     @property
     def deep_health_checks(self) -> tuple[str, ...]:
@@ -188,14 +180,14 @@ class ClusterNode:
     """What stays the same when another instance takes its place."""
     updated_at: datetime | None = None
     """When it last got other software, if ever."""
-    image: Image = Image()
-    """The image that it runs, as far as a request named it."""
+    image_id: str | None = None
+    """The image that it runs, where a request named one."""
     is_leaving: bool = False
     """Whether it goes for good, so that nothing new is begun on it."""
 
-    def renew(self, image: Image) -> None:
+    def renew(self, image_id: str | None) -> None:
         """Note that it runs other software now."""
-        self.updated_at, self.image = datetime.now(UTC), image
+        self.updated_at, self.image_id = datetime.now(UTC), image_id
 
     @property
     def is_up(self) -> bool:
@@ -289,7 +281,7 @@ def new_node(cluster: Cluster, group: InstanceGroup) -> ClusterNode:
         private_dns_hostname=interface.private_dns_hostname,
         launched_at=datetime.now(UTC),
         interface=interface,
-        image=group.image,
+        image_id=group.image_id,
     )
 
 
@@ -307,10 +299,9 @@ def resized(group: InstanceGroup, count: int) -> InstanceGroup:
     return replace(group, instance_count=count, min_instance_count=smallest, request=request)
 
 
-def with_image(group: InstanceGroup, image: Image) -> InstanceGroup:
+def with_image(group: InstanceGroup, image_id: str) -> InstanceGroup:
     """Return a group as it would be if it had been asked for with another image."""
-    request = {**group.request, "ImageId": image.id, "ImageReleaseVersion": image.release_version}
-    return replace(group, request={key: value for key, value in request.items() if value})
+    return replace(group, request={**group.request, "ImageId": image_id})
 
 
 def staying_members(cluster: Cluster, group_name: str) -> list[ClusterNode]:
@@ -352,8 +343,6 @@ class SoftwareUpdate:
     groups: tuple[str, ...]
     batch: BatchSize = ALL_AT_ONCE
     rollback_batch: BatchSize = ALL_AT_ONCE
-    images: Mapping[str, Image] = field(default_factory=dict)
-    """Images that groups get, by their names, where the request names one."""
 
     @property
     def strategy(self) -> str:

@@ -136,5 +136,5 @@ class CloudOnlyPlatform:
         """Note that nodes have other software now."""
         for node in cluster.nodes:
             if node.group in update.groups:
-                node.renew(cluster.group(node.group).image)
+                node.renew(cluster.group(node.group).image_id)
         cluster.software_updates |= dict.fromkeys(update.groups, "Succeeded")

@@ -42,7 +42,6 @@ cluster:
       threads_per_core: 1
       network_interface: efa-only
       training_plan_arn: arn:aws:sagemaker:us-west-2:123456789012:training-plan/p5-june
-      image_release_version: 1.2.3
       volume_gib: 500
       volume_kms_key_arn: KEY_2
       deep_health_checks: [InstanceStress, InstanceConnectivity]

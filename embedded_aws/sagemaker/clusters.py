@@ -145,9 +145,12 @@ class Clusters:
             update = read_software_update(cluster, given)
             self._begin(cluster, "SystemUpdating")
         self._tell_status(cluster)
+        image = given.get("ImageId")
         in_background(
             f"update-{cluster.name}",
-            lambda: self._change(cluster, "software update", lambda: self._renew(cluster, update)),
+            lambda: self._change(
+                cluster, "software update", lambda: self._renew(cluster, update, image)
+            ),
         )
         return cluster
 
@@ -204,19 +207,20 @@ class Clusters:
 
         self._change(cluster, "update", update)
 
-    def _renew(self, cluster: Cluster, update: SoftwareUpdate) -> None:
+    def _renew(self, cluster: Cluster, update: SoftwareUpdate, image: str | None) -> None:
         """Give nodes other software, and an image if one is named; all as it was if that fails."""
-        old_groups, old_images = cluster.groups, [(n, n.image) for n in cluster.nodes]
-        cluster.groups = tuple(
-            with_image(group, update.images.get(group.name, group.image))
-            for group in cluster.groups
-        )
+        old_groups, old_images = cluster.groups, [(n, n.image_id) for n in cluster.nodes]
+        if image is not None:
+            cluster.groups = tuple(
+                with_image(group, image) if group.name in update.groups else group
+                for group in cluster.groups
+            )
         try:
             self._platform.update_software(cluster, update)
         except BaseException:
             cluster.groups = old_groups
             for node, old_image in old_images:
-                node.image = old_image
+                node.image_id = old_image
             raise
 
     def _change(self, cluster: Cluster, operation: str, make: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from embedded_aws.cluster import RUNNING, Cluster, ClusterEvent, ClusterNode, Image, InstanceGroup
+from embedded_aws.cluster import RUNNING, Cluster, ClusterEvent, ClusterNode, InstanceGroup
 from embedded_aws.errors import ServiceError
 
 Shape = dict[str, Any]
@@ -80,7 +80,8 @@ def node_shape(cluster: Cluster, node: ClusterNode) -> Shape:
         "LaunchTime": node.launched_at,
         "PrivatePrimaryIp": node.private_ip,
         "PrivateDnsHostname": node.private_dns_hostname,
-        **_images(node.image, group.image),
+        "CurrentImageId": node.image_id,
+        "DesiredImageId": group.image_id,
         "CapacityType": _capacity_type(group),
         **_given(group.request, _NODE_ECHO),
         **_software(node),
@@ -104,7 +105,6 @@ def node_summary_shape(node: ClusterNode) -> Shape:
         "LaunchTime": node.launched_at,
         "InstanceStatus": _status(node),
         "PrivateDnsHostname": node.private_dns_hostname,
-        "CurrentImageReleaseVersion": node.image.release_version,
         **_software(node),
     }
 
@@ -122,8 +122,9 @@ def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
         "TargetCount": group.instance_count,
         "MinCount": group.request.get("MinInstanceCount"),
         "Status": _group_status(cluster, group, [node.status for node in members]),
-        **_images(_image_in_use(group, members), group.image),
-        "TargetStateCount": sum(node.image == group.image for node in running),
+        "CurrentImageId": _image_in_use(group, members),
+        "DesiredImageId": group.image_id,
+        "TargetStateCount": sum(node.image_id == group.image_id for node in running),
         "ActiveOperations": _active_operations(cluster, group),
         "SoftwareUpdateStatus": cluster.software_updates.get(group.name),
         **_instance_types(group, running),
@@ -132,19 +133,10 @@ def _group_shape(cluster: Cluster, group: InstanceGroup) -> Shape:
     }
 
 
-def _image_in_use(group: InstanceGroup, members: Sequence[ClusterNode]) -> Image:
+def _image_in_use(group: InstanceGroup, members: Sequence[ClusterNode]) -> str | None:
     """Return the image that some node still has while others have the desired one already."""
-    images = {node.image for node in members} - {group.image}
-    return images.pop() if images else group.image
-
-
-def _images(current: Image, desired: Image) -> Shape:
-    return {
-        "CurrentImageId": current.id,
-        "DesiredImageId": desired.id,
-        "CurrentImageReleaseVersion": current.release_version,
-        "DesiredImageReleaseVersion": desired.release_version,
-    }
+    images = {node.image_id for node in members} - {group.image_id}
+    return images.pop() if images else group.image_id
 
 
 def _capacity_type(group: InstanceGroup) -> str | None:

@@ -12,7 +12,6 @@ from embedded_aws.cluster import (
     Cluster,
     ClusterSettings,
     FileSystemMount,
-    Image,
     InstanceGroup,
     LifeCycleConfig,
     NodeType,
@@ -173,23 +172,11 @@ def read_software_update(cluster: Cluster, given: Mapping[str, Any]) -> Software
         raise ServiceError("ValidationException", "; ".join(refusals))
     policy = given.get("DeploymentConfig", {}).get("RollingUpdatePolicy", {})
     batch = _batch(policy.get("MaximumBatchSize"), ALL_AT_ONCE)
-    groups = tuple(_named(given)) or tuple(group.name for group in cluster.groups)
     return SoftwareUpdate(
-        groups=groups,
+        groups=tuple(_named(given)) or tuple(group.name for group in cluster.groups),
         batch=batch,
         rollback_batch=_batch(policy.get("RollbackMaximumBatchSize"), batch),
-        images=_named_images(given, groups),
     )
-
-
-def _named_images(given: Mapping[str, Any], groups: Sequence[str]) -> dict[str, Image]:
-    """Return the images that a request names, by group: one for all of them, or a version each."""
-    versions = {
-        group["InstanceGroupName"]: group.get("ImageReleaseVersion")
-        for group in given.get("InstanceGroups", [])
-    }
-    images = {name: Image(given.get("ImageId"), versions.get(name)) for name in groups}
-    return {name: image for name, image in images.items() if image != Image()}
 
 
 def _refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[str]:
@@ -199,6 +186,9 @@ def _refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[str]:
             yield f"Instance group {name} does not exist in cluster {cluster.name}"
     if "ImageId" not in given:
         yield from _custom_images(cluster, _named(given) or existing)
+    for group in given.get("InstanceGroups", []):
+        if "ImageReleaseVersion" in group:
+            yield "ImageReleaseVersion is not supported by the embedded AWS"
     config = given.get("DeploymentConfig", {})
     if "AutoRollbackConfiguration" in config:
         yield "AutoRollbackConfiguration is not supported by the embedded AWS"
@@ -210,7 +200,7 @@ def _refusals(cluster: Cluster, given: Mapping[str, Any]) -> Iterator[str]:
 def _custom_images(cluster: Cluster, names: Collection[str]) -> Iterator[str]:
     """Yield the groups that need to be told their next image (API reference, `ImageId`)."""
     for group in cluster.groups:
-        if group.name in names and (group.image.id or "").startswith("ami-"):
+        if group.name in names and (group.image_id or "").startswith("ami-"):
             yield f"ImageId is required: instance group {group.name} uses a custom AMI"
 
 

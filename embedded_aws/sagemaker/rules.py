@@ -90,6 +90,8 @@ def group_rules(group: Mapping[str, Any], known: InstanceTypes) -> Iterator[str]
         yield f"Instance group {name}: MinInstanceCount exceeds InstanceCount"
     if "KubernetesConfig" in group:
         yield f"KubernetesConfig of instance group {name} is for EKS clusters only"
+    if "ImageReleaseVersion" in group:
+        yield f"ImageReleaseVersion of instance group {name} is for EKS clusters only"
     for instance_type in types_of(group):
         yield from _threads(group, instance_type, known.get(instance_type))
         yield from _health_checks(group, instance_type, known.get(instance_type))

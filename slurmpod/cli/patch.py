@@ -70,9 +70,8 @@ def _say_plans(cluster: LiveCluster, plans: Plans, *, saves: bool, requeue: bool
     say("the newest software of HyperPod, group by group, until one is not good:")
     for patch, plan in plans:
         group = cluster.live.group(patch.group)
-        now = group.get("CurrentImageReleaseVersion") or "a version that HyperPod does not tell"
-        then = group.get("DesiredImageReleaseVersion") or "the newest"
-        say(f"{patch.group}: {counted(len(patch.nodes), 'node')}, {now} now, {then} then")
+        image = group.get("CurrentImageId") or "HyperPod's image"
+        say(f"{patch.group}: {counted(len(patch.nodes), 'node')} with {image}")
         if plan.nodes:
             say_jobs(plan, requeue=requeue)
         if patch.role is Role.CONTROLLER:

@@ -98,11 +98,6 @@ class Role(StrEnum):
     WORKER = "worker"
 
 
-OTHER_IMAGE = Effect(
-    Kind.LOSES, "the nodes get the image, and lose what is on their root volumes", of_cluster=True
-)
-
-
 class Group(Section):
     """One instance group: `count` equal nodes with one role."""
 
@@ -168,18 +163,14 @@ class Group(Section):
 
     image_id: Annotated[
         str | None,
-        OTHER_IMAGE,
+        Effect(
+            Kind.LOSES,
+            "the nodes get the image, and lose what is on their root volumes",
+            of_cluster=True,
+        ),
         Field(pattern=r"^ami-[0-9a-f]{8,17}$", examples=["ami-0123456789abcdef0"]),
     ] = None
     """Machine image made from a HyperPod image; default: the newest of HyperPod."""
-
-    image_release_version: Annotated[
-        str | None,
-        OTHER_IMAGE,
-        Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", max_length=64, examples=["1.2.3"]),
-    ] = None
-    """Version of HyperPod's own image, in place of `image_id`; default: the newest. The API has it
-    for every cluster; nobody here knows versions of images for Slurm (rule UPD-008)."""
 
     volume_gib: Annotated[int | None, NEW_NODES, Field(ge=1, le=16384)] = None
     """Size in GiB of an additional EBS volume at /opt/sagemaker on every node."""
@@ -222,4 +213,4 @@ class Cluster(Section):
     @property
     def names_images(self) -> bool:
         """Whether some group says which image its nodes have; else HyperPod takes its newest."""
-        return any(each.image_id or each.image_release_version for each in self.groups)
+        return any(each.image_id for each in self.groups)

@@ -79,7 +79,6 @@ _OF_GROUP = {
     ),
     "CapacityRequirements": "capacity",
     "ImageId": "image_id",
-    "ImageReleaseVersion": "image_release_version",
     "InstanceCount": "count",
     "InstanceGroupName": "name",
     "InstanceRequirements": "instance_types",

@@ -156,7 +156,6 @@ IMAGE_UPDATES = f"{GUIDE}sagemaker-hyperpod-ami-update.html"
 GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 
 SCHEDULE = ("scheduled_update", "schedule")
-VERSION = "image_release_version"
 
 
 @UPDATES.rule(
@@ -232,18 +231,16 @@ def _apart(resolved: Resolved) -> Iterator[Finding]:
 @UPDATES.rule(
     "UPD-005",
     "Groups with an image of their own are not updated by HyperPod",
-    why="HyperPod updates to its own newest image: what was built into yours, or the version that "
-    "you chose, would be gone.",
-    fix="remove the image, or the update, and name another image when there is a newer one",
+    why="HyperPod updates to its own newest image: what was built into yours would be gone.",
+    fix="remove image_id, or the update, and change image_id when you have built a newer one",
     source=f"{API}API_UpdateClusterSoftware.html",
     severity=Severity.WARNING,
 )
 def _own_images(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
-        image = group.settings.image_id or group.settings.image_release_version
         for key in ("scheduled_update", "auto_patch"):
-            if image and getattr(group.settings, key):
-                message = f"'{group.name}' has {image}, which this would replace"
+            if group.settings.image_id and getattr(group.settings, key):
+                message = f"'{group.name}' has {group.settings.image_id}, which this would replace"
                 yield Finding((*group.path, key), message, at_key=True)
 
 
@@ -289,38 +286,6 @@ def _sound_schedules(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, Cron]]
         cron = read_cron(update.schedule) if update else None
         if cron and not any(cron.wrong_fields()):
             yield group, cron
-
-
-@UPDATES.rule(
-    "UPD-008",
-    "HyperPod may know no versions of images for Slurm",
-    why="The API takes ImageReleaseVersion for every cluster. Release notes of HyperPod's images "
-    "for Slurm name dates and no versions, so that CreateCluster may refuse any.",
-    fix="look up CurrentImageReleaseVersion of a cluster that runs (aws sagemaker "
-    "describe-cluster), and accept this warning; or use image_id",
-    source=GROUP_SPECIFICATION,
-    severity=Severity.WARNING,
-)
-def _version_is_known(resolved: Resolved) -> Iterator[Finding]:
-    for group in resolved.groups:
-        if version := group.settings.image_release_version:
-            message = f"nobody here knows an image {version} for Slurm"
-            yield Finding((*group.path, VERSION), message)
-
-
-@UPDATES.rule(
-    "UPD-009",
-    "A group names its image in one way",
-    why="A version is one of HyperPod's own images, image_id is an image of yours: nodes can have "
-    "one of the two.",
-    fix="remove one of the two",
-    source=GROUP_SPECIFICATION,
-)
-def _one_image(resolved: Resolved) -> Iterator[Finding]:
-    for group in resolved.groups:
-        if group.settings.image_id and group.settings.image_release_version:
-            message = f"'{group.name}' has {group.settings.image_id} already"
-            yield Finding((*group.path, VERSION), message, at_key=True)
 
 
 UNSET = "?"

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 CLUSTER = "AWS::SageMaker::Cluster"
 
-NOT_FOR_SLURM_GROUPS = {"CurrentCount", "KubernetesConfig"}
-"""The first is read-only, the other is for clusters with EKS (resource schema, descriptions)."""
+NOT_FOR_SLURM_GROUPS = {"CurrentCount", "ImageReleaseVersion", "KubernetesConfig"}
+"""The first is read-only, the others are for clusters with EKS (resource schema, descriptions)."""
 
 NOT_FOR_SLURM_CLUSTERS = {
     "AutoScaling",

@@ -118,7 +118,6 @@ def _group(cluster: ClusterProperties, group: InstanceGroup) -> Request:
         OverrideVpcConfig=_vpc_config(cluster, group.subnet) if group.subnet else None,
         NetworkInterface=_network_interface(settings),
         ImageId=settings.image_id,
-        ImageReleaseVersion=settings.image_release_version,
         ScheduledUpdateConfig=scheduled_update(settings.scheduled_update),
         AutoPatchConfig=auto_patch(settings.auto_patch),
     )

@@ -195,7 +195,7 @@ class ClusterRun:
             self.power_off(node)
             self._fetch_scripts(node)
             self.bring_up(node)
-            node.renew(self.cluster.group(node.group).image)
+            node.renew(self.cluster.group(node.group).image_id)
 
     def write_slurm_configuration(self, *, with_nodes: bool = True) -> None:
         """Write slurm.conf on every controller, at first perhaps without nodes and partitions."""

@@ -162,7 +162,7 @@ class TestPatch:
     ) -> None:
         assert command("patch", "FILE") == ExitCode.FAILED
         said = capsys.readouterr().err
-        assert "controller: 1 node, a version that HyperPod does not tell now" in said
+        assert "controller: 1 node with HyperPod's image\n" in said
         assert "jobs that wait in the queue are forgotten" in said
         assert "ALL JOB RECORDS ARE LOST" in said
         assert "nothing was changed" in said

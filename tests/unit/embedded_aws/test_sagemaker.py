@@ -104,7 +104,6 @@ EVERYTHING = request(
         CapacityRequirements={"OnDemand": {}},
         TrainingPlanArn="arn:aws:sagemaker:us-west-2:111122223333:training-plan/p",
         ImageId="ami-0123456789abcdef0",
-        ImageReleaseVersion="1.2.3",
         ScheduledUpdateConfig={"ScheduleExpression": "cron(0 0 1 * ? *)"},
         AutoPatchConfig={
             "PatchingStrategy": "WhenIdle",
@@ -178,7 +177,6 @@ def test_describes_groups_by_what_runs_of_what_was_asked_for() -> None:
     assert workers["SlurmConfig"] == COMPUTE
     assert workers["OverrideVpcConfig"]["Subnets"] == ["subnet-87654321"]
     assert workers["DesiredImageId"] == "ami-0123456789abcdef0"
-    assert workers["DesiredImageReleaseVersion"] == "1.2.3"
     assert workers["AutoPatchConfig"]["DesiredPatchSchedule"] == {"NextPatchDate": NOW}
 
 

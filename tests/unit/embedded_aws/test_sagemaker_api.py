@@ -272,24 +272,6 @@ def test_an_update_of_the_software_gives_nodes_the_image_that_is_asked_for(
         service.call("UpdateClusterSoftware", ClusterName="c1")
 
 
-def test_an_update_of_the_software_gives_groups_the_versions_that_are_asked_for(
-    service: Service,
-) -> None:
-    groups = [{"InstanceGroupName": "workers", "ImageReleaseVersion": "1.2.3"}]
-    service.call("UpdateClusterSoftware", ClusterName="c1", InstanceGroups=groups)
-    service.settle()
-    head, workers = service.call("DescribeCluster", ClusterName="c1")["InstanceGroups"]
-    node = service.call("DescribeClusterNode", ClusterName="c1", NodeId=service.workers[0])
-    summaries = service.call("ListClusterNodes", ClusterName="c1")["ClusterNodeSummaries"]
-
-    versions = ("CurrentImageReleaseVersion", "DesiredImageReleaseVersion")
-    assert [head[each] for each in versions] == [None, None]
-    assert [workers[each] for each in versions] == ["1.2.3", "1.2.3"]
-    assert [node["NodeDetails"][each] for each in versions] == ["1.2.3", "1.2.3"]
-    found = {each["InstanceGroupName"]: each[versions[0]] for each in summaries}
-    assert found == {head["InstanceGroupName"]: None, "workers": "1.2.3"}
-
-
 def test_extensions_come_change_and_go() -> None:
     service = Service(NodeProvisioningMode="Continuous")
     here = {"ClusterArn": service.cluster.arn}

@@ -107,6 +107,7 @@ CREATION = [
         "run on worker nodes only",
     ),
     (workers(KubernetesConfig={"Labels": {}}), "is for EKS clusters only"),
+    (workers(ImageReleaseVersion="1.2.3"), "is for EKS clusters only"),
     # LifeCycleConfig
     (
         request(group("a", LifeCycleConfig={})),

@@ -60,6 +60,10 @@ def test_a_batch_has_at_least_one_instance(size: BatchSize, count: int, expected
     [
         ({"InstanceGroups": [{"InstanceGroupName": "gpu"}]}, "gpu does not exist"),
         (
+            {"InstanceGroups": [{"InstanceGroupName": "cpu", "ImageReleaseVersion": "1.0.0"}]},
+            "ImageReleaseVersion is not supported",
+        ),
+        (
             {"DeploymentConfig": rolling(MaximumBatchSize=("CAPACITY_PERCENTAGE", 101))},
             "cannot be 101 %",
         ),
