@@ -4,15 +4,15 @@ Beside the real app it shows what the review costs, and alone how synthesis grow
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 
+from slurmpod.folders import app_folder
 from slurmpod.reading.read import read
 from slurmpod.resolve import resolve
 from slurmpod_cdk.build import build_app
 
 (file,) = sys.argv[1:]
 resolved = resolve(read(Path(file)))
-context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
+context = json.loads((app_folder() / "cdk.json").read_text())["context"]
 build_app([resolved], context=context).synth()
