@@ -35,7 +35,7 @@ if hostname --all-ip-addresses | grep --quiet --word-regexp --fixed-strings "$co
     until grep --quiet ^PartitionName= /opt/slurm/etc/slurm.conf 2>/dev/null; do sleep 0.1; done
     systemctl enable --quiet --now slurmctld
 else
-    echo "SLURMD_OPTIONS=--conf-server=$controller:6817" >/etc/default/slurmd
+    echo "SLURMD_OPTIONS=--conf-server=$controller:6817" >/opt/slurm/etc/default/slurmd
     until systemctl enable --quiet --now slurmd; do sleep 0.5; done
 fi
 """
