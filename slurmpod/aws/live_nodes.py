@@ -83,12 +83,20 @@ class LiveNodes:
         return tuple(sorted(found, key=lambda node: (node.group, node.hostname)))
 
     def group(self, name: str) -> Mapping[str, Any]:
-        """Return a group as DescribeCluster tells it, and under `Continuous` how it grows."""
+        """Return a group as DescribeCluster tells it, and what that tells of its cluster.
+
+        `Continuous` says how groups grow; `ClusterStatus` and `FailureMessage` go by these names.
+        """
         with as_unavailable(f"find the cluster {self.cluster}"):
             found: Any = self.clients.sagemaker.describe_cluster(ClusterName=self.cluster)
         for group in found["InstanceGroups"]:
             if group["InstanceGroupName"] == name:
-                return {**group, "Continuous": found.get("NodeProvisioningMode") == "Continuous"}
+                return {
+                    **group,
+                    "Continuous": found.get("NodeProvisioningMode") == "Continuous",
+                    "ClusterStatus": found["ClusterStatus"],
+                    "FailureMessage": found.get("FailureMessage", ""),
+                }
         raise AwsUnavailable(f"the cluster {self.cluster} has no group {name}: deploy it first")
 
     def reboot(self, instance_ids: Sequence[str]) -> Refusals:

@@ -23,6 +23,9 @@ from slurmpod.reading.read import Reading
 ENDED = {"Running", "Failure"}
 """Statuses of nodes for which nothing more is to be waited."""
 
+AT_REST = {"InService", "Failed"}
+"""Statuses of clusters that HyperPod does not update: a new target is not seen before it begins."""
+
 
 @dataclass(frozen=True)
 class ScalePlan:
@@ -81,8 +84,9 @@ class Growth:
             if len(there) == plan.count and all(node.status in ENDED for node in there):
                 return tuple(_end(node) for node in there)
             group = self.live.group(plan.group)
-            if group["TargetCount"] != plan.count:
-                message = f"the target is {group['TargetCount']} again, as HyperPod could not do it"
+            if group["ClusterStatus"] in AT_REST and group["TargetCount"] != plan.count:
+                reason = group.get("FailureMessage") or "HyperPod could not do it"
+                message = f"the target is {group['TargetCount']} again: {reason}"
                 return (Outcome(plan.group, plan.group, "", succeeded=False, detail=message),)
             self.pause(POLL_SECONDS)
 

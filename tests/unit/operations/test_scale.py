@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -98,17 +99,24 @@ def test_the_number_of_controllers_stays() -> None:
 
 
 class Growing(LiveNodes):
-    """A cluster in which a node more is there each time."""
+    """A cluster in which a node more is there each time, and whose status ends as `InService`."""
 
-    def __init__(self, *later: tuple[LiveNode, ...], target: int) -> None:
+    def __init__(
+        self, *later: tuple[LiveNode, ...], target: int, statuses: Sequence[str] = ()
+    ) -> None:
         self.__dict__["later"], self.__dict__["target"] = list(later), target
+        self.__dict__["statuses"] = list(statuses)
 
     def all(self) -> tuple[LiveNode, ...]:
         later: list[tuple[LiveNode, ...]] = self.__dict__["later"]
         return later.pop(0) if len(later) > 1 else later[0]
 
-    def group(self, name: str) -> dict[str, int]:
-        return {"TargetCount": self.__dict__["target"]}
+    def group(self, name: str) -> dict[str, str | int]:
+        statuses: list[str] = self.__dict__["statuses"]
+        status = statuses.pop(0) if statuses else "InService"
+        reason = "no capacity" if status == "InService" else ""
+        target = self.__dict__["target"]
+        return {"TargetCount": target, "ClusterStatus": status, "FailureMessage": reason}
 
 
 def test_growth_ends_with_the_last_node_and_failures_are_told() -> None:
@@ -121,4 +129,10 @@ def test_growth_that_hyperpod_takes_back_is_a_failure() -> None:
     live = Growing(NODES[:1], target=1)
     (end,) = Growth(live, print, pause=lambda _: None).wait(ScalePlan("workers", 1, 3, ()))
     assert not end.succeeded
-    assert "1 again" in end.detail
+    assert "1 again: no capacity" in end.detail
+
+
+def test_growth_waits_for_the_new_target_while_hyperpod_begins() -> None:
+    live = Growing(NODES[:1], NODES[:1], NODES[:2], target=1, statuses=["Updating", "Updating"])
+    ends = Growth(live, print, pause=lambda _: None).wait(ScalePlan("workers", 1, 2, ()))
+    assert [end.succeeded for end in ends] == [True, True]
