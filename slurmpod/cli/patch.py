@@ -6,12 +6,15 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from slurmpod.aws.deployment import SessionNodes
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
 from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_jobs
 from slurmpod.cli.output import counted, say, say_next
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.check_job import CheckedJob, run_check_job
+from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import NodeWork
 from slurmpod.operations.patch import GroupPatch, Rollout, patches
@@ -46,7 +49,12 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not is_confirmed(cluster.resolved.environment, options, "patch them"):
         say("nothing was changed")
         return ExitCode.FAILED
-    rollout = Rollout(NodeWork(cluster.live, slurm, say), cluster.live, say)
+    sessions = NodeSessions()
+
+    def check_job(patch: GroupPatch) -> CheckedJob | None:
+        return run_check_job(SessionNodes(cluster.clients), cluster.resolved, sessions, patch.group)
+
+    rollout = Rollout(NodeWork(cluster.live, slurm, say), cluster.live, say, check_job)
     try:
         ends = rollout.run(plans, saves=saves, requeue=options.requeue)
     except KeyboardInterrupt:

@@ -35,13 +35,15 @@ class CheckedJob:
 
 
 def run_check_job(
-    nodes: SessionNodes, resolved: Resolved, sessions: NodeSessions
+    nodes: SessionNodes, resolved: Resolved, sessions: NodeSessions, group_name: str = ""
 ) -> CheckedJob | None:
-    """Run the job in the largest partition; None for a cluster without workers.
+    """Run the job in the partition of a group of workers, or in the largest; None without workers.
 
     Where nodes are all taken, jobs of others show that the cluster works. Raises AwsUnavailable.
     """
-    workers = max(resolved.groups_with(Role.WORKER), key=lambda each: each.count, default=None)
+    groups = resolved.groups_with(Role.WORKER)
+    named = [each for each in groups if each.name == group_name]
+    workers = max(named or groups, key=lambda each: each.count, default=None)
     if workers is None or workers.count == 0 or not workers.partition:
         return None
     group = usual_group(resolved)

@@ -1,8 +1,8 @@
 """New software on the nodes of a live cluster, group by group, without harm to jobs.
 
 HyperPod gives each node of a group a root volume of the new software, and ends what runs there. So
-jobs leave first; after each group its nodes have to be good before the next one begins. Source:
-developer guide, "Update the SageMaker HyperPod platform software of a cluster".
+jobs leave first; after each group its nodes have to be good, and a job has to run, before the next
+one begins. Source: developer guide, "Update the SageMaker HyperPod platform software of a cluster".
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from slurmpod.aws.live_nodes import LiveNode, LiveNodes
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.node_plan import NodePlan
 from slurmpod.operations.node_work import POLL_SECONDS, NodeWork, Outcome
 from slurmpod.resolve import Resolved, ResolvedGroup
@@ -64,11 +65,15 @@ def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[LiveNode]) -
 
 @dataclass(frozen=True)
 class Rollout:
-    """The work: one group after the other, until one is not good."""
+    """The work: one group after the other, until one is not good.
+
+    `check_job` runs a job after a group; None where no group has workers.
+    """
 
     work: NodeWork
     live: LiveNodes
     tell: Callable[[str], None]
+    check_job: Callable[[GroupPatch], CheckedJob | None]
     pause: Callable[[float], None] = time.sleep
 
     def run(
@@ -103,7 +108,14 @@ class Rollout:
             return [_end(node, f"its status is {state}") for node, state in bad.items()]
         back = self.work.give_back(plan.nodes, {node.hostname for node in patch.nodes})
         failed = [end for end in back if not end.succeeded]
-        return failed or [_end(node, "") for node in patch.nodes]
+        return failed or self._see_a_job_run(patch)
+
+    def _see_a_job_run(self, patch: GroupPatch) -> list[Outcome]:
+        job = self.check_job(patch)
+        if job:
+            self.tell(f"{patch.group}: {job.detail}")
+        failure = f"no job runs: {job.detail}" if job and not job.succeeded else ""
+        return [_end(node, failure) for node in patch.nodes]
 
     def _wait(self, group: str) -> str:
         """Wait until HyperPod has ended; return why it failed, or nothing."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from slurmpod.aws.live_nodes import LiveNode, SoftwareUpdate
+from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import Outcome
 from slurmpod.operations.patch import GroupPatch, Rollout, patches
@@ -29,6 +30,7 @@ class Patched(World):
 
     ends: dict[str, str] = field(default_factory=dict)
     updating: str = ""
+    job: CheckedJob = field(default_factory=lambda: CheckedJob(True, "a job ran on ip-1"))
 
     def update_software(self, group: str) -> None:
         self.done.append(f"patch {group}")
@@ -49,6 +51,10 @@ class Patched(World):
                 )
         return SoftwareUpdate("InService", self.ends.get(group, "Succeeded"), "no scripts")
 
+    def check_job(self, patch: GroupPatch) -> CheckedJob:
+        self.done.append(f"job of {patch.group}")
+        return self.job
+
     def save_records(self) -> None:
         self.done.append("save")
 
@@ -59,7 +65,9 @@ def run(world: Patched, *only: str, saves: bool = False) -> tuple[Outcome, ...]:
         view = world.look([node.hostname for node in patch.freed])
         plans.append((patch, plan_action(Action.PATCH, patch.freed, view, dev())))
     live: Any = world
-    rollout = Rollout(worker(world, [], lambda _: None), live, lambda _: None, lambda _: None)
+    rollout = Rollout(
+        worker(world, [], lambda _: None), live, lambda _: None, world.check_job, lambda _: None
+    )
     return rollout.run(plans, saves=saves, requeue=False)
 
 
@@ -68,8 +76,9 @@ def test_the_controller_comes_first_and_jobs_leave_before_each_group() -> None:
     assert all(end.succeeded for end in run(world, saves=True))
     drains, resumes = ["drain ip-1", "drain ip-2"], ["resume ip-1", "resume ip-2"]
     first = world.done.index("patch workers")
-    assert world.done[:first] == [*drains, "save", "patch controller", *resumes, *drains]
-    assert world.done[first + 1 :] == resumes
+    controller = ["save", "patch controller", *resumes, "job of controller"]
+    assert world.done[:first] == [*drains, *controller, *drains]
+    assert world.done[first + 1 :] == [*resumes, "job of workers"]
 
 
 def test_a_group_that_fails_stops_it_and_keeps_jobs_away() -> None:
@@ -85,6 +94,14 @@ def test_a_node_that_is_not_good_afterwards_stops_it() -> None:
     world = Patched(nodes=(HEAD, ONE, LiveNode("workers", "i-2", "ip-2", "Failure")))
     (end,) = run(world, "workers")
     assert (end.name, end.succeeded, end.detail) == ("ip-2", False, "its status is Failure")
+
+
+def test_a_group_after_which_no_job_runs_stops_it() -> None:
+    world = Patched(job=CheckedJob(False, "srun: error: Unable to contact slurm controller"))
+    (end,) = run(world)
+    assert (end.name, end.succeeded) == ("ip-0", False)
+    assert "no job runs: srun: error: Unable to contact" in end.detail
+    assert "patch workers" not in world.done
 
 
 def test_an_update_that_runs_already_is_waited_for() -> None:
