@@ -1,9 +1,10 @@
-"""`slurmpod cost`: who used how many node-hours, what they cost, and how much was idle."""
+"""`slurmpod cost`: who used how many node-hours, what they cost, and what is idle."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import shlex
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -18,12 +19,14 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster_state import ClusterView
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.moments import HOW_TO_SAY, moment_before
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.cost import (
+    SECONDS_OF_AN_HOUR,
     USED,
     Bill,
     Use,
+    prices_of_nodes,
     prices_of_partitions,
     read_uses,
     summed,
@@ -31,6 +34,7 @@ from slurmpod.operations.cost import (
     worker_hours,
 )
 from slurmpod.operations.deployed import require_account
+from slurmpod.operations.idle import IDLE, IdleGroup, idle_groups, read_idle
 from slurmpod.operations.questions import ask_controller
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.problems import ExitCode
@@ -64,6 +68,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(_data(bill))
     else:
         _print(bill, options.by)
+        _say_next(bill, options.file)
     return ExitCode.OK
 
 
@@ -79,9 +84,10 @@ def _bill(resolved: Resolved, since: datetime, until: datetime) -> Bill:
     except BaseException:
         sessions.end()
         raise
-    prices = prices_of_partitions(resolved, bundled_prices(resolved.region))
-    uses = read_uses(answers[USED], prices)
-    return Bill(since, until, uses, worker_hours(nodes, resolved, since, until))
+    prices = bundled_prices(resolved.region)
+    uses = read_uses(answers[USED], prices_of_partitions(resolved, prices))
+    idle = idle_groups(read_idle(answers[IDLE]), nodes, prices_of_nodes(resolved, prices))
+    return Bill(since, until, uses, worker_hours(nodes, resolved, since, until), idle)
 
 
 def _print(bill: Bill, by: str) -> None:
@@ -101,9 +107,25 @@ def _print(bill: Bill, by: str) -> None:
     console.print(
         f"idle: {idle} of {bill.worker_hours:,.1f} hours of the workers that are there now"
     )
+    for group in bill.idle:
+        console.print(_idle_now(group, bill.until))
     console.print(
         "USD are dated prices of nodes, without file systems and the rest: see slurmpod plan"
     )
+
+
+def _idle_now(group: IdleGroup, now: datetime) -> str:
+    nodes = f"{len(group.nodes)} of {counted(group.count, 'node')} of {group.group}"
+    hours = (now - group.since).total_seconds() / SECONDS_OF_AN_HOUR if group.since else 0.0
+    usd = "unknown" if group.usd_per_hour is None else f"{group.usd_per_hour:,.2f}"
+    return f"no job now: {nodes}, for up to {max(hours, 0):,.1f} h, USD an hour: {usd}"
+
+
+def _say_next(bill: Bill, file: Path) -> None:
+    """Name the command that ends the group whose idle nodes cost most."""
+    most = max(bill.idle, key=lambda group: group.usd_per_hour or Decimal(0), default=None)
+    if most:
+        say(f"next: slurmpod scale {shlex.quote(str(file))} {most.group} {most.rest}")
 
 
 def _usd(use: Use) -> str:
@@ -127,6 +149,15 @@ def _data(bill: Bill) -> dict[str, object]:
         "uses": [{**asdict(use), "usd": _plain(use.usd)} for use in bill.uses],
         "worker_hours": bill.worker_hours,
         "idle_share": bill.idle_share,
+        "idle": [
+            {
+                "group": group.group,
+                "nodes": group.nodes,
+                "since": group.since.isoformat() if group.since else None,
+                "usd_per_hour": _plain(group.usd_per_hour),
+            }
+            for group in bill.idle
+        ],
     }
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from slurmpod.aws.cluster_state import NodeState
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.idle import IDLE, IdleGroup, idle_command
 from slurmpod.operations.questions import as_root, question
 from slurmpod.plan.costs import Part, costs
 from slurmpod.plan.prices import Prices
@@ -42,12 +43,16 @@ class Use:
 
 @dataclass(frozen=True)
 class Bill:
-    """The use of a cluster within a time, beside the hours that its workers were there."""
+    """The use of a cluster within a time, beside the hours that its workers were there.
+
+    `idle` are the workers that no job has now.
+    """
 
     since: datetime
     until: datetime
     uses: tuple[Use, ...]
     worker_hours: float
+    idle: tuple[IdleGroup, ...] = ()
 
     @property
     def idle_share(self) -> float | None:
@@ -59,14 +64,15 @@ class Bill:
 
 
 def use_command(since: datetime, until: datetime) -> str:
-    """Return what a controller's shell has to do to add up its records; it only reads."""
+    """Return what a controller's shell has to do to tell of use and idle nodes; it only reads."""
     when = "+%Y-%m-%dT%H:%M:%S"
     begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
     records = f"sacct -a -X -T -nP -S {begin} -E {end}"
     fields = "--format=account,user,partition,nnodes,elapsedraw"
     asked = f"{{ timeout {SECONDS} {records} {fields} || echo sacct failed; }} 2>&1"
     summed_up = f"{asked} | awk -F'|' {_SUM}"
-    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(USED, summed_up)}")
+    asked_for = question(USED, summed_up) + question(IDLE, idle_command())
+    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{asked_for}")
 
 
 def read_uses(answer: str, usd_per_hour: Mapping[str, Decimal | None]) -> tuple[Use, ...]:
@@ -96,16 +102,24 @@ def prices_of_partitions(resolved: Resolved, prices: Prices) -> dict[str, Decima
 
     Nodes of the partition with all nodes cost what they all cost, if that is the same.
     """
+    of_a_node = prices_of_nodes(resolved, prices)
+    found: dict[str, list[Decimal | None]] = {}
+    for group in resolved.groups_with(Role.WORKER):
+        for partition in filter(None, (group.partition, ALL_NODES_PARTITION)):
+            found.setdefault(partition, []).append(of_a_node[group.name])
+    return {name: each[0] if len(set(each)) == 1 else None for name, each in found.items()}
+
+
+def prices_of_nodes(resolved: Resolved, prices: Prices) -> dict[str, Decimal | None]:
+    """Return what a worker of each group costs by the hour; None where nobody knows."""
     by_group = {
         cost.name: cost.usd_per_hour for cost in costs(resolved, prices) if cost.part is Part.NODES
     }
-    found: dict[str, list[Decimal | None]] = {}
+    found: dict[str, Decimal | None] = {}
     for group in resolved.groups_with(Role.WORKER):
         usd = by_group.get(group.name)
-        each = usd / group.count if usd and group.count else None
-        for partition in filter(None, (group.partition, ALL_NODES_PARTITION)):
-            found.setdefault(partition, []).append(each)
-    return {name: each[0] if len(set(each)) == 1 else None for name, each in found.items()}
+        found[group.name] = usd / group.count if usd and group.count else None
+    return found
 
 
 def worker_hours(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -22,6 +23,7 @@ from slurmpod.operations.cost import (
     summed,
     worker_hours,
 )
+from slurmpod.operations.idle import idle_command, read_idle
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import read_as
@@ -30,6 +32,12 @@ from tests.sound_environment import SOUND
 from tests.unit.operations.cluster_at_work import BEGAN, Cluster
 
 USED = "lab|alice|cpu|2|7200\nlab|bob|cpu|1|3600\n|carol|gpu|1|1800\n"
+IDLE = """\
+ip-10-0-0-4|2026-11-01T08:00:00
+ip-10-0-1-3|2026-11-21T08:00:00
+ip-10-0-1-4|2026-11-22T08:00:00
+ip-10-0-1-2|Unknown
+"""
 PRICES = {"cpu": Decimal(2), "gpu": None}
 MORE = """\
     - {name: more, role: worker, instance_type: ml.p5.48xlarge, count: 1, partition: gpu}
@@ -94,7 +102,7 @@ def test_the_idle_share_counts_workers_from_their_launch_on() -> None:
 def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """An environment whose controller has records."""
     cluster = Cluster()
-    cluster.answers = {"used": USED}
+    cluster.answers = {"used": USED, "idle": IDLE}
     account = SimpleNamespace(id=lambda: "123456789012")
     monkeypatch.setattr(cost, "AwsAccount", lambda _: account)
     monkeypatch.setattr(cost, "clients_of", lambda _: cluster.clients())
@@ -128,6 +136,32 @@ def test_csv_and_json_have_each_account_user_and_partition(
     found = json.loads(capsys.readouterr().out)
     assert [use["partition"] for use in found["uses"]] == ["cpu", "cpu", "gpu"]
     assert datetime.fromisoformat(found["since"]).tzinfo == UTC
+
+
+def test_idle_workers_are_shown_with_their_price_and_what_ends_them(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["cost", file]) == ExitCode.OK
+    shown = capsys.readouterr()
+    (line,) = (line for line in shown.out.splitlines() if line.startswith("no job now"))
+    assert "2 of 4 nodes of workers, for up to" in line
+    assert "USD an hour: 0." in line
+    assert shown.err == f"next: slurmpod scale {file} workers 2\n"
+    assert main.run(["cost", file, "--json"]) == ExitCode.OK
+    (idle,) = json.loads(capsys.readouterr().out)["idle"]
+    assert (idle["group"], idle["nodes"]) == ("workers", ["ip-10-0-1-3", "ip-10-0-1-4"])
+    assert idle["since"] == "2026-11-21T08:00:00+00:00"
+
+
+def test_nodes_without_a_job_are_found_in_what_slurm_shows() -> None:
+    shown = (
+        "NodeName=ip-1 Arch=x86_64 CPUAlloc=0 CPUEfctv=4 LastBusyTime=2026-11-21T08:00:00 X=1\n"
+        "NodeName=ip-2 Arch=x86_64 CPUAlloc=4 CPUEfctv=4 LastBusyTime=2026-11-21T08:00:00\n"
+        "NodeName=ip-3 CPUAlloc=0 LastBusyTime=Unknown SlurmdStartTime=None\n"
+    )
+    awk = idle_command().partition(" | ")[2]
+    found = subprocess.run(["sh", "-c", awk], input=shown, capture_output=True, text=True).stdout
+    assert read_idle(found) == {"ip-1": datetime(2026, 11, 21, 8, tzinfo=UTC)}
 
 
 @pytest.mark.parametrize("since", ["yesterday", "0m"])
