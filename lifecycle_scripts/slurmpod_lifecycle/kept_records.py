@@ -30,6 +30,9 @@ aws s3 cp --only-show-errors --region {region} "$folder/records.sql.gz" {uri}
 """
 
 _LIST_TABLES = f"SHOW TABLES IN {DATABASE}"
+_JOBS = "_job_table"
+"""How the name of the table of a cluster's jobs ends; it begins with the cluster's."""
+_LAST_JOB = f"SELECT COALESCE(MAX(id_job), 0) FROM {DATABASE}.`{{}}`"  # noqa: S608  # its own names
 _ANEW = f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE};"
 _LOAD = (
     'set -euo pipefail; aws s3 cp --only-show-errors --region "$1" "$2" - | gunzip | mariadb "$3"'
@@ -61,9 +64,22 @@ def restore(machine: Machine, backup: RecordsBackup, region: str) -> bool:
     return True
 
 
+def last_job(machine: Machine) -> int:
+    """Return the highest number of a job in the database on this node; 0 where it has none."""
+    tables = [each for each in _tables(machine) if each.endswith(_JOBS)]
+    return max((int(_asked(machine, _LAST_JOB.format(table))) for table in tables), default=0)
+
+
 def _is_empty(machine: Machine) -> bool:
-    tables = ("mariadb", "--batch", "--skip-column-names", "--execute", _LIST_TABLES)
-    return not machine.run(*tables).strip()
+    return not _tables(machine)
+
+
+def _tables(machine: Machine) -> list[str]:
+    return _asked(machine, _LIST_TABLES).split()
+
+
+def _asked(machine: Machine, statement: str) -> str:
+    return machine.run("mariadb", "--batch", "--skip-column-names", "--execute", statement)
 
 
 def _is_there(machine: Machine, backup: RecordsBackup, region: str) -> bool:

@@ -7,8 +7,9 @@ failure now costs less than a cluster without records.
 The database is MariaDB on the same node, or a server outside the cluster. HyperPod's image has
 MariaDB; others get the distribution's. There is no password for it: slurmdbd runs as the user
 `slurm`, and MariaDB lets that user in through its socket (unix_socket authentication). What was
-saved of an earlier controller's records is loaded before slurmdbd starts. Several controllers each
-run slurmdbd: one works, the other stands by.
+saved of an earlier controller's records is loaded before slurmdbd starts, and numbers of jobs go on
+after those: sacct shows only the latest job of a number. Several controllers each run slurmdbd: one
+works, the other stands by.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.kept_records import DATABASE, restore
+from slurmpod_lifecycle.kept_records import DATABASE, last_job, restore
 from slurmpod_lifecycle.node import Node, NodeStep, slurm_name
 from slurmpod_lifecycle.packages import install
 from slurmpod_lifecycle.settings import Mode, Role, Settings
@@ -31,6 +32,11 @@ WITHOUT_DATABASE = (
     "use an image that has MariaDB, name a database under slurm.accounting_database, or set"
     " slurm.accounting: false"
 )
+
+OURS = "# Written by slurmpod's lifecycle scripts; included by slurm.conf.\n"
+FIRST_JOB = "FirstJobId="
+MOST_JOBS = 0x03FF0000
+"""Slurm counts from 1 again from here on, unless MaxJobId says otherwise (slurm.conf)."""
 
 ENCRYPTED = "SSL_CIPHER=HIGH"
 """What makes slurmdbd encrypt its connection. MariaDB's client library does so when any parameter
@@ -63,7 +69,9 @@ class Accounting(NodeStep):
         addresses = self.node.controller_addresses()
         return (
             (machine.read(slurm.SLURMDBD_CONF) or "").startswith(slurmdbd_conf(settings, addresses))
-            and machine.read(ACCOUNTING_CONF) == accounting_conf(settings, addresses)
+            and (machine.read(ACCOUNTING_CONF) or "").startswith(
+                accounting_conf(settings, addresses)
+            )
             and (settings.database is not None or units.is_running(machine, "mariadb"))
             and self._serves()
         )
@@ -73,7 +81,8 @@ class Accounting(NodeStep):
         machine, settings = self.node.machine, self.node.settings
         addresses = self.node.controller_addresses()
         account = self._given_account() if settings.database else self._local_account()
-        write_for(machine, "slurmctld", ACCOUNTING_CONF, accounting_conf(settings, addresses))
+        included = accounting_conf(settings, addresses) + self._first_job()
+        write_for(machine, "slurmctld", ACCOUNTING_CONF, included)
         text = slurmdbd_conf(settings, addresses) + account
         write_for(machine, "slurmdbd", slurm.SLURMDBD_CONF, text, mode=0o600, owner=slurm.USER)
         is_old = not knows_its_files(machine, "slurmdbd")
@@ -108,6 +117,16 @@ class Accounting(NodeStep):
         if settings.records_backup:
             restore(machine, settings.records_backup, settings.region)
         return f"StorageUser={slurm.USER}\n"
+
+    def _first_job(self) -> str:
+        """Return the line with the number of the first job, which only a new slurmctld reads."""
+        if self.node.settings.database:
+            return ""
+        head, *lines = (self.node.machine.read(ACCOUNTING_CONF) or "\n").splitlines(keepends=True)
+        if head == OURS:
+            return "".join(line for line in lines if line.startswith(FIRST_JOB))
+        first = last_job(self.node.machine) + 1
+        return f"{FIRST_JOB}{first}\n" if 1 < first < MOST_JOBS else ""
 
     def _install_database(self) -> None:
         """Install MariaDB; raises StepFailed where it can be had nowhere."""
@@ -153,7 +172,7 @@ def accounting_conf(settings: Settings, controllers: Sequence[str]) -> str:
     if settings.multi_head and not settings.slurm.partitions:  # else slurmpod.conf has it
         backup += [f"SlurmctldPrimaryOnProg={TAKEOVER_PROGRAM}"]
     lines = [
-        "# Written by slurmpod's lifecycle scripts; included by slurm.conf.",
+        OURS.rstrip(),
         "AccountingStorageType=accounting_storage/slurmdbd",
         f"AccountingStorageHost={controllers[0]}",
         *backup,

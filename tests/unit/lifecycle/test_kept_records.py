@@ -10,7 +10,7 @@ import pytest
 from slurmpod_lifecycle.kept_records import RESTORING, program
 from slurmpod_lifecycle.settings import RecordsBackup, Role
 from slurmpod_lifecycle.step import CommandFailed
-from slurmpod_lifecycle.steps.accounting import Accounting
+from slurmpod_lifecycle.steps.accounting import ACCOUNTING_CONF, Accounting
 from slurmpod_lifecycle.steps.records_backup import SavedRecords
 from tests.unit.lifecycle.fakes import FakeMachine, machine_of, node
 
@@ -48,9 +48,36 @@ def test_saved_records_are_loaded_before_slurmdbd_starts(
 
 
 def test_a_database_with_records_is_left_alone(step: Accounting, machine: FakeMachine) -> None:
-    machine.reply(TABLES, "job_table\n")
+    machine.reply(TABLES, "dev_assoc_table\n")
     step.apply()
     assert not machine.did(LOAD)
+
+
+MAXIMUM = f"{TABLES} --skip-column-names --execute SELECT COALESCE(MAX(id_job), 0)"
+
+
+def test_numbers_of_jobs_go_on_after_the_restored_ones_and_stay(
+    step: Accounting, machine: FakeMachine
+) -> None:
+    machine.reply(TABLES, "dev_assoc_table\ndev_job_table\n")
+    machine.reply(f"{MAXIMUM} FROM slurm_acct_db.`dev_job_table`", "4711\n")
+    step.apply()
+    assert machine.files[ACCOUNTING_CONF].endswith("\nFirstJobId=4712\n")
+    assert step.is_done()
+    machine.reply(MAXIMUM, "4999\n")
+    before = machine.files[ACCOUNTING_CONF]
+    step.apply()
+    assert machine.files[ACCOUNTING_CONF] == before
+
+
+@pytest.mark.parametrize("last", ["0", str(0x03FF0000)])
+def test_numbers_of_jobs_begin_at_1_without_records_or_room(
+    step: Accounting, machine: FakeMachine, last: str
+) -> None:
+    machine.reply(TABLES, "dev_job_table\n")
+    machine.reply(MAXIMUM, f"{last}\n")
+    step.apply()
+    assert "FirstJobId" not in machine.files[ACCOUNTING_CONF]
 
 
 def test_the_first_controller_finds_nothing_saved(step: Accounting, machine: FakeMachine) -> None:
