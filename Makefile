@@ -8,8 +8,8 @@ ENV ?= dev
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What tries random cases, and under `make test-deep` more of them.
-SEARCHES := tests/property tests/rules/test_mutations.py
+# What tries random cases or some of many, and under `make test-deep` more of them.
+SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup machine rehearse test test-deep check synth golden bench lock clean
@@ -30,7 +30,7 @@ rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and r
 test: machine check ## Run all checks and all tests, four at a time: many wait for nodes
 	@pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 
-test-deep: setup ## Look longer for new mistakes: more random cases, others each time
+test-deep: machine ## Look longer for new mistakes: more random cases, others each time
 	@pytest --numprocesses=2 --hypothesis-profile=deep --timeout=3600 --durations=10 --durations-min=1 $(SEARCHES)
 
 check: setup ## Check format, style, types, import rules and shell scripts

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from hypothesis import settings
+
+Cases = TypeVar("Cases", int, tuple[str, ...])
 
 REPEATABLE, DEEP = "repeatable", "deep"
 
@@ -10,8 +14,8 @@ settings.register_profile(REPEATABLE, deadline=None, derandomize=True)
 settings.register_profile(DEEP, deadline=None, max_examples=500, print_blob=True)
 
 
-def cases(*, usual: int, deep: int) -> int:
-    """Return how many cases to try.
+def cases(*, usual: Cases, deep: Cases) -> Cases:
+    """Return how many cases to try, or which ones.
 
     `make test` tries the same cases for the same commit. `make test-deep` tries more, and others
     each time; a failing one is printed with the line that repeats it.

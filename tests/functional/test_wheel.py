@@ -17,6 +17,7 @@ from embedded_aws.server import EmbeddedAws
 from slurmpod.problems import ExitCode
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.functional.library_page import OF_A_FILE, OF_CONSTRUCTS, write_files
+from tests.functional.wheel import make_wheel, tracked
 from tests.golden_files import ROOT
 
 PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
@@ -26,22 +27,9 @@ FILES = ("app.py", "cdk.json", "package.json", "package-lock.json")
 FOLDERS = ("functions", "lifecycle_scripts", "templates")
 
 
-def tracked(*places: str) -> list[str]:
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *places]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [name for name in names.split("\0") if name and (ROOT / name).exists()]
-
-
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    names = "\0".join(tracked(".")).encode()
-    copy = ["xargs", "-0", "cp", "-a", "--parents", "-t", str(folder)]
-    subprocess.run(copy, input=names, cwd=ROOT, check=True)
-    build = ["wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder / "dist"), str(folder)]
-    subprocess.run([sys.executable, "-m", "pip", *build], check=True, timeout=300)
-    (made,) = (folder / "dist").glob("*.whl")
-    return made
+    return make_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None:

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
+from embedded_aws.service_quotas import codes_of
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
 from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.embedded_clients import embedded_clients
+from slurmpod.rehearsal.host import MOST_INSTANCES
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -78,6 +80,7 @@ class HyperPodLab:
                 region=REGION,
                 instance_types=instance_types(),
                 node_host=DOOR_ADDRESS,
+                quotas={("sagemaker", code): MOST_INSTANCES for code in codes_of("sagemaker")},
             )
         )
         request = Request(

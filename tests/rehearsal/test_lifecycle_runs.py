@@ -282,35 +282,3 @@ except StepFailed as error:
     print(error)
 END
 """
-
-
-SACCT = [
-    "sacct",
-    "--allusers",
-    "--noheader",
-    "--parsable2",
-    "--format=JobID,JobName,User,State,End",
-]
-
-
-def test_job_records_are_the_same_after_destroy_and_deploy(runs: Runs) -> None:
-    head = runs.on("head")
-    head.run(["srun", "--partition=cpu", "--job-name=remembered", "true"])
-    wait_until(lambda: "COMPLETED" in head.run(SACCT), "the record")
-    before = head.run(SACCT)
-    saved = runs.lab.slurmpod("backup", str(runs.file))
-    assert saved.returncode == 0, saved.stderr
-    assert "/records/runs.sql.gz; a controller that is made anew begins" in saved.stderr
-
-    uri = runs.lab.aws.sagemaker.describe_cluster(ClusterName="runs")["InstanceGroups"][0][
-        "LifeCycleConfig"
-    ]["SourceS3Uri"]
-    runs.lab.delete("runs")
-    groups = [customer_group(name, uri) for name in ("head", "cpu")]
-    cluster = runs.lab.create("runs", groups)
-    assert cluster["ClusterStatus"] == "InService", runs.lab.output("runs", "head")
-    again = runs.on("head")
-    assert "remembered" in before
-    assert again.run(SACCT) == before
-    assert again.run(["systemctl", "is-active", "slurmpod-records-backup.timer"]) == "active"
-    again.run(["srun", "--partition=cpu", "true"])

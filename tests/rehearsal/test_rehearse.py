@@ -354,63 +354,6 @@ class TestDeployingAgain:
         assert kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev") == before
 
 
-CHANGED = """\
-access:
-  users:
-    - {name: alice, uid: 20001}
-slurm:
-  qos:
-    - {name: urgent, priority: 1000}
-"""
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("config") / "dev.yaml"
-    text = (PROJECT / DEV).read_text().replace("count: 2", "count: 3")
-    file.write_text(f"{text}{CHANGED}")
-    return file
-
-
-@pytest.fixture(scope="module")
-def ended(kept: Kept, file: Path) -> subprocess.CompletedProcess[str]:
-    """`slurmpod deploy` with a user, a QOS and one worker more."""
-    return kept.slurmpod("deploy", str(file), "--yes")
-
-
-class TestChanging:
-    """One command for a user who comes, a QOS, and a group that grows."""
-
-    def test_what_changes_is_shown_first(self, ended: subprocess.CompletedProcess[str]) -> None:
-        assert ended.returncode == 0, ended.stderr
-        assert "in place: cluster.groups.workers.count: 2 -> 3" in ended.stdout
-        nodes = "4 nodes will run the new scripts: 1 of controller, 1 of login, 2 of workers"
-        assert nodes in ended.stdout
-
-    def test_stacks_then_nodes_then_a_job(self, ended: subprocess.CompletedProcess[str]) -> None:
-        told = ended.stderr
-        stages = ("templates synthesized", "stacks deployed", "scripts run on nodes", "a job run")
-        assert sorted(stages, key=told.index) == list(stages)
-        assert "  dev-cluster: UPDATE_COMPLETE" in told
-        first, *_, last = [line for line in told.splitlines() if "is set up" in line]
-        assert "OK: controller" in first
-        assert "OK: worker" in last
-
-    def test_it_is_so_on_the_nodes(
-        self, kept: Kept, ended: subprocess.CompletedProcess[str]
-    ) -> None:
-        assert [kept.on(node, "id", "-u", "alice") for node in ("login", "workers")] == [
-            "20001"
-        ] * 2
-        assert "urgent" in kept.on("login", "sacctmgr", "--noheader", "show", "qos", "format=name")
-        assert kept.on("login", "sinfo", "--noheader", "--partition=cpu", "--format=%D") == "3"
-
-    def test_nothing_is_left_to_do(self, kept: Kept, file: Path) -> None:
-        again = kept.slurmpod("deploy", str(file), "--dry-run")
-        assert again.stdout.startswith("dev: no changes\n")
-        assert "node will" not in again.stdout
-
-
 AtOnce = dict[str, subprocess.CompletedProcess[str]]
 """How rehearsals ended, by the name of their environment."""
 
