@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup machine rehearse test test-deep check synth golden bench lock clean
+.PHONY: help setup machine rehearse test test-deep check synth golden docs bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -50,6 +50,9 @@ golden: setup ## Refresh the golden files; review the diff before committing
 	@slurmpod schema --write
 	@git status --short tests/golden environments docs embedded_aws/data
 
+docs: setup ## Build the handbook of the pages in docs/ into build/handbook/site, links checked
+	@python -m tools.handbook
+
 bench: machine ## Measure start-up, synthesis and rehearsal, and print a table
 	@python -m benchmarks
 
@@ -57,4 +60,4 @@ lock: setup ## Pin again everything that pyproject.toml names
 	@scripts/lock.sh
 
 clean: ## Remove what `make setup` and the CDK made in this folder
-	rm -rf $(VENV) .venv-checkov node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
+	rm -rf $(VENV) .venv-* build/handbook node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info

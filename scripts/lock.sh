@@ -10,5 +10,8 @@ compile() {
 
 compile --extra rehearsal --output-file requirements.txt
 compile --extra rehearsal --extra dev --constraint requirements.txt --output-file requirements-dev.txt
-echo 'checkov' | uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
-    --no-annotate --no-emit-index-url --no-emit-find-links --output-file requirements-checkov.txt -
+for program in checkov zensical; do # they have virtual environments of their own
+    echo "$program" | uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header \
+        --no-annotate --no-emit-index-url --no-emit-find-links \
+        --output-file "requirements-$program.txt" -
+done

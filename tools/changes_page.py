@@ -1,33 +1,44 @@
-"""The effects of changing each field as a page of Markdown: docs/changes.md."""
+"""The effects of changing each field as a page of Markdown: docs/changes.md.
+
+What holds for many fields is said once, with these fields below it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
-from slurmpod.environment.base import Effect, effect_of
-from slurmpod.environment.descriptions import entry_section, section_in
-from slurmpod.environment.environment import Environment
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from slurmpod.environment.base import IN_PLACE, Effect, Kind, effect_of
+from tools.sections import (
+    IN_CUSTOMER_MODE,
+    PlacedField,
+    address,
+    cases,
+    place,
+    sentences,
+    told_sections,
+)
 
 INTRODUCTION = """\
 # What a change does
 
-`slurmpod diff environments/dev.yaml` compares a file with what was deployed last, and says of every
-difference what a deployment would do with it. This page has the same for every field.
+`slurmpod diff environments/dev.yaml` compares a file with what was deployed last. It says of every
+difference what a deployment would do with it. This page says the same of every field. Each field of
+[the reference](fields/index.md) says it, too.
 
-What counts is what a file comes to: to write out a default, or to move people into the file of
-users, changes nothing. Of files that an environment names, the contents are compared.
+What counts is what a file comes to. You change nothing when you write out a default, or move people
+into the file of users. Of files that an environment names, the contents are compared.
 
 | kind | meaning |
 |---|---|
-| in place | nothing is interrupted beyond what the text says |
-| new nodes only | nodes that run keep what they have |
-| loses something | nodes or data go; a protected environment refuses it |
-| replaces | made anew beside the old one; a protected environment refuses it |
-| refused | AWS would fail the deployment, so `slurmpod diff` fails |
+| [in place](#in-place) | nothing is interrupted beyond what the text says |
+| [new nodes only](#new-nodes-only) | nodes that run keep what they have |
+| [loses something](#loses-something) | nodes or data go; a protected environment refuses it |
+| [replaces](#replaces) | made anew beside the old one; a protected environment refuses it |
+| [refused](#refused) | AWS would fail the deployment, so `slurmpod diff` fails |
+
+Some fields have a second answer, which holds in place of the first one. One is for a value that
+[becomes less, or is taken out](#less-or-taken-out): a smaller number, a switch that goes off, an
+entry of a list, a whole section. Another one holds [in customer mode](#in-customer-mode).
 
 Where the stack of the cluster was deleted, the file is compared with what was deployed before.
 CloudFormation remembers that for 90 days. What a cluster or its nodes cannot change is in place
@@ -36,34 +47,58 @@ then, as the next cluster begins with it.
 This page is made by `make golden` from what `slurmpod/environment/` says on each field.
 """
 
+TWINS = """\
+## Sections that have the same fields
+
+A section that may stand at several places is listed at the first of them only. A change does the
+same at the others:
+"""
+
+LESS = "less, or taken out"
+Fields = dict[str, list[PlacedField]]
+"""Fields by what a change of them means."""
+
 
 def changes_page() -> str:
-    """Return the page: the sections of an environment in their order, each with its fields."""
-    return "\n".join((INTRODUCTION, *_sections(Environment, "")))
+    """Return the page: the kinds of changes, each with its meanings, each with its fields."""
+    usual: dict[str, Fields] = {kind: {} for kind in Kind}
+    special: dict[str, Fields] = {}
+    for field in (field for told in told_sections() for field in told.fields):
+        effect = effect_of(field.declared)
+        usual[effect.kind].setdefault(_usual(effect), []).append(field)
+        for when, other in cases(field):
+            title = when if when == IN_CUSTOMER_MODE else LESS
+            text = f"**{other.kind}**. {sentences(other.meaning)}"
+            special.setdefault(title, {}).setdefault(text, []).append(field)
+    chapters = [*_chapters(usual), *_chapters(special)]
+    return "\n".join((INTRODUCTION, *chapters, TWINS, *_twins(), ""))
 
 
-def _sections(section: type[BaseModel], path: str) -> Iterator[str]:
-    yield f"## {path or 'The top of the file'}\n"
-    yield "| field | a change is | and that means |\n|---|---|---|"
-    yield from (_row(name, effect_of(field)) for name, field in section.model_fields.items())
-    yield ""
-    for name, field in section.model_fields.items():
-        inner, entry = section_in(field), entry_section(field)
-        below = f"{path}.{name}" if path else name
-        if inner:
-            yield from _sections(inner, below)
-        elif entry:
-            yield from _sections(entry, f"{below}[]")
+def _usual(effect: Effect) -> str:
+    if effect.meaning == IN_PLACE.meaning:
+        return "There is nothing to add for these fields."
+    return sentences(effect.meaning)
 
 
-def _row(name: str, effect: Effect) -> str:
-    others = (
-        ("less", effect.less),
-        ("taken out", effect.removed),
-        ("in customer mode", effect.in_customer_mode),
-    )
-    meaning = [
-        effect.meaning,
-        *(f"{when}: {each.kind}, {each.meaning}" for when, each in others if each),
-    ]
-    return f"| `{name}` | {effect.kind} | {'; '.join(meaning)} |"
+def _chapters(groups: Mapping[str, Fields]) -> Iterator[str]:
+    for title, fields in groups.items():
+        yield f"## {title[0].upper()}{title[1:]}\n"
+        for meaning, those in fields.items():
+            yield f"{meaning}\n"
+            yield from _by_section(those)
+            yield ""
+
+
+def _by_section(fields: Iterable[PlacedField]) -> Iterator[str]:
+    sections: dict[str, list[PlacedField]] = {}
+    for field in fields:
+        sections.setdefault(place(field.path[:-1]), []).append(field)
+    for section, those in sections.items():
+        names = ", ".join(f"[`{each.path[-1]}`](fields/{address(each.path)})" for each in those)
+        yield f"- {f'`{section}`' if section else 'the top of the file'}: {names}"
+
+
+def _twins() -> Iterator[str]:
+    for told in told_sections():
+        if told.like:
+            yield f"- `{place(told.section.path)}` has the fields of `{place(told.like.path)}`"

@@ -255,7 +255,8 @@ class Access(Section):
             PEOPLE_LATER,
             removed=Effect(
                 Kind.NEW_NODES,
-                "locked out of nodes that run when their lifecycle scripts run again; files stay",
+                "the user is locked out of nodes that run when their lifecycle scripts run again; "
+                "files stay",
                 of_cluster=True,
             ),
         ),

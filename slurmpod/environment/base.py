@@ -90,7 +90,9 @@ CONTROLLER_LATER = Effect(
     "the controller keeps what it has until its lifecycle scripts run again",
     of_cluster=True,
 )
-GUARD = Effect(Kind.IN_PLACE, "changed in place: what happens to the data at a later deletion")
+GUARD = Effect(
+    Kind.IN_PLACE, "changed in place; it says what happens to the data at a later deletion"
+)
 CANNOT_SHRINK = Effect(Kind.REFUSED, "FSx refuses: a file system cannot shrink; make a new one")
 BY_SCRIPTS = Effect(
     Kind.NEW_NODES,

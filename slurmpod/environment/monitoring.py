@@ -153,7 +153,9 @@ class Monitoring(Section):
         Prometheus | None,
         replace(
             NEW_NODES,
-            removed=Effect(Kind.LOSES, "no new metrics; the workspace is kept, and costs"),
+            removed=Effect(
+                Kind.LOSES, "there are no new metrics; the workspace is kept, and costs"
+            ),
         ),
     ] = None
     """Metrics of nodes, accelerators, file systems and Slurm; default: none are collected."""
@@ -162,7 +164,7 @@ class Monitoring(Section):
         Grafana | None,
         replace(
             IN_PLACE,
-            removed=Effect(Kind.LOSES, "slurmpod forgets it; the workspace is kept, and costs"),
+            removed=Effect(Kind.LOSES, "the workspace is kept, and costs, but slurmpod forgets it"),
         ),
     ] = None
     """Dashboards for these metrics; needs `prometheus`."""

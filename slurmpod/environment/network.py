@@ -142,7 +142,8 @@ class ExistingNetwork(Section):
     subnets: Annotated[
         tuple[ExistingSubnet, ...],
         replace(
-            IN_PLACE, removed=Effect(Kind.IN_PLACE, "used no more; groups in it must go first")
+            IN_PLACE,
+            removed=Effect(Kind.IN_PLACE, "it is used no more; groups in it must go first"),
         ),
         Field(min_length=1, max_length=16),
     ]

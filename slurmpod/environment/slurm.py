@@ -67,7 +67,7 @@ class Rds(Section):
             "changed in place; RDS takes the next change after six hours",
             less=Effect(
                 Kind.REFUSED,
-                "RDS refuses: storage cannot shrink; nor to less than what RDS has let it grow to",
+                "RDS refuses: storage cannot shrink, nor to less than what RDS has let it grow to",
             ),
         ),
         Field(ge=20, le=LARGEST_STORAGE_GIB),

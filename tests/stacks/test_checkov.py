@@ -23,7 +23,14 @@ def checkov(folder: Path) -> list[dict[str, Any]]:
     """Return the failed checks of all templates below a folder."""
     options = ["--framework", "cloudformation", "--output", "json", "--compact", "--quiet"]
     done = subprocess.run(
-        [PROJECT / "scripts/checkov.sh", "--directory", folder, *options, "--skip-download"],
+        [
+            PROJECT / "scripts/run_apart.sh",
+            "checkov",
+            "--directory",
+            folder,
+            *options,
+            "--skip-download",
+        ],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -24,7 +24,7 @@ REGISTRY = ROOT / "node_modules" / "aws-cdk" / "lib" / "cli" / "cli-type-registr
 SOURCES = (
     "README.md",
     "app.py",
-    "docs/*.md",
+    "docs/**/*.md",
     "slurmpod/**/*.py",
     "stacks/**/*.py",
 )
@@ -88,7 +88,10 @@ def test_a_command_runs_where_the_cdk_finds_its_app_and_the_file(
 
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 OWN = re.compile(r"^(?:\$ )?slurmpod (\w[^#\n]*)", re.MULTILINE)
-PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))]
+PAGES = [
+    "README.md",
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md")),
+]
 
 
 def own_commands(page: str) -> list[list[str]]:

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs a program from a virtual environment of its own, such as `run_apart.sh checkov --version`:
+# the packages pinned in requirements-PROGRAM.txt do not fit together with ours, or are large and
+# seldom needed. Makes that environment when it is missing or the pins have changed.
+set -euo pipefail
+PROJECT=$(cd "$(dirname "$0")/.." && pwd)
+
+PYTHON=${PYTHON:-python3}
+PROGRAM=$1
+REQUIREMENTS=$PROJECT/requirements-$PROGRAM.txt
+FOLDER=$PROJECT/.venv-$PROGRAM
+STAMP=$FOLDER/.installed
+
+main() {
+    local wanted
+    wanted=$(cat "$REQUIREMENTS" <("$PYTHON" --version) <(echo "$PROJECT") | sha256sum)
+    if [[ ! -f $STAMP || $(<"$STAMP") != "$wanted" ]]; then
+        install
+        echo "$wanted" >"$STAMP"
+    fi
+    exec "$FOLDER/bin/$PROGRAM" "$@"
+}
+
+install() {
+    echo "$PROGRAM: installing its pinned packages into ${FOLDER##*/} (a minute, once)" >&2
+    rm -rf "$FOLDER"
+    "$PYTHON" -m venv "$FOLDER"
+    "$FOLDER/bin/python" -m pip install -qq --disable-pip-version-check \
+        --requirement "$REQUIREMENTS" >&2
+}
+
+main "${@:2}"

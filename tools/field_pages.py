@@ -1,0 +1,120 @@
+"""Every field of an environment as pages of Markdown: docs/fields is made of the sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tools.field_examples import link_to_file, section_example
+from tools.field_facts import facts, meaning
+from tools.sections import (
+    TOP,
+    PlacedField,
+    PlacedSection,
+    ToldSection,
+    address,
+    page_of,
+    place,
+    told_sections,
+)
+
+INTRODUCTION = """\
+# Fields
+
+These pages list every field that an environment file may have. Each section of the file has a page.
+
+| section | what it describes |
+|---|---|
+"""
+
+LEGEND = """
+Each field says which values it takes, what holds where you leave it out, and since which version of
+slurmpod it is there. "A change" tells what a later deployment does with another value.
+[What a change does](../changes.md) explains the words, and has the same for all fields together.
+The examples are from environments of this repository.
+
+`slurmpod expand environments/dev.yaml` shows an environment with all of its defaults. Editors that
+know [the schema](../../environments/schema.json) complete the names of fields while you type. Where
+fields depend on each other, a [rule](../rules.md) says so.
+
+These pages are made by `make golden` from what `slurmpod/environment/` says on each field.
+"""
+
+
+def field_pages(version: str, known: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the pages by their names.
+
+    `known` are the pages as they are: a field that they lack is new in this `version`.
+    """
+    pages: dict[str, list[ToldSection]] = {}
+    for told in told_sections():
+        pages.setdefault(page_of(told.section.path), []).append(told)
+    writer = _Writer(version, _since(known))
+    texts = {f"{name}.md": writer.page(name, sections) for name, sections in pages.items()}
+    return {"index.md": _index(pages), **texts}
+
+
+def _since(pages: Mapping[str, str]) -> Mapping[str, str]:
+    entry = r"^#+ `([^`]*)`$(?:(?!^#).)*?^- Since: (\S+)$"
+    found = (re.findall(entry, page, re.MULTILINE | re.DOTALL) for page in pages.values())
+    return dict(each for page in found for each in page)
+
+
+def _index(pages: Mapping[str, Sequence[ToldSection]]) -> str:
+    rows = (
+        f"| [{_title(name)}]({name}.md) | {_about(told[0].section)} |\n"
+        for name, told in pages.items()
+    )
+    return f"{INTRODUCTION}{''.join(rows)}{LEGEND}"
+
+
+def _title(name: str) -> str:
+    return "The top of the file" if name == TOP else f"`{name}`"
+
+
+def _about(section: PlacedSection) -> str:
+    return " ".join(str(section.model.__doc__).split())
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes sections; `since` has versions by the places of fields."""
+
+    version: str
+    since: Mapping[str, str]
+
+    def page(self, name: str, sections: Sequence[ToldSection]) -> str:
+        top, *inner = sections
+        texts = (f"\n## `{each.section.place}`\n\n{self._section(each)}" for each in inner)
+        return f"# {_title(name)}\n\n{self._section(top)}{''.join(texts)}"
+
+    def _section(self, told: ToldSection) -> str:
+        section = told.section
+        facts = f"\n{self._facts(section.holder)}" if section.holder else ""
+        same = told.like and not told.fields
+        about = meaning(section.holder) if section.holder and same else _about(section)
+        return f"{about}\n{facts}{'' if same else _snippet(section)}{_like(told)}" + "".join(
+            f"\n### `{place(each.path)}`\n\n{meaning(each)}\n\n{self._facts(each)}"
+            for each in told.fields
+            if not each.is_section
+        )
+
+    def _facts(self, field: PlacedField) -> str:
+        since = self.since.get(place(field.path), self.version)
+        return "".join(f"- {name}: {value}\n" for name, value in facts(field, since) if value)
+
+
+def _like(told: ToldSection) -> str:
+    if not told.like:
+        return ""
+    link = f"[`{told.like.place}`]({address(told.like.holder.path)})" if told.like.holder else ""
+    return f"\nIt has the fields of {link}{', but for these:' if told.fields else '.'}\n"
+
+
+def _snippet(section: PlacedSection) -> str:
+    found = section_example(section.path) if section.path else None
+    if not found:
+        return ""
+    file, text = found
+    return f"\n```yaml\n{text}```\n\nThis is from {link_to_file(file)}.\n"
