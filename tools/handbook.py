@@ -36,6 +36,7 @@ def build() -> int:
         file = BUILD / "pages" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+    shutil.copy(SETTINGS / "site.css", BUILD / "pages")
     _bring_search_in_files()
     apart = str(ROOT / "scripts/run_apart.sh")
     command = [apart, "zensical", "build", "--strict"]

@@ -69,7 +69,8 @@ NEW_NODES = Effect(
 )
 CLUSTER_AGAIN = Effect(
     Kind.REFUSED,
-    "a cluster cannot change it: destroy its stack with cdk destroy, then deploy; the data stay",
+    "a cluster cannot change it: destroy it (slurmpod destroy --only cluster), then deploy; "
+    "the data stay",
     of_cluster=True,
 )
 FILE_SYSTEM_AGAIN = Effect(

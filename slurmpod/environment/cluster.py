@@ -80,7 +80,7 @@ NodeRecovery = Literal["Automatic", "None"]
 GROUP_AGAIN = Effect(
     Kind.REFUSED,
     "a group cannot change it: add a group with another name, move the jobs, remove this group; "
-    "for the controller, destroy the stack of the cluster with cdk destroy, then deploy",
+    "for the controller, destroy the cluster (slurmpod destroy --only cluster), then deploy",
     of_cluster=True,
 )
 NODES_GO = Effect(

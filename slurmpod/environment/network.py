@@ -80,7 +80,7 @@ SubnetCidr = Annotated[IPv4Network, Field(examples=["10.0.128.0/17"])]
 
 NETWORK_AGAIN = Effect(
     Kind.REFUSED,
-    "subnets in use cannot be replaced: destroy the stack of the cluster with cdk destroy and "
+    "subnets in use cannot be replaced: destroy the cluster (slurmpod destroy --only cluster) and "
     "make new file systems first",
 )
 
