@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from slurmpod.environment.base import IN_PLACE, Effect, Kind, effect_of
+from slurmpod.environment.base import Kind, effect_of
 from tools.sections import (
     IN_CUSTOMER_MODE,
     PlacedField,
@@ -54,6 +54,7 @@ A section that may stand at several places is listed at the first of them only. 
 same at the others:
 """
 
+NOTHING_TO_ADD = "There is nothing to add for these fields."
 LESS = "less, or taken out"
 Fields = dict[str, list[PlacedField]]
 """Fields by what a change of them means."""
@@ -65,19 +66,13 @@ def changes_page() -> str:
     special: dict[str, Fields] = {}
     for field in (field for told in told_sections() for field in told.fields):
         effect = effect_of(field.declared)
-        usual[effect.kind].setdefault(_usual(effect), []).append(field)
+        usual[effect.kind].setdefault(sentences(effect) or NOTHING_TO_ADD, []).append(field)
         for when, other in cases(field):
             title = when if when == IN_CUSTOMER_MODE else LESS
-            text = f"**{other.kind}**. {sentences(other.meaning)}"
+            text = f"**{other.kind}**. {sentences(other)}"
             special.setdefault(title, {}).setdefault(text, []).append(field)
     chapters = [*_chapters(usual), *_chapters(special)]
     return "\n".join((INTRODUCTION, *chapters, TWINS, *_twins(), ""))
-
-
-def _usual(effect: Effect) -> str:
-    if effect.meaning == IN_PLACE.meaning:
-        return "There is nothing to add for these fields."
-    return sentences(effect.meaning)
 
 
 def _chapters(groups: Mapping[str, Fields]) -> Iterator[str]:

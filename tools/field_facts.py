@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from slurmpod.environment.base import IN_PLACE, effect_of
+from slurmpod.environment.base import effect_of
 from slurmpod.environment.descriptions import entry_section, expectation, section_in, type_of
 from tools.field_examples import example, flow, link_to_file
 from tools.sections import PlacedField, cases, sentences
@@ -89,12 +89,10 @@ def _written(value: Any) -> str:
 
 def _change(placed: PlacedField) -> str:
     effect = effect_of(placed.declared)
-    parts = [f"**{effect.kind}**."]
-    if effect.meaning != IN_PLACE.meaning:
-        parts.append(sentences(effect.meaning))
+    parts = [f"**{effect.kind}**.", sentences(effect)]
     for when, other in cases(placed):
-        parts.append(f"{when[0].upper()}{when[1:]}: **{other.kind}**. {sentences(other.meaning)}")
-    return " ".join(parts)
+        parts += [f"{when[0].upper()}{when[1:]}: **{other.kind}**.", sentences(other)]
+    return " ".join(filter(None, parts))
 
 
 def _example(placed: PlacedField) -> str:

@@ -10,7 +10,7 @@ from typing import get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from slurmpod.environment.base import Effect, effect_of
+from slurmpod.environment.base import IN_PLACE, Effect, Kind, effect_of
 from slurmpod.environment.descriptions import (
     descriptions,
     entry_section,
@@ -145,9 +145,14 @@ def _less(field: FieldInfo) -> str:
     return "fewer entries" if get_origin(kind) is tuple else "a smaller value"
 
 
-def sentences(meaning: str) -> str:
-    """Return a meaning, which `;` divides, as sentences with a subject each."""
-    return " ".join(map(_sentence, meaning.split("; ")))
+def sentences(effect: Effect) -> str:
+    """Return what an effect means, which `;` divides, as sentences with a subject each.
+
+    Empty where it means no more than its kind says.
+    """
+    parts = effect.meaning.split("; ")
+    more = parts[1:] if parts[0] == IN_PLACE.meaning and effect.kind is Kind.IN_PLACE else parts
+    return " ".join(map(_sentence, more))
 
 
 def _sentence(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shlex
@@ -86,8 +87,9 @@ def test_a_command_runs_where_the_cdk_finds_its_app_and_the_file(
     assert shlex.quote(written) in command
 
 
-FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-OWN = re.compile(r"^(?:\$ )?slurmpod (\w[^#\n]*)", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n)+", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`slurmpod ([a-z][^`]*)`")
+OWN = re.compile(r"^ *(?:\$ )?slurmpod (\w[^#\n]*)", re.MULTILINE)
 PAGES = [
     "README.md",
     *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md")),
@@ -96,7 +98,8 @@ PAGES = [
 
 def own_commands(page: str) -> list[list[str]]:
     """Return the commands of ours in the blocks of code of a page, word by word."""
-    blocks = "\n".join(FENCED.findall((ROOT / page).read_text()))
+    text = (ROOT / page).read_text().replace("\\\n", " ")
+    blocks = "\n".join(CODE.findall(text))
     return [shlex.split(found[1].partition(" -- ")[0]) for found in OWN.finditer(blocks)]
 
 
@@ -104,6 +107,22 @@ def own_commands(page: str) -> list[list[str]]:
 def test_our_parsers_take_what_pages_print(page: str) -> None:
     for name, *rest in own_commands(page):
         parser_of(name).parse_args(rest)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_our_parsers_know_commands_within_sentences(page: str) -> None:
+    """They may lack a file, or stand for several; what they name is there."""
+    for command in INLINE.findall((ROOT / page).read_text()):
+        name, *rest = command.partition(" -- ")[0].split()
+        known = options_of(parser_of(name))
+        assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= known, command
+
+
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    """Return the options of a command and of its actions."""
+    found = {option for action in parser._actions for option in action.option_strings}
+    actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    return found.union(*(options_of(inner) for each in actions for inner in each.choices.values()))
 
 
 def test_who_leaves_is_locked_by_commands_for_groups_that_there_are() -> None:

@@ -36,7 +36,7 @@ def test_a_field_says_what_there_is_to_know() -> None:
     page = field_pages(FIRST, {})["storage.md"]
     entry = page.split("### `storage.lustre.capacity_gib`\n")[1].split("\n#")[0]
     assert "- Values: a whole number of at least 1200\n- Unit: GiB\n- Default: `1200`\n" in entry
-    assert "- Since: 0.1.0\n- A change: **in place**. It is changed in place." in entry
+    assert "- Since: 0.1.0\n- A change: **in place**. The file system is slower" in entry
     assert "A smaller value: **refused**. FSx refuses: a file system cannot shrink." in entry
     assert "- Example: `capacity_gib: 1200`, in [dev.yaml](../../environments/dev.yaml)\n" in entry
 
