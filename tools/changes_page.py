@@ -32,8 +32,8 @@ into the file of users. Of files that an environment names, the contents are com
 |---|---|
 | [in place](#in-place) | nothing is interrupted beyond what the text says |
 | [new nodes only](#new-nodes-only) | nodes that run keep what they have |
-| [loses something](#loses-something) | nodes or data go; a protected environment refuses it |
-| [replaces](#replaces) | made anew beside the old one; a protected environment refuses it |
+| [loses something](#loses-something) | nodes or data go; a protected environment asks first |
+| [replaces](#replaces) | made anew beside the old one; a protected environment asks first |
 | [refused](#refused) | AWS would fail the deployment, so `slurmpod diff` fails |
 
 Some fields have a second answer, which holds in place of the first one. One is for a value that

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from slurmpod.environment.base import effect_of
 from slurmpod.environment.descriptions import entry_section, expectation, section_in, type_of
 from tools.field_examples import example, flow, link_to_file
-from tools.sections import PlacedField, cases, sentences
+from tools.sections import PlacedField, all_places, cases, sentences
 
 UNITS = {
     "_mbps_per_tib": "MB/s for each TiB",
@@ -96,7 +96,7 @@ def _change(placed: PlacedField) -> str:
 
 
 def _example(placed: PlacedField) -> str:
-    used = example(placed.path)
+    used = next(filter(None, map(example, all_places(placed))), None)
     if not used:
         return ""
     text = flow(str(placed.path[-1]), used.value)

@@ -31,9 +31,10 @@ NEEDS_SUBJECT = (
 
 @dataclass(frozen=True)
 class PlacedField:
-    """A field where a file has it; its path has 0 for the entries of a list."""
+    """A field of a model where a file has it; its path has 0 for the entries of a list."""
 
     path: YamlPath
+    model: type[BaseModel]
     declared: FieldInfo
     description: str
 
@@ -68,7 +69,7 @@ class PlacedSection:
         """The fields of the section, in their order."""
         told = descriptions(self.model)
         return [
-            PlacedField((*self.path, name), field, told[name])
+            PlacedField((*self.path, name), self.model, field, told[name])
             for name, field in self.model.model_fields.items()
         ]
 
@@ -94,6 +95,14 @@ def told_sections() -> Iterator[ToldSection]:
         own = () if like.model is section.model else vars(section.model)["__annotations__"]
         news = [field for field in section.fields if field.path[-1] in own]
         yield ToldSection(section, news, like)
+
+
+def all_places(field: PlacedField) -> Iterator[YamlPath]:
+    """Return where else sections with this field stand, after its own place."""
+    yield field.path
+    for section in _sections(PlacedSection((), Environment)):
+        if issubclass(section.model, field.model):
+            yield (*section.path, field.path[-1])
 
 
 def _sections(section: PlacedSection) -> Iterator[PlacedSection]:

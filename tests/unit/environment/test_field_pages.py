@@ -41,6 +41,12 @@ def test_a_field_says_what_there_is_to_know() -> None:
     assert "- Example: `capacity_gib: 1200`, in [dev.yaml](../../environments/dev.yaml)\n" in entry
 
 
+def test_every_field_but_sections_has_an_example() -> None:
+    text = "".join(field_pages(FIRST, {}).values())
+    entries = text.split("\n### `")[1:]
+    assert [each.split("`")[0] for each in entries if "\n- Example: " not in each] == []
+
+
 def test_a_default_that_others_decide_is_in_its_line() -> None:
     page = field_pages(FIRST, {})["storage.md"]
     entry = page.split("### `storage.openzfs.iops`\n")[1].split("\n#")[0]
