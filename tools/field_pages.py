@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+from pydantic import BaseModel
 
 from tools.field_examples import link_to_file, section_example
 from tools.field_facts import facts, meaning
@@ -92,9 +95,8 @@ class _Writer:
     def _section(self, told: ToldSection) -> str:
         section = told.section
         facts = f"\n{self._facts(section.holder)}" if section.holder else ""
-        same = told.like and not told.fields
-        about = meaning(section.holder) if section.holder and same else _about(section)
-        return f"{about}\n{facts}{'' if same else _snippet(section)}{_like(told)}" + "".join(
+        snippet = _snippet(section) if told.fields else ""
+        return f"{_what(told)}\n{facts}{snippet}{_like(told)}" + "".join(
             f"\n### `{place(each.path)}`\n\n{meaning(each)}\n\n{self._facts(each)}"
             for each in told.fields
             if not each.is_section
@@ -103,6 +105,20 @@ class _Writer:
     def _facts(self, field: PlacedField) -> str:
         since = self.since.get(place(field.path), self.version)
         return "".join(f"- {name}: {value}\n" for name, value in facts(field, since) if value)
+
+
+def _what(told: ToldSection) -> str:
+    """Return what a section is: what its field means tells it from others of the same model."""
+    section = told.section
+    if not section.holder or section.model not in _shared_models():
+        return _about(section)
+    return f"{meaning(section.holder)} {_about(section) if told.fields else ''}".strip()
+
+
+@cache
+def _shared_models() -> frozenset[type[BaseModel]]:
+    """Return the models that several fields have, which only the fields tell apart."""
+    return frozenset(told.like.model for told in told_sections() if told.like)
 
 
 def _like(told: ToldSection) -> str:

@@ -49,7 +49,8 @@ class Directory(Section):
         PEOPLE_LATER,
         Field(min_length=1, max_length=8),
     ]
-    """Servers, the first one first. The connection is always encrypted: ldap:// by StartTLS."""
+    """Servers, in the order in which nodes ask them. The connection is always encrypted: ldap:// by
+    StartTLS."""
 
     base_dn: Annotated[DistinguishedName, PEOPLE_LATER]
     """Where the search for users and groups begins."""
@@ -58,7 +59,7 @@ class Directory(Section):
     """How the directory stores members of groups, and ids."""
 
     bind_dn: Annotated[DistinguishedName | None, PEOPLE_LATER] = None
-    """Who asks; default: nobody in particular (anonymous)."""
+    """Name as which nodes ask; default: none (anonymous)."""
 
     bind_secret_arn: Annotated[SecretArn | None, PEOPLE_LATER] = None
     """Secret in Secrets Manager with the key password, for `bind_dn`; nodes fetch it themselves."""

@@ -49,20 +49,18 @@ class ScheduledUpdate(Section):
     """When it begins, as cron(minute hour day month weekday year) in UTC."""
 
     rollout: Annotated[Rollout | None, ALARMS] = None
-    """In what batches; default: all nodes at once."""
+    """Batches in which the nodes are updated; default: all nodes at once."""
 
 
 class AutoPatch(Section):
-    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates.
+    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates."""
 
-    NextPatchDate is no key here: for CloudFormation it is read-only (resource schema).
-    """
-
+    # NextPatchDate is no key here: for CloudFormation it is read-only (resource schema).
     strategy: Annotated[Literal["WhenIdle", "WhenAllIdle"], ALARMS]
     """Patch each node as soon as it is idle, or all of the group when all of it is."""
 
     rollout: Annotated[Rollout | None, ALARMS] = None
-    """In what batches; default: HyperPod chooses."""
+    """Batches in which the nodes are patched; default: HyperPod chooses."""
 
 
 NAME_PATTERN = r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$"

@@ -44,13 +44,13 @@ class Hooks(Section):
     """Scripts of your own, by what the nodes are for."""
 
     controller: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
-    """On controllers."""
+    """Scripts that run on controllers."""
 
     login: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
-    """On login nodes."""
+    """Scripts that run on login nodes."""
 
     worker: Annotated[RoleHooks, BY_SCRIPTS] = Field(default_factory=RoleHooks.model_construct)
-    """On workers."""
+    """Scripts that run on workers."""
 
 
 class Artefact(Section):

@@ -89,7 +89,7 @@ class Qos(Section):
     """Its name, which jobs give with --qos."""
 
     priority: Annotated[int, CONTROLLER_LATER, Field(ge=0, le=4_294_967_293)] = 0
-    """Higher goes first."""
+    """Priority of its jobs: the higher one goes first."""
 
     max_time: Annotated[TimeLimit | None, CONTROLLER_LATER] = None
     """Longest time of a job."""
