@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import ErrorDetails, to_json
 
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.recipes.recipe import Parameters, Place, Recipe
@@ -16,6 +20,11 @@ from slurmpod.reading.yaml_source import YamlSource, read_yaml
 
 RULE = "ENV-004"
 """The rule of values that cannot be."""
+
+AS_JSON = {"True": "true", "False": "false", "None": "null"}
+"""Python's words for values, and JSON's, which are as long."""
+
+OF_PYTHON = re.compile("|".join(AS_JSON))
 
 
 def chosen_parameters(recipe: Recipe, place: Place, file: Path | None) -> Parameters:
@@ -54,7 +63,30 @@ def _read(file: Path) -> YamlSource:
         raise InvalidEnvironment([unread]) from None
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return YamlSource(str(file), {})
-    return read_yaml(str(file), text)
+    source = read_yaml(str(file), text)
+    if file.suffix == ".json" and not source.problems:
+        source.problems += _no_json(str(file), text)
+    return source
+
+
+def _no_json(file: str, text: str) -> Iterator[Problem]:
+    """Yield what the reader of YAML takes, and that of JSON does not."""
+    while True:
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            where = Where(file, error.lineno, error.colno)
+            word = OF_PYTHON.match(text, error.pos)
+            if not word:
+                message = f"this is not JSON: {error.msg}"
+                fix = "mend it, or give the file a name that ends in .yaml"
+                yield Problem("ENV-001", Severity.ERROR, where, message, fix)
+                return
+            message = f"{word[0]} is Python, and not JSON"
+            yield Problem("ENV-001", Severity.ERROR, where, message, f"write {AS_JSON[word[0]]}")
+            text = text[: error.pos] + AS_JSON[word[0]] + text[word.end() :]
+        else:
+            return
 
 
 def _checked(recipe: Recipe, source: YamlSource) -> Parameters:
@@ -63,7 +95,15 @@ def _checked(recipe: Recipe, source: YamlSource) -> Parameters:
         chosen = recipe.parameters.model_validate_json(to_json(source.data))
     except ValidationError as error:
         details = error.errors(include_url=False)
-        found += [phrase(each, source, recipe.parameters) for each in details]
+        found += [_phrase(each, source, recipe.parameters) for each in details]
     if found:
         raise InvalidEnvironment(in_file_order(found))
     return chosen
+
+
+def _phrase(detail: ErrorDetails, source: YamlSource, parameters: type[Parameters]) -> Problem:
+    problem = phrase(detail, source, parameters)
+    if detail["type"] != "extra_forbidden":
+        return problem
+    name = parameters.renamed.get(str(detail["loc"][-1]))
+    return replace(problem, fix=f"it was renamed: write {name}") if name else problem

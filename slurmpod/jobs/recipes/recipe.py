@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator
 
@@ -75,8 +76,11 @@ class Mistake:
 class Parameters(Section):
     """What the user of a recipe may choose, in a file of YAML; each field is an option.
 
-    The program is given all of them, so defaults stand here alone.
+    The program is given all of them, so defaults stand here alone. `renamed` are keys of other
+    texts, with the names that they have here.
     """
+
+    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def mistakes(self, place: Place) -> Iterator[Mistake]:
         """Yield what does not fit together, or not the place."""
