@@ -22,7 +22,18 @@ choose stands in a file of YAML, and mistakes in it are told all at once, each w
     slurmpod job render environments/dev.yaml ddp --parameters ddp.yaml --out ddp
 
 Programs get the values as options, of which each may be given another one behind the script's name
-when it is submitted. No recipe starts containers.
+when it is submitted.
+
+    slurmpod job render environments/examples/closed-network.yaml own-program \\
+      --container-image /fsx/images/pytorch.sqsh --out mine
+
+runs it in a container, where the environment has `lifecycle.containers`. An image is a file on
+shared storage, or a name such as `nvcr.io/nvidia/pytorch:25.06-py3`, which the job fetches once;
+from ECR with the nodes' role (`identity.image_repositories`). The container sees all shared file
+systems, the devices, and `/var/log/aws/clusters`, which AWS's libraries look for; it has the job's
+variables, but the image's paths. The step starts it with enroot after it has asked Slurm for its
+nodes: a container has no scontrol, and reports disagree on `--auto-resume` beside the options of
+pyxis. This was run with a stand-in for enroot.
 """
 
 ON_THE_CLUSTER = """\
@@ -60,10 +71,20 @@ def recipes_section() -> str:
 
 
 def _entry(recipe: Recipe) -> str:
-    unsuitable = "".join(f" It does not run on {kind}." for kind in sorted(recipe.unsuitable))
-    text = f"### {recipe.name}\n\n{recipe.starts[0].upper()}{recipe.starts[1:]}.{unsuitable}\n"
+    says = "".join(f" {each}" for each in _limits(recipe))
+    text = f"### {recipe.name}\n\n{recipe.starts[0].upper()}{recipe.starts[1:]}.{says}\n"
     more = f"\n{recipe.more}\n" if recipe.more else ""
     return text + more + "".join(_table(recipe))
+
+
+def _limits(recipe: Recipe) -> Iterator[str]:
+    """Yield where a recipe does not run."""
+    for kind in sorted(recipe.unsuitable):
+        yield f"It does not run on {kind}."
+    if recipe.instance_types:
+        yield f"It runs on {', '.join(recipe.instance_types)} alone."
+    if recipe.why_no_container:
+        yield f"It runs in no container: {recipe.why_no_container}."
 
 
 def _table(recipe: Recipe) -> Iterator[str]:
@@ -82,4 +103,6 @@ def _default(field: FieldInfo) -> str:
         return "; ".join(f"{name}: {', '.join(map(str, each))}" for name, each in value.items())
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
     return "none" if value is None else str(value)

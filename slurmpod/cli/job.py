@@ -103,6 +103,8 @@ def _list(options: argparse.Namespace) -> ExitCode:
         sys.stdout.writelines(f"  needs {need}\n" for need in recipe.needs)
         for kind in sorted(recipe.unsuitable):
             sys.stdout.write(f"  not on {kind}\n")
+        if recipe.instance_types:
+            sys.stdout.write(f"  only on {', '.join(recipe.instance_types)}\n")
     say("next: slurmpod job render environments/NAME.yaml RECIPE --out FOLDER")
     return ExitCode.OK
 
@@ -123,6 +125,9 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: all)")
     parser.add_argument(
         "--parameters", type=Path, metavar="FILE", help="what the recipe leaves to choose, as YAML"
+    )
+    parser.add_argument(
+        "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
     )
     parser.add_argument("--name", help="name of the job (default: the recipe's)")
     parser.add_argument("--folder", metavar="PATH", help="where it will lie on the cluster")
@@ -178,7 +183,9 @@ def _job(options: argparse.Namespace) -> Job:
     place = Place(resolved, allocation)
     chosen = chosen_parameters(recipe, place, options.parameters)
     name = options.name or recipe.name
-    return render_job(recipe, place, chosen, name=name, folder=options.folder)
+    return render_job(
+        recipe, place, chosen, name=name, folder=options.folder, image=options.container_image
+    )
 
 
 def _say_next(options: argparse.Namespace, job: Job) -> None:

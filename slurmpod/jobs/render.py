@@ -12,6 +12,7 @@ from slurmpod.bundle.templates import render
 from slurmpod.environment.access import IMAGE_USER
 from slurmpod.jobs.allocation import Allocation, JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
+from slurmpod.jobs.containers import SCRIPTS, WITHOUT_CONTAINER, container_for
 from slurmpod.jobs.recipes.recipe import EACH_NODE, JOBS, Parameters, Place, Recipe
 from slurmpod.resolve import Resolved
 
@@ -44,21 +45,28 @@ class Job:
 
 
 def render_job(
-    recipe: Recipe, place: Place, chosen: Parameters, *, name: str, folder: str | None
+    recipe: Recipe,
+    place: Place,
+    chosen: Parameters,
+    *,
+    name: str,
+    folder: str | None,
+    image: str | None = None,
 ) -> Job:
     """Render a job; its files lie in `folder`, or where HyperPod's own user keeps files.
 
-    Raises JobRefused.
+    It runs in a container of `image`, or of the recipe's own. Raises JobRefused.
     """
     if not NAME.fullmatch(name):
         raise JobRefused(f"'{name}' cannot be the name of a job", "use letters, digits, . _ and -")
     where = _where(folder, place.resolved, name)
+    container = container_for(recipe, place, image or chosen.image(place), where)
     values = _values(recipe, place, chosen, name=name, folder=where)
-    rendered = {
-        _file_name(script, name): render(f"{JOBS}/{script}", values) for script in recipe.scripts
-    }
+    values = {**values, **(container.values if container else WITHOUT_CONTAINER)}
+    scripts = (*recipe.scripts, *(SCRIPTS if container else ()))
+    rendered = {_file_name(script, name): render(f"{JOBS}/{script}", values) for script in scripts}
     programs = recipe.programs
-    texts = {**rendered, **chosen.files(place)}
+    texts = {**rendered, **chosen.files(place), **(container.files if container else {})}
     files = {path: text.encode() for path, text in texts.items()} | dict(programs)
     ordered = MappingProxyType(dict(sorted(files.items())))
     return Job(next(iter(rendered)), where, ordered, frozenset(programs))
@@ -70,6 +78,11 @@ def refuse_unsuitable(recipe: Recipe, allocation: Allocation) -> None:
         raise JobRefused(
             f"{recipe.name} cannot run on {allocation.facts.name}: PyTorch knows no device there",
             "render own-program, and start a program for PyTorch/XLA with it",
+        )
+    if recipe.instance_types and allocation.facts.name not in recipe.instance_types:
+        raise JobRefused(
+            f"{recipe.name} cannot run on {allocation.facts.name}",
+            f"choose a partition of {' or '.join(recipe.instance_types)}",
         )
 
 
@@ -91,7 +104,9 @@ def _values(
     runs_by_itself = recipe.scripts == EACH_NODE
     words = ("" if runs_by_itself else recipe.program, *chosen.arguments(place))
     first = _file_name(recipe.scripts[0], name)
+    base = f"{folder}/{name}"
     return {
+        **chosen.for_scripts(place),
         "name": name,
         "partition": allocation.partition,
         "nodes": allocation.nodes,
@@ -101,8 +116,10 @@ def _values(
         "array_output": f"{folder}/%x_%A_%a.out",
         "submitter": _submitter(first),
         "submitted": f"{folder}/{first}",
-        "script": f"{folder}/{name}.sbatch",
-        "after": f"{folder}/{name}-after.sbatch",
+        "script": f"{base}.sbatch",
+        "after": f"{base}-after.sbatch",
+        "prepares": f"{base}-prepare.sbatch",
+        "compiles": f"{base}-compile.sbatch",
         "program": recipe.program,
         "together": recipe.together,
         "patience_seconds": recipe.patience_seconds,

@@ -7,7 +7,7 @@ import hashlib
 import io
 import shlex
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from slurmpod.operations.node_shell import NodeShell
 from slurmpod.problems import WorkFailed
 
 SUBMITTER = "submit.sh"
-AFTER = "-after.sbatch"
+SCRIPT = ".sbatch"
 LARGEST_BYTES = 20_000_000
 """Programs are copied, not data and checkpoints."""
 
@@ -50,7 +50,7 @@ def read_job_folder(folder: Path) -> JobFolder:
     if not folder.is_dir():
         raise NoJob(f"{folder} is no folder: give the one that 'slurmpod job render' made")
     files = {path.relative_to(folder).as_posix(): path for path in sorted(_files(folder))}
-    scripts = [name for name in files if name.endswith(".sbatch") and not name.endswith(AFTER)]
+    scripts = _main_scripts([name for name in files if name.endswith(SCRIPT)])
     if len(scripts) != 1:
         found = ", ".join(scripts) or "none"
         raise NoJob(f"{folder} has to have one batch script (NAME.sbatch), it has {found}")
@@ -66,6 +66,12 @@ def read_job_folder(folder: Path) -> JobFolder:
         raise NoJob(f"{scripts[0]} says no folder of the cluster: add #SBATCH --chdir=/fsx/...")
     starter = SUBMITTER if SUBMITTER in files else scripts[0]
     return JobFolder(contents, scripts[0], starter, option.value)
+
+
+def _main_scripts(scripts: Sequence[str]) -> list[str]:
+    """Return the scripts but for those that belong to another one: NAME-after.sbatch, and so on."""
+    bases = [f"{name.removesuffix(SCRIPT)}-" for name in scripts]
+    return [name for name in scripts if not name.startswith(tuple(bases))]
 
 
 def _files(folder: Path) -> Iterator[Path]:

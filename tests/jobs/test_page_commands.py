@@ -32,7 +32,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
     Path("ddp.yaml").write_text("steps: 50\n")
     for command in COMMANDS:
         assert run(command) == ExitCode.OK, command

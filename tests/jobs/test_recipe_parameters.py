@@ -20,7 +20,14 @@ from slurmpod.problems import ExitCode, InvalidEnvironment
 from tests.jobs.test_render import workers_of_type
 from tests.sound_environment import SOUND
 
-OF_PYTORCH = {"torch"}
+INSTALLED = {"datasets", "torch", "transformers"}
+"""Packages that the Python of a job has to have."""
+
+
+def place_for(name: str) -> Place:
+    """Return a place where a recipe runs."""
+    types = RECIPES[name].instance_types
+    return place_on(types[0].removeprefix("ml.")) if types else place_on()
 
 
 def place_on(instance_type: str = "p5.48xlarge", nodes: int = 2) -> Place:
@@ -68,6 +75,36 @@ MISTAKES = (
         "there are no more than 2 combinations of the values",
         "write at most 2",
     ),
+    (
+        "trn1-llama2-7b",
+        "steps: 100",
+        "Llama 2 may be used only by who has accepted Meta's licence",
+        "and write accept_llama2_license: true",
+    ),
+    (
+        "trn1-llama2-7b",
+        "accept_llama2_license: true\nglobal_batch: 100",
+        "100 samples cannot be shared by 8 replicas",
+        "write a multiple of 8, which is replicas x micro_batch",
+    ),
+    (
+        "trn1-llama2-7b",
+        "accept_llama2_license: true\ntexts: /home/me/*.jsonl",
+        "/home/me/*.jsonl is on no file system that all nodes share",
+        "name files below one of them: /fsx",
+    ),
+    (
+        "trn1-llama2-7b",
+        "accept_llama2_license: true\ntensor_parallel_degree: 16",
+        "16 is not one of the choices",
+        "write one of 8, 32",
+    ),
+    (
+        "trn1-llama2-7b",
+        "accept_llama2_license: true\ntoken_secret: hf_abc def",
+        "does not have the right form",
+        "huggingface-token",
+    ),
     ("own-program", "steps: 5", "unknown key 'steps'", "remove it"),
     (
         "collectives-bench",
@@ -92,7 +129,7 @@ def test_mistakes_have_their_line_and_a_way_out(
     file = tmp_path / "chosen.yaml"
     file.write_text(f"# what I want\n{text}\n")
     with pytest.raises(InvalidEnvironment) as caught:
-        chosen_parameters(RECIPES[recipe], place_on(), file)
+        chosen_parameters(RECIPES[recipe], place_for(recipe), file)
     (problem,) = caught.value.problems
     assert problem.where.line == len(text.splitlines()) + 1
     assert message in problem.message
@@ -190,7 +227,7 @@ def test_only_nodes_with_efa_have_a_bound() -> None:
 
 @pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.program])
 def test_programs_take_what_they_are_given(name: str) -> None:
-    recipe, place = RECIPES[name], place_on()
+    recipe, place = RECIPES[name], place_for(name)
     given = {word for word in recipe.parameters().arguments(place) if word.startswith("--")}
     program = recipe.programs[recipe.program].decode()
     program += recipe.programs.get(recipe.together, b"").decode()
@@ -199,16 +236,17 @@ def test_programs_take_what_they_are_given(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_rendered_folder_has_all_that_its_programs_import(name: str) -> None:
-    recipe, place = RECIPES[name], place_on()
+    recipe, place = RECIPES[name], place_for(name)
     files = {*recipe.programs, *recipe.parameters().files(place)}
     own = {Path(file).parts[0].removesuffix(".py") for file in files}
     imported = {
         module
-        for content in recipe.programs.values()
+        for program, content in recipe.programs.items()
+        if program.endswith(".py")
         for node in ast.walk(ast.parse(content))
         for module in _modules(node)
     }
-    assert imported - OF_PYTORCH - set(sys.stdlib_module_names) <= own
+    assert imported - INSTALLED - set(sys.stdlib_module_names) <= own
     assert {Path(name).stem for name in recipe.shared} <= imported
 
 

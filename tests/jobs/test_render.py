@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.lint import lint
 from slurmpod.jobs.recipes.chosen import chosen_parameters
-from slurmpod.jobs.recipes.recipe import Place
+from slurmpod.jobs.recipes.recipe import Parameters, Place
 from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.jobs.render import Job, refuse_unsuitable, render_job
 from slurmpod.problems import ExitCode
@@ -39,9 +40,13 @@ REVIEWED = (
     ("p5-prod", "gpt2-compile"),
     ("p5-prod", "train-fsdp2"),
     ("trn1-llama2", "own-program"),
+    ("trn1-llama2", "trn1-llama2-7b"),
     ("examples/closed-network", "own-program"),
 )
 """CPUs, GPUs with EFA, Trainium, and GPUs without NVLink."""
+
+CHOSEN: Mapping[str, Mapping[str, object]] = {"trn1-llama2-7b": {"accept_llama2_license": True}}
+"""What a user has to choose of recipes that cannot be rendered without."""
 
 TYPES = ("m5.xlarge", "g5.xlarge", "g5.12xlarge", "g6.12xlarge", "p5en.48xlarge", "trn2.48xlarge")
 
@@ -65,8 +70,16 @@ def job_for(resolved: Resolved, recipe: str, folder: str | None = None, **choice
     chosen = {"group": None, "partition": None, "nodes": None, **choice}
     place = Place(resolved, allocation_for(resolved, **chosen))  # type: ignore[arg-type]
     refuse_unsuitable(RECIPES[recipe], place.allocation)
-    parameters = chosen_parameters(RECIPES[recipe], place, None)
+    parameters = parameters_of(recipe, place)
     return render_job(RECIPES[recipe], place, parameters, name=recipe, folder=folder)
+
+
+def parameters_of(recipe: str, place: Place) -> Parameters:
+    if recipe not in CHOSEN:
+        return chosen_parameters(RECIPES[recipe], place, None)
+    parameters = RECIPES[recipe].parameters(**CHOSEN[recipe])
+    assert list(parameters.mistakes(place)) == []
+    return parameters
 
 
 def step_of(resolved: Resolved) -> str:
@@ -121,8 +134,9 @@ def test_every_recipe_is_reviewed_and_nothing_is_left_over() -> None:
 @pytest.mark.parametrize("instance_type", TYPES)
 def test_jobs_are_sound_on_every_kind_of_node(instance_type: str, tmp_path: Path) -> None:
     resolved = workers_of_type(instance_type)
-    for recipe in RECIPES:
-        check(job_for(resolved, recipe), resolved, tmp_path)
+    for name, recipe in RECIPES.items():
+        if not recipe.instance_types or f"ml.{instance_type}" in recipe.instance_types:
+            check(job_for(resolved, name), resolved, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -210,6 +224,9 @@ def test_a_cluster_without_shared_storage_is_refused() -> None:
 def test_recipes_say_where_they_cannot_run() -> None:
     with pytest.raises(JobRefused, match=r"train-fsdp2 cannot run on ml.trn1.32xlarge"):
         job_for(workers_of_type("trn1.32xlarge"), "train-fsdp2")
+    with pytest.raises(JobRefused, match=r"cannot run on ml.p5.48xlarge") as caught:
+        job_for(workers_of_type("p5.48xlarge"), "trn1-llama2-7b")
+    assert caught.value.fix == "choose a partition of ml.trn1.32xlarge or ml.trn1n.32xlarge"
 
 
 class TestCommand:

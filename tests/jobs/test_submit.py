@@ -167,6 +167,13 @@ class TestFolder:
             copy_job(shell, read_job_folder(folder))
         assert (Path(read_job_folder(folder).place) / "package" / "x.py").read_text() == "x = 1\n"
 
+    def test_scripts_that_belong_to_another_one_are_submitted_by_it(self, tmp_path: Path) -> None:
+        for name in ("llama.sbatch", "llama-compile.sbatch", "llama-prepare.sbatch"):
+            (tmp_path / name).write_text("#!/bin/sh\n#SBATCH --chdir=/fsx/llama\n")
+        (tmp_path / "submit.sh").touch()
+        job = read_job_folder(tmp_path)
+        assert (job.script, job.starter) == ("llama.sbatch", "submit.sh")
+
     @pytest.mark.parametrize(
         ("files", "message"),
         [

@@ -33,25 +33,40 @@ lifecycle: {health_checks: true}
 """
 """KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise."""
 
+TRN1 = "ml.trn1.32xlarge"
+TRAINIUM = f"    - {{name: trn, role: worker, instance_type: {TRN1}, count: 4, partition: trn1}}\n"
+WITH_TRAINIUM = ENVIRONMENT.replace("slurm: ", f"{TRAINIUM}slurm: ")
+
 SOFTWARE = "software.example:/torch"
 MOUNT = f"mkdir -p /opt/torch && mount -t nfs {SOFTWARE} /opt/torch"
 
 
 @contextmanager
-def job_cluster(folder: Path, image: Path, torch: Path) -> Iterator[HyperPodLab]:
-    """Set the cluster up by its lifecycle scripts, in `folder`."""
+def job_cluster(
+    folder: Path, image: Path, torch: Path, *, trainium: bool = False
+) -> Iterator[HyperPodLab]:
+    """Set the cluster up by its lifecycle scripts, in `folder`; with four nodes more on demand."""
     with HyperPodLab(folder, image) as lab:
         lab.machines.add_file_system(SOFTWARE, torch)
-        uri = upload(lab, ENVIRONMENT, on_create=MOUNT)
+        uri = upload(lab, WITH_TRAINIUM if trainium else ENVIRONMENT, on_create=MOUNT)
         groups = [customer_group("head", uri), customer_group("cpu", uri, 2)]
+        if trainium:
+            groups.append(customer_group("trn", uri, 4) | {"InstanceType": TRN1})
         assert lab.create(NAME, groups).get("FailureMessage") is None
         yield lab
         lab.delete(NAME)
 
 
-def bring(lab: HyperPodLab, folder: Path, recipe: str, *options: str, name: str = "") -> Path:
+def bring(
+    lab: HyperPodLab,
+    folder: Path,
+    recipe: str,
+    *options: str,
+    name: str = "",
+    environment: str = ENVIRONMENT,
+) -> Path:
     """Render a job as a user does; return its folder, which is on shared storage by now."""
-    (folder / "training.yaml").write_text(ENVIRONMENT)
+    (folder / "training.yaml").write_text(environment)
     name = name or recipe
     out: Path = lab.folder / "file_systems" / lab.lustre["FileSystemId"] / "ubuntu" / name
     lab.shell(NAME, "head").run(["mkdir", "--mode=777", f"/fsx/ubuntu/{name}"])
@@ -77,7 +92,7 @@ class SubmittedJob:
 
     def wait_until_ended(self, *states: str) -> str:
         """Wait for the job, which is to end so; return what it said."""
-        ends = ("COMPLETED", "FAILED")
+        ends = ("COMPLETED", "FAILED", "CANCELLED")
         wait_until(lambda: self.state() in ends, "the end of the job", seconds=240)
         assert self.state() in (states or ("COMPLETED",)), self.log()
         return self.log()

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,14 +19,24 @@ from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.session_plugin import variables
 from slurmpod.rehearsal.shell import Shell
+from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
-from tests.rehearsal.job_cluster import ENVIRONMENT, NAME, SubmittedJob, bring, job_cluster, submit
+from tests.rehearsal.job_cluster import (
+    ENVIRONMENT,
+    NAME,
+    WITH_TRAINIUM,
+    SubmittedJob,
+    bring,
+    job_cluster,
+    submit,
+)
 from tests.rehearsal.torch_folder import torch_folder
 
 
 @pytest.fixture(scope="module")
 def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
-    with job_cluster(tmp_path_factory.mktemp("lab"), image, torch_folder()) as lab:
+    folder = tmp_path_factory.mktemp("lab")
+    with job_cluster(folder, image, torch_folder(), trainium=True) as lab:
         yield lab
 
 
@@ -153,6 +163,90 @@ def test_files_are_shared_by_the_tasks_of_an_array(lab: HyperPodLab, tmp_path: P
     assert "1 to do, of 5 in all" in (out / f"sharded-array_{job}_1.out").read_text()
     shares = [(out / "done" / f"{task}.txt").read_text().splitlines() for task in range(2)]
     assert sorted(chain(*shares)) == [f"/fsx/ubuntu/data/{name}" for name in "abcde"]
+
+
+LLAMA = "accept_llama2_license: true\ntexts: /fsx/ubuntu/texts.jsonl"
+TORCHRUN = """\
+#!/bin/bash
+exec >"$SLURM_JOB_ID-${2#*=}.txt"
+printf '%s\\n' "$@" --
+env
+echo "FILES=$(ulimit -n) $(ulimit -Hn)"
+"""
+PARALLEL_COMPILE = """\
+#!/bin/bash
+[[ $1 != --command ]] || { touch "$2-$SLURMD_NODENAME"; exit; }
+NEURON_EXTRACT_GRAPHS_ONLY=1 exec "$@"
+"""
+"""Stand-ins: the first notes what it is given, the second runs it as Neuron's tool does."""
+
+
+def prepared_llama(lab: HyperPodLab, folder: Path, name: str) -> Path:
+    """Return the folder of a job that finds all that it prepares, with stand-ins among it."""
+    options = ("--partition", "trn1", *chosen(folder, LLAMA))
+    out = bring(lab, folder, "trn1-llama2-7b", *options, name=name, environment=WITH_TRAINIUM)
+    tools = out / "neuron-venv" / "bin"
+    tools.mkdir(parents=True, exist_ok=True)
+    for name, text in {"torchrun": TORCHRUN, "neuron_parallel_compile": PARALLEL_COMPILE}.items():
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    (tools.parent / "requirements.txt").write_bytes((out / "requirements.txt").read_bytes())
+    for name in ("nxd", "data-4096"):
+        (out / name).mkdir(exist_ok=True)
+    return out
+
+
+def given_to_torchrun(out: Path, job: str) -> list[tuple[list[str], dict[str, str]]]:
+    """Return the words and the variables of each node, in the order of their ranks."""
+    notes = [file.read_text().partition("\n--\n") for file in sorted(out.glob(f"{job}-?.txt"))]
+    return [
+        (words.splitlines(), dict(line.split("=", 1) for line in env.splitlines() if "=" in line))
+        for words, _, env in notes
+    ]
+
+
+def test_llama_is_compiled_and_trained_by_32_processes_on_each_of_four_nodes(
+    lab: HyperPodLab, tmp_path: Path
+) -> None:
+    out = prepared_llama(lab, tmp_path, "llama")
+    names = [hostname(node) for node in lab.nodes(NAME, "trn")]
+    first = min(names, key=lambda name: int(name.rpartition("-")[2]))
+    head = lab.shell(NAME, "head")
+    said = head.run(["bash", "/fsx/ubuntu/llama/submit.sh"])
+    prepares, compiles, trains = re.findall(r"job ([0-9]+)", said)
+    SubmittedJob(head, out / f"llama_{trains}.out", trains).wait_until_ended()
+    assert "Neuron 2.28 is the last" in (out / f"llama_{prepares}.out").read_text()
+    assert [file.name for file in out.glob("clear-locks-*")] == [f"clear-locks-{first}"]
+    compiled, trained = given_to_torchrun(out, compiles), given_to_torchrun(out, trains)
+    assert len(compiled) == len(trained) == 4
+    for rank, (words, known) in enumerate([*compiled, *trained]):
+        assert words[:3] == ["--nnodes=4", f"--node-rank={rank % 4}", "--nproc-per-node=32"]
+        assert words[3] == f"--master-addr={first}"
+        cache = "/fsx/ubuntu/llama/neuron-cache"
+        assert known["NEURON_COMPILE_CACHE_URL"] == cache
+        assert known["NEURON_RT_STOCHASTIC_ROUNDING_EN"] == "1"
+        assert known["NEURON_CC_FLAGS"].split()[0] == "--model-type=transformer"
+        assert known["FI_PROVIDER"] == "efa"
+        assert len(set(known["FILES"].split())) == 1
+        assert ("NEURON_EXTRACT_GRAPHS_ONLY" in known) == (rank < 4)
+    options = trained[0][0][5:]
+    assert compiled[0][0][5:] == [*options, "--steps_this_run", "10"]
+    given = dict(pairwise(options))
+    assert (given["--tensor_parallel_size"], given["--grad_accum_usteps"]) == ("8", "16")
+    assert (given["--seq_len"], given["--batch_size"]) == ("4096", "1")
+    assert given["--use_gpu_compatible_precision"] == "0"
+
+
+def test_nothing_is_trained_where_nothing_could_be_compiled(
+    lab: HyperPodLab, tmp_path: Path
+) -> None:
+    out, head = prepared_llama(lab, tmp_path, "untrained"), lab.shell(NAME, "head")
+    (out / "neuron-venv" / "bin" / "neuron_parallel_compile").write_text("#!/bin/false\n")
+    said = head.run(["bash", "/fsx/ubuntu/untrained/submit.sh"])
+    _, compiles, trains = re.findall(r"job ([0-9]+)", said)
+    SubmittedJob(head, out / f"untrained_{compiles}.out", compiles).wait_until_ended("FAILED")
+    training = SubmittedJob(head, out / "none", trains)
+    wait_until(lambda: training.state() == "CANCELLED", "Slurm to give the training up")
 
 
 def test_a_job_is_submitted_from_outside_and_followed_to_its_end(

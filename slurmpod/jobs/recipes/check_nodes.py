@@ -10,7 +10,14 @@ from pydantic import Field
 
 from slurmpod.folders import folder
 from slurmpod.jobs.cluster_rules import shared_mounts
-from slurmpod.jobs.recipes.recipe import EACH_NODE, SHARED_FOLDER, Parameters, Place, Recipe
+from slurmpod.jobs.recipes.recipe import (
+    EACH_NODE,
+    NODES_THEMSELVES,
+    SHARED_FOLDER,
+    Parameters,
+    Place,
+    Recipe,
+)
 
 CHECKS = "slurmpod_health"
 """The checks that workers run around jobs (`lifecycle.health_checks`); the job brings its own."""
@@ -57,6 +64,7 @@ RECIPE = Recipe(
     program="check_node.py",
     together="compare_nodes.py",
     scripts=EACH_NODE,
+    why_no_container=NODES_THEMSELVES,
     parameters=CheckParameters,
     more="""\
 Every node is held against its instance type and its environment, by the checks that workers run

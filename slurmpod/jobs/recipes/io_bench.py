@@ -11,6 +11,7 @@ from slurmpod.environment.access import IMAGE_USER
 from slurmpod.jobs.cluster_rules import shared_mounts
 from slurmpod.jobs.recipes.recipe import (
     EACH_NODE,
+    NODES_THEMSELVES,
     SHARED_FOLDER,
     Mistake,
     Parameters,
@@ -79,6 +80,7 @@ RECIPE = Recipe(
     program="bench_io.py",
     together="sum_io.py",
     scripts=EACH_NODE,
+    why_no_container=NODES_THEMSELVES,
     shared=("line_chart.py",),
     parameters=IoParameters,
     patience_seconds=3600,

@@ -22,6 +22,7 @@ SHARED = "shared"
 """The folder of programs that several recipes have."""
 
 EACH_NODE = ("each_node.sbatch",)
+NODES_THEMSELVES = "it looks at the nodes themselves"
 
 SHARED_FOLDER = "a file system that all nodes share, such as storage.lustre"
 PYTORCH = "a Python with PyTorch 2.13 in $PYTHON, on that file system"
@@ -97,6 +98,16 @@ class Parameters(Section):
         del place
         return {}
 
+    def image(self, place: Place) -> str:
+        """Return the image of the job's container where no other one is named; "" for none."""
+        del place
+        return ""
+
+    def for_scripts(self, place: Place) -> Mapping[str, object]:
+        """Return what scripts of this recipe alone have beside, by its name in their templates."""
+        del place
+        return {}
+
     def _options(self) -> Iterator[str]:
         for name, value in self:
             yield f"--{name.replace('_', '-')}"
@@ -111,6 +122,8 @@ class Recipe:
     there. `scripts` are templates below `templates/jobs`, of which the first is what is submitted;
     `shared` are programs that other recipes have, too. With the script EACH_NODE `program` runs
     once on each node, for `patience_seconds` at most, and `together` puts together what they found.
+    It runs everywhere but on `unsuitable` accelerators, or on `instance_types` alone; and in a
+    container unless `why_no_container` says why not.
     """
 
     name: str
@@ -123,13 +136,16 @@ class Recipe:
     shared: tuple[str, ...] = ()
     parameters: type[Parameters] = Parameters
     unsuitable: frozenset[str] = frozenset()
+    instance_types: tuple[str, ...] = ()
+    why_no_container: str = ""
     more: str = ""
 
     @property
     def programs(self) -> Mapping[str, bytes]:
         """The programs, which are taken as they are, by name."""
         shared = [FOLDER / JOBS / SHARED / name for name in self.shared]
-        return {path.name: path.read_bytes() for path in (*self.folder.glob("*.py"), *shared)}
+        own = (*self.folder.glob("*.py"), *self.folder.glob("*.txt"))
+        return {path.name: path.read_bytes() for path in (*own, *shared)}
 
     @property
     def folder(self) -> Path:
