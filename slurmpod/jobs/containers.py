@@ -44,7 +44,7 @@ class Container:
     @property
     def values(self) -> Mapping[str, object]:
         """Return what the scripts say of it."""
-        options = "none:x-create=dir,rbind,rw"
+        options = "none:x-create=dir,rbind"
         return {
             "image_file": self.file,
             "image_uri": self.uri,
@@ -90,7 +90,8 @@ def container_for(recipe: Recipe, place: Place, image: str, folder: str) -> Cont
         )
     registry = found["registry"] or ""
     uri = f"docker://{registry}#{found['image']}" if registry else f"docker://{found['image']}"
-    return Container(f"{folder}/image.sqsh", uri, registry, mounts)
+    file = re.sub("[/:]", "_", image)
+    return Container(f"{folder}/{file}.sqsh", uri, registry, mounts)
 
 
 def _checked_file(place: Place, path: str) -> str:

@@ -114,7 +114,7 @@ def test_a_command_gets_the_variables_of_the_job_and_all_shared_storage(
     assert create == f"enroot create --force --name mine-7 {FILE}"
     assert start.startswith("enroot start --rw --rc inside.sh ")
     for path in ("/fsx", "/var/log/aws/clusters"):
-        assert f" --mount {path}:{path}:none:x-create=dir,rbind,rw " in start
+        assert f" --mount {path}:{path}:none:x-create=dir,rbind " in start
     assert " --env FI_PROVIDER " in start
     assert " --env PATH " not in start
     assert " --env PYTHONPATH " not in start
@@ -155,7 +155,7 @@ def test_an_image_is_fetched_once(
     fetched, *more = node.calls()
     assert fetched == f"enroot import --output {node.job}/image.7.part {uri}"
     assert more == (["found"] if image.startswith(ECR) else [])
-    assert (node.job / "image.sqsh").exists()
+    assert len(list(node.job.glob("*.sqsh"))) == 1
 
 
 def test_the_token_for_ecr_is_asked_for_when_it_is_used(with_containers: Resolved) -> None:

@@ -20,7 +20,7 @@ from slurmpod.problems import ExitCode, InvalidEnvironment
 from tests.jobs.test_render import workers_of_type
 from tests.sound_environment import SOUND
 
-INSTALLED = {"datasets", "torch", "transformers"}
+INSTALLED = {"accelerate", "datasets", "smdistributed", "torch", "transformers"}
 """Packages that the Python of a job has to have."""
 
 

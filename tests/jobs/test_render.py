@@ -20,7 +20,7 @@ from slurmpod.jobs.recipes.recipe import Parameters, Place
 from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.jobs.render import Job, refuse_unsuitable, render_job
 from slurmpod.problems import ExitCode
-from slurmpod.reading.read import Reading
+from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.golden_files import ROOT, assert_matches
 from tests.jobs.cluster import resolved_cluster
@@ -39,6 +39,7 @@ REVIEWED = (
     ("p5-prod", "collectives-bench"),
     ("p5-prod", "gpt2-compile"),
     ("p5-prod", "train-fsdp2"),
+    ("p5-containers", "smp2-llama"),
     ("trn1-llama2", "own-program"),
     ("trn1-llama2", "trn1-llama2-7b"),
     ("examples/closed-network", "own-program"),
@@ -51,7 +52,18 @@ CHOSEN: Mapping[str, Mapping[str, object]] = {"trn1-llama2-7b": {"accept_llama2_
 TYPES = ("m5.xlarge", "g5.xlarge", "g5.12xlarge", "g6.12xlarge", "p5en.48xlarge", "trn2.48xlarge")
 
 
+WITH_CONTAINERS = {"p5-containers": "p5-prod"}
+"""Environments with GPUs and containers, which no file has: by the one that they complete."""
+
+
 def resolved_of(name: str) -> Resolved:
+    if name in WITH_CONTAINERS:
+        text = (ROOT / "environments" / f"{WITH_CONTAINERS[name]}.yaml").read_text()
+        environment = read_as(
+            f"{name}.yaml", f"{text}\nlifecycle: {{containers: true}}\n"
+        ).environment
+        assert environment
+        return resolve(Reading(environment))
     return sound_environment(ROOT / "environments" / f"{name}.yaml").resolved
 
 

@@ -16,6 +16,7 @@ MODULES = """
     sharded_array
     sweep
     gpt2_compile
+    smp2_llama
     trn1_llama2_7b
     train_fsdp2
     own_program
