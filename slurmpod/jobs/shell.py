@@ -30,6 +30,10 @@ LONGEST_AT_ONCE = 8_000
 """Characters that are parsed at once. The grammar's scanner looks for the end of a list or of a
 string up to the end of the text, again and again: the time grows with the square of the length."""
 
+LIST = re.compile(r"\s*\w+\+?=\(\s*\n")
+END_OF_LIST = "\n)\n"
+"""A list of which each line is a word, as scripts write long ones."""
+
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 ESCAPED_IN_STRINGS = re.compile(r'\\(["\\$`\n])')
 NOT_ASCII = re.compile(r"[^\t\n\r\x20-\x7e]")
@@ -163,16 +167,27 @@ def pieces(text: str) -> Iterator[tuple[int, Node]]:
     """Yield what the parser makes of a text of ASCII characters, and where that begins.
 
     A long text is read in pieces that begin where a statement does, if it is not longer than all
-    that is read at once. Each character is a byte, so that offsets are the same.
+    that is read at once; of a longer list nothing is read, as its parts would look like commands.
+    Each character is a byte, so that offsets are the same.
     """
     start = 0
     while start < len(text):
         stop = start + LONGEST_AT_ONCE
         if stop < len(text):
             stop = text.rfind("\n", start, stop) + 1 or stop
-            stop = start + (_last_statement(_parse(text[start:stop])) or stop - start)
+            whole = _last_statement(_parse(text[start:stop]))
+            if not whole and (behind := _behind_list(text, start)):
+                start = behind
+                continue
+            stop = start + (whole or stop - start)
         yield start, _parse(text[start:stop])
         start = stop
+
+
+def _behind_list(text: str, start: int) -> int:
+    """Return where the list that begins here, and goes on over lines, is over; 0 without one."""
+    end = text.find(END_OF_LIST, start) if LIST.match(text, start) else -1
+    return end + len(END_OF_LIST) if end > 0 else 0
 
 
 def _last_statement(root: Node) -> int:

@@ -41,6 +41,13 @@ def test_options_of_the_next_component_are_not_the_first_ones() -> None:
     assert options("#SBATCH -N 2", "#SBATCH hetjob", "#SBATCH -N 9") == [("nodes", "2")]
 
 
+def test_words_of_a_long_list_are_no_commands() -> None:
+    words = [f'data_{number},"read (all) of it",train' for number in range(600)]
+    read = script("A=(", *words, ")", "srun train.py")
+    assert [call.name for call in read.called] == ["srun"]
+    assert [step.command[0].place.line for step in read.steps] == [604]
+
+
 def test_a_step_on_several_lines() -> None:
     (step,) = script("set -e", "time srun -l \\", "  --nodes 2 \\", "  ./a --nodes=3").steps
     assert [(option.name, option.place.line) for option in step.options] == [
