@@ -77,7 +77,7 @@ def container_for(recipe: Recipe, place: Place, image: str, folder: str) -> Cont
     if not place.resolved.environment.lifecycle.containers:
         raise JobRefused(
             f"the nodes of {place.resolved.name} have no enroot, which starts {image}",
-            "write containers: true under lifecycle, or leave --container-image out",
+            "write containers: true under lifecycle",
         )
     mounts = (*shared_mounts(place.resolved), CLUSTER_LOGS)
     if image.startswith("/"):
