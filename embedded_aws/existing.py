@@ -32,6 +32,9 @@ _LARGEST_PLAN, _PLAN_HOURS = 256, 24 * 182
 SearchTrainingPlanOfferings and TrainingPlanExtension)."""
 _ZONE_ID = re.compile(r"[a-z0-9]+-az[0-9]+")
 
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+"""What images of containers are described with."""
+
 
 class Existing:
     """Makes what exists in one Region of the embedded AWS."""
@@ -89,6 +92,24 @@ class Existing:
         region = self._aws.region
         home: Any = {"CreateBucketConfiguration": {"LocationConstraint": region}}
         self._aws.s3.create_bucket(Bucket=name, **({} if region == "us-east-1" else home))
+
+    def model(self, bucket: str, key: str) -> None:
+        """Put a model into a bucket, an empty one: an archive, or a file of a folder."""
+        name = f"{key}config.json" if key.endswith("/") else key
+        if not _is_there(self._aws.s3.head_object, Bucket=bucket, Key=name):
+            self._aws.s3.put_object(Bucket=bucket, Key=name, Body=b"{}")
+
+    def container_image(self, repository: str, version: str) -> None:
+        """Make a repository in ECR with an image of this tag; of a digest there is none."""
+        ecr = self._aws.service("ecr")
+        if not _is_there(ecr.describe_repositories, repositoryNames=[repository]):
+            ecr.create_repository(repositoryName=repository)
+        known = {"repositoryName": repository, "imageIds": [{"imageTag": version}]}
+        if not version.startswith("sha256:") and not ecr.batch_get_image(**known)["images"]:
+            manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "annotations": {"tag": version}}
+            ecr.put_image(
+                repositoryName=repository, imageTag=version, imageManifest=json.dumps(manifest)
+            )
 
     def secret(self, arn: str, content: Mapping[str, str]) -> None:
         """Make a secret; its name is in its ARN."""

@@ -17,6 +17,7 @@ from slurmpod_cdk.access import access_of
 from slurmpod_cdk.cluster import ClusterStack
 from slurmpod_cdk.cluster_watch import cluster_watch_of
 from slurmpod_cdk.database import database_of
+from slurmpod_cdk.endpoint import endpoint_of
 from slurmpod_cdk.feature_flags import require_feature_flags
 from slurmpod_cdk.identity import node_roles_of
 from slurmpod_cdk.lifecycle import lifecycle_of
@@ -72,6 +73,7 @@ def add_stacks(
     )
     cluster_watch_of(scope, resolved, cluster, watching)
     access_of(scope, resolved, cluster, roles)
+    endpoint_of(scope, resolved, placed, watching)
     names = asdict(resolved.stacks).items()
     stacks = {kind: Stack.of(scope.node.find_child(name)) for kind, name in names if name}
     for earlier, later in pairwise(stacks.values()):

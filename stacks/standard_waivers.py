@@ -40,6 +40,7 @@ _ROLES_WITH_INLINE_POLICIES = (
     "*-cluster-watch/Logs/*/CustomResourcePolicy/Resource",
     "*-cluster-watch/NodeCount/Role/Resource",
     "*-monitoring/Grafana/Role/Resource",
+    "*-endpoint/Endpoint/Role/Resource",
 )
 _LOGS_OF_DEPLOYMENTS = (
     "CloudWatch Logs encrypts every group with a key of its own. These entries are the output of "
@@ -153,6 +154,21 @@ STANDARD_WAIVERS = (
         without="*-database/Records/Key",
         reason="CloudWatch Logs encrypts every group with a key of its own. Whoever must hold the "
         "key of the database and its logs names it: slurm.rds.kms_key_arn.",
+    ),
+    Waiver(
+        rule="*-SageMakerEndpointConfigurationKMSKeyConfigured",
+        path="*-endpoint/Endpoint/Configuration",
+        without="*-endpoint/Endpoint/VolumeKey",
+        reason="The volumes hold a copy of the model and no data; AWS encrypts them with a key of "
+        "its own, and instances with disks of their own encrypt these by hardware and take no key. "
+        "Whoever must hold the key of volumes names it: services.endpoint.kms_key_arn.",
+    ),
+    Waiver(
+        rule="*-CloudWatchLogGroupEncrypted",
+        path="*-endpoint/Endpoint/Log",
+        without="*-endpoint/Endpoint/LogKey",
+        reason="CloudWatch Logs encrypts every group with a key of its own. Whoever must hold the "
+        "key of the log names it: services.endpoint.kms_key_arn.",
     ),
     *(
         Waiver(

@@ -202,6 +202,37 @@ WAIVERS = (
         "queues that name it, and rules are none. An alarm tells of every message in it.",
     ),
     Waiver(
+        rule="AwsSolutions-IAM5",
+        detail="Resource::[*]",
+        path="*-endpoint/Endpoint/Role/Resource",
+        reason="Describing networks, logging in to ECR and CloudWatch's PutMetricData know no "
+        "resources; metrics are bound by a condition to the two namespaces of endpoints.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:ec2:{HERE}:network-interface/[*]",
+        path="*-endpoint/Endpoint/Role/Resource",
+        reason="SageMaker creates the interfaces of the endpoint's instances while it runs, so "
+        "their ids are not known before. New ones can only be created in the environment's own "
+        "subnets with its own security groups.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:logs:{HERE}:log-group:/aws/sagemaker/Endpoints/{NAME}"
+        ":log-stream:[*]",
+        path="*-endpoint/Endpoint/Role/Resource",
+        reason="The log streams of this one endpoint, one for each instance, also of those to "
+        "come. Adding to them and listing them; nothing is read or deleted.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:s3:::{NAME}/{NAME}/[*]",
+        path="*-endpoint/Endpoint/Role/Resource",
+        beside="*-endpoint/Endpoint/ModelFolder",
+        reason="The model is a folder of files, of which the environment file names the folder. "
+        "Reading only, and nothing beside it in the bucket.",
+    ),
+    Waiver(
         rule="AwsSolutions-RDS11",
         path="*-database/Records/Server",
         reason="Another port would hide nothing: only the nodes' security groups reach the server, "

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from slurmpod.deploy.permissions.people import READING
 from slurmpod.deploy.permissions.permission import Permission, Scope
 from slurmpod.deploy.permissions.registry import NARROWED_BY_NOTHING, PERMISSIONS
+from slurmpod.deploy.permissions.services import SERVICES
 from slurmpod.environment.cluster import Role
 from slurmpod.preflight.gather import CALLER, QUESTIONS
 
@@ -56,6 +57,13 @@ POLICIES = {
 """Titles of the policies, in the order of the page."""
 
 
+SERVICES_INTRODUCTION = """\
+## Roles of services
+
+What SageMaker runs beside the cluster ([services](services.md)) has roles of its own, which nodes
+cannot use. A permissions boundary must leave room for them, too.
+"""
+
 PEOPLE = """\
 ## People who look
 
@@ -69,7 +77,7 @@ Without it Slurm is not asked.
 def permissions_page() -> str:
     """Return the page of all permissions, policy by policy, and what people need to look."""
     people = ("", PEOPLE, *_reading(), *_preflight())
-    return "\n".join((INTRODUCTION, *_sections(), *_exceptions(), *people))
+    return "\n".join((INTRODUCTION, *_sections(), *_exceptions(), *_services(), *people))
 
 
 def _reading() -> Iterator[str]:
@@ -87,6 +95,19 @@ def _sections() -> Iterator[str]:
         for permission in PERMISSIONS:
             if permission.policy == policy:
                 yield _section(permission)
+
+
+def _services() -> Iterator[str]:
+    yield SERVICES_INTRODUCTION
+    for title, permissions in SERVICES.items():
+        yield f"### {title} (policy {permissions[0].policy})\n"
+        yield "| statement | actions | resource | why | source |\n|---|---|---|---|---|"
+        for each in permissions:
+            actions = ", ".join(f"`{action}`" for action in each.actions)
+            condition = f"; condition: {each.condition}" if each.condition else ""
+            resource = f"{each.resource}{condition}"
+            yield f"| {each.sid} | {actions} | {resource} | {each.why} | <{each.source}> |"
+        yield ""
 
 
 def _section(permission: Permission[Scope]) -> str:

@@ -14,6 +14,7 @@ from embedded_aws.resources.provider import Provider, ProviderError
 from embedded_aws.resources.schemas import did_you_mean
 
 _SERVICES: Final = (
+    "application_autoscaling",
     "aps",
     "budgets",
     "cdk",
@@ -35,6 +36,7 @@ _SERVICES: Final = (
     "rds",
     "s3",
     "sagemaker",
+    "sagemaker_hosting",
     "secretsmanager",
     "sns",
     "sqs",

@@ -1,4 +1,4 @@
-"""The operations of the SageMaker API that HyperPod clusters with Slurm need."""
+"""The operations of the SageMaker API: HyperPod clusters with Slurm, and services beside them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from embedded_aws.clients import Clients
-from embedded_aws.cluster import Cluster, ClusterNode
+from embedded_aws.cluster import ClusterNode
 from embedded_aws.errors import ServiceError, summary, violations
 from embedded_aws.interface import ClusterPlatform
 from embedded_aws.sagemaker import describe
@@ -15,6 +15,7 @@ from embedded_aws.sagemaker.clusters import Clusters
 from embedded_aws.sagemaker.describe import Entry, describe_event, list_events, list_page
 from embedded_aws.sagemaker.extensions import Extensions
 from embedded_aws.sagemaker.health_checks import HealthChecks
+from embedded_aws.sagemaker.hosting import Hosting
 from embedded_aws.sagemaker.node_operations import NodeAddition, NodeOperations
 from embedded_aws.sagemaker.operations import describe_operation, list_operations
 from embedded_aws.sagemaker.training_plans import TrainingPlanApi
@@ -39,9 +40,12 @@ class SageMakerApi:
         self._clusters = clusters
         nodes = NodeOperations(clusters, platform)
         attachments = Attachments(clusters, clients)
+        hosting = Hosting(clients)
+        self._records = hosting.kinds
         operations: Mapping[str, Operation] = {
             **_extensions(clusters),
             **_training_plans(clusters, clients),
+            **hosting.operations,
             "AddTags": self._add_tags,
             "AttachClusterNodeNetworkInterface": attachments.attach_interface,
             "AttachClusterNodeVolume": attachments.refuse_volume,
@@ -140,18 +144,24 @@ class SageMakerApi:
 
     def _add_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
         _check_keys(given["Tags"])
-        cluster = self._clusters.find(region, given["ResourceArn"])
-        cluster.tags |= {tag["Key"]: tag["Value"] for tag in given["Tags"]}
-        return {"Tags": _tags(cluster)}
+        tags = self._tags_of(region, given["ResourceArn"])
+        tags |= {tag["Key"]: tag["Value"] for tag in given["Tags"]}
+        return {"Tags": _pairs(tags)}
 
     def _delete_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
-        cluster = self._clusters.find(region, given["ResourceArn"])
+        tags = self._tags_of(region, given["ResourceArn"])
         for key in given["TagKeys"]:
-            cluster.tags.pop(key, None)
+            tags.pop(key, None)
         return {}
 
     def _list_tags(self, region: str, given: Mapping[str, Any]) -> Shape:
-        return {"Tags": _tags(self._clusters.find(region, given["ResourceArn"]))}
+        return {"Tags": _pairs(self._tags_of(region, given["ResourceArn"]))}
+
+    def _tags_of(self, region: str, arn: str) -> dict[str, str]:
+        for records in self._records:
+            if record := records.of_arn(arn):
+                return record.tags
+        return self._clusters.find(region, arn).tags
 
 
 def _extensions(clusters: Clusters) -> Mapping[str, Operation]:
@@ -210,5 +220,5 @@ def _node_summary(node: ClusterNode, given: Mapping[str, Any]) -> Shape:
     return shape
 
 
-def _tags(cluster: Cluster) -> list[Shape]:
-    return [{"Key": key, "Value": value} for key, value in sorted(cluster.tags.items())]
+def _pairs(tags: Mapping[str, str]) -> list[Shape]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]

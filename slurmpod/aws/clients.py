@@ -118,6 +118,11 @@ class AwsClients:
         return self.session.client("ec2", endpoint_url=self.endpoint_url)
 
     @cached_property
+    def ecr(self) -> Any:
+        """Amazon Elastic Container Registry."""
+        return self.session.client("ecr", endpoint_url=self.endpoint_url)
+
+    @cached_property
     def fsx(self) -> FSxClient:
         """Amazon FSx."""
         return self.session.client("fsx", endpoint_url=self.endpoint_url)

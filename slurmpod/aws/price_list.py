@@ -41,6 +41,12 @@ class Query:
 
 QUERIES = (
     Query(Item.NODE, "AmazonSageMaker", {"component": "Cluster"}, r"Cluster:(ml\.[a-z0-9.-]+)"),
+    Query(
+        Item.ENDPOINT_INSTANCE,
+        "AmazonSageMaker",
+        {"component": "Hosting"},
+        r"Host:(ml\.[a-z0-9.-]+)",
+    ),
     Query(Item.NAT_GATEWAY, "AmazonEC2", {"productFamily": "NAT Gateway"}, r"NatGateway-Hours()"),
     Query(
         Item.INTERFACE_ENDPOINT,

@@ -62,6 +62,13 @@ NOBODY_TOLD = Effect(
 )
 """What is told of the section where a budget keeps its stack."""
 
+TYPE_OF_A_SCALED_ENDPOINT = Effect(
+    Kind.REFUSED,
+    "SageMaker refuses another type while the number of instances follows the requests: remove "
+    "services.endpoint.scaling, deploy, then change both",
+)
+"""SageMaker developer guide, "Update endpoints that use auto scaling"."""
+
 LEAST_STEP_PERCENT = 10
 """By which the capacity of OpenZFS and the read cache of Lustre change at least."""
 
@@ -73,6 +80,7 @@ def changes_of_several_fields(before: Resolved, after: Resolved) -> Iterator[Cha
     yield from _blocks_in_other_places(before, after)
     yield from _subnets_in_other_places(before, after)
     yield from _watching_beside_a_budget(before, after)
+    yield from _type_of_a_scaled_endpoint(before, after)
 
 
 def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:
@@ -117,6 +125,13 @@ def _watching_beside_a_budget(before: Resolved, after: Resolved) -> Iterator[Cha
     if before.monitoring and not after.monitoring and after.stacks.monitoring:
         old = before.monitoring.model_dump(mode="json")
         yield FieldPath().below("monitoring").change(old, None, NOBODY_TOLD)
+
+
+def _type_of_a_scaled_endpoint(before: Resolved, after: Resolved) -> Iterator[Change]:
+    old, new = (each.environment.services.endpoint for each in (before, after))
+    if old and new and old.scaling and new.instance_type != old.instance_type:
+        at = FieldPath().below("services").below("endpoint").below("instance_type")
+        yield at.change(old.instance_type, new.instance_type, TYPE_OF_A_SCALED_ENDPOINT)
 
 
 def _file_systems(before: Resolved, after: Resolved) -> Iterator[Change]:

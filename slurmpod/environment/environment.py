@@ -12,6 +12,7 @@ from slurmpod.environment.identity import Identity
 from slurmpod.environment.lifecycle import Lifecycle
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.environment.network import Network
+from slurmpod.environment.services import Services
 from slurmpod.environment.slurm import Slurm
 from slurmpod.environment.storage import Storage
 
@@ -111,6 +112,9 @@ class Environment(Section):
         ),
     ] = None
     """What it may cost; default: no limit is watched."""
+
+    services: Annotated[Services, IN_PLACE] = Field(default_factory=Services.model_construct)
+    """What SageMaker runs beside it; default: nothing."""
 
     suppress: Annotated[tuple[Suppression, ...], NOTHING] = ()
     """Warnings that are known and accepted."""

@@ -27,6 +27,7 @@ class Part(StrEnum):
     NAT = "NAT gateways"
     ENDPOINTS = "interface endpoints"
     DATABASE = "database"
+    SERVICES = "services"
     MONITORING = "monitoring"
     LOGS = "logs and objects"
 
@@ -85,6 +86,7 @@ def costs(resolved: Resolved, prices: Prices) -> tuple[Cost, ...]:
         *_file_systems(resolved, prices),
         *_network(resolved, prices),
         *_database(resolved),
+        *_endpoint(resolved, prices),
         *_by_use(resolved),
     )
 
@@ -202,6 +204,26 @@ def _database(resolved: Resolved) -> Iterator[Cost]:
             stays=rds.on_delete != "delete",
             note=note,
         )
+
+
+def _endpoint(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
+    """Yield the instances that serve a model: always on, the fewest of them at the least."""
+    endpoint = resolved.endpoint
+    if endpoint is None:
+        return
+    settings = endpoint.settings
+    count, most = settings.instances, endpoint.most_instances
+    numbers = f"{count} to {most}" if settings.scaling else str(count)
+    end = f"wanted until {settings.delete_after}" if settings.delete_after else "no last day"
+    note = f"always on, also without requests; {end}"
+    price = prices.get((Item.ENDPOINT_INSTANCE, settings.instance_type))
+    what = f"{numbers} x {settings.instance_type}"
+    if price is None:
+        yield Cost(Part.SERVICES, "endpoint", what, Certainty.UNKNOWN, note=note)
+        return
+    certainty = Certainty.AT_LEAST if settings.scaling else Certainty.EXACT
+    usd = price.usd * count
+    yield Cost(Part.SERVICES, "endpoint", what, certainty, usd, note=note, price=price)
 
 
 def _by_use(resolved: Resolved) -> Iterator[Cost]:

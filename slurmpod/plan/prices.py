@@ -23,6 +23,8 @@ class Item(StrEnum):
     """A node of HyperPod, on demand; the detail is its `ml.` type."""
     EC2_NODE = "ec2_node"
     """An EC2 instance of the same type, which has always cost less than the node of HyperPod."""
+    ENDPOINT_INSTANCE = "endpoint_instance"
+    """An instance of an endpoint; the detail is its `ml.` type."""
     NAT_GATEWAY = "nat_gateway"
     INTERFACE_ENDPOINT = "interface_endpoint"
     """An endpoint in one zone."""

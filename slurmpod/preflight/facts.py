@@ -208,6 +208,18 @@ class Image:
 
 
 @dataclass(frozen=True)
+class EndpointFacts:
+    """An endpoint of the environment's name, and what one needs: None is what is closed.
+
+    `status` is empty where there is no such endpoint.
+    """
+
+    status: str
+    has_model: bool | None
+    has_image: bool | None
+
+
+@dataclass(frozen=True)
 class Leftover:
     """What an earlier deployment left; `problem` says why it cannot be taken back, if it cannot."""
 
@@ -248,6 +260,7 @@ class Facts:
     unconfirmed_emails: tuple[str, ...] | None = None
     has_identity_center: bool | None = None
     cost_tags: Mapping[str, str] | None = None
+    endpoint: EndpointFacts | None = None
 
     def quota(self, service: str, code_or_name: str) -> float | None:
         """Return the value of a quota by its code, or by its name where codes are not public."""

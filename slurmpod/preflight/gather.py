@@ -10,7 +10,15 @@ from typing import Any
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable, code_of
 from slurmpod.preflight.facts import Facts, Unanswered
-from slurmpod.preflight.questions import account, capacity, data, deployment, network, telling
+from slurmpod.preflight.questions import (
+    account,
+    capacity,
+    data,
+    deployment,
+    network,
+    services,
+    telling,
+)
 from slurmpod.preflight.questions.question import Question
 from slurmpod.resolve import Resolved
 
@@ -32,6 +40,7 @@ QUESTIONS = (
     *data.QUESTIONS,
     *deployment.QUESTIONS,
     *telling.QUESTIONS,
+    *services.QUESTIONS,
 )
 """All questions beside that for the caller, without whom none has an answer."""
 

@@ -79,6 +79,8 @@ def buckets(resolved: Resolved) -> Named:
         found.setdefault(data.bucket, ("identity", "data_buckets", index, "bucket"))
     for bucket, path in linked_buckets(resolved).items():
         found.setdefault(bucket, path)
+    if endpoint := resolved.endpoint:
+        found.setdefault(endpoint.model_bucket, (*endpoint.path, "model_data"))
     for index, bucket in enumerate(resolved.network.s3_buckets):
         found.setdefault(bucket, ("network", "s3_buckets", index))
     return found

@@ -30,7 +30,7 @@ from slurmpod.preflight.names import images, topics
 from slurmpod.reading.policy_files import PolicyDocument
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.resolve import Resolved
-from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
+from slurmpod.resolve.network import services_of_a_closed_network
 
 UNSTATED_RANGE = IPv4Network("10.0.0.0/16")
 """Where subnets lie whose size the environment does not state."""
@@ -57,7 +57,8 @@ def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
     """Make the user's own network, keys, buckets, file systems and secret."""
     own = Existing(aws)
     if resolved.network.existing:
-        _make_network(own, resolved.network.existing)
+        services = services_of_a_closed_network(serves_models=resolved.endpoint is not None)
+        _make_network(own, resolved.network.existing, services)
     for key in sorted(set(KEY_ARN.findall(resolved.environment.model_dump_json()))):
         own.key(key, _key_policy(aws))
     for bucket in _buckets(resolved):
@@ -72,6 +73,9 @@ def make_existing_resources(aws: Clients, resolved: Resolved) -> None:
             own.training_plan(plan, instance_type=group.instance_type, zone=group.zone)
     _make_file_systems(own, aws, resolved)
     _make_secrets(own, resolved)
+    if endpoint := resolved.endpoint:
+        own.model(endpoint.model_bucket, endpoint.model_key)
+        own.container_image(endpoint.image.repository, endpoint.image.version)
 
 
 def own_database(resolved: Resolved) -> SharedDatabase | None:
@@ -101,7 +105,7 @@ def _make_secrets(own: Existing, resolved: Resolved) -> None:
         own.secret(directory.bind_secret_arn, {"password": secrets.token_urlsafe()})
 
 
-def _make_network(own: Existing, network: ExistingNetwork) -> None:
+def _make_network(own: Existing, network: ExistingNetwork, services: Sequence[str]) -> None:
     ranges = _ranges(network)
     own.vpc(network.vpc_id, [str(block) for block in _blocks(ranges)])
     for subnet, cidr in zip(network.subnets, ranges, strict=True):
@@ -111,7 +115,7 @@ def _make_network(own: Existing, network: ExistingNetwork) -> None:
     for table_id in network.route_table_ids:
         own.route_table(table_id, network.vpc_id)
     if network.has_endpoints:
-        own.endpoints(network.vpc_id, (*SERVICES_OF_A_CLOSED_NETWORK, "s3"))
+        own.endpoints(network.vpc_id, (*services, "s3"))
 
 
 def _key_policy(aws: Clients) -> Mapping[str, Any]:
@@ -158,7 +162,8 @@ def _buckets(resolved: Resolved) -> Sequence[str]:
         for lustre in resolved.lustre
         for repository in lustre.settings.data_repositories
     ]
-    return sorted({*mounted, *used, *linked, *resolved.network.s3_buckets})
+    served = [resolved.endpoint.model_bucket] if resolved.endpoint else []
+    return sorted({*mounted, *used, *linked, *served, *resolved.network.s3_buckets})
 
 
 def make_identity(aws: Clients, resolved: Resolved) -> None:

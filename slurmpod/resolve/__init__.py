@@ -7,12 +7,14 @@ instance type, a subnet outside its VPC), so that all problems can be reported t
 
 from slurmpod.resolve.environment import bucket_name, partition_of, resolve
 from slurmpod.resolve.resolved import (
+    EcrImage,
     KnownGroup,
     KnownUser,
     NewDatabase,
     Resolved,
     ResolvedAccess,
     ResolvedDatabase,
+    ResolvedEndpoint,
     ResolvedGroup,
     ResolvedLifecycle,
     ResolvedLustre,
@@ -28,12 +30,14 @@ from slurmpod.resolve.sessions import (
 from slurmpod.resolve.stacks import StackNames
 
 __all__ = [
+    "EcrImage",
     "KnownGroup",
     "KnownUser",
     "NewDatabase",
     "Resolved",
     "ResolvedAccess",
     "ResolvedDatabase",
+    "ResolvedEndpoint",
     "ResolvedGroup",
     "ResolvedLifecycle",
     "ResolvedLustre",

@@ -21,6 +21,7 @@ from slurmpod.resolve.resolved import (
     ResolvedGroup,
     ResolvedLifecycle,
 )
+from slurmpod.resolve.services import resolve_endpoint, service_addresses
 from slurmpod.resolve.stacks import stack_names
 from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
 
@@ -119,12 +120,15 @@ def resolve(reading: Reading) -> Resolved:
     )
     lustre = resolve_all_lustre(environment.storage, environment.region, network.zone)
     openzfs = resolve_openzfs(environment.storage.openzfs, environment.region, network.zone)
+    endpoint = resolve_endpoint(environment)
     resolved_network = resolve_network(
         network,
         groups,
         file_system_addresses=sum(each.addresses for each in (*lustre, openzfs) if each),
         database_addresses=ADDRESSES_IN_EACH_SUBNET if environment.slurm.rds else 0,
+        service_addresses=service_addresses(endpoint),
         sends_metrics=bool(environment.monitoring and environment.monitoring.prometheus),
+        serves_models=endpoint is not None,
     )
     return Resolved(
         environment=environment,
@@ -150,6 +154,7 @@ def resolve(reading: Reading) -> Resolved:
         policies=reading.policies,
         monitoring=environment.monitoring,
         budget=environment.budget,
+        endpoint=endpoint,
     )
 
 

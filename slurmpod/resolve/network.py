@@ -42,6 +42,9 @@ SERVICES_OF_A_CLOSED_NETWORK = (
 SERVICE_OF_METRICS = "aps-workspaces"
 """Where nodes send metrics, in environments that ask for them."""
 
+SERVICE_OF_MODELS = "sagemaker.runtime"
+"""Where programs in the network call the endpoint of an environment that has one."""
+
 
 def resolve_network(
     network: Network,
@@ -49,16 +52,23 @@ def resolve_network(
     *,
     file_system_addresses: int,
     database_addresses: int,
+    service_addresses: int,
     sends_metrics: bool,
+    serves_models: bool,
 ) -> ResolvedNetwork:
-    """Give every zone a private subnet; the file systems lie in the first, a database in any."""
+    """Give every zone a private subnet; the file systems lie in the first.
+
+    A database and the instances of an endpoint may lie in any.
+    """
     zones = _zones(network)
-    services = _interface_endpoints(network, sends_metrics=sends_metrics)
+    services = _interface_endpoints(
+        network, sends_metrics=sends_metrics, serves_models=serves_models
+    )
     needed = Counter({network.zone: file_system_addresses})
     for group in groups:
         needed[group.zone] += group.count * group.addresses_per_node
     for zone in zones:
-        needed[zone] += len(services) + database_addresses
+        needed[zone] += len(services) + database_addresses + service_addresses
     nat_gateways = _nat_gateways(network, zones)
     vpc_cidr = network.vpc_cidr or DEFAULT_VPC_CIDR
     return ResolvedNetwork(
@@ -87,13 +97,20 @@ def _zones(network: Network) -> list[str]:
     return list(dict.fromkeys((network.zone, *others)))
 
 
-def _interface_endpoints(network: Network, *, sends_metrics: bool) -> tuple[str, ...]:
+def _interface_endpoints(
+    network: Network, *, sends_metrics: bool, serves_models: bool
+) -> tuple[str, ...]:
     services = set(network.interface_endpoints)
     has_endpoints = network.existing and network.existing.has_endpoints
     if network.closed and not has_endpoints:
-        services.update(SERVICES_OF_A_CLOSED_NETWORK)
+        services.update(services_of_a_closed_network(serves_models=serves_models))
         services.update([SERVICE_OF_METRICS] * sends_metrics)
     return tuple(sorted(services))
+
+
+def services_of_a_closed_network(*, serves_models: bool) -> tuple[str, ...]:
+    """Return what is called in a closed network, with what calls a model that is served."""
+    return (*SERVICES_OF_A_CLOSED_NETWORK, *([SERVICE_OF_MODELS] if serves_models else []))
 
 
 def _nat_gateways(network: Network, zones: Sequence[str]) -> int:

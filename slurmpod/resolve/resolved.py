@@ -14,6 +14,8 @@ from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.environment.names import InAccount
+from slurmpod.environment.service_types import Memory
+from slurmpod.environment.services import Endpoint
 from slurmpod.environment.slurm import Rds, Slurm
 from slurmpod.environment.storage import OpenZfs, S3Mount
 from slurmpod.problems import Where, YamlPath
@@ -95,6 +97,47 @@ class ResolvedDatabase:
     user: str
     requires_tls: bool
     new: NewDatabase | None
+
+
+@dataclass(frozen=True)
+class EcrImage:
+    """A container image in ECR: the registry's account and Region, and the repository."""
+
+    account: str
+    region: str
+    repository: str
+    version: str
+    """Its tag, or its digest with `sha256:`."""
+
+
+@dataclass(frozen=True)
+class ResolvedEndpoint:
+    """The endpoint that serves a model; `path` is its place in the file.
+
+    The model is the one object `model_key`, or all that lies below it where it ends with a slash.
+    `memory` is that of one instance, None where it is not known.
+    """
+
+    path: YamlPath
+    settings: Endpoint
+    name: str
+    image: EcrImage
+    model_bucket: str
+    model_key: str
+    weights_bytes: int
+    memory: Memory | None
+    log_group: str
+
+    @property
+    def most_instances(self) -> int:
+        """The most instances that ever serve at a time."""
+        scaling = self.settings.scaling
+        return scaling.max_instances if scaling else self.settings.instances
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the model is a folder of files, and not an archive."""
+        return self.model_key.endswith("/")
 
 
 @dataclass(frozen=True)
@@ -211,6 +254,7 @@ class Resolved(InAccount):
     policies: Mapping[str, PolicyDocument]
     monitoring: Monitoring | None
     budget: Budget | None
+    endpoint: ResolvedEndpoint | None
 
     def groups_with(self, role: Role) -> tuple[ResolvedGroup, ...]:
         """Return the instance groups of one role, in the order of the file."""

@@ -39,6 +39,7 @@ class StackNames:
     cluster: str
     cluster_watch: str | None = _stack_if(lambda environment, _: bool(environment.monitoring))
     access: str | None = _stack_if(lambda environment, _: bool(environment.access.sessions))
+    endpoint: str | None = _stack_if(lambda environment, _: bool(environment.services.endpoint))
 
     def in_order(self) -> tuple[str, ...]:
         """Return the names as they are deployed; destroying goes the other way."""

@@ -45,6 +45,7 @@ MODULES = (
     "identity",
     "monitoring",
     "budget",
+    "endpoint",
 )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
 from slurmpod.deploy.permissions.functions import grants_of_functions
 from slurmpod.deploy.permissions.permission import WHERE_PEOPLE_WORK
+from slurmpod.deploy.permissions.services import grants_of_services
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.identity import MANAGED_POLICIES_OF_A_ROLE
 from slurmpod.environment.names import account_of_arn
@@ -71,12 +72,14 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     "The permissions boundary leaves room for what deployments do",
     why="All roles of an environment get the boundary, as it is demanded of whoever may make roles "
     "at all. So do those of the functions that fill the bucket of lifecycle scripts, empty the "
-    "VPC's default security group, set up logs and count nodes, and that of Grafana.",
+    "VPC's default security group, set up logs and count nodes, that of Grafana, and those of "
+    "services.",
     fix="allow them in the boundary, and renew the copy",
     source=BOUNDARIES,
 )
 def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]:
     yield from _boundary_findings(resolved, grants_of_functions(resolved))
+    yield from _boundary_findings(resolved, grants_of_services(resolved))
 
 
 def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from slurmpod.resolve import Resolved, Subnet
 from slurmpod.resolve.database import ADDRESSES_IN_EACH_SUBNET
 from slurmpod.resolve.network import SECONDARY, SMALLEST_SUBNET_PREFIX, VPC
 from slurmpod.resolve.resolved_network import ADDRESSES_KEPT_BY_AWS
+from slurmpod.resolve.services import service_addresses
 from slurmpod.rules.registry import Area, Finding
 
 NETWORK = Area("NET", "Network")
@@ -113,8 +114,8 @@ def _private_subnets_have_valid_sizes(resolved: Resolved) -> Iterator[Finding]:
     "The private subnet has an address for every network interface",
     why="Every node takes one address for each of its network cards (32 for a P5; one with "
     "efa-only), file systems one for each server, interface endpoints and a database of RDS one "
-    "each. A cluster that "
-    "runs out of addresses fails to be created, and a subnet cannot grow.",
+    "each; an endpoint that serves a model two for each instance, and as many again while it is "
+    "updated. A cluster that runs out of addresses fails to be created, and a subnet cannot grow.",
     fix="give the nodes a larger subnet",
     source=HYPERPOD_NETWORK,
 )
@@ -147,6 +148,8 @@ def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
         yield f"interface endpoints {endpoints}"
     if resolved.database and resolved.database.new:
         yield f"database {ADDRESSES_IN_EACH_SUBNET}"
+    if served := service_addresses(resolved.endpoint):
+        yield f"endpoint {served}"
 
 
 def _larger(subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:

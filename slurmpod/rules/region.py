@@ -328,7 +328,8 @@ def _types_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     "ZON-008",
     "Every further zone has a group",
     why="Nodes are in network.zone unless their group says otherwise: a subnet in a zone that no "
-    "group names stays empty. A database of RDS uses a second zone, but not a third one.",
+    "group names stays empty. A database of RDS and an endpoint use a second zone, but not a third "
+    "one.",
     fix="place a group there, or remove the zone",
     source=OVERRIDE_VPC,
     severity=Severity.WARNING,
@@ -340,8 +341,9 @@ def _zones_are_used(resolved: Resolved) -> Iterator[Finding]:
         for index, other in enumerate(resolved.environment.network.other_zones)
         if other.zone not in used
     ]
-    wanted_by_rds = max(ZONES_OF_RDS - len(used), 0) if resolved.slurm.rds else 0
-    for index, zone in idle[wanted_by_rds:]:
+    wants_two = resolved.slurm.rds or resolved.endpoint
+    wanted = max(ZONES_OF_RDS - len(used), 0) if wants_two else 0
+    for index, zone in idle[wanted:]:
         yield Finding((*OTHER_ZONES, index, "zone"), f"no group is placed in {zone}")
 
 

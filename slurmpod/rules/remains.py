@@ -31,7 +31,9 @@ SECTIONS: dict[str, frozenset[str]] = {
         "openzfs": "storage",
         "policies": "identity",
         "s3_mounts": "storage",
-        "stacks": "name network cluster storage slurm monitoring budget lifecycle identity access",
+        "stacks": "name network cluster storage slurm monitoring budget lifecycle identity access "
+        "services",
+        "endpoint": "name services",
         "tags": "tags name",
     }.items()
 }
@@ -46,8 +48,8 @@ FURTHER_SECTIONS: dict[str, dict[str, frozenset[str]]] = {
         "lifecycle": {"bucket": "name account region"},
         "lustre": {"zone": "network", "dns_name": "region"},
         "network": {
-            "interface_endpoints": "monitoring",
-            "private": "cluster storage slurm monitoring",
+            "interface_endpoints": "monitoring services",
+            "private": "cluster storage slurm monitoring services",
         },
         "openzfs": {"zone": "network", "dns_name": "region"},
     }.items()

@@ -12,7 +12,7 @@ from slurmpod.environment.network import (
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
-from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
+from slurmpod.resolve.network import services_of_a_closed_network
 from slurmpod.rules.registry import Area, Finding
 
 WAYS_OUT = Area("OUT", "Ways out of the network")
@@ -109,10 +109,11 @@ def _endpoints_are_named_once(resolved: Resolved) -> Iterator[Finding]:
     network = resolved.environment.network
     has_endpoints = network.existing and network.existing.has_endpoints
     closed = network.closed and not has_endpoints
+    own = services_of_a_closed_network(serves_models=resolved.endpoint is not None)
     for index, service in enumerate(network.interface_endpoints):
         if service in network.interface_endpoints[:index]:
             yield Finding((*ENDPOINTS, index), f"'{service}' is named twice")
-        elif closed and service in SERVICES_OF_A_CLOSED_NETWORK:
+        elif closed and service in own:
             yield Finding((*ENDPOINTS, index), f"a closed network has an endpoint for '{service}'")
 
 

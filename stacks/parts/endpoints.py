@@ -80,7 +80,7 @@ def s3_policy(resolved: Resolved) -> aws_iam.PolicyDocument:
 
 
 def _buckets(resolved: Resolved) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the buckets that nodes only read, and those that they write too, sorted."""
+    """Return the buckets that are only read from the network, and those written too, sorted."""
     data = resolved.identity.data_buckets
     writable = {mount.bucket for mount in resolved.s3_mounts if not mount.read_only}
     writable.update(bucket.bucket for bucket in data if bucket.access == "write")
@@ -90,6 +90,8 @@ def _buckets(resolved: Resolved) -> tuple[Sequence[str], Sequence[str]]:
     read = {mount.bucket for mount in resolved.s3_mounts} | {bucket.bucket for bucket in data}
     if resolved.stacks.lifecycle:
         read.add(resolved.lifecycle.bucket)
+    if resolved.endpoint:
+        read.add(resolved.endpoint.model_bucket)
     return sorted(read - writable), sorted(writable)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from aws_cdk import aws_iam
 from constructs import Construct
 
-from slurmpod.deploy.permissions import Grant, Scope, policies
+from slurmpod.deploy.permissions import Scope, policies
 from slurmpod.environment.names import account_of_arn
+from slurmpod_cdk.parts.policy_document import policy_document
 
 POLICIES_OF_DATA = frozenset({"Buckets", "DataBuckets"})
 """Those that grow with the environment are resources of their own beside the role."""
@@ -26,7 +27,7 @@ class ExecutionRole(Construct):
     ) -> None:
         """Make the role for the nodes of `scope`, with further managed policies."""
         super().__init__(construct, id_)
-        documents = {name: _document(grants) for name, grants in policies(scope).items()}
+        documents = {name: policy_document(grants) for name, grants in policies(scope).items()}
         self.role = aws_iam.Role(
             self,
             "Role",
@@ -48,17 +49,3 @@ class ExecutionRole(Construct):
         """Name a policy of the user's choice; the id tells a review whether AWS wrote it."""
         kind = "OfAws" if account_of_arn(arn) == "aws" else "Own"
         return aws_iam.ManagedPolicy.from_managed_policy_arn(self, f"{kind}{number}", arn)
-
-
-def _document(grants: Iterable[Grant]) -> aws_iam.PolicyDocument:
-    return aws_iam.PolicyDocument(statements=[_statement(grant) for grant in grants])
-
-
-def _statement(grant: Grant) -> aws_iam.PolicyStatement:
-    conditions = {key: dict(values) for key, values in grant.target.conditions.items()}
-    return aws_iam.PolicyStatement(
-        sid=grant.sid,
-        actions=list(grant.permission.actions),
-        resources=list(grant.target.resources),
-        conditions=conditions or None,
-    )

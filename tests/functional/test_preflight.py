@@ -20,7 +20,7 @@ from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import AwsClients
 from slurmpod.cli.main import run
 from slurmpod.preflight.checks.quotas import ALL_CLUSTERS, PER_CLUSTER
-from slurmpod.preflight.facts import Facts, Unanswered
+from slurmpod.preflight.facts import EndpointFacts, Facts, Unanswered
 from slurmpod.preflight.gather import CALLER, QUESTIONS, answer
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.names import images as image_names
@@ -31,6 +31,7 @@ from slurmpod.resolve import resolve
 from slurmpod.rules.check import Sound
 from tests.functional.embedded_stacks import ACCOUNT, REGION
 from tests.golden_files import ROOT
+from tests.served import served_text
 from tests.sound_environment import SOUND
 
 OWN = SOUND.replace("123456789012", ACCOUNT).replace("zone: us-west-2b", "zone: usw2-az2")
@@ -318,6 +319,35 @@ def test_buckets_and_their_policies(account: Account) -> None:
     assert set(account.finds(named, "buckets")) == {"PRE-405"}
     account.aws.s3.delete_bucket_policy(Bucket=BUCKET)
     assert account.finds(named, "buckets") == {}
+
+
+def test_an_endpoint_has_a_quota_a_model_and_an_image(account: Account) -> None:
+    model = "s3://models-of-ours/gpt-j/model.tar.gz"
+    image = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/gpt-j:1.0"
+    asked = {"model_data": model, "image": image, "instance_type": "ml.g5.xlarge"}
+    text = served_text(**asked, delete_after="2027-03-31").replace("123456789012", ACCOUNT)
+    fields = ("quotas", "buckets", "endpoint", "stacks")
+    found = account.finds(text, *fields)
+    assert set(found) == {"PRE-401", "PRE-901", "PRE-903", "PRE-904"}
+    assert found["PRE-901"].endswith("endpoint usage' is 0; this needs 1")
+    account.quotas[("sagemaker", "L-1928E07B")] = 1
+    own = Existing(account.aws)
+    own.bucket("models-of-ours")
+    own.container_image("gpt-j", "0.9")
+    assert set(account.finds(text, *fields)) == {"PRE-903", "PRE-904"}
+    own.model("models-of-ours", "gpt-j/model.tar.gz")
+    own.container_image("gpt-j", "1.0")
+    assert account.finds(text, *fields) == {}
+    folder = text.replace("gpt-j/model.tar.gz", "gpt-2/")
+    assert "no file below" in account.finds(folder, "endpoint")["PRE-903"]
+    own.model("models-of-ours", "gpt-2/")
+    assert account.finds(folder, "endpoint") == {}
+    facts = account.facts(text, *fields)
+    late = replace(facts, taken_at=datetime(2027, 4, 1, tzinfo=UTC))
+    assert rules(judge(sound(text), late)) == {"PRE-906": "2027-03-31 is over"}
+    closed = replace(facts, endpoint=EndpointFacts("InService", None, has_image=None))
+    assert set(rules(judge(sound(text), closed))) == {"PRE-902", "PRE-905"}
+    account.quotas.clear()
 
 
 def _shut(account: Account, bucket: str) -> None:

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.deploy.permissions.permission import ALL_NODES, Permission, Scope, Target, on_all
+from slurmpod.deploy.permissions.permission import (
+    ALL_NODES,
+    InNetwork,
+    Permission,
+    Scope,
+    Target,
+    on_all,
+)
 from slurmpod.resolve.sessions import SESSION_PREFIX
 
 GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg/"
@@ -21,18 +28,20 @@ LOG_GROUPS = "/aws/sagemaker/Clusters"
 metrics has the same name."""
 
 
-def _interfaces(scope: Scope) -> str:
+def _interfaces(scope: InNetwork) -> str:
     return scope.arn("ec2", "network-interface/*")
 
 
-def _new_interfaces(scope: Scope) -> Iterator[Target]:
+def new_interfaces(scope: InNetwork) -> Iterator[Target]:
+    """Yield what a new interface takes: its subnet and its security groups."""
     arn = scope.arn
     subnets = (arn("ec2", f"subnet/{id_}") for id_ in scope.subnet_ids)
     groups = (arn("ec2", f"security-group/{id_}") for id_ in scope.security_group_ids)
     yield Target((_interfaces(scope), *subnets, *groups))
 
 
-def _own_interfaces(scope: Scope) -> Iterator[Target]:
+def own_interfaces(scope: InNetwork) -> Iterator[Target]:
+    """Yield all interfaces of the account and Region: their ids are not known before."""
     yield Target((_interfaces(scope),))
 
 
@@ -75,7 +84,7 @@ PLATFORM: tuple[Permission[Scope], ...] = (
         roles=ALL_NODES,
         why="Instances run in an account of the service; interfaces put them into your VPC.",
         source=ROLE_IN_A_VPC,
-        targets=_new_interfaces,
+        targets=new_interfaces,
     ),
     Permission(
         policy="Network",
@@ -91,7 +100,7 @@ PLATFORM: tuple[Permission[Scope], ...] = (
         roles=ALL_NODES,
         why="HyperPod lets its instance use the interface, names it, and removes it in the end.",
         source=ROLE_IN_A_VPC,
-        targets=_own_interfaces,
+        targets=own_interfaces,
     ),
     Permission(
         policy="Network",

@@ -40,20 +40,28 @@ class SessionRecords:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scope(InAccount):
-    """The subject of permissions: the nodes of a cluster that one IAM role serves.
+class InNetwork(InAccount):
+    """Something with interfaces in these subnets, which have these security groups.
 
-    Ids and ARNs are text, or whatever stands for text until a deployment knows it. What the cluster
-    does not have is left out.
+    Ids are text, or whatever stands for text until a deployment knows it.
     """
 
-    cluster_name: str
     aws_partition: str
     region: str
     account: str
-    roles: Collection[Role]
     subnet_ids: tuple[str, ...]
     security_group_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(InNetwork):
+    """The subject of permissions: the nodes of a cluster that one IAM role serves.
+
+    ARNs are text, too, or whatever stands for it. What the cluster does not have is left out.
+    """
+
+    cluster_name: str
+    roles: Collection[Role]
     has_login_nodes: bool
     scripts_bucket: str | None = None
     scripts_prefix: str = LIFECYCLE_FOLDER
@@ -89,12 +97,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Permission(Generic[Of]):
-    """One thing that nodes must be allowed to do, in whatever environment needs it.
+    """One thing that nodes, or others, must be allowed to do in whatever environment needs it.
 
     `policy` is the inline policy in which the statement `sid` lies. `resource` is the form of its
     resources, `condition` that of its conditions, for people. `needed_by` says who makes the calls,
-    on nodes of which `roles`. `targets` gives the resources in one environment, none where it does
-    not need the permission. `source` is where AWS, or whose software calls, says so.
+    on nodes of which `roles`, where it is nodes. `targets` gives the resources in one environment,
+    none where it does not need the permission. `source` is where AWS, or whose software calls, says
+    so.
     """
 
     policy: str
@@ -102,11 +111,11 @@ class Permission(Generic[Of]):
     actions: tuple[str, ...]
     resource: str
     needed_by: str
-    roles: frozenset[Role]
     why: str
     source: str
     targets: Callable[[Of], Iterable[Target]]
     condition: str = ""
+    roles: frozenset[Role] = ALL_NODES
 
 
 @dataclass(frozen=True)

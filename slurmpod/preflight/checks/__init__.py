@@ -16,6 +16,7 @@ MODULES = (
     "deployment",
     "identity",
     "telling",
+    "services",
 )
 
 for _name in MODULES:

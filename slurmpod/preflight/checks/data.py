@@ -73,7 +73,7 @@ def _buckets_are_near(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Keys of buckets are named",
     why="Who reads an object that is encrypted with a key of yours needs that key, too. Nodes get "
     "the keys that the environment names.",
-    fix="write kms_key_arn beside the bucket",
+    fix="write kms_key_arn beside the bucket, or model_data_kms_key_arn beside the model",
     source=f"{BUCKETS}UsingKMSEncryption.html",
     severity=Severity.WARNING,
 )
@@ -87,8 +87,8 @@ def _keys_of_buckets_are_named(resolved: Resolved, facts: Facts) -> Iterator[Fin
 @PREFLIGHT.rule(
     "PRE-405",
     "Policies of buckets do not shut nodes out",
-    why="A Deny in a bucket's policy holds whatever the role of a node allows: one for all who "
-    "come from elsewhere than a certain VPC or organization, for example.",
+    why="A Deny in a bucket's policy holds whatever the role of a node, or of an endpoint, allows: "
+    "one for all who come from elsewhere than a certain VPC or organization, for example.",
     fix="except the environment's roles or VPC from the Deny; accept it where the policy does so "
     "by a name that is not known here",
     source=f"{BUCKETS}example-bucket-policies.html",
@@ -98,15 +98,18 @@ def _policies_let_nodes_in(resolved: Resolved, facts: Facts) -> Iterator[Finding
     for name, _, path in _used_by_nodes(resolved):
         bucket = (facts.buckets or {}).get(name)
         if bucket and bucket.policy and _denies_nodes(bucket.policy, name, resolved):
-            yield Finding(path, f"the policy of {name} denies nodes s3:GetObject")
+            yield Finding(path, f"the policy of {name} denies the environment s3:GetObject")
 
 
 def _used_by_nodes(resolved: Resolved) -> Iterator[tuple[str, str | None, YamlPath]]:
-    """Yield buckets that nodes read with their role: name, the key that is named, the place."""
+    """Yield buckets that roles of ours read: name, the key that is named, the place."""
     for index, mount in enumerate(resolved.s3_mounts):
         yield mount.bucket, mount.kms_key_arn, ("storage", "s3_mounts", index, "bucket")
     for index, data in enumerate(resolved.identity.data_buckets):
         yield data.bucket, data.kms_key_arn, ("identity", "data_buckets", index, "bucket")
+    if endpoint := resolved.endpoint:
+        key = endpoint.settings.model_data_kms_key_arn
+        yield endpoint.model_bucket, key, (*endpoint.path, "model_data")
 
 
 def _denies_nodes(policy: Document, bucket: str, resolved: Resolved) -> bool:
@@ -195,6 +198,8 @@ def _keys_of_logs(resolved: Resolved) -> Iterator[tuple[str, YamlPath]]:
         yield flow_logs.kms_key_arn, ("network", "flow_logs", "kms_key_arn")
     if monitoring and monitoring.kms_key_arn:
         yield monitoring.kms_key_arn, ("monitoring", "kms_key_arn")
+    if resolved.endpoint and (key := resolved.endpoint.settings.kms_key_arn):
+        yield key, (*resolved.endpoint.path, "kms_key_arn")
 
 
 def _lets_in(policy: Document, arn: str, who: Principal, resolved: Resolved, *own: Policy) -> bool:

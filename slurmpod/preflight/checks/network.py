@@ -12,7 +12,7 @@ from slurmpod.preflight.facts import ExistingNetwork, Facts, FileSystem, Securit
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
-from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK, SUBNETS
+from slurmpod.resolve.network import SUBNETS, services_of_a_closed_network
 from slurmpod.rules.existing_network import (
     EXISTING,
     HYPERPOD_VPC,
@@ -203,7 +203,8 @@ def _endpoints_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     if facts.network is None or not (named and named.has_endpoints and resolved.network.closed):
         return
     there = {each.service for each in facts.network.endpoints}
-    lacking = sorted({*SERVICES_OF_A_CLOSED_NETWORK, "s3"} - there)
+    wanted = services_of_a_closed_network(serves_models=resolved.endpoint is not None)
+    lacking = sorted({*wanted, "s3"} - there)
     if lacking:
         message = f"{named.vpc_id} has no endpoints for {', '.join(lacking)}"
         yield Finding((*EXISTING, "has_endpoints"), message)

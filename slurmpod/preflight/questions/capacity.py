@@ -14,7 +14,7 @@ from slurmpod.preflight.questions.question import Question
 from slurmpod.resolve import Resolved
 
 SERVICES = ("ec2", "fsx", "rds", "sagemaker", "vpc")
-OF_HYPERPOD = ("for cluster usage", "HyperPod", "training plans")
+OF_ENVIRONMENTS = ("for cluster usage", "for endpoint usage", "HyperPod", "training plans")
 """Words in the names of the few among SageMaker's thousands of quotas that matter here."""
 
 
@@ -30,7 +30,7 @@ def _quotas(clients: AwsClients, service: str) -> Iterator[Quota]:
     for page in pages:
         for each in page["Quotas"]:
             name = each["QuotaName"]
-            if service != "sagemaker" or any(word in name for word in OF_HYPERPOD):
+            if service != "sagemaker" or any(word in name for word in OF_ENVIRONMENTS):
                 yield Quota(service, each["QuotaCode"], name, each["Value"])
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from slurmpod.environment.base import Kind
-from tests.unit.changes.comparing import between, summary
+from tests.served import served
+from tests.unit.changes.comparing import between, changed, summary
 
 PINNED = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.128.0/17"}
 ONE, TWO, THREE = "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"
@@ -125,3 +126,15 @@ def test_monitoring_that_goes_takes_all_along_if_a_budget_keeps_its_stack(
 ) -> None:
     watched = {"monitoring": {"notify": {"critical": {"emails": ["ops@example.com"]}}}}
     assert ("monitoring", kind) in summary(between({**watched, **stays}, stays))
+
+
+SCALING = {"max_instances": 4, "invocations_per_instance": 60}
+
+
+@pytest.mark.parametrize(
+    ("before", "kind"), [({}, Kind.IN_PLACE), ({"scaling": SCALING}, Kind.REFUSED)]
+)
+def test_an_endpoint_that_is_scaled_keeps_its_type(before: dict[str, Any], kind: Kind) -> None:
+    types = ("ml.g5.xlarge", "ml.g5.2xlarge")
+    (change,) = changed(*(served(instance_type=name, **before) for name in types))
+    assert (change.path, change.effect.kind) == ("services.endpoint.instance_type", kind)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from slurmpod.plan.costs import Certainty, Part, costs, total
-from tests.unit.plan.planned import PRICES, cost, resolved, worker
+from slurmpod.plan.prices import Item, by_item
+from tests.served import served
+from tests.unit.plan.planned import PRICES, cost, price, resolved, worker
 
 PLAN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/p5-june"
 
@@ -115,3 +117,23 @@ class TestSum:
             if each.part is Part.DATABASE
         )
         assert (found.certainty, found.stays) == (Certainty.UNKNOWN, stays)
+
+
+class TestEndpoint:
+    def test_is_always_on_at_a_price_that_nobody_guesses(self) -> None:
+        (found,) = (each for each in costs(served(), {}) if each.part is Part.SERVICES)
+        assert (found.what, found.certainty) == ("1 x ml.g4dn.xlarge", Certainty.UNKNOWN)
+        assert found.note == "always on, also without requests; no last day"
+        assert not found.stays
+
+    def test_costs_at_least_its_fewest_instances(self) -> None:
+        prices = by_item([price(Item.ENDPOINT_INSTANCE, "ml.g4dn.xlarge", "0.736")])
+        scaling = {"max_instances": 4, "invocations_per_instance": 60}
+        scaled = served(instances=2, scaling=scaling, delete_after="2027-03-31")
+        (found,) = (each for each in costs(scaled, prices) if each.part is Part.SERVICES)
+        assert found.what == "2 to 4 x ml.g4dn.xlarge"
+        assert (found.usd_per_hour, found.certainty) == (Decimal("1.472"), Certainty.AT_LEAST)
+        assert "wanted until 2027-03-31" in found.note
+        few = served(instances=2)
+        (fixed,) = (each for each in costs(few, prices) if each.part is Part.SERVICES)
+        assert (fixed.usd_per_hour, fixed.certainty) == (Decimal("1.472"), Certainty.EXACT)

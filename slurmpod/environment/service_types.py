@@ -1,0 +1,78 @@
+"""Facts about the instance types of SageMaker's endpoints, which are more than HyperPod's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from slurmpod.environment.catalog import InstanceType, family_of, instance_types
+
+SERVICE_TYPES_AS_OF = "September 2026"
+"""When the lists of types were those of the SageMaker API: ProductionVariantInstanceType for
+endpoints (botocore 1.44.5)."""
+
+MIB = 2**20
+
+ACCELERATORS_OF_OTHER_TYPES = {
+    "ml.inf2.xlarge": (1, 32_768),
+    "ml.inf2.8xlarge": (1, 32_768),
+    "ml.inf2.24xlarge": (6, 32_768),
+    "ml.inf2.48xlarge": (12, 32_768),
+    "ml.p3.2xlarge": (1, 16_384),
+    "ml.p3.8xlarge": (4, 16_384),
+    "ml.p3.16xlarge": (8, 16_384),
+}
+"""Number and memory in MiB of the accelerators of types that HyperPod has not (Amazon EC2 instance
+types, accelerated computing)."""
+
+WITH_DISKS = re.compile(r"[cmr][0-9]+[agi]?d")
+"""Families with disks of their own that HyperPod has not: their names end with a d."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory in which an instance keeps a model: of its accelerators, or else its own.
+
+    `places` are the accelerators, 1 without any; `bytes_each` what each of them has.
+    """
+
+    places: int
+    bytes_each: int
+    has_accelerators: bool
+
+    @property
+    def bytes_together(self) -> int:
+        """The memory of all accelerators."""
+        return self.places * self.bytes_each
+
+
+@cache
+def endpoint_types() -> frozenset[str]:
+    """Return the types that the API takes for endpoints. AWS adds some: good for warnings only."""
+    file = Path(__file__).parents[1] / "data" / "endpoint_instance_types.txt"
+    return frozenset(file.read_text(encoding="utf-8").split())
+
+
+def memory_of(name: str) -> Memory | None:
+    """Return the memory for models of an instance type; None where it is not known."""
+    if other := ACCELERATORS_OF_OTHER_TYPES.get(name):
+        return Memory(other[0], other[1] * MIB, has_accelerators=True)
+    facts = instance_types().get(name)
+    return _memory(facts) if facts else None
+
+
+def _memory(facts: InstanceType) -> Memory | None:
+    if not facts.accelerator_count:
+        return Memory(1, facts.memory_mib * MIB, has_accelerators=False)
+    if not facts.accelerator_memory_mib:
+        return None
+    each = facts.accelerator_memory_mib * MIB
+    return Memory(facts.accelerator_count, each, has_accelerators=True)
+
+
+def has_own_disks(name: str) -> bool:
+    """Tell whether instances of a type have disks of their own, beside volumes."""
+    facts = instance_types().get(name)
+    return bool(facts.local_nvme_gb if facts else WITH_DISKS.fullmatch(family_of(name)))

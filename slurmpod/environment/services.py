@@ -1,0 +1,135 @@
+"""The `services` section: a model served beside the cluster. Off unless it is written."""
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.names import KmsKeyArn
+
+ServiceType = Annotated[
+    str,
+    Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9]+$", max_length=32, examples=["ml.g5.xlarge"]),
+]
+"""An instance type of SageMaker's, which serves more of them than HyperPod."""
+
+NEW_INSTANCES = Effect(
+    Kind.IN_PLACE,
+    "new instances are started, then take the requests, and the old ones go: nothing is missed, "
+    "and both cost meanwhile",
+)
+
+
+class Scaling(Section):
+    """How many instances serve: as many as requests need, between two limits."""
+
+    max_instances: Annotated[int, IN_PLACE, Field(ge=2, le=1000, examples=[4])]
+    """The most of them; `services.endpoint.instances` are the fewest."""
+
+    invocations_per_instance: Annotated[int, IN_PLACE, Field(ge=1, le=1_000_000, examples=[60])]
+    """Requests a minute that one instance shall have: above, instances are added; far below, they
+    are taken away."""
+
+
+class Endpoint(Section):
+    """A real-time endpoint of SageMaker: a model on instances that wait for requests.
+
+    It costs from its deployment to its destruction, also while nobody asks it anything. It lies in
+    the network of the cluster; who may call it is a matter of IAM (`sagemaker:InvokeEndpoint`).
+    """
+
+    instance_type: Annotated[ServiceType, NEW_INSTANCES]
+    """Type of the instances."""
+
+    instances: Annotated[int, NEW_INSTANCES, Field(ge=1, le=1000)] = 1
+    """How many of them there are; with `scaling` the fewest."""
+
+    image: Annotated[
+        str,
+        NEW_INSTANCES,
+        Field(
+            pattern=r"^[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
+            r"/[a-z0-9]+([._/-][a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
+            r"|@sha256:[0-9a-f]{64})$",
+            max_length=255,
+            examples=["123456789012.dkr.ecr.us-west-2.amazonaws.com/gpt-j:1.0"],
+        ),
+    ]
+    """Container image in ECR that serves the model, with its tag or digest."""
+
+    model_data: Annotated[
+        str,
+        NEW_INSTANCES,
+        Field(
+            pattern=r"^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[A-Za-z0-9!_.'()/-]+"
+            r"(\.tar\.gz|/)$",
+            max_length=1024,
+            examples=["s3://my-models/gpt-j/model.tar.gz"],
+        ),
+    ]
+    """The model: an archive (.tar.gz), or a folder of files, which ends with a slash."""
+
+    model_data_kms_key_arn: Annotated[KmsKeyArn | None, IN_PLACE] = None
+    """Key of the bucket of the model, where it has one of yours."""
+
+    parameters_millions: Annotated[int, NOTHING, Field(ge=1, le=10_000_000, examples=[6050])]
+    """Parameters of the model in millions (GPT-J: 6050): its weights must fit into the memory."""
+
+    bytes_per_parameter: Annotated[Literal[1, 2, 4], NOTHING] = 2
+    """Bytes that one parameter takes: 4 as FP32, 2 as FP16 or BF16, 1 as INT8 or FP8."""
+
+    environment: Annotated[
+        dict[
+            Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)],
+            Annotated[str, Field(max_length=1024)],
+        ],
+        NEW_INSTANCES,
+        Field(max_length=16, examples=[{"HF_TASK": "text-generation"}]),
+    ] = Field(default_factory=dict)
+    """Environment variables of the container. No secrets: who may look at the model reads them."""
+
+    startup_timeout_seconds: Annotated[int, NEW_INSTANCES, Field(ge=60, le=3600)] = 900
+    """Seconds for which the model may be downloaded, and then for which the container may start."""
+
+    network_isolation: Annotated[bool, NEW_INSTANCES] = True
+    """Whether the container can call nobody; SageMaker still brings the model and the requests."""
+
+    kms_key_arn: Annotated[KmsKeyArn | None, NEW_INSTANCES] = None
+    """Key for the volumes of the instances and for the log, whose policy lets CloudWatch Logs use
+    it; default: AWS's own. Types with disks of their own take none."""
+
+    scaling: Annotated[
+        Scaling | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(
+                Kind.IN_PLACE, "as many instances go on serving as there are at that moment"
+            ),
+        ),
+    ] = None
+    """How instances are added and taken away; default: there are always `instances` of them."""
+
+    delete_after: Annotated[
+        str | None,
+        IN_PLACE,
+        Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2027-03-31"]),
+    ] = None
+    """Day until which it is wanted: the tag slurmpod:delete-after says it, and `slurmpod preflight`
+    once it is over. Nothing is deleted by itself."""
+
+
+class Services(Section):
+    """What SageMaker runs beside the cluster, in its network."""
+
+    endpoint: Annotated[
+        Endpoint | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(
+                Kind.IN_PLACE,
+                "it goes on serving, and costs, until you delete the stack endpoint",
+            ),
+        ),
+    ] = None
+    """A model that answers requests; default: none."""

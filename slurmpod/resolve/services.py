@@ -1,0 +1,63 @@
+"""The services beside the cluster: their names, and what their settings come to."""
+
+from __future__ import annotations
+
+from slurmpod.environment.environment import Environment
+from slurmpod.environment.service_types import memory_of
+from slurmpod.resolve.resolved import EcrImage, ResolvedEndpoint
+
+ENDPOINT = ("services", "endpoint")
+"""The place of the endpoint in the file."""
+
+ENDPOINT_LOGS = "/aws/sagemaker/Endpoints"
+"""SageMaker's log group of an endpoint is /aws/sagemaker/Endpoints/<name>; the namespace of the
+metrics of its instances has the same name (developer guide, "Monitor Amazon SageMaker AI with
+Amazon CloudWatch")."""
+
+MILLION = 10**6
+
+ADDRESSES_PER_INSTANCE = 2
+"""Developer guide, "Give SageMaker AI Hosted Endpoints Access to Resources in Your Amazon VPC"."""
+
+FLEETS_OF_AN_UPDATE = 2
+"""New instances are there before the old ones go."""
+
+
+def resolve_endpoint(environment: Environment) -> ResolvedEndpoint | None:
+    """Return what serves a model; it has the name of the environment, which fits."""
+    settings = environment.services.endpoint
+    if settings is None:
+        return None
+    bucket, _, key = settings.model_data.removeprefix("s3://").partition("/")
+    weights = settings.parameters_millions * MILLION * settings.bytes_per_parameter
+    return ResolvedEndpoint(
+        path=ENDPOINT,
+        settings=settings,
+        name=environment.name,
+        image=ecr_image(settings.image),
+        model_bucket=bucket,
+        model_key=key,
+        weights_bytes=weights,
+        memory=memory_of(settings.instance_type),
+        log_group=f"{ENDPOINT_LOGS}/{environment.name}",
+    )
+
+
+def ecr_image(uri: str) -> EcrImage:
+    """Take the URI of an image apart: <account>.dkr.ecr.<region>.<domain>/<repository>:<tag>."""
+    registry, _, rest = uri.partition("/")
+    account, _, _, region, *_ = registry.split(".")
+    repository, separator, version = rest.partition("@")
+    if not separator:
+        repository, _, version = rest.rpartition(":")
+    return EcrImage(account, region, repository, version)
+
+
+def service_addresses(endpoint: ResolvedEndpoint | None) -> int:
+    """Return the addresses that services take in each subnet when all else fails.
+
+    SageMaker spreads instances over the zones; without one of two, all of them are in the other.
+    """
+    if endpoint is None:
+        return 0
+    return endpoint.most_instances * ADDRESSES_PER_INSTANCE * FLEETS_OF_AN_UPDATE
