@@ -23,6 +23,7 @@ from slurmpod_cdk.identity import node_roles_of
 from slurmpod_cdk.lifecycle import lifecycle_of
 from slurmpod_cdk.monitoring import watching_of
 from slurmpod_cdk.network import NetworkIds, network_of
+from slurmpod_cdk.notebook import notebook_of
 from slurmpod_cdk.parts.cost_tags import tag_everything
 from slurmpod_cdk.storage import file_systems_of
 
@@ -74,6 +75,7 @@ def add_stacks(
     cluster_watch_of(scope, resolved, cluster, watching)
     access_of(scope, resolved, cluster, roles)
     endpoint_of(scope, resolved, placed, watching)
+    notebook_of(scope, resolved, placed, file_systems)
     names = asdict(resolved.stacks).items()
     stacks = {kind: Stack.of(scope.node.find_child(name)) for kind, name in names if name}
     for earlier, later in pairwise(stacks.values()):

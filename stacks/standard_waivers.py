@@ -41,6 +41,7 @@ _ROLES_WITH_INLINE_POLICIES = (
     "*-cluster-watch/NodeCount/Role/Resource",
     "*-monitoring/Grafana/Role/Resource",
     "*-endpoint/Endpoint/Role/Resource",
+    "*-notebook/Notebook/Role/Resource",
 )
 _LOGS_OF_DEPLOYMENTS = (
     "CloudWatch Logs encrypts every group with a key of its own. These entries are the output of "
@@ -169,6 +170,13 @@ STANDARD_WAIVERS = (
         without="*-endpoint/Endpoint/LogKey",
         reason="CloudWatch Logs encrypts every group with a key of its own. Whoever must hold the "
         "key of the log names it: services.endpoint.kms_key_arn.",
+    ),
+    Waiver(
+        rule="*-SageMakerNotebookNoDirectInternetAccess",
+        path="*-notebook/Notebook/Instance",
+        beside="*-notebook/Notebook/DirectInternet",
+        reason="The environment file asks for it with direct_internet: whoever reviews that line "
+        "sees it.",
     ),
     *(
         Waiver(

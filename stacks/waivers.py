@@ -233,6 +233,35 @@ WAIVERS = (
         "Reading only, and nothing beside it in the bucket.",
     ),
     Waiver(
+        rule="AwsSolutions-IAM5",
+        detail="Resource::[*]",
+        path="*-notebook/Notebook/Role/Resource",
+        reason="Describing networks knows no resources.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:ec2:{HERE}:network-interface/[*]",
+        path="*-notebook/Notebook/Role/Resource",
+        reason="SageMaker creates the instance's interface while it runs, so its id is not known "
+        "before. New ones can only be created in the environment's own subnets with its own "
+        "security groups.",
+    ),
+    Waiver(
+        rule="AwsSolutions-IAM5",
+        detail=f"Resource::arn:*:logs:{HERE}:log-group:/aws/sagemaker/NotebookInstances"
+        f":log-stream:{NAME}/[*]",
+        path="*-notebook/Notebook/Role/Resource",
+        reason="The log streams of this one notebook instance. Adding to them and listing them; "
+        "nothing is read or deleted.",
+    ),
+    Waiver(
+        rule="AwsSolutions-SM3",
+        path="*-notebook/Notebook/Instance",
+        beside="*-notebook/Notebook/DirectInternet",
+        reason="The environment file asks for it with direct_internet: whoever reviews that line "
+        "sees it. The default reaches what the network lets it reach.",
+    ),
+    Waiver(
         rule="AwsSolutions-RDS11",
         path="*-database/Records/Server",
         reason="Another port would hide nothing: only the nodes' security groups reach the server, "

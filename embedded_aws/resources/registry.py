@@ -37,6 +37,7 @@ _SERVICES: Final = (
     "s3",
     "sagemaker",
     "sagemaker_hosting",
+    "sagemaker_notebooks",
     "secretsmanager",
     "sns",
     "sqs",

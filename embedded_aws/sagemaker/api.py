@@ -17,6 +17,7 @@ from embedded_aws.sagemaker.extensions import Extensions
 from embedded_aws.sagemaker.health_checks import HealthChecks
 from embedded_aws.sagemaker.hosting import Hosting
 from embedded_aws.sagemaker.node_operations import NodeAddition, NodeOperations
+from embedded_aws.sagemaker.notebooks import Notebooks
 from embedded_aws.sagemaker.operations import describe_operation, list_operations
 from embedded_aws.sagemaker.training_plans import TrainingPlanApi
 from embedded_aws.wire import Operation
@@ -41,11 +42,13 @@ class SageMakerApi:
         nodes = NodeOperations(clusters, platform)
         attachments = Attachments(clusters, clients)
         hosting = Hosting(clients)
-        self._records = hosting.kinds
+        notebooks = Notebooks(clients)
+        self._records = (*hosting.kinds, *notebooks.kinds)
         operations: Mapping[str, Operation] = {
             **_extensions(clusters),
             **_training_plans(clusters, clients),
             **hosting.operations,
+            **notebooks.operations,
             "AddTags": self._add_tags,
             "AttachClusterNodeNetworkInterface": attachments.attach_interface,
             "AttachClusterNodeVolume": attachments.refuse_volume,

@@ -47,6 +47,12 @@ QUERIES = (
         {"component": "Hosting"},
         r"Host:(ml\.[a-z0-9.-]+)",
     ),
+    Query(
+        Item.NOTEBOOK_INSTANCE,
+        "AmazonSageMaker",
+        {"component": "Notebook"},
+        r"Notebk:(ml\.[a-z0-9.-]+)",
+    ),
     Query(Item.NAT_GATEWAY, "AmazonEC2", {"productFamily": "NAT Gateway"}, r"NatGateway-Hours()"),
     Query(
         Item.INTERFACE_ENDPOINT,

@@ -157,6 +157,9 @@ def _deletion(holder: str, resolved: Resolved) -> str:
     """Return the command that deletes what is in the network, and all data in it."""
     if holder.startswith("fs-"):
         what = f"fsx delete-file-system --file-system-id {holder}"
+    elif ":notebook-instance/" in holder:
+        name = f"--notebook-instance-name {holder.rpartition('/')[2]}"
+        what = f"sagemaker delete-notebook-instance {name}"
     else:
         what = f"rds delete-db-instance --db-instance-identifier {holder}"
     return f"aws {what} --region {resolved.region}"

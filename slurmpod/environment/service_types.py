@@ -1,4 +1,4 @@
-"""Facts about the instance types of SageMaker's endpoints, which are more than HyperPod's."""
+"""Facts about the instance types of SageMaker's services, which are more than HyperPod's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slurmpod.environment.catalog import InstanceType, family_of, instance_types
 
 SERVICE_TYPES_AS_OF = "September 2026"
 """When the lists of types were those of the SageMaker API: ProductionVariantInstanceType for
-endpoints (botocore 1.44.5)."""
+endpoints, InstanceType for notebook instances (botocore 1.44.5)."""
 
 MIB = 2**20
 
@@ -51,7 +51,17 @@ class Memory:
 @cache
 def endpoint_types() -> frozenset[str]:
     """Return the types that the API takes for endpoints. AWS adds some: good for warnings only."""
-    file = Path(__file__).parents[1] / "data" / "endpoint_instance_types.txt"
+    return _listed("endpoint_instance_types.txt")
+
+
+@cache
+def notebook_types() -> frozenset[str]:
+    """Return the types that the API takes for notebook instances; good for warnings only, too."""
+    return _listed("notebook_instance_types.txt")
+
+
+def _listed(name: str) -> frozenset[str]:
+    file = Path(__file__).parents[1] / "data" / name
     return frozenset(file.read_text(encoding="utf-8").split())
 
 

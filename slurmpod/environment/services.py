@@ -1,11 +1,12 @@
-"""The `services` section: a model served beside the cluster. Off unless it is written."""
+"""The `services` section: what SageMaker runs beside the cluster. Off unless it is written."""
 
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.base import GUARD, IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.file_systems import OnDelete
 from slurmpod.environment.names import KmsKeyArn
 
 ServiceType = Annotated[
@@ -119,6 +120,62 @@ class Endpoint(Section):
     once it is over. Nothing is deleted by itself."""
 
 
+STOPPED_MEANWHILE = Effect(
+    Kind.IN_PLACE,
+    "the notebook instance is stopped, changed and started again: kernels and terminals end, files "
+    "stay",
+)
+NEXT_START = Effect(
+    Kind.IN_PLACE, "counts from the next start of the notebook instance on: stop and start it"
+)
+NOTEBOOK_AGAIN = Effect(
+    Kind.REFUSED,
+    "SageMaker cannot change it, and CloudFormation makes no second instance of the same name: "
+    "save the files, destroy the stack notebook, delete the instance, deploy",
+)
+
+
+class Notebook(Section):
+    """A notebook instance of SageMaker with JupyterLab, in the network of the cluster.
+
+    It stops when nobody uses it. People who open it share it, as one user without a name in the
+    cluster; who may open it is a matter of IAM (`sagemaker:CreatePresignedNotebookInstanceUrl`).
+    """
+
+    instance_type: Annotated[ServiceType, STOPPED_MEANWHILE] = "ml.t3.medium"
+    """Type of the instance."""
+
+    volume_gib: Annotated[
+        int,
+        replace(
+            STOPPED_MEANWHILE,
+            less=Effect(Kind.REFUSED, "SageMaker refuses: a volume cannot shrink"),
+        ),
+        Field(ge=5, le=16_384),
+    ] = 20
+    """Size of the volume with its files, /home/ec2-user/SageMaker; all else is new at each start.
+    """
+
+    idle_minutes: Annotated[int, NEXT_START, Field(ge=10, le=10_080)] = 60
+    """Minutes after which it is stopped when no kernel and no terminal did anything."""
+
+    shared_storage: Annotated[Literal["none", "read_only", "read_write"], NEXT_START] = "read_only"
+    """How it mounts the file systems of the cluster, Lustre and OpenZFS, where nodes have them. Its
+    user has the number 1000 there, which is ubuntu on nodes."""
+
+    root_access: Annotated[bool, STOPPED_MEANWHILE] = False
+    """Whether its user may become root, on shared file systems, too."""
+
+    direct_internet: Annotated[bool, NOTEBOOK_AGAIN] = False
+    """Whether it reaches the internet through a network of SageMaker's, past this one."""
+
+    kms_key_arn: Annotated[KmsKeyArn | None, NOTEBOOK_AGAIN] = None
+    """Key for its volume; default: slurmpod makes one."""
+
+    on_delete: Annotated[OnDelete, GUARD] = "retain"
+    """What becomes of the instance, and of the files on its volume, when its stack is deleted."""
+
+
 class Services(Section):
     """What SageMaker runs beside the cluster, in its network."""
 
@@ -133,3 +190,14 @@ class Services(Section):
         ),
     ] = None
     """A model that answers requests; default: none."""
+
+    notebook: Annotated[
+        Notebook | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(
+                Kind.IN_PLACE, "it stays, and stops when idle, until you delete its stack"
+            ),
+        ),
+    ] = None
+    """A notebook instance; default: none."""

@@ -1,7 +1,7 @@
 """What of an environment can be destroyed now, and what has to go before the rest can.
 
-A file system that outlives its stack lives in the network, and so does a database that is kept:
-CloudFormation cannot delete subnets in use.
+A file system that outlives its stack lives in the network, and so do a database and a notebook
+instance that are kept: CloudFormation cannot delete subnets in use.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from slurmpod.resolve.environment import ENVIRONMENT_TAG
 from slurmpod.resolve.stacks import all_stack_names
 
 DATABASE = "AWS::RDS::DBInstance"
+NOTEBOOK = "AWS::SageMaker::NotebookInstance"
 
 
 @dataclass(frozen=True)
 class DestroyPlan:
     """The stacks to destroy, the last deployed first; the network's is the last, and may be kept.
 
-    `holders` are what keeps it: ids of file systems and databases. `unknown` are stacks that the
-    file no longer describes.
+    `holders` are what keeps it: ids of file systems and databases, the ARN of a notebook.
+    `unknown` are stacks that the file no longer describes.
     """
 
     stacks: tuple[str, ...]
@@ -44,7 +45,8 @@ def plan_destroy(
     names = resolved.stacks
     doomed = [each for each in reversed(names.in_order()) if each in there and only in ("", each)]
     network = names.network if names.network in doomed else None
-    goes = bool({names.storage, names.database} & set(doomed)) and not _keeps_data(resolved)
+    holding = {names.storage, names.database, names.notebook}
+    goes = bool(holding & set(doomed)) and not _keeps_data(resolved)
     return DestroyPlan(
         stacks=tuple(name for name in doomed if name != network),
         network=network or "",
@@ -63,6 +65,9 @@ def in_the_network(inventory: AccountInventory, resolved: Resolved) -> tuple[str
     database = resolved.database.new if resolved.database else None
     if database and inventory.is_there(DATABASE, database.identifier):
         found.append(database.identifier)
+    if resolved.notebook:
+        arn = resolved.arn("sagemaker", f"notebook-instance/{resolved.notebook.name}")
+        found += [arn] if inventory.is_there(NOTEBOOK, arn) else []
     return tuple(found)
 
 
@@ -73,4 +78,6 @@ def _keeps_data(resolved: Resolved) -> bool:
         made.append(resolved.openzfs.settings.on_delete)
     if resolved.database and resolved.database.new:
         made.append("retain" if resolved.database.new.settings.on_delete == "retain" else "delete")
+    if resolved.notebook:
+        made.append(resolved.notebook.settings.on_delete)
     return "retain" in made

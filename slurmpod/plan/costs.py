@@ -87,6 +87,7 @@ def costs(resolved: Resolved, prices: Prices) -> tuple[Cost, ...]:
         *_network(resolved, prices),
         *_database(resolved),
         *_endpoint(resolved, prices),
+        *_notebook(resolved, prices),
         *_by_use(resolved),
     )
 
@@ -224,6 +225,25 @@ def _endpoint(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
     certainty = Certainty.AT_LEAST if settings.scaling else Certainty.EXACT
     usd = price.usd * count
     yield Cost(Part.SERVICES, "endpoint", what, certainty, usd, note=note, price=price)
+
+
+def _notebook(resolved: Resolved, prices: Prices) -> Iterator[Cost]:
+    """Yield the notebook instance as if it always ran, and its volume, which always costs."""
+    notebook = resolved.notebook
+    if notebook is None:
+        return
+    settings = notebook.settings
+    price = prices.get((Item.NOTEBOOK_INSTANCE, settings.instance_type))
+    note = f"only while it runs: it stops after {settings.idle_minutes} idle minutes"
+    what = settings.instance_type
+    if price is None:
+        yield Cost(Part.SERVICES, "notebook", what, Certainty.UNKNOWN, note=note)
+    else:
+        certainty = Certainty.EXACT
+        yield Cost(Part.SERVICES, "notebook", what, certainty, price.usd, note=note, price=price)
+    stays = settings.on_delete == "retain"
+    size = f"{settings.volume_gib} GiB"
+    yield Cost(Part.SERVICES, "notebook volume", size, Certainty.UNKNOWN, stays=stays)
 
 
 def _by_use(resolved: Resolved) -> Iterator[Cost]:

@@ -25,6 +25,8 @@ class Item(StrEnum):
     """An EC2 instance of the same type, which has always cost less than the node of HyperPod."""
     ENDPOINT_INSTANCE = "endpoint_instance"
     """An instance of an endpoint; the detail is its `ml.` type."""
+    NOTEBOOK_INSTANCE = "notebook_instance"
+    """A notebook instance while it runs; the detail is its `ml.` type."""
     NAT_GATEWAY = "nat_gateway"
     INTERFACE_ENDPOINT = "interface_endpoint"
     """An endpoint in one zone."""

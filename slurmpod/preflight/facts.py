@@ -261,6 +261,7 @@ class Facts:
     has_identity_center: bool | None = None
     cost_tags: Mapping[str, str] | None = None
     endpoint: EndpointFacts | None = None
+    notebook_status: str | None = None
 
     def quota(self, service: str, code_or_name: str) -> float | None:
         """Return the value of a quota by its code, or by its name where codes are not public."""

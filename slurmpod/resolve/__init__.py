@@ -18,6 +18,7 @@ from slurmpod.resolve.resolved import (
     ResolvedGroup,
     ResolvedLifecycle,
     ResolvedLustre,
+    ResolvedNotebook,
     ResolvedOpenZfs,
 )
 from slurmpod.resolve.resolved_network import ResolvedNetwork, Subnet
@@ -42,6 +43,7 @@ __all__ = [
     "ResolvedLifecycle",
     "ResolvedLustre",
     "ResolvedNetwork",
+    "ResolvedNotebook",
     "ResolvedOpenZfs",
     "SessionNames",
     "StackNames",

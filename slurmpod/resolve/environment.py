@@ -21,7 +21,7 @@ from slurmpod.resolve.resolved import (
     ResolvedGroup,
     ResolvedLifecycle,
 )
-from slurmpod.resolve.services import resolve_endpoint, service_addresses
+from slurmpod.resolve.services import resolve_endpoint, resolve_notebook, service_addresses
 from slurmpod.resolve.stacks import stack_names
 from slurmpod.resolve.storage import resolve_all_lustre, resolve_openzfs
 
@@ -124,7 +124,8 @@ def resolve(reading: Reading) -> Resolved:
     resolved_network = resolve_network(
         network,
         groups,
-        file_system_addresses=sum(each.addresses for each in (*lustre, openzfs) if each),
+        addresses_beside_nodes=sum(each.addresses for each in (*lustre, openzfs) if each)
+        + bool(environment.services.notebook),
         database_addresses=ADDRESSES_IN_EACH_SUBNET if environment.slurm.rds else 0,
         service_addresses=service_addresses(endpoint),
         sends_metrics=bool(environment.monitoring and environment.monitoring.prometheus),
@@ -155,6 +156,7 @@ def resolve(reading: Reading) -> Resolved:
         monitoring=environment.monitoring,
         budget=environment.budget,
         endpoint=endpoint,
+        notebook=resolve_notebook(environment),
     )
 
 

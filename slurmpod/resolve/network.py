@@ -50,13 +50,13 @@ def resolve_network(
     network: Network,
     groups: Sequence[ResolvedGroup],
     *,
-    file_system_addresses: int,
+    addresses_beside_nodes: int,
     database_addresses: int,
     service_addresses: int,
     sends_metrics: bool,
     serves_models: bool,
 ) -> ResolvedNetwork:
-    """Give every zone a private subnet; the file systems lie in the first.
+    """Give every zone a private subnet; file systems and a notebook lie in the first.
 
     A database and the instances of an endpoint may lie in any.
     """
@@ -64,7 +64,7 @@ def resolve_network(
     services = _interface_endpoints(
         network, sends_metrics=sends_metrics, serves_models=serves_models
     )
-    needed = Counter({network.zone: file_system_addresses})
+    needed = Counter({network.zone: addresses_beside_nodes})
     for group in groups:
         needed[group.zone] += group.count * group.addresses_per_node
     for zone in zones:

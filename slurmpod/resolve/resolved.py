@@ -15,7 +15,7 @@ from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.monitoring import Budget, Monitoring
 from slurmpod.environment.names import InAccount
 from slurmpod.environment.service_types import Memory
-from slurmpod.environment.services import Endpoint
+from slurmpod.environment.services import Endpoint, Notebook
 from slurmpod.environment.slurm import Rds, Slurm
 from slurmpod.environment.storage import OpenZfs, S3Mount
 from slurmpod.problems import Where, YamlPath
@@ -141,6 +141,16 @@ class ResolvedEndpoint:
 
 
 @dataclass(frozen=True)
+class ResolvedNotebook:
+    """The notebook instance; `path` is its place in the file, `zone` that of the file systems."""
+
+    path: YamlPath
+    settings: Notebook
+    name: str
+    zone: str
+
+
+@dataclass(frozen=True)
 class ResolvedLifecycle:
     """The way in which nodes are set up, and the place of the scripts.
 
@@ -255,6 +265,7 @@ class Resolved(InAccount):
     monitoring: Monitoring | None
     budget: Budget | None
     endpoint: ResolvedEndpoint | None
+    notebook: ResolvedNotebook | None
 
     def groups_with(self, role: Role) -> tuple[ResolvedGroup, ...]:
         """Return the instance groups of one role, in the order of the file."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.service_types import memory_of
-from slurmpod.resolve.resolved import EcrImage, ResolvedEndpoint
+from slurmpod.resolve.resolved import EcrImage, ResolvedEndpoint, ResolvedNotebook
 
 ENDPOINT = ("services", "endpoint")
 """The place of the endpoint in the file."""
+
+NOTEBOOK = ("services", "notebook")
+"""The place of the notebook instance in the file."""
 
 ENDPOINT_LOGS = "/aws/sagemaker/Endpoints"
 """SageMaker's log group of an endpoint is /aws/sagemaker/Endpoints/<name>; the namespace of the
@@ -41,6 +44,14 @@ def resolve_endpoint(environment: Environment) -> ResolvedEndpoint | None:
         memory=memory_of(settings.instance_type),
         log_group=f"{ENDPOINT_LOGS}/{environment.name}",
     )
+
+
+def resolve_notebook(environment: Environment) -> ResolvedNotebook | None:
+    """Return the notebook instance; it has the name of the environment, too."""
+    settings = environment.services.notebook
+    if settings is None:
+        return None
+    return ResolvedNotebook(NOTEBOOK, settings, environment.name, environment.network.zone)
 
 
 def ecr_image(uri: str) -> EcrImage:

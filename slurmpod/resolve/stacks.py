@@ -40,6 +40,7 @@ class StackNames:
     cluster_watch: str | None = _stack_if(lambda environment, _: bool(environment.monitoring))
     access: str | None = _stack_if(lambda environment, _: bool(environment.access.sessions))
     endpoint: str | None = _stack_if(lambda environment, _: bool(environment.services.endpoint))
+    notebook: str | None = _stack_if(lambda environment, _: bool(environment.services.notebook))
 
     def in_order(self) -> tuple[str, ...]:
         """Return the names as they are deployed; destroying goes the other way."""

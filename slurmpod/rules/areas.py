@@ -46,6 +46,7 @@ MODULES = (
     "monitoring",
     "budget",
     "endpoint",
+    "notebook",
 )
 
 

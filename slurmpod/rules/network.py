@@ -113,9 +113,10 @@ def _private_subnets_have_valid_sizes(resolved: Resolved) -> Iterator[Finding]:
     "NET-006",
     "The private subnet has an address for every network interface",
     why="Every node takes one address for each of its network cards (32 for a P5; one with "
-    "efa-only), file systems one for each server, interface endpoints and a database of RDS one "
-    "each; an endpoint that serves a model two for each instance, and as many again while it is "
-    "updated. A cluster that runs out of addresses fails to be created, and a subnet cannot grow.",
+    "efa-only), file systems one for each server, interface endpoints, a database of RDS and a "
+    "notebook one each; an endpoint that serves a model two for each instance, and as many again "
+    "while it is updated. A cluster that runs out of addresses fails to be created, and a subnet "
+    "cannot grow.",
     fix="give the nodes a larger subnet",
     source=HYPERPOD_NETWORK,
 )
@@ -150,6 +151,8 @@ def _needs(resolved: Resolved, zone: str) -> Iterator[str]:
         yield f"database {ADDRESSES_IN_EACH_SUBNET}"
     if served := service_addresses(resolved.endpoint):
         yield f"endpoint {served}"
+    if resolved.notebook and resolved.notebook.zone == zone:
+        yield "notebook 1"
 
 
 def _larger(subnet: Subnet, cidr: IPv4Network, resolved: Resolved) -> str:

@@ -34,6 +34,7 @@ SECTIONS: dict[str, frozenset[str]] = {
         "stacks": "name network cluster storage slurm monitoring budget lifecycle identity access "
         "services",
         "endpoint": "name services",
+        "notebook": "name network services",
         "tags": "tags name",
     }.items()
 }

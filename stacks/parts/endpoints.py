@@ -75,6 +75,8 @@ def s3_policy(resolved: Resolved) -> aws_iam.PolicyDocument:
         )
         if buckets
     ]
+    if resolved.notebook:
+        statements.append(_packages(resolved))
     agents = _files_of_the_agent(resolved)
     return aws_iam.PolicyDocument(statements=[*statements, agents, _image_layers(resolved)])
 
@@ -127,6 +129,21 @@ def _files_of_the_agent(resolved: Resolved) -> aws_iam.PolicyStatement:
             f"{resolved.bucket_arn(bucket)}/*"
             for bucket in (*buckets, f"{region}-birdwatcher-prod")
         ],
+    )
+
+
+def _packages(resolved: Resolved) -> aws_iam.PolicyStatement:
+    """Let packages of Amazon Linux 2023 in, for the notebook instance: lustre-client is one.
+
+    The bucket is public, and asked without credentials (Amazon Linux 2023 user guide, "Allowing
+    access to the repositories through an Amazon S3 VPC endpoint").
+    """
+    bucket = f"al2023-repos-{resolved.region}-de612dc2"
+    return aws_iam.PolicyStatement(
+        sid="ReadPackagesOfAmazonLinux",
+        principals=[aws_iam.AnyPrincipal()],
+        actions=["s3:GetObject"],
+        resources=[f"{resolved.bucket_arn(bucket)}/*"],
     )
 
 

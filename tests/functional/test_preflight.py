@@ -20,7 +20,7 @@ from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import AwsClients
 from slurmpod.cli.main import run
 from slurmpod.preflight.checks.quotas import ALL_CLUSTERS, PER_CLUSTER
-from slurmpod.preflight.facts import EndpointFacts, Facts, Unanswered
+from slurmpod.preflight.facts import EndpointFacts, Facts, Quota, Unanswered
 from slurmpod.preflight.gather import CALLER, QUESTIONS, answer
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.names import images as image_names
@@ -324,8 +324,9 @@ def test_buckets_and_their_policies(account: Account) -> None:
 def test_an_endpoint_has_a_quota_a_model_and_an_image(account: Account) -> None:
     model = "s3://models-of-ours/gpt-j/model.tar.gz"
     image = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com/gpt-j:1.0"
-    asked = {"model_data": model, "image": image, "instance_type": "ml.g5.xlarge"}
-    text = served_text(**asked, delete_after="2027-03-31").replace("123456789012", ACCOUNT)
+    text = served_text(
+        model_data=model, image=image, instance_type="ml.g5.xlarge", delete_after="2027-03-31"
+    ).replace("123456789012", ACCOUNT)
     fields = ("quotas", "buckets", "endpoint", "stacks")
     found = account.finds(text, *fields)
     assert set(found) == {"PRE-401", "PRE-901", "PRE-903", "PRE-904"}
@@ -348,6 +349,22 @@ def test_an_endpoint_has_a_quota_a_model_and_an_image(account: Account) -> None:
     closed = replace(facts, endpoint=EndpointFacts("InService", None, has_image=None))
     assert set(rules(judge(sound(text), closed))) == {"PRE-902", "PRE-905"}
     account.quotas.clear()
+
+
+def test_a_notebook_has_a_quota_and_a_name(account: Account) -> None:
+    text = served_text(services={"notebook": {}}).replace("123456789012", ACCOUNT)
+    fields = ("notebook_status", "stacks")
+    assert account.finds(text, *fields) == {}
+    sagemaker = account.aws.sagemaker
+    sagemaker.create_notebook_instance(
+        NotebookInstanceName="dev", InstanceType="ml.t3.medium", RoleArn=ROLE
+    )
+    facts = account.facts(text, *fields)
+    name = "ml.t3.medium for notebook instance usage"
+    none = replace(facts, quotas=(Quota("sagemaker", "L-0", name, 0.0),))
+    found = rules(judge(sound(text), none))
+    assert set(found) == {"PRE-911", "PRE-912"}
+    assert "(InService) already" in found["PRE-912"]
 
 
 def _shut(account: Account, bucket: str) -> None:

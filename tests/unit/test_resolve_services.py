@@ -7,7 +7,12 @@ from typing import Any
 import botocore.session
 import pytest
 
-from slurmpod.environment.service_types import endpoint_types, has_own_disks, memory_of
+from slurmpod.environment.service_types import (
+    endpoint_types,
+    has_own_disks,
+    memory_of,
+    notebook_types,
+)
 from slurmpod.resolve import EcrImage, Resolved
 from slurmpod.resolve.services import ecr_image
 from tests.served import served
@@ -84,6 +89,8 @@ def test_the_list_of_types_is_that_of_the_api() -> None:
     model = botocore.session.get_session().get_service_model("sagemaker")
     shape: Any = model.shape_for("ProductionVariantInstanceType")
     assert endpoint_types() == frozenset(shape.enum)
+    shape = model.shape_for("InstanceType")
+    assert notebook_types() == frozenset(shape.enum)
 
 
 def test_instances_have_addresses_in_every_subnet_also_while_new_ones_come() -> None:
@@ -92,6 +99,12 @@ def test_instances_have_addresses_in_every_subnet_also_while_new_ones_come() -> 
     scaling = {"max_instances": 3, "invocations_per_instance": 60}
     more = served(scaling=scaling)
     assert [n - m for n, m in zip(addresses(more), addresses(without), strict=True)] == [12, 12]
+
+
+def test_a_notebook_has_an_address_in_the_zone_of_the_file_systems() -> None:
+    without, beside = served(services={}), served(services={"notebook": {}})
+    taken = zip(addresses(beside), addresses(without), strict=True)
+    assert [n - m for n, m in taken] == [1, 0]
 
 
 def test_a_closed_network_has_an_endpoint_to_call_the_model() -> None:

@@ -19,7 +19,7 @@ from slurmpod.deploy.permissions.permission import (
     on_all,
 )
 from slurmpod.environment.service_types import has_own_disks
-from slurmpod.resolve import Resolved, ResolvedEndpoint
+from slurmpod.resolve import Resolved, ResolvedEndpoint, ResolvedNotebook
 from slurmpod.resolve.services import ENDPOINT_LOGS
 
 GUIDE = "https://docs.aws.amazon.com/sagemaker/latest/dg/"
@@ -27,6 +27,13 @@ MODEL_ROLE = f"{GUIDE}sagemaker-roles.html#sagemaker-roles-createmodel-perms"
 KEYS_OF_VOLUMES = f"{GUIDE}encryption-at-rest.html"
 SERVING = "SageMaker, for the instances of the endpoint"
 METRICS = "AWS/SageMaker"
+DESCRIBE_NETWORK = (
+    "ec2:DescribeDhcpOptions",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +75,53 @@ def grants_of_services(resolved: Resolved) -> Iterator[Grant]:
             resolved, resolved.endpoint, subnet_ids=("*",), security_group_ids=("*",)
         )
         yield from endpoint_grants(scope)
+    if resolved.notebook:
+        yield from notebook_grants(
+            notebook_scope(
+                resolved,
+                resolved.notebook,
+                subnet_ids=("*",),
+                security_group_ids=("*",),
+                kms_key_arn=resolved.notebook.settings.kms_key_arn or resolved.arn("kms", "key/*"),
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotebookScope(InNetwork):
+    """The subject of the notebook's permissions: itself, its key, and the endpoint, if any."""
+
+    notebook: ResolvedNotebook
+    endpoint: ResolvedEndpoint | None
+    kms_key_arn: str
+
+
+def notebook_scope(
+    resolved: Resolved,
+    notebook: ResolvedNotebook,
+    *,
+    subnet_ids: tuple[str, ...],
+    security_group_ids: tuple[str, ...],
+    kms_key_arn: str,
+) -> NotebookScope:
+    """Return what the notebook instance is in an environment."""
+    return NotebookScope(
+        aws_partition=resolved.aws_partition,
+        region=resolved.region,
+        account=resolved.account,
+        subnet_ids=subnet_ids,
+        security_group_ids=security_group_ids,
+        notebook=notebook,
+        endpoint=resolved.endpoint,
+        kms_key_arn=kms_key_arn,
+    )
+
+
+def notebook_grants(scope: NotebookScope) -> tuple[Grant, ...]:
+    """Return what the notebook's role is allowed."""
+    return tuple(
+        Grant(permission, target) for permission in NOTEBOOK for target in permission.targets(scope)
+    )
 
 
 def _model_objects(scope: EndpointScope) -> Iterator[Target]:
@@ -214,13 +268,7 @@ ENDPOINT: tuple[Permission[EndpointScope], ...] = (
     Permission(
         policy="Endpoint",
         sid="DescribeNetwork",
-        actions=(
-            "ec2:DescribeDhcpOptions",
-            "ec2:DescribeNetworkInterfaces",
-            "ec2:DescribeSecurityGroups",
-            "ec2:DescribeSubnets",
-            "ec2:DescribeVpcs",
-        ),
+        actions=DESCRIBE_NETWORK,
         resource="`*`: IAM knows no narrower one",
         needed_by=SERVING,
         why="SageMaker looks at the subnets and security groups that the model names.",
@@ -238,6 +286,124 @@ ENDPOINT: tuple[Permission[EndpointScope], ...] = (
         targets=_volume_key,
     ),
 )
+NOTEBOOK_LOGS = "/aws/sagemaker/NotebookInstances"
+NOTEBOOK_ROLE = f"{GUIDE}sagemaker-roles.html#sagemaker-roles-createnotebookinstance-perms"
+RUNNING = "SageMaker, for the notebook instance"
 
-SERVICES: Mapping[str, tuple[Permission[Any], ...]] = {"The endpoint": ENDPOINT}
+
+def _itself(scope: NotebookScope) -> Iterator[Target]:
+    yield Target((scope.arn("sagemaker", f"notebook-instance/{scope.notebook.name}"),))
+
+
+def _endpoint_to_call(scope: NotebookScope) -> Iterator[Target]:
+    if scope.endpoint:
+        yield Target((scope.arn("sagemaker", f"endpoint/{scope.endpoint.name}"),))
+
+
+def _notebook_log_group(scope: NotebookScope) -> Iterator[Target]:
+    yield Target((scope.arn("logs", f"log-group:{NOTEBOOK_LOGS}"),))
+
+
+def _notebook_streams(scope: NotebookScope) -> Iterator[Target]:
+    streams = f"log-group:{NOTEBOOK_LOGS}:log-stream:{scope.notebook.name}/*"
+    yield Target((scope.arn("logs", streams),))
+
+
+def _notebook_key(scope: NotebookScope) -> Iterator[Target]:
+    yield Target((scope.kms_key_arn,))
+
+
+NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
+    Permission(
+        policy="Notebook",
+        sid="StopItself",
+        actions=("sagemaker:StopNotebookInstance",),
+        resource="the notebook instance itself",
+        needed_by="the timer on the notebook instance",
+        why="It stops when nobody uses it.",
+        source=NOTEBOOK_ROLE,
+        targets=_itself,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="CallEndpoint",
+        actions=("sagemaker:InvokeEndpoint",),
+        resource="the endpoint of the environment, if there is one",
+        needed_by="notebooks",
+        why="People try the model that is served.",
+        source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
+        "API_runtime_InvokeEndpoint.html",
+        targets=_endpoint_to_call,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="CreateLogGroup",
+        actions=("logs:CreateLogGroup",),
+        resource=f"the log group {NOTEBOOK_LOGS}, which all notebook instances share",
+        needed_by=RUNNING,
+        why="What Jupyter and the script at the start write is kept.",
+        source=NOTEBOOK_ROLE,
+        targets=_notebook_log_group,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="WriteLog",
+        actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+        resource="log streams of this notebook instance there",
+        needed_by=RUNNING,
+        why="What Jupyter and the script at the start write is kept.",
+        source=NOTEBOOK_ROLE,
+        targets=_notebook_streams,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="CreateNetworkInterfaces",
+        actions=("ec2:CreateNetworkInterface",),
+        resource="network interfaces of the account and Region, in the environment's subnets, with "
+        "its security groups only",
+        needed_by=RUNNING,
+        why="An interface puts the instance into your VPC.",
+        source=NOTEBOOK_ROLE,
+        targets=new_interfaces,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="ManageNetworkInterfaces",
+        actions=(
+            "ec2:CreateNetworkInterfacePermission",
+            "ec2:DeleteNetworkInterface",
+            "ec2:DeleteNetworkInterfacePermission",
+        ),
+        resource="network interfaces of the account and Region",
+        needed_by=RUNNING,
+        why="SageMaker lets its instance use the interface, and removes it in the end.",
+        source=NOTEBOOK_ROLE,
+        targets=own_interfaces,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="DescribeNetwork",
+        actions=DESCRIBE_NETWORK,
+        resource="`*`: IAM knows no narrower one",
+        needed_by=RUNNING,
+        why="SageMaker looks at the subnet and the security groups.",
+        source=NOTEBOOK_ROLE,
+        targets=on_all,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="UseKeyOfVolume",
+        actions=("kms:CreateGrant", "kms:DescribeKey"),
+        resource="the key of the volume",
+        needed_by=RUNNING,
+        why="SageMaker encrypts the volume with it.",
+        source=KEYS_OF_VOLUMES,
+        targets=_notebook_key,
+    ),
+)
+
+SERVICES: Mapping[str, tuple[Permission[Any], ...]] = {
+    "The endpoint": ENDPOINT,
+    "The notebook instance": NOTEBOOK,
+}
 """The permissions of each service's role, by what they are of."""

@@ -117,3 +117,38 @@ def _is_still_wanted(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     day = endpoint.settings.delete_after if endpoint else None
     if endpoint and day and day < facts.taken_at.date().isoformat():
         yield Finding((*endpoint.path, "delete_after"), f"{day} is over")
+
+
+@PREFLIGHT.rule(
+    "PRE-911",
+    "The quota allows the notebook instance",
+    why="SageMaker has a quota for each type of notebook instances, which is 0 in new accounts for "
+    "accelerated types.",
+    fix=INCREASE,
+    source=QUOTAS,
+)
+def _type_of_the_notebook(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    notebook = resolved.notebook
+    if notebook is None:
+        return
+    name = f"{notebook.settings.instance_type} for notebook instance usage"
+    quota = facts.quota("sagemaker", name)
+    if quota is not None and quota < 1:
+        message = f"the quota '{name}' is {quota:g}; this needs 1"
+        yield Finding((*notebook.path, "instance_type"), message)
+
+
+@PREFLIGHT.rule(
+    "PRE-912",
+    "The name of the notebook instance is free",
+    why="An account has a notebook instance of a name once in a Region. One that was kept when its "
+    "stack was destroyed has the name, and its files.",
+    fix="slurmpod adopt takes back what was kept; else choose another name, or delete what has it",
+    source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
+    "API_CreateNotebookInstance.html",
+)
+def _name_of_the_notebook_is_free(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    is_new = facts.stacks is not None and facts.will_be_made(resolved.stacks.notebook)
+    if facts.notebook_status and is_new:
+        message = f"there is a notebook instance {resolved.name} ({facts.notebook_status}) already"
+        yield Finding(("name",), message)

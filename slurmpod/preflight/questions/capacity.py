@@ -14,7 +14,13 @@ from slurmpod.preflight.questions.question import Question
 from slurmpod.resolve import Resolved
 
 SERVICES = ("ec2", "fsx", "rds", "sagemaker", "vpc")
-OF_ENVIRONMENTS = ("for cluster usage", "for endpoint usage", "HyperPod", "training plans")
+OF_ENVIRONMENTS = (
+    "for cluster usage",
+    "for endpoint usage",
+    "for notebook instance usage",
+    "HyperPod",
+    "training plans",
+)
 """Words in the names of the few among SageMaker's thousands of quotas that matter here."""
 
 

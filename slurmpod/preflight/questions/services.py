@@ -63,7 +63,23 @@ def _has_image(clients: AwsClients, image: EcrImage) -> bool | None:
     return None
 
 
+def _notebook_status(clients: AwsClients, resolved: Resolved) -> str:
+    """Return the status of a notebook instance of the environment's name; empty without one."""
+    with suppressed("ValidationException"):  # could not find it
+        found = clients.sagemaker.describe_notebook_instance(NotebookInstanceName=resolved.name)
+        return found["NotebookInstanceStatus"]
+    return ""
+
+
 QUESTIONS = (
+    Question(
+        "notebook_status",
+        "the notebook instance",
+        ("sagemaker:DescribeNotebookInstance",),
+        ("sagemaker",),
+        _notebook_status,
+        lambda resolved: resolved.notebook is not None,
+    ),
     Question(
         "endpoint",
         "the endpoint, its model and its image",

@@ -55,10 +55,12 @@ def ask() -> Ask:
         endpoints: list[str] = [],  # noqa: B006
         lustre: list[str] = [],  # noqa: B006
         hosting: list[str] = [],  # noqa: B006
+        notebooks: list[str] = [],  # noqa: B006
     ) -> tuple[Price, ...]:
         questions: list[tuple[str, dict[str, str], list[str]]] = [
             ("AmazonSageMaker", {"component": "Cluster"}, nodes),
             ("AmazonSageMaker", {"component": "Hosting"}, hosting),
+            ("AmazonSageMaker", {"component": "Notebook"}, notebooks),
             ("AmazonEC2", {"productFamily": "NAT Gateway"}, nat),
             ("AmazonVPC", {"productFamily": "VpcEndpoint"}, endpoints),
             (
@@ -88,6 +90,7 @@ def ask() -> Ask:
 def test_each_part_is_read_from_its_product(ask: Ask) -> None:
     found = ask(
         nodes=[product("USW2-Cluster:ml.g5.8xlarge", "3.06")],
+        notebooks=[product("USW2-Notebk:ml.t3.medium", "0.05")],
         hosting=[product("USW2-Host:ml.g5.xlarge", "1.408")],
         nat=[
             product("USW2-NatGateway-Hours", "0.045"),
@@ -103,6 +106,7 @@ def test_each_part_is_read_from_its_product(ask: Ask) -> None:
     assert {(each.item, each.detail): str(each.usd) for each in found} == {
         (Item.NODE, "ml.g5.8xlarge"): "3.06",
         (Item.ENDPOINT_INSTANCE, "ml.g5.xlarge"): "1.408",
+        (Item.NOTEBOOK_INSTANCE, "ml.t3.medium"): "0.05",
         (Item.NAT_GATEWAY, ""): "0.045",
         (Item.INTERFACE_ENDPOINT, ""): "0.01",
         (Item.LUSTRE_GB_MONTH, "125"): "0.145",

@@ -92,3 +92,13 @@ def test_stacks_that_the_file_does_not_describe_are_told() -> None:
 
 def test_an_environment_that_is_gone_is_nothing() -> None:
     assert plan((), dev()).is_nothing
+
+
+def test_a_notebook_that_is_kept_holds_the_network_too() -> None:
+    notebook = "services: {notebook: {on_delete: %s}}\n"
+    arn = "arn:aws:sagemaker:us-west-2:123456789012:notebook-instance/dev"
+    there = (*ABOVE, "dev-network")
+    found = plan(there, dev("delete", notebook % "retain"), databases=(arn,))
+    assert found.holders == (arn,)
+    gone = plan(("dev-notebook", *there), dev("delete", notebook % "delete"), databases=(arn,))
+    assert (gone.stacks[0], gone.holders) == ("dev-notebook", ())

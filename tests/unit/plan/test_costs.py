@@ -137,3 +137,13 @@ class TestEndpoint:
         few = served(instances=2)
         (fixed,) = (each for each in costs(few, prices) if each.part is Part.SERVICES)
         assert (fixed.usd_per_hour, fixed.certainty) == (Decimal("1.472"), Certainty.EXACT)
+
+
+class TestNotebook:
+    def test_costs_while_it_runs_and_its_volume_always(self) -> None:
+        prices = by_item([price(Item.NOTEBOOK_INSTANCE, "ml.t3.medium", "0.05")])
+        found = costs(served(services={"notebook": {}}), prices)
+        instance, volume = (each for each in found if each.part is Part.SERVICES)
+        assert instance.usd_per_hour == Decimal("0.05")
+        assert "stops after 60 idle minutes" in instance.note
+        assert (volume.certainty, volume.stays) == (Certainty.UNKNOWN, True)
