@@ -183,8 +183,8 @@ class HealthAgent:
 
     def _ask_slurm(self) -> None:
         slurm, in_hand = self._slurm, self._names_in_hand()
-        states = slurm.nodes()
-        for request in self._logs.new(slurm.controller, slurm.updates()):
+        states, updates = slurm.nodes_and_updates()
+        for request in self._logs.new(slurm.controller, updates):
             if request.reason in REQUESTS:
                 self._asked[request.node] = REQUESTS[request.reason]
         for node in self._watched():

@@ -55,25 +55,41 @@ def put_tree(machines: Machines, hostname: str, folder: str, files: Mapping[str,
 
 
 def run_script(machines: Machines, hostname: str, script: str, *, stdin: bytes = b"") -> bytes:
-    """Run a short shell script as root and return its output.
+    """Run a short shell script as root and return its output; raises as `run_command` does."""
+    return run_command(machines, hostname, ["/bin/sh", "-c", script], stdin=stdin)
+
+
+def run_command(
+    machines: Machines,
+    hostname: str,
+    command: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    seconds: float = TIMEOUT_SECONDS,
+) -> bytes:
+    """Run a command as root and return its output.
 
     Raises ClusterFailed when it fails or takes too long, MachineFailed when the node does not run.
     """
     try:
-        result = machines.run(
-            hostname, ["/bin/sh", "-c", script], stdin=stdin, timeout_seconds=TIMEOUT_SECONDS
-        )
+        result = machines.run(hostname, command, stdin=stdin, timeout_seconds=seconds)
     except subprocess.TimeoutExpired:
         raise ClusterFailed(
-            f"{hostname}: this did not end within {TIMEOUT_SECONDS} s: {script}"
+            f"{hostname}: this did not end within {seconds:g} s: {_shown(command)}"
         ) from None
     if result.returncode:
         said = (
             result.stderr.decode(errors="replace").strip()
-            or f"status {result.returncode} of {script}"
+            or f"status {result.returncode} of {_shown(command)}"
         )
         raise ClusterFailed(f"{hostname}: {said}")
     return result.stdout
+
+
+def _shown(command: Sequence[str]) -> str:
+    """Return a command as a person writes it: of a script, only that."""
+    *shell, script = command
+    return script if shell == ["/bin/sh", "-c"] else shlex.join(command)
 
 
 def _archive(files: Mapping[str, bytes]) -> bytes:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from embedded_aws.cluster import ClusterFailed
 from slurmpod.rehearsal import slurmctld_log
-from slurmpod.rehearsal.hyperpod.node_files import run_script
+from slurmpod.rehearsal.hyperpod.node_files import run_command
 from slurmpod.rehearsal.nodes.machines import Machines
 
 _NODE = re.compile(r"^NodeName=(?P<name>\S+) .*? State=(?P<state>\S+)")
@@ -20,6 +20,13 @@ _STARTED = re.compile(r" SlurmdStartTime=(?P<started>\S+)")
 _REASON = re.compile(r" Reason=(?P<reason>.*?) \[[^\[\]]+@[^\[\]]+\]")
 _COMMAND_SECONDS = 15
 """A controller that is down makes Slurm's commands try again for long."""
+_SHOW_NODES = ("scontrol", "--oneliner", "show", "node")
+_UPDATES_FOLLOW = "updates:\n"
+_NODES_AND_UPDATES = f"""\
+{shlex.join(_SHOW_NODES)} || exit
+echo {_UPDATES_FOLLOW.strip()}
+grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {slurmctld_log.SLURMCTLD_LOG} || true
+"""
 _MAINTENANCE = ("starttime=now", "duration=infinite", "users=root", "flags=maint,ignore_jobs")
 _NOT_YET = frozenset({"BeginTime", "None"})
 """Why a requeued job waits; it is the latter until the scheduler has looked at the job again."""
@@ -74,13 +81,16 @@ class SlurmControl:
 
     def nodes(self) -> Mapping[str, SlurmNodeState]:
         """Return the state of every node that slurm.conf names."""
-        return dict(parse_nodes(self._run("scontrol", "--oneliner", "show", "node")))
+        return dict(parse_nodes(self._run(*_SHOW_NODES)))
 
-    def updates(self) -> str:
-        """Return what slurmctld's log says of changes that somebody made to nodes."""
-        log = slurmctld_log.SLURMCTLD_LOG
-        lines = f"grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {log} || true"
-        return self._run("sh", "-c", lines)
+    def nodes_and_updates(self) -> tuple[Mapping[str, SlurmNodeState], str]:
+        """Return all states, and what slurmctld's log says of changes that somebody made to nodes.
+
+        One command asks for both, because who watches asks every second.
+        """
+        printed = self._run("sh", "-c", _NODES_AND_UPDATES)
+        nodes, _, updates = printed.partition(_UPDATES_FOLLOW)
+        return dict(parse_nodes(nodes)), updates
 
     def jobs_on(self, node: str) -> list[str]:
         """Return the ids of the jobs that run on a node."""
@@ -165,8 +175,9 @@ class SlurmControl:
         self._run(*last)
 
     def _run(self, *command: str) -> str:
-        limited = shlex.join(["timeout", str(_COMMAND_SECONDS), *command])
-        return run_script(self._machines, self.controller, limited).decode()
+        return run_command(
+            self._machines, self.controller, command, seconds=_COMMAND_SECONDS
+        ).decode()
 
 
 def parse_nodes(printed: str) -> Iterator[tuple[str, SlurmNodeState]]:

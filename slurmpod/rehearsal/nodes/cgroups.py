@@ -17,9 +17,12 @@ PREFIX = "slurmpod-"
 _KILL_SECONDS = 60.0
 
 _JOIN = """
-[ -d "$1" ] || mkdir "$1" 2>/dev/null
-echo 0 >"$1/cgroup.procs" && shift && exec env --default-signal -- "$@"
+echo 0 >"$1/cgroup.procs" && shift && exec "$@"
 """
+
+IGNORING_NO_SIGNAL = ("env", "--default-signal")
+"""Runs a command that ignores no signal, whatever the process that starts it ignores: under nohup,
+nsenter could not pass on the SIGHUP that tells a reboot from a power cut."""
 
 
 class CgroupStuck(Exception):
@@ -36,11 +39,12 @@ def hierarchy() -> Path | None:
 
 
 def joined(cgroup: Path, command: list[str]) -> list[str]:
-    """Return `command` such that it runs in `cgroup`, which is made if only its parent exists.
+    """Return `command` such that it runs in `cgroup`, which is made here if its parent exists.
 
-    It ignores no signal, whatever the process that starts it ignores: under nohup, nsenter could
-    not pass on the SIGHUP that tells a reboot from a power cut.
+    Every program on the way to a command takes a millisecond or more, so there are few.
     """
+    with contextlib.suppress(OSError):  # it is there, or its parent is gone: then joining fails
+        cgroup.mkdir()
     return ["sh", "-c", _JOIN, "sh", str(cgroup), *command]
 
 

@@ -158,7 +158,9 @@ class Enclosure:
         lifeline, far_end = socket.socketpair()
         with far_end, log_path.open("wb") as log:
             process = subprocess.Popen(
-                cgroups.joined(cgroup, _unshare(["sh", str(_SCRIPT)])),
+                cgroups.joined(
+                    cgroup, [*cgroups.IGNORING_NO_SIGNAL, *_unshare(["sh", str(_SCRIPT)])]
+                ),
                 env={
                     "PATH": PATH,
                     "BRIDGE": BRIDGE,

@@ -43,11 +43,12 @@ the command is stopped, as systemd does with everything before it ends a machine
 does not see a command's end, and the kernel keeps the machine until its end was seen.
 """
 
+_LOGIN = ("--init-groups", "--reset-env", "--", "env")
+
 _AS_USER = """
 user=$1 bounding_set=$2
 shift 2
-exec setpriv --bounding-set="$bounding_set" --reuid="$user" --regid="$(id -g "$user")" \\
-    --init-groups --reset-env -- env "$@"
+exec setpriv --bounding-set="$bounding_set" --reuid="$user" --regid="$(id -g "$user")" "$@"
 """
 
 
@@ -84,7 +85,8 @@ def machine_command(
     pid = cgroups.init_pid(machine)
     if pid is None:
         raise MachineFailed(f"{machine.name} is not running")
-    inside = [f"--chdir={cwd}", *(f"{name}={value}" for name, value in environment.items())]
+    variables = (f"{name}={value}" for name, value in environment.items())
+    inside = ["--default-signal", f"--chdir={cwd}", *variables]
     namespaces = ["mount", "uts", "ipc", "net", "pid", "cgroup", "time"]
     return cgroups.joined(
         cgroup,
@@ -102,6 +104,9 @@ def machine_command(
 
 def _with_rights(user: str | None, arguments: list[str]) -> list[str]:
     """Return the argv, inside a machine, of `env` with these arguments and the user's rights."""
+    bounded = ("setpriv", f"--bounding-set={BOUNDING_SET}")
     if user is None:
-        return ["setpriv", f"--bounding-set={BOUNDING_SET}", "--", "env", "-i", *arguments]
-    return ["sh", "-c", _AS_USER, "sh", user, BOUNDING_SET, *arguments]
+        return [*bounded, "--", "env", "-i", *arguments]
+    if user == "root":
+        return [*bounded, "--reuid=root", "--regid=root", *_LOGIN, *arguments]
+    return ["sh", "-c", _AS_USER, "sh", user, BOUNDING_SET, *_LOGIN, *arguments]

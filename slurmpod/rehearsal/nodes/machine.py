@@ -133,8 +133,9 @@ class Machine:
             raise self._failed("has no power")
         with _readiness_socket(self._directory) as readiness:
             with (self._directory / CONSOLE_LOG).open("ab") as log:
+                command = self._enclosure.command(_unshare())
                 self._process = subprocess.Popen(
-                    cgroups.joined(self.cgroup, self._enclosure.command(_unshare())),
+                    cgroups.joined(self.cgroup, [*cgroups.IGNORING_NO_SIGNAL, *command]),
                     env=self._settings(),
                     stdin=subprocess.DEVNULL,
                     stdout=log,

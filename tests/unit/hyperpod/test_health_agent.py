@@ -44,6 +44,9 @@ class Slurm:
     def updates(self) -> str:
         return "\n".join(self.log)
 
+    def nodes_and_updates(self) -> tuple[dict[str, SlurmNodeState], str]:
+        return self.nodes(), self.updates()
+
     def jobs_on(self, name: str) -> list[str]:
         return ["7"]
 

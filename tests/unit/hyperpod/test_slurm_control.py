@@ -24,7 +24,7 @@ class Machine:
     def run(
         self, hostname: str, command: list[str], **_: object
     ) -> subprocess.CompletedProcess[bytes]:
-        words = command[-1].split(" ", 2)[2]
+        words = " ".join(command)
         self.ran.append(words)
         for beginning, printed in self._answers.items():
             if words.startswith(beginning.replace("_", " ")):
@@ -57,6 +57,14 @@ def test_a_star_means_that_the_node_does_not_answer() -> None:
     for state in ("DOWN*+CLOUD", "DOWN+CLOUD+NOT_RESPONDING"):
         states = dict(parse_nodes(NODE.format(name="a", state=state, reason="")))
         assert (states["a"].is_down, states["a"].answers) == (True, False)
+
+
+def test_states_and_what_the_log_says_of_changes_are_asked_for_together() -> None:
+    node = NODE.format(name="a", state="IDLE", reason="Reason=updates: [root@2026-01-01]")
+    machine = Machine(sh=f"{node}updates:\n[t] update_node: node a state set to DOWN\n")
+    states, updates = control(machine).nodes_and_updates()
+    assert states["a"].reason == "updates:"
+    assert updates == "[t] update_node: node a state set to DOWN\n"
 
 
 def test_the_nodes_of_a_job_that_runs() -> None:

@@ -23,7 +23,7 @@ def test_root_has_nothing_but_what_is_given() -> None:
         MACHINE, MACHINE / "run-1", ["id", "-u"], user=None, environment={"A": "b c"}, cwd="/opt"
     )
     assert argv[4:8] == [str(MACHINE / "run-1"), "nsenter", "--target=4242", "--mount"]
-    assert argv[-6:] == ["env", "-i", "--chdir=/opt", "A=b c", "id", "-u"]
+    assert argv[-7:] == ["env", "-i", "--default-signal", "--chdir=/opt", "A=b c", "id", "-u"]
 
 
 def test_root_cannot_harm_the_host() -> None:
@@ -36,6 +36,12 @@ def test_words_of_a_command_are_never_parsed_by_a_shell() -> None:
     command = ["printf", "%s", "a b; $(reboot) 'x'"]
     argv = machine_command(MACHINE, MACHINE / "run-1", command, user="ubuntu")
     assert argv[-3:] == command
+
+
+@pytest.mark.parametrize("user", [None, "root", "ubuntu"])
+def test_a_command_ignores_no_signal_that_its_caller_ignores(user: str | None) -> None:
+    argv = machine_command(MACHINE, MACHINE / "run-1", ["id"], user=user)
+    assert "--default-signal" in argv[argv.index("env") :]
 
 
 def test_a_machine_that_does_not_run() -> None:
