@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
 from slurmpod.rehearsal.faults.watch import Watch
-from slurmpod.rehearsal.shell import CommandFailed, Shell
+from slurmpod.rehearsal.shell import Shell
 
 if TYPE_CHECKING:
     from types_boto3_sagemaker.type_defs import DescribeClusterResponseTypeDef
@@ -153,21 +153,12 @@ class FaultCluster:
         return is_continuous and any(text in event["Description"] for event in events)
 
     def instances(self) -> Mapping[str, str]:
-        """Return the instance ids of all nodes by their names.
-
-        Raises CommandFailed when a node becomes another instance meanwhile.
-        """
-        ask, found = self.aws.sagemaker, {}
-        for listed in ask.list_cluster_nodes(ClusterName=self.name)["ClusterNodeSummaries"]:
-            try:
-                described = ask.describe_cluster_node(
-                    ClusterName=self.name, NodeId=listed["InstanceId"]
-                )
-            except ClientError as gone:
-                raise CommandFailed(str(gone)) from gone
-            address = described["NodeDetails"]["PrivatePrimaryIp"]
-            found[f"ip-{address.replace('.', '-')}"] = listed["InstanceId"]
-        return found
+        """Return the instance ids of all nodes by their names."""
+        listed = self.aws.sagemaker.list_cluster_nodes(ClusterName=self.name)
+        return {
+            node["PrivateDnsHostname"].partition(".")[0]: node["InstanceId"]
+            for node in listed["ClusterNodeSummaries"]
+        }
 
     def has_successor(self, node: str, *former: str) -> bool:
         """Tell whether a node is another instance than its former ones."""

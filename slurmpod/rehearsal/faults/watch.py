@@ -12,6 +12,13 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.shell import CommandFailed
 
 POLL_SECONDS = 0.1
+"""How long to wait before one looks again, at first."""
+
+OF_THE_TIME_SO_FAR = 0.1
+"""Later it is this part of the time so far, up to LONGEST_POLL_SECONDS: looking takes processor
+time, which what is waited for needs, too."""
+
+LONGEST_POLL_SECONDS = 1.0
 
 T = TypeVar("T")
 
@@ -90,7 +97,7 @@ class Watch:
         A command that fails, or a node that does not run, only means that it is not so yet.
         """
         patience = seconds or self._patience_seconds
-        deadline = time.monotonic() + patience
+        began = time.monotonic()
         while True:
             seen: T | str
             try:
@@ -99,9 +106,11 @@ class Watch:
                 seen = str(failure)
             if seen == wanted:
                 return
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited > patience:
                 raise FaultFailed(f"{what}: not {wanted!r} within {patience:g} s, but {seen!r}")
-            time.sleep(POLL_SECONDS)
+            pause = max(POLL_SECONDS, waited * OF_THE_TIME_SO_FAR)
+            time.sleep(min(pause, LONGEST_POLL_SECONDS))
 
     def _note(self, stage: Stage, what: str) -> None:
         seconds = round(time.monotonic() - self._injected_at, 2)
