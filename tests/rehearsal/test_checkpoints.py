@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import os
 import runpy
 import shutil
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 from slurmpod.jobs.recipes.registry import RECIPES
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.torch_folder import torch_folder
+from tests.rehearsal.torch_forks import Forks, Program, forks_of
 from tests.rehearsal.training import (
     CUT_CHECKPOINT,
     HELD_AFTER,
@@ -37,8 +36,9 @@ RECIPE = RECIPES["train-fsdp2"]
 
 
 @pytest.fixture(scope="module")
-def torch() -> Path:
-    return torch_folder()
+def torch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    with forks_of(torch_folder(), tmp_path_factory.mktemp("printed")) as forks:
+        yield forks
 
 
 def free_port() -> int:
@@ -56,38 +56,29 @@ def put_program(folder: Path, *, held: str = "") -> None:
         model.write(held)
 
 
-def start(torch: Path, folder: Path, processes: int, *options: str) -> list[subprocess.Popen[str]]:
+def start(torch: Forks, folder: Path, processes: int, *options: str) -> list[Program]:
     """Start the training in `folder`, with all random numbers of the model left out."""
     variables = {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(processes),
-        "OMP_NUM_THREADS": "1",
     }
-    command = [str(torch / "python"), "train.py", "--checkpoints", "checkpoints", *SMALL]
-    command += ["--dropout", "0", *options]
+    command = ["train.py", "--checkpoints", "checkpoints", *SMALL, "--dropout", "0", *options]
     return [
-        subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, **variables, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        torch.start(folder, command, {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)})
         for rank in range(processes)
     ]
 
 
-def train(torch: Path, folder: Path, processes: int, *options: str) -> str:
+def train(torch: Forks, folder: Path, processes: int, *options: str) -> str:
     """Train to the end; return what the first process printed."""
     running = start(torch, folder, processes, *options)
-    outputs = [process.communicate()[0] for process in running]
+    outputs = [process.communicate() for process in running]
     assert [process.returncode for process in running] == [0] * processes, outputs
     return outputs[0]
 
 
-def train_until_cut_off(torch: Path, folder: Path, *options: str) -> str:
+def train_until_cut_off(torch: Forks, folder: Path, *options: str) -> str:
     """Train with two processes, and kill both while they save; return what the first printed."""
     (folder / "hold").touch()
     running = start(torch, folder, 2, *options)
@@ -97,13 +88,13 @@ def train_until_cut_off(torch: Path, folder: Path, *options: str) -> str:
     finally:
         for process in running:
             process.kill()
-        outputs = [process.communicate()[0] for process in running]
+        outputs = [process.communicate() for process in running]
     (folder / "hold").unlink()
     return outputs[0]
 
 
 @contextmanager
-def held_training(torch: Path, folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def held_training(torch: Forks, folder: Path, *options: str) -> Iterator[Program]:
     """Train with one process, and hold it when it has saved after step 30; kill it at the end."""
     put_program(folder, held=HELD_BETWEEN_STEPS)
     (folder / "hold").touch()
@@ -117,24 +108,21 @@ def held_training(torch: Path, folder: Path, *options: str) -> Iterator[subproce
         first.wait()
 
 
-def wait_for(
-    condition: Callable[[], bool], what: str, training: list[subprocess.Popen[str]]
-) -> None:
+def wait_for(condition: Callable[[], bool], what: str, training: list[Program]) -> None:
     """Wait for a training's condition, but not for one that has ended."""
     wait_until(lambda: condition() or any(map(ended, training)), what, seconds=240)
     if not condition():
         for process in training:
             process.kill()
-        raise AssertionError([process.communicate()[0] for process in training])
+        raise AssertionError([process.communicate() for process in training])
 
 
-def ended(process: subprocess.Popen[str]) -> bool:
+def ended(process: Program) -> bool:
     return process.poll() is not None
 
 
-def read_until(process: subprocess.Popen[str], text: str) -> str:
+def read_until(process: Program, text: str) -> str:
     """Return what a process prints, up to a line with `text`."""
-    assert process.stdout
     lines: list[str] = []
     for line in process.stdout:
         lines.append(line)
@@ -148,7 +136,7 @@ def names(checkpoints: Path) -> list[str]:
 
 
 def test_another_number_of_processes_goes_on_with_the_same_data(
-    torch: Path, tmp_path: Path
+    torch: Forks, tmp_path: Path
 ) -> None:
     put_program(tmp_path)
     options = ("--steps", "20", "--save-every", "10")
@@ -165,7 +153,7 @@ def test_another_number_of_processes_goes_on_with_the_same_data(
 
 
 def test_a_checkpoint_cut_off_while_it_was_saved_is_not_there_and_the_next_removes_it(
-    torch: Path, tmp_path: Path
+    torch: Forks, tmp_path: Path
 ) -> None:
     put_program(tmp_path, held=HELD_WHILE_SAVING)
     first = train_until_cut_off(torch, tmp_path, "--steps", "60", "--save-every", "20")
@@ -187,11 +175,11 @@ def test_a_checkpoint_cut_off_while_it_was_saved_is_not_there_and_the_next_remov
 
 
 def test_a_gradient_that_is_not_finite_ends_the_training_before_it_is_saved(
-    torch: Path, tmp_path: Path
+    torch: Forks, tmp_path: Path
 ) -> None:
     put_program(tmp_path, held=NAN_GRADIENT)
     running = start(torch, tmp_path, 2, "--steps", "30", "--save-every", "8")
-    outputs = [process.communicate()[0] for process in running]
+    outputs = [process.communicate() for process in running]
     assert names(tmp_path / "checkpoints") == ["step-00000008"]
     assert [process.returncode for process in running] == [1, 1]
     for output in outputs:
@@ -200,7 +188,7 @@ def test_a_gradient_that_is_not_finite_ends_the_training_before_it_is_saved(
 
 
 def test_a_second_training_in_a_folder_ends_and_leaves_the_checkpoints_of_the_first(
-    torch: Path, tmp_path: Path
+    torch: Forks, tmp_path: Path
 ) -> None:
     put_program(tmp_path / "other", held=IMPATIENT)
     checkpoints = tmp_path / "checkpoints"
@@ -209,20 +197,20 @@ def test_a_second_training_in_a_folder_ends_and_leaves_the_checkpoints_of_the_fi
         unfinished.mkdir()  # as the first one makes it
         options = ("--checkpoints", str(checkpoints), "--steps", "35", "--keep", "1")
         second = start(torch, tmp_path / "other", 2, *options, "--save-every", "1")
-        outputs = [process.communicate()[0] for process in second]
+        outputs = [process.communicate() for process in second]
         saved = ["step-00000010", "step-00000020", "step-00000030"]
         assert names(checkpoints) == [unfinished.name, *saved]
         assert [process.returncode for process in second] == [1, 1]
         assert f"another training writes here: {checkpoints} (job " in outputs[0]
         unfinished.rmdir()
         (tmp_path / "hold").unlink()
-        log = first.communicate()[0]
+        log = first.communicate()
     assert (first.returncode, sorted(losses(log))) == (0, list(range(1, 41)))
     assert names(checkpoints) == [*saved[1:], "step-00000040"]
 
 
 def test_a_training_that_waits_for_another_goes_on_when_that_one_is_killed(
-    torch: Path, tmp_path: Path
+    torch: Forks, tmp_path: Path
 ) -> None:
     put_program(tmp_path / "other")
     options = ("--checkpoints", str(tmp_path / "checkpoints"), "--steps", "40")
@@ -231,7 +219,7 @@ def test_a_training_that_waits_for_another_goes_on_when_that_one_is_killed(
         said = read_until(second, "/checkpoints is locked by job ")
         assert "waiting for up to 10 minutes" in said
         first.kill()
-        log = second.communicate()[0]
+        log = second.communicate()
     assert second.returncode == 0, log
     assert "resuming after step 30 with 1 processes, 1 before" in log
 
