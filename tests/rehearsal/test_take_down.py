@@ -94,9 +94,11 @@ class TestDeath:
         assert cgroup
         assert cgroup.exists()
 
-        result = workplace.run("rehearse", small, "--cloud-only")
-        assert result.returncode == 0
-        assert f"removed what the rehearsal {dead.name} left behind when it died" in result.stderr
+        with workplace.start("rehearse", small, "--cloud-only") as process:
+            wait_until(lambda: len(workplace.rehearsals()) == 2 and not dead.exists(), "the next")
+            process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
+        assert f"removed what the rehearsal {dead.name} left behind when it died" in stderr
         assert workplace.rehearsals() == [alive]
         assert not cgroup.exists()
         assert alive.name in workplace.run("rehearsal", "list").stdout
