@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help setup machine rehearse test test-deep check synth golden docs bench lock clean
+.PHONY: help setup machine browser rehearse test test-deep check synth golden docs bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -24,10 +24,13 @@ setup: ## Install what is missing into this folder: virtual environment, Node, t
 machine: setup ## Prepare this machine for rehearsals: Debian packages, node image
 	@slurmpod prepare
 
+browser: ## Install the browser in which tests look at pages, where there is none
+	@scripts/browser.sh
+
 rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and run a job (KEEP=1: leave it up)
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
-test: machine check ## Run all checks and all tests, four at a time: many wait for nodes
+test: machine browser check ## Run all checks and all tests, four at a time: many wait for nodes
 	@pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 
 test-deep: machine ## Look longer for new mistakes: more random cases, others each time

@@ -144,8 +144,10 @@ class ClusterLogs:
 
     clients: AwsClients
 
-    def last_lines(self, cluster: str, cluster_id: str, word: str) -> Mapping[str, str]:
-        """Return the last line with `word` that the scripts of each node wrote.
+    def last_lines(
+        self, cluster: str, cluster_id: str, word: str
+    ) -> Mapping[str, tuple[datetime, str]]:
+        """Return the last line with `word` that the scripts of each node wrote, and its time.
 
         They go by `<group>/<instance id>`, also of nodes that are no more. Raises AwsUnavailable.
         """
@@ -159,7 +161,8 @@ class ClusterLogs:
             events = [event for page in pages for event in page["events"]]
         for event in sorted(events, key=lambda event: event["timestamp"]):
             if event["logStreamName"].startswith(STREAMS):
-                found[event["logStreamName"].removeprefix(STREAMS)] = event["message"]
+                written = datetime.fromtimestamp(event["timestamp"] / 1000, UTC)
+                found[event["logStreamName"].removeprefix(STREAMS)] = (written, event["message"])
         return found
 
     def lines(

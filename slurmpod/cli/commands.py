@@ -35,6 +35,7 @@ COMMANDS = {
         "preflight", "Show what an account would refuse or lack, before deploying", extra="aws"
     ),
     "plan": Command("plan", "Show what a deployment makes and costs", extra="aws"),
+    "report": Command("report", "Write one page: picture, costs, what happened", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
     "deploy": Command("deploy", "Deploy, set nodes up, and see a job run", extra="rehearsal"),
     "destroy": Command("destroy", "Destroy what a deployment made", extra="rehearsal"),

@@ -20,7 +20,7 @@ from slurmpod.cli.diff import facts, say_about_cluster
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.cli.output import counted, print_json, say, say_next
-from slurmpod.cli.plan_text import cost_in_a_month, plan_text
+from slurmpod.cli.plan_text import plan_text
 from slurmpod.cli.preflight import asked
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
 from slurmpod.operations.check_job import CheckedJob, run_check_job
@@ -35,6 +35,7 @@ from slurmpod.operations.rollout import (
     stale_nodes,
     workers_go_first,
 )
+from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.preflight.judge import UNANSWERED, judge
@@ -124,7 +125,7 @@ class Work:
             sys.stdout.write(plan_text(plan))
         elif deployed.record is not None:
             text = changes_text(self.difference.changes, resolved.name, self._wanted.source)
-            sys.stdout.write(f"{text}costs then: {cost_in_a_month(plan.total)}\n")
+            sys.stdout.write(f"{text}costs then: {per_month(plan.total)}\n")
         say_about_cluster(self.difference, self._options.file)
         if self._only:
             sys.stdout.write(f"only the stack {self._only} is deployed\n")

@@ -16,12 +16,13 @@ from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli.confirmation import is_named
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
-from slurmpod.cli.plan_text import cost_in_a_month, what_stays
+from slurmpod.cli.plan_text import what_stays
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.destroy import DestroyPlan, in_the_network, plan_destroy
 from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.plan.amounts import per_month
 from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.problems import ExitCode, WorkFailed
@@ -76,7 +77,7 @@ def _show(plan: DestroyPlan, resolved: Resolved) -> None:
     if plan.network and plan.holders:
         lines.append(f"{plan.network} stays: {', '.join(plan.holders)} will be in it")
     if resolved.stacks.cluster in goes and len(goes) == 1:
-        lines.append(f"what stays costs: {cost_in_a_month(costs.without_cluster)}")
+        lines.append(f"what stays costs: {per_month(costs.without_cluster)}")
     else:
         lines += ["what stays, and costs until somebody deletes it:", *what_stays(costs)]
     if plan.unknown:

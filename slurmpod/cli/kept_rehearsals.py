@@ -23,9 +23,7 @@ from slurmpod.rehearsal.lifetimes import (
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
-
-CHOSEN = "SLURMPOD_REHEARSAL"
-"""The variable in which `env` tells the later commands of a shell which rehearsal is meant."""
+from slurmpod.rehearsal.state import CHOSEN
 
 AT_HOME = ("sh", "-c", 'cd 2>/dev/null || cd /; exec "$@"', "sh")
 """Runs a command where its user may write: what jobs print goes where sbatch was called."""
@@ -57,7 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return _list(as_json=options.json)
     if options.action == "down":
         return _down(options.id)
-    return _look_around(_readable(_chosen(options.id)), options)
+    return _look_around(readable_rehearsal(options.id), options)
 
 
 def _down(identifier: str | None) -> ExitCode:
@@ -113,8 +111,9 @@ def _as_data(rehearsal: Rehearsal | UnknownRehearsal) -> dict[str, object]:
     }
 
 
-def _readable(rehearsal: Rehearsal | UnknownRehearsal) -> Rehearsal:
-    """Return a rehearsal whose files could be read; raises NotThere for others."""
+def readable_rehearsal(identifier: str | None) -> Rehearsal:
+    """Return the rehearsal of this id, or the only one; raises NotThere, and for damaged files."""
+    rehearsal = _chosen(identifier)
     if isinstance(rehearsal, UnknownRehearsal):
         down = f"slurmpod rehearsal down --id {rehearsal.identifier}"
         raise NotThere(f"{rehearsal.identifier}: {rehearsal.problem}; take it down: {down}")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +36,7 @@ from slurmpod.operations.lifecycle import (
 )
 from slurmpod.operations.out_of_the_way import workers_of
 from slurmpod.operations.rollout import plan_rollout, run_rollout
+from slurmpod.operations.step_table import Cell, step_table
 from slurmpod.problems import ExitCode, first_of
 from slurmpod.resolve import Resolved
 
@@ -142,12 +142,7 @@ def _tell(report: NodeReport) -> None:
     sys.stderr.write(f"{report.name}: {report.summary}\n")
 
 
-COLUMNS = 6
-"""Columns of nodes that fit into a page."""
-
 NAMES_SHOWN = 3
-
-Columns = dict[str, list["NodeReport"]]
 
 
 def print_reports(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> None:
@@ -184,61 +179,21 @@ def _nodes(reports: Sequence[NodeReport]) -> str:
 
 
 def _table(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> Table:
-    columns = _columns(reports, roles)
+    found = step_table(reports, roles)
     table = Table("STEP", box=None, pad_edge=False)
-    for title, nodes in columns.items():
-        table.add_column(f"{title} x{len(nodes)}" if len(nodes) > 1 else title, justify="right")
-    for name in _step_names(reports):
-        table.add_row(name, *(_cell(name, nodes) for nodes in columns.values()))
-    totals = ([node.seconds for node in nodes] for nodes in columns.values())
-    table.add_row("all", *(_seconds(each) for each in totals), style="bold")
+    for title in found.titles:
+        table.add_column(title, justify="right")
+    for name, cells in found.rows:
+        table.add_row(name, *map(_cell, cells))
+    table.add_row("all", *(cell.text for cell in found.totals), style="bold")
     return table
 
 
-def _columns(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> Columns:
-    """Return the nodes of each column: one by one, by group or by role, as it fits."""
-    ways: tuple[Callable[[NodeReport], str], ...] = (
-        lambda report: report.name,
-        lambda report: report.group,
-        lambda report: roles.get(report.group, "?"),
-    )
-    columns: Columns = {}
-    for title in ways:
-        columns = {}
-        for report in reports:
-            columns.setdefault(title(report), []).append(report)
-        if len(columns) <= COLUMNS:
-            break
-    return columns
-
-
-def _step_names(reports: Sequence[NodeReport]) -> list[str]:
-    """Return the names of all steps in the order in which they ended, the longest report first."""
-    longest_first = sorted(reports, key=lambda report: -len(report.steps))
-    return list(dict.fromkeys(step.name for report in longest_first for step in report.steps))
-
-
-def _cell(name: str, nodes: Sequence[NodeReport]) -> Text:
-    steps = [step for node in nodes for step in node.steps if step.name == name]
-    failed = sum(step.state == "failed" for step in steps)
-    if failed:
-        how_many = f" {failed}/{len(nodes)}" if len(nodes) > 1 else ""
-        return Text(f"failed{how_many} {_seconds(_times(steps))}", style="red")
-    if steps and all(step.state == "not run" for step in steps):
-        return Text("not run", style="yellow")
-    return Text(_seconds(_times(steps)))
-
-
-def _times(steps: Sequence[StepReport]) -> list[float]:
-    return [step.seconds for step in steps]
-
-
-def _seconds(times: Sequence[float]) -> str:
-    """Write how long it took on most nodes, and on the slowest where that says more."""
-    if not times:
-        return ""
-    usual, longest = f"{statistics.median(times):.1f}", f"{max(times):.1f}"
-    return usual if usual == longest else f"{usual} (max {longest})"
+def _cell(cell: Cell) -> Text:
+    if cell.failed:
+        how_many = f" {cell.failed}/{cell.nodes}" if cell.nodes > 1 else ""
+        return Text(f"failed{how_many} {cell.text}", style="red")
+    return Text("not run", style="yellow") if cell.is_not_run else Text(cell.text)
 
 
 def slowest(reports: Sequence[NodeReport]) -> str:

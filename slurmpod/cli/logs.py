@@ -18,7 +18,6 @@ from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.moments import HOW_TO_SAY, moment_before
 from slurmpod.cli.output import counted, print_json, say
-from slurmpod.cli.status import plain
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.logs.archive import files_of, write_archive
@@ -30,6 +29,7 @@ from slurmpod.operations.logs.gather import (
     nodes_of_job,
 )
 from slurmpod.operations.logs.lines import Kind, Line
+from slurmpod.operations.reading import plain
 from slurmpod.operations.why.why import JOB
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved

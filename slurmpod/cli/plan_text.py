@@ -7,12 +7,11 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
-from slurmpod.plan.costs import HOURS_OF_A_DAY, HOURS_OF_A_MONTH, Certainty, Cost, Sum
+from slurmpod.plan.amounts import figures, month_of, per_month, sum_figures
+from slurmpod.plan.costs import HOURS_OF_A_DAY, HOURS_OF_A_MONTH, Cost, Sum
 from slurmpod.plan.plan import Plan, Room
 
 COLUMNS = ("USD/hour", "USD/day", "USD/month")
-MARK = ">= "
-"""Before a figure on top of which more comes."""
 
 
 def plan_text(plan: Plan) -> str:
@@ -47,8 +46,8 @@ def _costs(plan: Plan) -> Iterator[str]:
         if cost.part != part:
             rows.append((cost.part, "", "", "", ""))
             part = cost.part
-        rows.append((f"  {cost.name}", cost.what, *_figures(cost)))
-    rows.append(("all that is known", "", *_sum_figures(plan.total)))
+        rows.append((f"  {cost.name}", cost.what, *figures(cost)))
+    rows.append(("all that is known", "", *sum_figures(plan.total)))
     yield f"{plan.name}: what a deployment makes in {plan.account}, {plan.region}"
     yield ""
     yield from _table(rows)
@@ -64,7 +63,7 @@ def _costs(plan: Plan) -> Iterator[str]:
 def _after(plan: Plan) -> Iterator[str]:
     """Yield what goes on to cost money when stacks are destroyed."""
     yield f"After the stack {plan.cluster_stack} is destroyed, all but the nodes goes on to cost:"
-    yield f"  {_per_month(plan.without_cluster)}"
+    yield f"  {per_month(plan.without_cluster)}"
     yield "After all stacks are destroyed, this goes on to cost until somebody deletes it:"
     yield from what_stays(plan)
 
@@ -73,14 +72,9 @@ def what_stays(plan: Plan) -> Iterator[str]:
     """Yield, line by line, what outlives all stacks, and what it costs."""
     for cost in plan.costs:
         if cost.stays:
-            yield f"  {cost.name} ({cost.what}): {_month_of(cost)}"
+            yield f"  {cost.name} ({cost.what}): {month_of(cost)}"
     if not any(cost.stays for cost in plan.costs):
         yield "  nothing"
-
-
-def cost_in_a_month(found: Sum) -> str:
-    """Return a sum as people read it: `at least 32.85 USD a month`."""
-    return _per_month(found)
 
 
 def _rooms(rooms: Sequence[Room]) -> Iterator[str]:
@@ -101,36 +95,6 @@ def _steps(plan: Plan) -> Iterator[str]:
         usually = f"{step.usually}: {step.usually.source}" if step.usually else "not published"
         yield f"  {step.stack}: {usually}"
     yield f"  all: {plan.whole}: {plan.whole.source}"
-
-
-def _figures(cost: Cost) -> tuple[str, ...]:
-    if cost.usd_per_hour is None:
-        return (cost.certainty, "", "")
-    return _sum_figures(Sum(cost.usd_per_hour, cost.certainty is Certainty.AT_LEAST))
-
-
-def _sum_figures(found: Sum) -> tuple[str, ...]:
-    figures = (found.usd_per_hour, found.usd_per_day, found.usd_per_month)
-    mark = MARK if found.is_least else ""
-    return tuple(f"{mark}{_money(figure)}" for figure in figures)
-
-
-def _per_month(found: Sum) -> str:
-    if not found.usd_per_hour:
-        return "nothing whose price is known here" if found.is_least else "nothing"
-    mark = "at least " if found.is_least else ""
-    return f"{mark}{_money(found.usd_per_month)} USD a month"
-
-
-def _month_of(cost: Cost) -> str:
-    if cost.usd_per_hour is None:
-        return cost.certainty
-    return _per_month(Sum(cost.usd_per_hour, cost.certainty is Certainty.AT_LEAST))
-
-
-def _money(usd: Decimal) -> str:
-    """Write an amount with cents, and small ones so that they are seen."""
-    return f"{usd:,.2f}" if usd == 0 or usd >= Decimal("0.1") else f"{usd:.3f}"
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

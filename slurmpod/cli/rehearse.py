@@ -5,23 +5,28 @@ from __future__ import annotations
 import argparse
 import re
 from argparse import ArgumentTypeError
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.cli.report import known_of_rehearsal
+from slurmpod.cli.report_file import require_writable, write_page
 from slurmpod.platform_profiles.loading import load
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.faults.registry import NAMES, chosen, unmet_needs
-from slurmpod.rehearsal.lifetimes import RehearsalFailed
+from slurmpod.rehearsal.lifetimes import Rehearsal, RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, rehearse
 from slurmpod.rehearsal.report import as_data, print_kept, print_outcome
+from slurmpod.report.page import page_of
 from slurmpod.resolve import Resolved
+from slurmpod.rules.check import Sound
 
 HOST = re.compile(r"127\.0\.0\.1|[a-z0-9-]+(?:\.[a-z0-9-]+)*(?<=[a-z-])")
 """What `--allow` takes: names, which nodes find in /etc/hosts, and this machine itself."""
@@ -65,12 +70,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="what HyperPod puts on nodes, upon the default; may be repeated (docs/fidelity.md)",
     )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write a page about it before it is taken down, also when it fails",
+    )
     parser.add_argument("--json", action="store_true", help="print what was seen as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Rehearse the environment and show what happened; what a fault lost is a failure."""
-    resolved = sound_environment(options.file).resolved
+    if options.report:
+        require_writable(options.report)
+    sound = sound_environment(options.file)
+    resolved = sound.resolved
     profile = load(options.profile).profile
     if options.fault and not _suits_faults(resolved, options):
         return ExitCode.USAGE
@@ -94,7 +108,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         profile=profile,
     )
     try:
-        outcome = rehearse(options.file, resolved, wanted, progress)
+        look = partial(_write_report, sound, options.report) if options.report else None
+        outcome = rehearse(options.file, resolved, wanted, progress, look)
     except (RehearsalFailed, BakeFailed) as failure:
         say(f"\nthe rehearsal failed:\n{failure}")
         if isinstance(failure, RehearsalFailed) and failure.kept:
@@ -105,6 +120,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     else:
         print_outcome(outcome)
     return ExitCode.FAILED if any(report.lost for report in outcome.faults) else ExitCode.OK
+
+
+def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -> None:
+    """Write the page; a rehearsal does not fail because it could not be written."""
+    try:
+        write_page(out, page_of(known_of_rehearsal(rehearsal, sound, failure)))
+    except WorkFailed as refusal:
+        say(str(refusal))
 
 
 def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import shlex
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
-from typing import Any
 
 from rich.console import Console
 
@@ -25,7 +22,7 @@ from slurmpod.cli.status_text import print_status
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.hostlist import expanded
-from slurmpod.operations.reading import Unread
+from slurmpod.operations.reading import Unread, plain
 from slurmpod.operations.slurm_view import SlurmView
 from slurmpod.operations.status import Sources, Status, status_of
 from slurmpod.problems import ExitCode
@@ -75,19 +72,6 @@ def run(options: argparse.Namespace) -> ExitCode:
     print_status(status, Console(highlight=False))
     _say_next(status, options.file)
     return ExitCode.OK
-
-
-def plain(found: Any) -> Any:
-    """Return what was found as plain data; what could not be read is `{"unread": why}`."""
-    if isinstance(found, Unread):
-        return {"unread": found.why}
-    if dataclasses.is_dataclass(found):
-        return {each.name: plain(getattr(found, each.name)) for each in dataclasses.fields(found)}
-    if isinstance(found, Mapping):
-        return {key: plain(value) for key, value in found.items()}
-    if isinstance(found, tuple):
-        return [plain(each) for each in found]
-    return found.isoformat() if isinstance(found, datetime) else found
 
 
 def _watch(sources: Sources, resolved: Resolved, seconds: float) -> None:

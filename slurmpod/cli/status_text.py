@@ -17,7 +17,7 @@ from slurmpod.aws.watch import Alarm
 from slurmpod.cli.output import counted
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.slurm_view import Fill, Job, SlurmView
+from slurmpod.operations.slurm_view import Fill, Job, SlurmView, size_text
 from slurmpod.operations.status import FileSystem, Status
 
 MOST_GROUPS, MOST_NODES, MOST_JOBS, MOST_REASONS, MOST_ALARMS = 8, 8, 4, 4, 3
@@ -177,7 +177,7 @@ def _file_system(found: FileSystem) -> Text:
     rate = found.throughput
     if isinstance(rate, Unread):
         return line.append(f"; throughput unknown: {rate.why}")
-    return line.append(f"; {_size(rate.read)}/s read, {_size(rate.written)}/s written")
+    return line.append(f"; {size_text(rate.read)}/s read, {size_text(rate.written)}/s written")
 
 
 def _fill(fill: Fill | Unread) -> Text:
@@ -186,17 +186,8 @@ def _fill(fill: Fill | Unread) -> Text:
     if not fill.size_bytes or fill.used_bytes is None:
         return Text("does not answer", BAD)
     share = fill.used_bytes / fill.size_bytes
-    text = f"{share:.0%} of {_size(fill.size_bytes)} used"
+    text = f"{share:.0%} of {size_text(fill.size_bytes)} used"
     return Text(text, BAD if share >= FULL else "")
-
-
-def _size(count: float) -> str:
-    """Return a number of bytes with a unit that leaves few digits."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
-            break
-        count /= 1024
-    return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
 
 
 def _stacks(stacks: Sequence[Stack]) -> Text:

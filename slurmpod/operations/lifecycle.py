@@ -6,7 +6,8 @@ import json
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from slurmpod.aws.deployment import ClusterLogs, ClusterNode, Deployment, ListedNode, SessionNodes
@@ -36,7 +37,8 @@ class NodeReport:
     """The report of the last run on one node; `steps` is empty where there is no report.
 
     `status` is the node's in SageMaker, `name` its name in Slurm, or the instance id; `image` has
-    the versions that matter of what is on it.
+    the versions that matter of what is on it. `ended` is when CloudWatch Logs got the report, in
+    ISO 8601.
     """
 
     group: str
@@ -48,6 +50,7 @@ class NodeReport:
     succeeded: bool = False
     slowest_path: tuple[str, ...] = ()
     image: Mapping[str, Any] | None = None
+    ended: str = ""
 
     @property
     def seconds(self) -> float:
@@ -68,10 +71,20 @@ def lifecycle_reports(
     places = [(each.group, each.instance_id, each.status) for each in nodes.all(cluster)]
     places = places or [(*key.rpartition("/")[::2], "gone") for key in lines]
     found = [
-        read_report(group, instance_id, status, lines.get(f"{group}/{instance_id}", ""))
+        _logged(group, instance_id, status, lines.get(f"{group}/{instance_id}"))
         for group, instance_id, status in places
     ]
     return tuple(sorted(found, key=lambda each: (each.succeeded, not each.steps, each.group)))
+
+
+def _logged(
+    group: str, instance_id: str, status: str, line: tuple[datetime, str] | None
+) -> NodeReport:
+    if line is None:
+        return NodeReport(group, instance_id, status, instance_id)
+    written, text = line
+    report = read_report(group, instance_id, status, text)
+    return replace(report, ended=written.isoformat(timespec="milliseconds"))
 
 
 def read_report(group: str, instance_id: str, status: str, output: str) -> NodeReport:

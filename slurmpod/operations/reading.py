@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from slurmpod.problems import WorkFailed
 
@@ -30,3 +32,16 @@ def read(ask: Callable[[], T]) -> T | Unread:
 def read_from(work: Future[T]) -> T | Unread:
     """Return what comes of work that goes on at the same time, or why nothing does."""
     return read(work.result)
+
+
+def plain(found: Any) -> Any:
+    """Return what was found as plain data; what could not be read is `{"unread": why}`."""
+    if isinstance(found, Unread):
+        return {"unread": found.why}
+    if dataclasses.is_dataclass(found):
+        return {each.name: plain(getattr(found, each.name)) for each in dataclasses.fields(found)}
+    if isinstance(found, Mapping):
+        return {key: plain(value) for key, value in found.items()}
+    if isinstance(found, tuple):
+        return [plain(each) for each in found]
+    return found.isoformat() if isinstance(found, datetime) else found

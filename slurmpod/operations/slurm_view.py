@@ -72,6 +72,15 @@ class SlurmView:
     failure: str
 
 
+def size_text(count: float) -> str:
+    """Return a number of bytes with a unit that leaves few digits."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1024 or unit == "TiB":
+            break
+        count /= 1024
+    return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+
+
 def view_command(folders: Sequence[str]) -> str:
     """Return what a shell on a controller has to do; it only reads."""
     sinfo = f"timeout {SECONDS} sinfo --all --noheader --format='%N|%T|%u|%H|%E' 2>&1"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from embedded_aws.clients import Clients
@@ -32,13 +33,16 @@ from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.script_needs import needs_of_scripts
 from slurmpod.rehearsal.shell import CommandFailed, Shell
-from slurmpod.rehearsal.state import JournalReader, Request
+from slurmpod.rehearsal.state import JournalReader, Request, note_fault
 from slurmpod.resolve import Resolved
 
 KEPT_LIFETIME_SECONDS = 24 * 3600
 """A rehearsal that was left up ends by itself after a day."""
 
 LIFETIME_SECONDS = 2 * 3600
+
+Look = Callable[[Rehearsal, str], None]
+"""Looks at a rehearsal before it is taken down; the text says why it failed, or is empty."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,15 @@ class Outcome:
 
 
 def rehearse(
-    environment_file: Path, resolved: Resolved, options: Options, progress: Progress
+    environment_file: Path,
+    resolved: Resolved,
+    options: Options,
+    progress: Progress,
+    look: Look | None = None,
 ) -> Outcome:
     """Deploy an environment into an embedded AWS, use it, and take it down unless it is kept.
+
+    `look` is called at its end, also when it failed, while all of it is still there.
 
     Raises RehearsalFailed or BakeFailed with what a person needs to know. However it ends, nothing
     is left running that was not asked to be kept.
@@ -103,8 +113,10 @@ def rehearse(
         progress.note(f"removed what the rehearsal {name} left behind when it died")
     image = "" if options.cloud_only else str(_image_for(resolved, options, progress))
     request = _request(environment_file, resolved, options, image)
-    with _running_host(request, resolved) as host:
+    looked = partial(_look, look, progress)
+    with _running_host(request, resolved, looked) as host:
         outcome = _run(host, environment_file, resolved, options, progress)
+        looked(host, "")
         if options.keep:
             host.keep()
         else:
@@ -148,19 +160,31 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
 
 
 @contextlib.contextmanager
-def _running_host(request: Request, resolved: Resolved) -> Iterator[Host]:
+def _running_host(
+    request: Request, resolved: Resolved, looked: Callable[[Host, str], None]
+) -> Iterator[Host]:
     """Start a host process; a failure or Ctrl-C ends it, unless it keeps what failed.
 
-    A failure's logs are kept.
+    A failure's logs are kept, and it is `looked` at before the end.
     """
     host = Host.start(request)
     try:
         yield host
     except (CdkFailed, CommandFailed, FaultFailed, MachineFailed, RehearsalFailed) as failure:
-        raise _with_all_that_is_known(failure, host, request, resolved) from failure
+        failed = _with_all_that_is_known(failure, host, request, resolved)
+        looked(host, str(failed))
+        raise failed from failure
     finally:
         if not host.is_kept:
             host.end()
+
+
+def _look(look: Look | None, progress: Progress, host: Host, failure: str) -> None:
+    """Let somebody look at a rehearsal that is at its end, if it still runs."""
+    rehearsal = host.rehearsal() if look else None
+    if look and rehearsal:
+        with progress.stage("report written"):
+            look(rehearsal, failure)
 
 
 def _with_all_that_is_known(
@@ -252,7 +276,9 @@ def _use(
     faults = []
     for fault in options.faults:
         with progress.stage(f"survived the fault {fault.name}"):
-            faults.append(run_fault(fault, _fault_cluster(rehearsal, resolved, nodes, entrance)))
+            report = run_fault(fault, _fault_cluster(rehearsal, resolved, nodes, entrance))
+        note_fault(rehearsal.folder, report.as_data())
+        faults.append(report)
     return Outcome(
         endpoint=rehearsal.state.endpoint,
         stacks=deployment.stacks(resolved.stacks.in_order()),

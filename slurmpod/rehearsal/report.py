@@ -24,7 +24,7 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
         "stacks": [asdict(stack) for stack in outcome.stacks],
         "nodes": [asdict(node) for node in outcome.nodes],
         "first_job": asdict(outcome.first_job) if outcome.first_job else None,
-        "faults": [_fault_data(report) for report in outcome.faults],
+        "faults": [report.as_data() for report in outcome.faults],
         "boot_seconds": outcome.boot_seconds,
         "rehearsed_for": asdict(outcome.rehearsed_for) if outcome.rehearsed_for else None,
         "kept": outcome.kept.identifier if outcome.kept else None,
@@ -72,20 +72,6 @@ def _print_record(console: Console, job: FirstJob) -> None:
 def _told(done: RehearsedFor) -> str:
     image = f"; image {done.image}" if done.image else ""
     return f"{done.profile} Scripts: {done.bundle}{image}"
-
-
-def _fault_data(report: FaultReport) -> dict[str, object]:
-    return {
-        "name": report.name,
-        "noticed_seconds": report.noticed_seconds,
-        "recovered_seconds": report.recovered_seconds,
-        "total_seconds": report.total_seconds,
-        "lost": list(report.lost),
-        "moments": [
-            {"seconds": each.seconds, "stage": each.stage.value, "what": each.what}
-            for each in report.moments
-        ],
-    }
 
 
 def _print_faults(console: Console, reports: Iterable[FaultReport]) -> None:

@@ -41,6 +41,9 @@ def rehearsals() -> Path:
     return home() / "rehearsals"
 
 
+CHOSEN = "SLURMPOD_REHEARSAL"
+"""The variable in which `rehearsal env` tells the later commands of a shell which one is meant."""
+
 REQUEST_FILE = "request.json"
 STATE_FILE = "state.json"
 HOST_FILE = "host.json"
@@ -148,6 +151,25 @@ def _write(path: Path, document: dict[str, object]) -> None:
         error.filename = str(path)
         raise
     temporary.replace(path)
+
+
+FAULTS_FILE = "faults.jsonl"
+"""Lines of JSON: what each fault did, for whoever makes a report of the rehearsal."""
+
+
+def note_fault(folder: Path, report: Mapping[str, Any]) -> None:
+    """Write down what a fault did, beside those before it."""
+    with (folder / FAULTS_FILE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(report) + "\n")
+
+
+def read_faults(folder: Path) -> tuple[Mapping[str, Any], ...]:
+    """Return what the faults of a rehearsal did, in their order."""
+    try:
+        lines = (folder / FAULTS_FILE).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return ()
+    return tuple(map(json.loads, lines))
 
 
 JOURNAL_FILE = "journal.jsonl"

@@ -272,6 +272,22 @@ def test_a_command(copy: Copy) -> None:
     assert "Say who asks" in copy.slurmpod("--help").stdout
 
 
+def test_a_section_of_the_report(copy: Copy) -> None:
+    copy.write("templates/report/panels.html.j2", "<p>{{ known.resolved.name }} in figures</p>\n")
+    copy.insert(
+        "slurmpod/report/page.py",
+        '    Section("costs", "Costs"),\n',
+        '    Section("panels", "Panels"),\n',
+    )
+    assert copy.written == files_on_the_page("A section of the report")
+    done = copy.slurmpod("report", "environments/dev.yaml")
+    assert done.returncode == 0, done.stdout
+    page = copy.read("report.html")
+    assert (
+        page.index(">Panels</h2>") < page.index("<p>dev in figures</p>") < page.index(">Costs</h2>")
+    )
+
+
 def test_a_resource_type_of_the_embedded_aws(copy: Copy) -> None:
     copy.insert(
         "embedded_aws/resources/logs.py",

@@ -48,7 +48,8 @@ def environment(folder: Path) -> str:
 def test_the_line_is_named_and_the_nodes_can_be_looked_at(
     workplace: Workplace, tmp_path: Path
 ) -> None:
-    result = workplace.run("rehearse", environment(tmp_path), "--keep")
+    report = tmp_path / "report.html"
+    result = workplace.run("rehearse", environment(tmp_path), "--keep", "--report", str(report))
     assert result.returncode == 1
     before, _, failed = result.stderr.partition("the rehearsal failed:")
     assert "tools/license.sh:3 needs the internet: https://license.example.com/key" in before
@@ -58,6 +59,9 @@ def test_the_line_is_named_and_the_nodes_can_be_looked_at(
     logs = workplace.home / "last-failure"
     assert f"The last lines of {logs}/lifecycle/ip-" in result.stderr
     assert f"all logs: {logs}" in result.stderr
+    page = report.read_text()
+    assert "at tools/license.sh:3: curl" in page
+    assert "failing-cluster" in page
 
     (kept,) = workplace.rehearsals()
     (enter,) = [line for line in result.stderr.splitlines() if " rehearsal shell " in line]

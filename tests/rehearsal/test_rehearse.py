@@ -310,6 +310,30 @@ class TestRunning:
         assert header == "account,user,partition,jobs,node_hours,usd"
         assert any(row.split(",")[1:3] == ["ubuntu", "cpu"] for row in rows)
 
+    def test_a_report_tells_what_happened_to_who_may_look(
+        self, kept: Kept, reader: dict[str, str], tmp_path: Path
+    ) -> None:
+        told = kept.slurmpod("report", DEV, "--json", **reader)
+        assert told.returncode == 0, told.stderr
+        record = json.loads(told.stdout)["record"]
+        assert [run["stack"] for run in record["runs"]] == STACKS
+        assert all(node["ended"] and node["succeeded"] for node in record["nodes"])
+        assert record["jobs"][-1]["name"] == "first-job"
+        assert [fault["name"] for fault in record["rehearsed"]["faults"]] == [FAULT]
+
+    def test_a_report_of_a_rehearsal_needs_no_exported_variables(
+        self, kept: Kept, tmp_path: Path
+    ) -> None:
+        (folder,) = kept.workplace.rehearsals()
+        out = tmp_path / "report.html"
+        written = kept.workplace.run("report", folder.name, "--out", str(out))
+        assert written.returncode == 0, written.stderr
+        page = out.read_text()
+        assert f"dev: rehearsal {folder.name}" in page
+        assert "cannot be read" not in page
+        for node in kept.shown["nodes"]:
+            assert f"ip-{node['private_ip'].replace('.', '-')}" in page
+
     def test_logs_of_a_job_are_exported_without_secrets(
         self, kept: Kept, reader: dict[str, str], tmp_path: Path
     ) -> None:

@@ -35,17 +35,20 @@ LOGS = Right(
     "what scripts and health checks wrote",
 )
 
+STATUS = (
+    *NODES,
+    SESSIONS,
+    Right("cloudformation:DescribeStacks", ANY, "the last deployment"),
+    Right("cloudformation:DescribeStackEvents", STACKS, "what happened to a stack, and when"),
+    Right("cloudformation:ListStackResources", STACKS, "which alarms and budget there are"),
+    Right("cloudwatch:DescribeAlarms", ANY, "alarms"),
+    Right("cloudwatch:GetMetricData", ANY, "throughput of file systems"),
+    Right("budgets:ViewBudget", "the environment's budget", "money of this month"),
+)
+
 READING: Mapping[str, tuple[Right, ...]] = {
-    "status": (
-        *NODES,
-        SESSIONS,
-        Right("cloudformation:DescribeStacks", ANY, "the last deployment"),
-        Right("cloudformation:DescribeStackEvents", STACKS, "why a stack has failed"),
-        Right("cloudformation:ListStackResources", STACKS, "which alarms and budget there are"),
-        Right("cloudwatch:DescribeAlarms", ANY, "alarms"),
-        Right("cloudwatch:GetMetricData", ANY, "throughput of file systems"),
-        Right("budgets:ViewBudget", "the environment's budget", "money of this month"),
-    ),
+    "status": STATUS,
+    "report": (*STATUS, LOGS),
     "why": (
         *NODES,
         SESSIONS,

@@ -59,6 +59,21 @@ class FaultReport:
         mended = [each.seconds for each in self.moments if each.stage is Stage.MENDED]
         return round(end - max(mended, default=0.0), 2)
 
+    def as_data(self) -> dict[str, object]:
+        """Return all of it as plain data, for `--json` and for the record of a rehearsal."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "noticed_seconds": self.noticed_seconds,
+            "recovered_seconds": self.recovered_seconds,
+            "total_seconds": self.total_seconds,
+            "lost": list(self.lost),
+            "moments": [
+                {"seconds": each.seconds, "stage": each.stage.value, "what": each.what}
+                for each in self.moments
+            ],
+        }
+
     def _first(self, stage: Stage) -> float | None:
         return next((each.seconds for each in self.moments if each.stage is stage), None)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from slurmpod.cli import kept_rehearsals
-from slurmpod.cli.kept_rehearsals import CHOSEN, NotThere, _chosen
+from slurmpod.cli.kept_rehearsals import NotThere, _chosen
 from slurmpod.rehearsal.lifetimes import UnknownRehearsal
+from slurmpod.rehearsal.state import CHOSEN
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from slurmpod.cli import rehearse
 from slurmpod.cli.rehearse import add_arguments, run
-from slurmpod.problems import ExitCode, InvalidEnvironment
+from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.faults.watch import Moment, Stage
 from slurmpod.rehearsal.rehearse import Options, Outcome
@@ -32,6 +32,16 @@ def test_faults_that_cannot_be_tried_are_refused_before_anything_starts(
     add_arguments(parser)
     assert run(parser.parse_args(arguments)) is ExitCode.USAGE
     assert f"--fault: {reason}" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    mine = tmp_path / "notes.html"
+    mine.write_text("mine")
+    parser = ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(WorkFailed, match="is no report of slurmpod's"):
+        run(parser.parse_args([DEV, "--report", str(mine)]))
+    assert mine.read_text() == "mine"
 
 
 def test_an_unknown_fault_is_answered_with_all_names(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from slurmpod.aws.deployment import ClusterLogs, ListedNode, SessionNodes
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.operations.lifecycle import NodeReport, lifecycle_reports, read_report
 
+WRITTEN = datetime(2026, 1, 1, 0, 0, 9, tzinfo=UTC)
 ROLES = {"head": "controller", "cpu": "worker", "gpu": "worker"}
 
 
@@ -31,9 +33,11 @@ class Logs(ClusterLogs):
     def __init__(self, lines: Mapping[str, str]) -> None:
         self._lines = lines
 
-    def last_lines(self, cluster: str, cluster_id: str, word: str) -> Mapping[str, str]:
+    def last_lines(
+        self, cluster: str, cluster_id: str, word: str
+    ) -> Mapping[str, tuple[datetime, str]]:
         assert (cluster, cluster_id) == ("lab", "abcde01234yz")
-        return {key: line for key, line in self._lines.items() if word in line}
+        return {key: (WRITTEN, line) for key, line in self._lines.items() if word in line}
 
 
 def line(name: str, *, failure: str = "", seconds: float = 2.0) -> str:

@@ -10,11 +10,10 @@ import pstats
 import pytest
 from rich.console import Console
 
-from slurmpod.cli.status import plain
 from slurmpod.cli.status_text import print_status
 from slurmpod.operations.hostlist import folded
 from slurmpod.operations.node_states import Alike
-from slurmpod.operations.reading import Unread
+from slurmpod.operations.reading import Unread, plain
 from slurmpod.operations.status import Status, status_of
 from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved

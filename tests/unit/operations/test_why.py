@@ -12,8 +12,8 @@ from rich.console import Console
 from slurmpod.aws.cluster_state import ClusterView
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.main import run
-from slurmpod.cli.status import plain
 from slurmpod.cli.why import print_story
+from slurmpod.operations.reading import plain
 from slurmpod.operations.why.meanings import STATES, meaning_of
 from slurmpod.operations.why.story import Story
 from slurmpod.operations.why.why import Witnesses

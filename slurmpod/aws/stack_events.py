@@ -1,0 +1,100 @@
+"""What CloudFormation did with a stack last, resource by resource, with times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import as_unavailable
+
+BEGINS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS")
+"""With one of these of the stack itself begins what CloudFormation does with it (API reference)."""
+
+ENDS = ("_COMPLETE", "_FAILED", "_SKIPPED")
+
+
+@dataclass(frozen=True)
+class ResourceRun:
+    """The work on one resource; `ended` is None while it goes on, `reason` why it failed."""
+
+    logical_id: str
+    type: str
+    began: datetime
+    ended: datetime | None
+    status: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class StackRun:
+    """The last creation, update or deletion of a stack; its resources as they were begun."""
+
+    stack: str
+    began: datetime
+    ended: datetime | None
+    status: str
+    resources: tuple[ResourceRun, ...]
+
+
+@dataclass(frozen=True)
+class StackEvents:
+    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+
+    clients: AwsClients
+
+    def last_runs(self, stacks: Iterable[str]) -> tuple[StackRun, ...]:
+        """Return what was done last with each of the stacks, which all have to be there."""
+        runs = (self._last_run(stack) for stack in stacks)
+        return tuple(run for run in runs if run)
+
+    def _last_run(self, stack: str) -> StackRun | None:
+        with as_unavailable(f"read what happened to {stack}"):
+            pages = self.clients.cloudformation.get_paginator("describe_stack_events").paginate(
+                StackName=stack
+            )
+            events = list(_back_to_the_beginning(pages))
+        return run_of(stack, tuple(reversed(events)))
+
+
+def _back_to_the_beginning(pages: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield events, the newest first, up to the one with which the last run began."""
+    for page in pages:
+        for event in page["StackEvents"]:
+            yield event
+            if _is_of_stack(event) and event["ResourceStatus"] in BEGINS:
+                return
+
+
+def run_of(stack: str, events: Sequence[Mapping[str, Any]]) -> StackRun | None:
+    """Fold the events of one run, the oldest first; None where there is none."""
+    by_resource: dict[str, list[Mapping[str, Any]]] = {}
+    own = [event for event in events if _is_of_stack(event)]
+    for event in events:
+        if not _is_of_stack(event):
+            by_resource.setdefault(event["LogicalResourceId"], []).append(event)
+    if not own or own[0]["ResourceStatus"] not in BEGINS:
+        return None  # nothing but a change set that waits for somebody to look at it
+    whole = _resource_run(own)
+    resources = tuple(map(_resource_run, by_resource.values()))
+    return StackRun(stack, whole.began, whole.ended, whole.status, resources)
+
+
+def _is_of_stack(event: Mapping[str, Any]) -> bool:
+    return bool(event.get("PhysicalResourceId") == event["StackId"])
+
+
+def _resource_run(events: Sequence[Mapping[str, Any]]) -> ResourceRun:
+    """Fold the events of one resource; one that failed stays failed, whatever was done after."""
+    last = events[-1]
+    failed = next((each for each in events if each["ResourceStatus"].endswith("_FAILED")), None)
+    return ResourceRun(
+        logical_id=last["LogicalResourceId"],
+        type=last["ResourceType"],
+        began=events[0]["Timestamp"],
+        ended=last["Timestamp"] if last["ResourceStatus"].endswith(ENDS) else None,
+        status=(failed or last)["ResourceStatus"],
+        reason=failed.get("ResourceStatusReason", "") if failed else "",
+    )

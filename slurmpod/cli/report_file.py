@@ -1,0 +1,50 @@
+"""The file of a report: whether it may be written, and writing it whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from slurmpod.problems import WorkFailed
+
+OURS = b'<meta name="generator" content="slurmpod report">'
+"""By this a page is known as one of ours, which may be replaced."""
+
+HEAD_BYTES = 1024
+
+
+def require_writable(path: Path) -> None:
+    """Make sure, before any work, that a report can be written there.
+
+    Raises:
+        WorkFailed: A file of somebody else's is there, or the folder takes none.
+    """
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise WorkFailed(f"{path} is a folder: name a file, such as {path / 'report.html'}")
+    if not folder.is_dir():
+        raise WorkFailed(f"{path}: there is no folder {folder}")
+    if path.exists() and not _is_ours(path):
+        raise WorkFailed(f"{path} is there and is no report of slurmpod's: choose another file")
+    if not os.access(folder, os.W_OK):
+        raise WorkFailed(f"{path} cannot be written: you may not write to {folder}")
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page that is never seen half written; raises WorkFailed."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise WorkFailed(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return OURS in file.read(HEAD_BYTES)
+    except OSError as error:
+        raise WorkFailed(f"{path} cannot be read: {error.strerror}") from error

@@ -1,0 +1,118 @@
+"""Asks AWS and Slurm what happened to an environment, and what is there now. Only reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
+from slurmpod.aws.deployment import ClusterLogs, Deployment, SessionNodes, Stack
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.stack_events import StackEvents, StackRun
+from slurmpod.aws.watch import Watch
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import require_account
+from slurmpod.operations.job_records import RECORDS, JobRecord, read_records, records_command
+from slurmpod.operations.lifecycle import lifecycle_reports
+from slurmpod.operations.questions import ask_controller
+from slurmpod.operations.reading import Unread, read
+from slurmpod.operations.status import Sources, status_of
+from slurmpod.report.record import Record, Rehearsed
+from slurmpod.resolve import Resolved
+
+
+@dataclass(frozen=True)
+class Askers:
+    """Everybody who is asked."""
+
+    account: AwsAccount
+    sources: Sources
+    events: StackEvents
+    logs: ClusterLogs
+    nodes: SessionNodes
+
+
+class NoSessions(NodeSessions):
+    """What stands for sessions where there is no node to open one on."""
+
+    def output(self, *_: object) -> str:
+        """Refuse; raises AwsUnavailable."""
+        raise AwsUnavailable(NO_NODES)
+
+
+NO_NODES = "the rehearsal is cloud-only: it has no nodes"
+
+
+def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
+    """Return who tells of one account and Region."""
+    sources = Sources(
+        ClusterView(clients),
+        Deployment(clients),
+        AccountInventory(clients),
+        Watch(clients),
+        NodeSessions() if has_nodes else NoSessions(),
+    )
+    return Askers(
+        AwsAccount(clients),
+        sources,
+        StackEvents(clients),
+        ClusterLogs(clients),
+        SessionNodes(clients),
+    )
+
+
+NOTHING_DEPLOYED = "nothing is deployed: there is no stack of this environment"
+
+
+def record_of(
+    asked: Askers, resolved: Resolved, now: datetime, rehearsed: Rehearsed | None
+) -> Record:
+    """Ask for everything.
+
+    Raises:
+        AwsUnavailable: Nothing can be asked, the credentials are of another account, or nothing is
+            deployed.
+    """
+    require_account(asked.account, resolved.environment)
+    status = status_of(asked.sources, resolved, now)
+    if status.stacks == () and rehearsed is None:
+        raise AwsUnavailable(NOTHING_DEPLOYED)
+    found = read(lambda: asked.sources.cluster.nodes(resolved.name))
+    return Record(
+        status=status,
+        runs=read(lambda: _runs(asked, status.stacks)),
+        nodes=read(lambda: lifecycle_reports(asked.nodes, asked.logs, resolved.name)),
+        launched={}
+        if isinstance(found, Unread)
+        else {each.instance_id: each.launched for each in found},
+        jobs=read(lambda: _jobs(asked, resolved, status.cluster, found)),
+        rehearsed=rehearsed,
+    )
+
+
+def _runs(asked: Askers, stacks: tuple[Stack, ...] | Unread) -> tuple[StackRun, ...]:
+    if isinstance(stacks, Unread):
+        raise AwsUnavailable(stacks.why)
+    return asked.events.last_runs(stack.name for stack in stacks)
+
+
+def _jobs(
+    asked: Askers,
+    resolved: Resolved,
+    cluster: ClusterState | Unread,
+    nodes: tuple[NodeState, ...] | Unread,
+) -> tuple[JobRecord, ...]:
+    if isinstance(cluster, Unread) or isinstance(nodes, Unread):
+        raise AwsUnavailable("the cluster has to be found first")
+    if not resolved.slurm.accounting:
+        raise AwsUnavailable("the environment says 'slurm: {accounting: false}'")
+    sessions = asked.sources.sessions
+    try:
+        answers = ask_controller(sessions, resolved, cluster.id, nodes, records_command())
+    except BaseException:
+        sessions.end()
+        raise
+    return read_records(answers[RECORDS])

@@ -1,0 +1,200 @@
+"""The page: everything that is known of an environment -> one HTML file that needs nothing else.
+
+Pure, but for the templates: the same input gives the same bytes. The page loads nothing and runs no
+script, which its own content security policy holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from slurmpod.folders import folder
+from slurmpod.operations.reading import Unread
+from slurmpod.operations.slurm_view import size_text
+from slurmpod.operations.step_table import StepTable, step_table
+from slurmpod.plan.amounts import figures, month_of, per_month, sum_figures
+from slurmpod.plan.plan import Plan
+from slurmpod.report.findings import Findings
+from slurmpod.report.flows import flows
+from slurmpod.report.picture import picture_of
+from slurmpod.report.record import Record
+from slurmpod.report.timeline import Timeline, node_runs, timeline_of
+from slurmpod.resolve import Resolved
+
+MINUTE, HOUR = 60, 3600
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that the page tells: what is planned, and what was recorded, or why nothing was.
+
+    `file` is the environment's, as the user wrote it.
+    """
+
+    file: str
+    resolved: Resolved
+    plan: Plan
+    findings: Findings
+    record: Record | Unread
+
+
+class Section(NamedTuple):
+    """A part of the page: its anchor, which is also the name of its template, and its heading."""
+
+    name: str
+    title: str
+
+
+class Figure(NamedTuple):
+    """A number that everybody asks for first, what it is of, and a remark."""
+
+    value: str
+    what: str
+    remark: str = ""
+
+
+ALWAYS_FIRST = (Section("picture", "Environment"),)
+OF_RECORD = (
+    Section("now", "How it is now"),
+    Section("timeline", "Last deployment"),
+    Section("steps", "Lifecycle scripts"),
+    Section("faults", "Faults"),
+    Section("jobs", "Jobs"),
+)
+ALWAYS_LAST = (
+    Section("costs", "Costs"),
+    Section("room", "Room for addresses"),
+    Section("findings", "Findings and reasons"),
+)
+"""Each section is a file in `templates/report`."""
+
+
+def page_of(known: Known) -> str:
+    """Return the page."""
+    record = known.record if isinstance(known.record, Record) else None
+    timeline = _timeline(record)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            known=known,
+            record=record,
+            resolved=known.resolved,
+            plan=known.plan,
+            findings=known.findings,
+            timeline=timeline,
+            steps=_steps(known.resolved, record),
+            flows=flows(known.resolved),
+            picture=picture_of(known.resolved),
+            sections=tuple(_sections(record)),
+            figures=tuple(_figures(known, record, timeline)),
+            title=_title(known, record),
+        )
+    )
+
+
+def _title(known: Known, record: Record | None) -> str:
+    if record is None:
+        return f"{known.resolved.name}: what is planned"
+    if record.rehearsed:
+        return f"{known.resolved.name}: rehearsal {record.rehearsed.identifier}"
+    return f"{known.resolved.name}: the environment in AWS"
+
+
+def _sections(record: Record | None) -> Iterator[Section]:
+    yield from ALWAYS_FIRST
+    if record is None:
+        yield Section("way", "The way of a first deployment")
+    for section in OF_RECORD if record else ():
+        if section.name != "faults" or (record and record.rehearsed and record.rehearsed.faults):
+            yield section
+    yield from ALWAYS_LAST
+
+
+def _timeline(record: Record | None) -> Timeline | None:
+    if record is None or isinstance(record.runs, Unread):
+        return None
+    reports = () if isinstance(record.nodes, Unread) else record.nodes
+    return timeline_of(record.runs, node_runs(reports, record.launched), record.status.at)
+
+
+def _steps(resolved: Resolved, record: Record | None) -> StepTable | None:
+    if record is None or isinstance(record.nodes, Unread):
+        return None
+    with_steps = [report for report in record.nodes if report.steps]
+    return step_table(with_steps, {group.name: group.role for group in resolved.groups})
+
+
+def _figures(known: Known, record: Record | None, timeline: Timeline | None) -> Iterator[Figure]:
+    groups = known.resolved.groups
+    chips = sum(group.count * group.facts.accelerator_count for group in groups if group.facts)
+    yield Figure(
+        str(sum(group.count for group in groups)),
+        "nodes",
+        f"{chips} accelerators" if chips else f"in {len(groups)} groups",
+    )
+    hour, _, month = sum_figures(known.plan.total)
+    yield Figure(hour, "USD an hour", f"{month} a month")
+    if timeline:
+        yield Figure(duration(timeline.seconds), "last deployment", moment(timeline.began))
+    else:
+        yield Figure(str(known.plan.whole), "deployment, usually", "nothing is deployed yet")
+    if record and not isinstance(record.status.cluster, Unread):
+        states = record.status.cluster.groups
+        in_service = sum(state.in_service for state in states)
+        wanted = sum(state.wanted for state in states)
+        yield Figure(f"{in_service} of {wanted}", "in service", record.status.cluster.status)
+    count = len(known.findings.warnings)
+    accepted = len(known.findings.suppressed)
+    yield Figure(str(count), f"warning{'' if count == 1 else 's'}", f"{accepted} accepted")
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people say it: `9.2 s`, `3 min 20 s`, `1 h 5 min`."""
+    if seconds < MINUTE:
+        return f"{seconds:.1f} s"
+    if seconds < HOUR:
+        return f"{int(seconds // MINUTE)} min {int(seconds % MINUTE)} s"
+    return f"{int(seconds // HOUR)} h {int(seconds % HOUR // MINUTE)} min"
+
+
+def moment(when: datetime) -> str:
+    """Return a time as all of the page's are told: in UTC."""
+    return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def tick(seconds: float) -> str:
+    """Return a round number of seconds as an axis names it: `5 s`, `2 min`, `1 h`."""
+    if seconds < 2 * MINUTE:
+        return f"{seconds:g} s"
+    return f"{seconds / MINUTE:g} min" if seconds < 2 * HOUR else f"{seconds / HOUR:g} h"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(folder("templates") / "report"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        duration=duration,
+        moment=moment,
+        tick=tick,
+        size=size_text,
+        figures=figures,
+        sum_figures=sum_figures,
+        month_of=month_of,
+        per_month=per_month,
+    )
+    environment.tests["unread"] = lambda found: isinstance(found, Unread)
+    return environment

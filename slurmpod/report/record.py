@@ -1,0 +1,83 @@
+"""What happened to an environment, and what is there now, as far as somebody could tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from slurmpod.aws.stack_events import StackRun
+from slurmpod.operations.job_records import JobRecord
+from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.operations.reading import Unread
+from slurmpod.operations.status import Status
+
+
+@dataclass(frozen=True)
+class FaultMoment:
+    """Something that happened so many seconds after a fault; `stage` as the rehearsal says it."""
+
+    seconds: float
+    stage: str
+    what: str
+
+
+@dataclass(frozen=True)
+class FaultRecord:
+    """A fault of a rehearsal; `noticed_seconds` is None for one that nobody notices.
+
+    `recovered_seconds` counts from when its cause was gone. `lost` is what it cost.
+    """
+
+    name: str
+    title: str
+    noticed_seconds: float | None
+    recovered_seconds: float
+    lost: tuple[str, ...]
+    moments: tuple[FaultMoment, ...]
+
+    @property
+    def last_seconds(self) -> float:
+        """How long it took from the fault to its last moment."""
+        return max((moment.seconds for moment in self.moments), default=0.0)
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """Read what the rehearsal wrote down."""
+        return cls(
+            name=data["name"],
+            title=data["title"],
+            noticed_seconds=data["noticed_seconds"],
+            recovered_seconds=data["recovered_seconds"],
+            lost=tuple(data["lost"]),
+            moments=tuple(FaultMoment(**each) for each in data["moments"]),
+        )
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What only a rehearsal knows: its id, why it failed (or empty), and faults let loose in it.
+
+    One that is cloud-only has no nodes that could be asked.
+    """
+
+    identifier: str
+    has_nodes: bool = True
+    failure: str = ""
+    faults: tuple[FaultRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """The record of a deployed environment; parts that could not be read say why.
+
+    `launched` is when instances were launched, by their ids. `rehearsed` is None in AWS.
+    """
+
+    status: Status
+    runs: tuple[StackRun, ...] | Unread
+    nodes: tuple[NodeReport, ...] | Unread
+    launched: Mapping[str, datetime]
+    jobs: tuple[JobRecord, ...] | Unread
+    rehearsed: Rehearsed | None = None

@@ -1,0 +1,109 @@
+"""What the tests of reports share: an environment with a past that was made up for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slurmpod.aws.stack_events import ResourceRun, StackRun
+from slurmpod.operations.job_records import read_records
+from slurmpod.operations.lifecycle import NodeReport, StepReport
+from slurmpod.operations.reading import Unread
+from slurmpod.operations.status import status_of
+from slurmpod.plan.plan import plan_of
+from slurmpod.reading.read import read_as
+from slurmpod.report.findings import findings_of
+from slurmpod.report.page import Known
+from slurmpod.report.record import FaultMoment, FaultRecord, Record, Rehearsed
+from slurmpod.report.timeline import CLUSTER
+from slurmpod.rules.check import sound
+from tests.sound_environment import SOUND
+from tests.unit.operations.cluster_at_work import NOW, Cluster
+from tests.unit.plan.planned import PRICES, resolved
+
+BEGAN = datetime(2026, 11, 23, 21, 0, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    """Return a time so many seconds after the deployment began."""
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def resource(name: str, began: float, ended: float | None, **more: Any) -> ResourceRun:
+    end = None if ended is None else at(ended)
+    return ResourceRun(
+        name, more.pop("type", "AWS::X::Y"), at(began), end, "CREATE_COMPLETE", **more
+    )
+
+
+def stack(name: str, began: float, ended: float | None, *resources: ResourceRun) -> StackRun:
+    status = "CREATE_IN_PROGRESS" if ended is None else "CREATE_COMPLETE"
+    return StackRun(name, at(began), None if ended is None else at(ended), status, resources)
+
+
+RUNS = (
+    stack("dev-network", 0, 60, resource("Vpc", 0, 40), resource("Endpoint", 40, 60)),
+    stack("dev-cluster", 70, 370, resource("Cluster", 70, 370, type=CLUSTER)),
+)
+
+
+def report(name: str, ended: float, *, group: str = "workers", seconds: float = 20) -> NodeReport:
+    """Return what a node reported whose scripts took so long, most of it in slurmd."""
+    steps = (
+        StepReport("identify", "done", True, 1.0, "", ""),
+        StepReport("slurmd", "done", True, seconds - 1, "", ""),
+    )
+    return NodeReport(
+        group,
+        f"i-{name}",
+        "Running",
+        name,
+        steps,
+        "OK",
+        succeeded=True,
+        slowest_path=("identify", "slurmd"),
+        ended=at(ended).isoformat(),
+    )
+
+
+NODES = (report("ip-10-0-0-4", 200, group="controller"), report("ip-10-0-1-1", 360, seconds=90))
+LAUNCHED = {node.instance_id: at(80) for node in NODES}
+RECORDS = "7|alice|cpu|2|COMPLETED|1795467600|1795467610|1795467700|train|with bars\n"
+FAULT = FaultRecord(
+    "network-cut",
+    "A node's network is cut",
+    0.9,
+    3.0,
+    (),
+    (FaultMoment(0.0, "injected", "cut"), FaultMoment(10.0, "recovered", "idle again")),
+)
+
+
+def known(**record: Any) -> Known:
+    """Return a deployed environment of which all is known, but for what is given here."""
+    found = sound(read_as("environments/dev.yaml", SOUND))
+    whole = Record(
+        status=status_of(Cluster().sources(), resolved(), NOW),
+        runs=RUNS,
+        nodes=NODES,
+        launched=LAUNCHED,
+        jobs=read_records(RECORDS),
+    )
+    return Known(
+        file="environments/dev.yaml",
+        resolved=found.resolved,
+        plan=plan_of(found.resolved, PRICES),
+        findings=findings_of(found),
+        record=replace(whole, **record),
+    )
+
+
+def planned() -> Known:
+    """Return an environment of which nothing but the plan is known."""
+    return replace(known(), record=Unread("no credentials"))
+
+
+def rehearsed(*, failure: str = "") -> Known:
+    """Return what is known of a rehearsal with a fault."""
+    return known(rehearsed=Rehearsed("dev-1a2b3c", failure=failure, faults=(FAULT,)))

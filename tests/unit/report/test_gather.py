@@ -1,0 +1,58 @@
+"""Who is asked for a report: one refusal leaves the rest, and nobody asks nodes that are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.operations.reading import Unread
+from slurmpod.report.gather import NO_NODES, NOTHING_DEPLOYED, Askers, NoSessions, askers, record_of
+from slurmpod.report.record import Rehearsed
+from tests.unit.operations.cluster_at_work import NOW, Cluster
+from tests.unit.plan.planned import resolved
+from tests.unit.report.known import RECORDS, RUNS
+
+
+def asked(cluster: Cluster, account: str = "123456789012") -> Askers:
+    cluster.answers["records"] = RECORDS
+    found = askers(cluster.clients(), has_nodes=True)
+    owner: Any = SimpleNamespace(id=lambda: account)
+    events: Any = SimpleNamespace(last_runs=lambda stacks: RUNS[: len(tuple(stacks))])
+    return replace(found, account=owner, sources=cluster.sources(), events=events)
+
+
+def test_what_one_refuses_is_said_and_the_rest_is_there() -> None:
+    cluster = Cluster(refused={"filter_log_events": "AccessDenied"})
+    record = record_of(asked(cluster), resolved(), NOW, None)
+    assert isinstance(record.nodes, Unread)
+    assert "AccessDenied" in record.nodes.why
+    assert not isinstance(record.status.cluster, Unread)
+    assert len(record.launched) == 5
+
+
+def test_another_account_is_not_asked() -> None:
+    cluster = Cluster()
+    with pytest.raises(AwsUnavailable, match="belong to account 210987654321"):
+        record_of(asked(cluster, "210987654321"), resolved(), NOW, None)
+    assert not cluster.asked
+
+
+def test_without_stacks_nothing_is_deployed_unless_it_is_a_rehearsal() -> None:
+    cluster = Cluster()
+    elsewhere = resolved(name="other")
+    with pytest.raises(AwsUnavailable, match=NOTHING_DEPLOYED):
+        record_of(asked(cluster), elsewhere, NOW, None)
+    assert record_of(asked(cluster), elsewhere, NOW, Rehearsed("other-1")).runs == ()
+    assert record_of(asked(cluster), resolved(), NOW, None).runs == RUNS
+
+
+def test_a_rehearsal_without_nodes_says_that_instead_of_asking_them() -> None:
+    assert isinstance(askers(None, has_nodes=False).sources.sessions, NoSessions)  # type: ignore[arg-type]
+    cluster = Cluster()
+    sources = replace(cluster.sources(), sessions=NoSessions())
+    record = record_of(replace(asked(cluster), sources=sources), resolved(), NOW, None)
+    assert record.jobs == record.status.slurm == Unread(NO_NODES)

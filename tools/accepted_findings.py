@@ -1,0 +1,28 @@
+"""The findings of cdk-nag that the stacks accept, as data for the tool, which never imports them.
+
+`make golden` writes `slurmpod/data/accepted_findings.json`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from slurmpod_cdk.node_role_waivers import NODE_ROLE_WAIVERS
+from slurmpod_cdk.standard_waivers import STANDARD_WAIVERS
+from slurmpod_cdk.waivers import WAIVERS
+
+FILE = "slurmpod/data/accepted_findings.json"
+
+
+def accepted_findings() -> str:
+    """Return each reason once, with the rules and the stacks for which it stands."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for waiver in (*WAIVERS, *NODE_ROLE_WAIVERS, *STANDARD_WAIVERS):
+        entry = found.setdefault(waiver.reason, {"rules": set(), "stacks": set()})
+        entry["rules"].add(waiver.rule)
+        entry["stacks"].add(waiver.path.partition("/")[0].removeprefix("*-"))
+    rows = [
+        {"reason": reason, **{key: sorted(values) for key, values in entry.items()}}
+        for reason, entry in found.items()
+    ]
+    return json.dumps(rows, indent=1) + "\n"
