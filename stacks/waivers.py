@@ -236,7 +236,7 @@ WAIVERS = (
         rule="AwsSolutions-IAM5",
         detail="Resource::[*]",
         path="*-notebook/Notebook/Role/Resource",
-        reason="Describing networks knows no resources.",
+        reason="Describing subnets and interfaces in EC2 can be bound to no resource.",
     ),
     Waiver(
         rule="AwsSolutions-IAM5",

@@ -8,6 +8,7 @@ from aws_cdk import App, Stack, aws_s3
 from slurmpod_cdk.build import build_app
 from slurmpod_cdk.nag import ALL_WAIVERS, NagFinding, findings, review, uncovered, unused
 from slurmpod_cdk.waivers import Waiver
+from tests.served import ENDPOINT, served
 from tests.sound_environment import SOUND
 from tests.stacks.synthesis import CONTEXT, Synthesized, resolved_from, synthesize
 
@@ -17,6 +18,12 @@ WAIVED = Waiver("AwsSolutions-S1", "*-lifecycle/Scripts/Bucket/Resource", "a rea
 TWO_ZONES = "network:\n  other_zones: [{zone: us-west-2a}]\n"
 SMALL_DATABASE = SOUND.replace("network:\n", TWO_ZONES, 1) + "slurm: {rds: {on_delete: delete}}\n"
 """Without what the example has, which leaves no finding about standby, key and protection."""
+
+OPEN_SERVICES = {
+    "endpoint": ENDPOINT | {"model_data": "s3://models/gpt-j/"},
+    "notebook": {"instance_type": "ml.t3.medium", "direct_internet": True},
+}
+"""A model in a folder, keys of AWS's own and a way to the internet, which the example lacks."""
 
 
 def test_every_finding_is_fixed_or_waived_and_every_waiver_needed(environment: Synthesized) -> None:
@@ -73,7 +80,8 @@ def test_a_waiver_for_what_only_other_environments_have_is_not_unused() -> None:
 def test_every_waiver_serves_an_environment_of_this_repository(
     environments: dict[str, Synthesized],
 ) -> None:
-    used = (*environments.values(), synthesize(resolved_from(SMALL_DATABASE)))
+    others = (resolved_from(SMALL_DATABASE), served(OPEN_SERVICES))
+    used = (*environments.values(), *map(synthesize, others))
     found = tuple(finding for each in used for finding in findings(each.app))
     idle = [w for w in ALL_WAIVERS if len(uncovered(found, (w,))) == len(found)]
     assert idle == []
