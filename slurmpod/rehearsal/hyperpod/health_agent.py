@@ -9,13 +9,11 @@ guide, "Automatic node recovery and auto-resume", "Manually replace or reboot a 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
@@ -25,6 +23,7 @@ from slurmpod.platform_profiles.profile import Resuming
 from slurmpod.rehearsal.hyperpod.cluster_agent import gpu_count, hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_log
 from slurmpod.rehearsal.hyperpod.recovery import DeepHealthCheck, Recovery, Repair
+from slurmpod.rehearsal.hyperpod.resumable_steps import ResumableSteps
 from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl, SlurmNodeState
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.slurmctld_log import LogsOfControllers
@@ -39,43 +38,6 @@ class ResumeAction(StrEnum):
     RETRYSTEP = "RETRYSTEP"
     NONE = "NONE"
     REQUEUE = "REQUEUE"
-
-
-@dataclass(eq=False)
-class _Step:
-    job_id: str
-    host: str
-
-
-class ResumableSteps:
-    """The steps whose srun is connected; safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._steps: set[_Step] = set()
-        self._lock = threading.Lock()
-
-    @property
-    def jobs(self) -> frozenset[str]:
-        """The ids of jobs that have such a step."""
-        with self._lock:
-            return frozenset(step.job_id for step in self._steps)
-
-    @contextlib.contextmanager
-    def step(self, job_id: str, host: str) -> Iterator[None]:
-        """Know of a step of a job for a while; its srun runs on `host`."""
-        step = _Step(job_id, host)
-        with self._lock:
-            self._steps.add(step)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._steps.discard(step)
-
-    def forget_those_on(self, host: str) -> None:
-        """Forget the steps whose srun died with its node: it could not say so."""
-        with self._lock:
-            self._steps = {step for step in self._steps if step.host != host}
 
 
 POLL_SECONDS = 1.0
@@ -109,6 +71,7 @@ class HealthAgent:
         self._labelled: set[str] = set()
         self._faults: dict[str, float] = {}
         self._unfinished: dict[str, str] = {}
+        self._is_back = threading.Event()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -161,6 +124,7 @@ class HealthAgent:
                 self._find_dead()
                 self._check_new()
                 self._ask_slurm()
+                self._start_requeued_jobs()
             except (ClusterFailed, MachineFailed):
                 continue  # slurmctld does not run, or not yet
             except Exception:  # noqa: BLE001 - nobody else watches
@@ -199,6 +163,20 @@ class HealthAgent:
             elif state.is_down and state.reason == NOT_RESPONDING and self._is_ours(node):
                 self._report(node, NOT_RESPONDING)
 
+    def _start_requeued_jobs(self) -> None:
+        """Start what Slurm took back from nodes, once one of them is in service again.
+
+        Not before nothing that was meant for a job's first run can reach its second one: neither
+        from slurmctld, nor on other nodes, which may take long to end the first one.
+        """
+        slurm = self._slurm
+        if not self._is_back.is_set() or slurm.is_telling_nodes():
+            return
+        are_ending = slurm.is_ending_jobs()
+        slurm.start_requeued_jobs()
+        if not are_ending:
+            self._is_back.clear()
+
     def _report(self, node: ClusterNode, reason: str) -> None:
         """Say that a node is faulty, and replace it if HyperPod is to do so by itself."""
         name = hostname(node)
@@ -228,7 +206,8 @@ class HealthAgent:
     def _recover(self, node: ClusterNode, repair: Repair) -> None:
         if self._run.machines.is_off(hostname(node)):
             self._take_from_slurm(node)
-        Recovery(self._run, self._slurm, node).run(repair)
+        if Recovery(self._run, self._slurm, node).run(repair):
+            self._is_back.set()
 
     def _take_in_hand(self, node: ClusterNode, work: Callable[[], object]) -> None:
         """Begin work on a node, unless there is some already."""
@@ -266,7 +245,8 @@ class HealthAgent:
     def _take_from_slurm(self, node: ClusterNode) -> None:
         """Let Slurm end or requeue the jobs of a dead node now, and start no other one there.
 
-        Not where a step waits for the replacement: a node that is set down takes the whole job.
+        Where a step is to wait for the replacement, it is told instead: a node that is set down
+        takes the whole job.
         """
         name = hostname(node)
         self.steps.forget_those_on(name)
@@ -274,6 +254,8 @@ class HealthAgent:
             jobs = self._slurm.jobs_on(name)
             if not self._may_resume_on(node) or self.steps.jobs.isdisjoint(jobs):
                 self._slurm.set_node(name, "down", f"HyperPod: {INSTANCE_FAILED}")
+            else:
+                self.steps.lose(jobs, name)
         except (ClusterFailed, MachineFailed) as failure:
             self._run.journal.note(name, f"slurmctld was not told: {failure}")
 

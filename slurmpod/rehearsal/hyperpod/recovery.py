@@ -95,7 +95,6 @@ ATTEMPTS = 3
 """How often a node is replaced in vain before it stays in status Failure."""
 
 _REGISTRATION_SECONDS = 60.0
-_MESSAGES_SECONDS = 60.0
 _POLL_SECONDS = 0.2
 
 
@@ -115,14 +114,13 @@ class Recovery:
         self._node = node
         self._name = hostname(node)
 
-    def run(self, repair: Repair) -> None:
-        """Repair the node; a reboot that fails is followed by replacements.
+    def run(self, repair: Repair) -> bool:
+        """Repair the node, and tell if it takes jobs; a reboot that fails becomes a replacement.
 
         Raises ClusterFailed or MachineFailed when it is repaired and Slurm cannot be told.
         """
         started_before = self._slurmd_started()
-        if self._is_repaired(repair):
-            self._give_back(started_before)
+        return self._is_repaired(repair) and self._gives_back(started_before)
 
     def _is_repaired(self, repair: Repair) -> bool:
         for attempt in range(1, ATTEMPTS + 1):
@@ -150,26 +148,20 @@ class Recovery:
             if not self._node.is_up:
                 self._repair(repair)
 
-    def _give_back(self, started_before: str) -> None:
-        """Let jobs start on the node again, when it has passed the checks that its group wants."""
+    def _gives_back(self, started_before: str) -> bool:
+        """Give the node back to Slurm, when it has passed the checks that its group wants."""
         checks = DeepHealthCheck(self._run, self._slurm, self._node)
         if self._node.status == DEEP_HEALTH_CHECK:
             with contextlib.suppress(ClusterFailed, MachineFailed):  # the checks try again
                 checks.isolate()
-        if self._has_registered(started_before):
-            if self._node.status != DEEP_HEALTH_CHECK or checks.run():
-                self._start_requeued_jobs()
-                self._note("is in service again")
-        elif self._run.is_wanted(self._node):
-            self._note("did not register with slurmctld")
-
-    def _start_requeued_jobs(self) -> None:
-        """Start them when nothing that was meant for their first run can reach the second one."""
-        deadline = time.monotonic() + _MESSAGES_SECONDS
-        while self._slurm.is_telling_nodes():
-            if self._run.given_up.wait(_POLL_SECONDS) or time.monotonic() > deadline:
-                return  # they start by themselves later
-        self._slurm.start_requeued_jobs()
+        if not self._has_registered(started_before):
+            if self._run.is_wanted(self._node):
+                self._note("did not register with slurmctld")
+            return False
+        if self._node.status == DEEP_HEALTH_CHECK and not checks.run():
+            return False
+        self._note("is in service again")
+        return True
 
     def _has_registered(self, started_before: str) -> bool:
         """Wait until the node's new slurmd has registered, and clear the state it was given."""

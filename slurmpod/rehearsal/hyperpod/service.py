@@ -61,7 +61,7 @@ class AutoResumeServer:
                 return
             _, job_id, host = greeting
             since = time.monotonic()
-            with agent.steps.step(job_id, host):
+            with agent.steps.step(job_id, host, partial(_tell_lost, connection)):
                 for _ in lines:
                     action = agent.diagnose(job_id, since)
                     connection.sendall(f"JobId={job_id}, ResumeAction={action}\n".encode())
@@ -69,6 +69,10 @@ class AutoResumeServer:
                         is_back = agent.wait_until_back(job_id)
                         since = time.monotonic()
                         connection.sendall(b"ready\n" if is_back else b"a replacement failed\n")
+
+
+def _tell_lost(connection: socket.socket, node: str) -> None:
+    connection.sendall(f"lost {node}\n".encode())
 
 
 @contextmanager

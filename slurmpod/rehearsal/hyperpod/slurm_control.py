@@ -147,6 +147,10 @@ class SlurmControl:
         """Whether slurmctld has messages to nodes, dead ones too, that may still arrive."""
         return slurmctld_log.messages_are_under_way(self._run(slurmctld_log.MESSAGES_COMMAND))
 
+    def is_ending_jobs(self) -> bool:
+        """Whether a job is being cleared away from its nodes, after which it may be requeued."""
+        return bool(self._run("squeue", "--noheader", "--format=%A", "--states=COMPLETING"))
+
     def start_requeued_jobs(self) -> None:
         """Let jobs that Slurm took back start at once.
 

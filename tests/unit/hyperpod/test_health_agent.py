@@ -35,6 +35,7 @@ class Slurm:
         self.requeued: list[str] = []
         self.printed = "0"
         self.messages_under_way = 0
+        self.jobs_end_for = 0
         self.log: list[str] = []
         self.controller = "head"
 
@@ -63,6 +64,10 @@ class Slurm:
     def is_telling_nodes(self) -> bool:
         self.messages_under_way -= 1
         return self.messages_under_way >= 0
+
+    def is_ending_jobs(self) -> bool:
+        self.jobs_end_for -= 1
+        return self.jobs_end_for >= 0
 
     def start_requeued_jobs(self) -> None:
         self.did.append("requeued jobs start")
@@ -200,15 +205,21 @@ def test_jobs_start_anew_when_nothing_meant_for_their_first_run_can_reach_them(
     assert slurm_state.messages_under_way < 0
 
 
-def test_jobs_that_may_still_be_ended_start_by_themselves_later(
-    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recovery, "_MESSAGES_SECONDS", 0.05)
+def test_jobs_that_may_still_be_ended_do_not_start(slurm_state: Slurm) -> None:
     run = Run(slurm_state)
     run.off.add(A)
     slurm_state.messages_under_way = 10_000
-    watch(run, lambda: any("in service" in note for note in run.notes))
+    watch(run, lambda: slurm_state.messages_under_way < 9_990)
     assert slurm_state.did == [f"{A} down"]
+
+
+def test_jobs_that_other_nodes_end_slowly_start_when_these_are_done(slurm_state: Slurm) -> None:
+    """A job is requeued when all of its nodes have ended it: long after a node that died is back."""
+    run = Run(slurm_state)
+    run.off.add(A)
+    slurm_state.jobs_end_for = 3
+    watch(run, lambda: slurm_state.jobs_end_for < 0)
+    assert slurm_state.did == [f"{A} down", *["requeued jobs start"] * 4]
 
 
 def test_the_job_of_a_step_that_waits_for_the_replacement_keeps_its_nodes(
@@ -216,19 +227,46 @@ def test_the_job_of_a_step_that_waits_for_the_replacement_keeps_its_nodes(
 ) -> None:
     run = Run(slurm_state)
     agent = HealthAgent(run)  # type: ignore[arg-type]
-    with agent.steps.step("7", A):
+    lost: list[str] = []
+    with agent.steps.step("7", A, lost.append):
         run.off = {B}
         assert agent.diagnose("7", since=0.0) is ResumeAction.RETRYSTEP
         assert agent.wait_until_back("7")
         run.given_up.set()
         agent.end()
     assert f"{B} down" not in slurm_state.did
+    assert lost == [B]
+
+
+def test_a_step_that_waits_for_a_dead_node_is_told(slurm_state: Slurm) -> None:
+    """srun itself may wait for ever: nobody tells it how that node's tasks ended."""
+    run = Run(slurm_state)
+    agent = HealthAgent(run)  # type: ignore[arg-type]
+    lost: list[str] = []
+
+    def hang_up(_: str) -> None:
+        raise BrokenPipeError
+
+    with (
+        agent.steps.step("7", A, lost.append),
+        agent.steps.step("7", A, hang_up),
+        agent.steps.step("8", A, lost.append),
+    ):
+        run.off = {B}
+        agent.start()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not run.repairs and time.monotonic() < deadline:
+            time.sleep(0.01)
+        run.given_up.set()
+        agent.end()
+    assert lost == [B]
+    assert run.repairs == [f"replace {B}"]
 
 
 def test_a_step_dies_with_the_node_of_its_srun(slurm_state: Slurm) -> None:
     run = Run(slurm_state)
     agent = HealthAgent(run)  # type: ignore[arg-type]
-    with agent.steps.step("7", A):
+    with agent.steps.step("7", A, lambda _: None):
         run.off = {A}
         agent.diagnose("7", since=0.0)
         run.given_up.set()
@@ -410,7 +448,7 @@ def test_what_a_user_does_at_the_same_time_is_waited_for(
     agent.diagnose("7", since=0.0)
     agent.end()
     assert run.repairs == repairs
-    assert slurm_state.did == ["requeued jobs start"]
+    assert "is in service again" in run.notes
     assert run.notes[-1] == "is in service again"
     assert not any("failed" in note for note in run.notes)
 

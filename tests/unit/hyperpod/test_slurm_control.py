@@ -80,6 +80,12 @@ def test_only_jobs_that_slurm_took_back_start_at_once() -> None:
     assert machine.ran[1:] == [f"scontrol update jobid={job} starttime=now" for job in (1, 4)]
 
 
+def test_jobs_that_end_are_not_yet_requeued() -> None:
+    for printed in ("", "7\n"):
+        machine = Machine(squeue=printed)
+        assert control(machine).is_ending_jobs() == bool(printed)
+
+
 def test_messages_to_nodes_wait_or_are_under_way() -> None:
     printed = "Agent queue size:     {}\nAgent count:          {}\nAgent thread count:   4\n"
     for waiting, under_way in ((0, 0), (0, 10), (2, 0)):

@@ -4,11 +4,14 @@
  *
  * srun becomes two processes. The child goes on being srun. The parent waits for its end, asks the
  * cluster agent whether hardware was the reason, waits until the nodes are back if it was, and
- * starts the same command line again; otherwise it ends as the step did.
+ * starts the same command line again; otherwise it ends as the step did. A step that has lost a node
+ * is ended by the parent: where that node's sockets were closed in good order, srun would wait for
+ * its tasks for ever.
  *
  * The agent is spoken to in lines, over a connection that lives as long as the parent: the agent
  * knows by it whose allocation has to be left alone when a node dies.
  *   > watch JOB HOST
+ *   < lost NODE                                a node of the job is gone; at any time
  *   > diagnose STEP                            the step failed
  *   < JobId=JOB, ResumeAction=RETRYSTEP|NONE
  *   < ready                                    after RETRYSTEP: the nodes are back
@@ -18,6 +21,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +29,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,9 +38,10 @@
 SPANK_PLUGIN(auto_resume, 1)
 
 #define LOG "/var/log/aws/clusters/sagemaker-autoresume.log"
+#define LOST "lost "
 #define REPORT "AUTO_RESUME_REPORT" /* in a child's environment: where it says which step it is */
 
-enum { MAX_RESTARTS = 5, MAX_ARGUMENTS = 4096 };
+enum { MAX_RESTARTS = 5, MAX_ARGUMENTS = 4096, LAST_WORDS_MS = 2000 };
 
 static const char *agent_address = "";
 static int enabled;
@@ -106,6 +112,15 @@ static char *receive_line(char *line, size_t size)
 	return line;
 }
 
+/* Read an answer; that a node is lost, too, is no news once the step has failed. */
+static char *receive_answer(char *line, size_t size)
+{
+	do
+		receive_line(line, size);
+	while (!strncmp(line, LOST, strlen(LOST)));
+	return line;
+}
+
 static void call_agent(void)
 {
 	char host[256] = "", address[64] = "";
@@ -159,13 +174,50 @@ static void run_again(void)
 	_exit(127);
 }
 
+/* End a step that lost a node: its other tasks first, then srun, when it has printed what they said. */
+static void end_step(struct pollfd *end, const char *node)
+{
+	char command[256];
+	say("Error", "Task failed on node %s", node);
+	snprintf(command, sizeof command, "/opt/slurm/bin/scancel --quiet --signal=KILL %s.%u 2>/dev/null",
+		 getenv("SLURM_JOB_ID"), step_id);
+	(void)!system(command); /* it fails, as the lost node does not answer; the others are told */
+	if (poll(end, 1, LAST_WORDS_MS) < 1)
+		kill(child, SIGKILL);
+}
+
+/* Return the status of the child, which may be ended because the agent knows of a lost node. */
+static int wait_for_child(void)
+{
+	char line[512];
+	int status;
+	struct pollfd events[] = {
+		{ .fd = syscall(SYS_pidfd_open, child, 0), .events = POLLIN },
+		{ .fd = agent, .events = POLLIN },
+	};
+	while (events[0].fd >= 0 && !events[0].revents) {
+		if (poll(events, 2, -1) < 1 || !events[1].revents)
+			continue; /* a signal was passed on, or it has ended */
+		receive_line(line, sizeof line);
+		if (!*line)
+			events[1].fd = -1; /* nobody is there who would tell */
+		else if (!strncmp(line, LOST, strlen(LOST)))
+			end_step(events, line + strlen(LOST));
+	}
+	close(events[0].fd);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	child = 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /*
  * Run the step in a child and return its status. The first child is this process as it was, and
  * returns -1: it is srun. So does a process that cannot fork.
  */
 static int run_step(int restarts)
 {
-	int report[2], status;
+	int report[2];
 	char number[16];
 	pid_t parent = getpid();
 	if (pipe(report))
@@ -192,10 +244,7 @@ static int run_step(int restarts)
 	if (read(report[0], &step_id, sizeof step_id) != sizeof step_id)
 		step_id = 0; /* it ended before there was a step */
 	close(report[0]);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	child = 0;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return wait_for_child();
 }
 
 /* Tell whether Slurm is configured in a way that HyperPod resumes no job with, and say so. */
@@ -233,11 +282,11 @@ static int nodes_were_replaced(void)
 	snprintf(step, sizeof step, "%u", step_id);
 	say("Info", "Initiating communication with cluster agent to diagnose health of nodes");
 	send_line("diagnose", step, "");
-	say("Info", "Response from cluster agent: %s", receive_line(line, sizeof line));
+	say("Info", "Response from cluster agent: %s", receive_answer(line, sizeof line));
 	if (!strstr(line, "ResumeAction=RETRYSTEP"))
 		return 0;
 	say("Info", "Job failed - replacing nodes");
-	if (strcmp(receive_line(line, sizeof line), "ready")) {
+	if (strcmp(receive_answer(line, sizeof line), "ready")) {
 		say("Info", "The nodes were not replaced: %s", line);
 		return 0;
 	}
