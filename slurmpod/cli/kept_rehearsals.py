@@ -22,6 +22,7 @@ from slurmpod.rehearsal.lifetimes import (
 )
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.prometheus_addresses import addresses
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.state import CHOSEN
 
@@ -42,8 +43,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shell = actions.add_parser("shell", help="open a shell on a node; with -- COMMAND, run that")
     shell.add_argument("node", help="host name, instance id, or group (its first node)")
     shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
+    fault = actions.add_parser("fault", help="let a fault loose upon it, and upon what runs there")
+    fault.add_argument("fault", metavar="NAME", help="e.g. worker-power-cut (docs/faults.md)")
+    fault.add_argument(
+        "--undisturbed",
+        metavar="LOG",
+        help="what the same job wrote undisturbed, as nodes see the file: to compare losses",
+    )
+    fault.add_argument("--json", action="store_true", help="print what was seen as JSON")
     down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
-    for action in (variables, shell, down):
+    for action in (variables, shell, fault, down):
         action.add_argument(
             "--id", help="which rehearsal (default: that of `env`, or the only one that runs)"
         )
@@ -55,6 +64,10 @@ def run(options: argparse.Namespace) -> ExitCode:
         return _list(as_json=options.json)
     if options.action == "down":
         return _down(options.id)
+    if options.action == "fault":
+        from slurmpod.cli import kept_fault  # looking around needs none of what it imports
+
+        return kept_fault.run(readable_rehearsal(options.id), options)
     return _look_around(readable_rehearsal(options.id), options)
 
 
@@ -96,7 +109,8 @@ def _list(*, as_json: bool) -> ExitCode:
 def _as_text(rehearsal: Rehearsal | UnknownRehearsal) -> str:
     if isinstance(rehearsal, UnknownRehearsal):
         return f"it can only be taken down: {rehearsal.problem}"
-    return f"{rehearsal.state.endpoint}  {rehearsal.request.environment_file}"
+    shown = "".join(f"\n  Prometheus: {each}" for each in addresses(rehearsal.folder))
+    return f"{rehearsal.state.endpoint}  {rehearsal.request.environment_file}{shown}"
 
 
 def _as_data(rehearsal: Rehearsal | UnknownRehearsal) -> dict[str, object]:
@@ -108,6 +122,7 @@ def _as_data(rehearsal: Rehearsal | UnknownRehearsal) -> dict[str, object]:
         "environment_file": rehearsal.request.environment_file,
         "cloud_only": rehearsal.request.cloud_only,
         "kept": rehearsal.state.kept,
+        "prometheus": list(addresses(rehearsal.folder)),
     }
 
 

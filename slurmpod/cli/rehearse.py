@@ -14,10 +14,14 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.report import known_of_rehearsal
 from slurmpod.cli.report_file import require_writable, write_page
+from slurmpod.jobs.lint import lint
+from slurmpod.operations.job_folder import NoJob, read_job_folder
 from slurmpod.platform_profiles.loading import load
-from slurmpod.problems import ExitCode, WorkFailed
+from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed, has_errors
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
-from slurmpod.rehearsal.faults.registry import NAMES, chosen, unmet_needs
+from slurmpod.rehearsal.drills.drill import DrilledJob
+from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.registry import ALL, NAMES, STRIKES_TEXT, chosen, unmet_needs
 from slurmpod.rehearsal.lifetimes import Rehearsal, RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
@@ -64,6 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let a fault loose after the first job; may be repeated, 'all' for all of them",
     )
     parser.add_argument(
+        "--job",
+        type=Path,
+        metavar="FOLDER",
+        help="let the faults loose upon this job, of 'job render'; -- ARGUMENTS are for it",
+    )
+    parser.set_defaults(after_dashes=[])
+    parser.add_argument("--python", metavar="PATH", help="the Python of the job, on the cluster")
+    parser.add_argument(
         "--profile",
         action="append",
         default=[],
@@ -88,6 +100,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     profile = load(options.profile).profile
     if options.fault and not _suits_faults(resolved, options):
         return ExitCode.USAGE
+    job = _job(resolved, options)
     if cdk_script() is None:
         say(CDK_IS_MISSING)
         return ExitCode.UNPREPARED
@@ -104,7 +117,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         port=options.port,
         image=options.image,
         allowed=tuple(options.allow),
-        faults=chosen(options.fault),
+        faults=_faults(options),
+        job=job,
         profile=profile,
     )
     try:
@@ -119,7 +133,17 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(as_data(outcome, progress.seconds))
     else:
         print_outcome(outcome)
-    return ExitCode.FAILED if any(report.lost for report in outcome.faults) else ExitCode.OK
+    is_sound = not any(report.lost for report in outcome.faults)
+    is_sound &= all(report.is_sound for report in outcome.drills)
+    return ExitCode.OK if is_sound else ExitCode.FAILED
+
+
+def _faults(options: argparse.Namespace) -> tuple[Fault, ...]:
+    """Return the faults that the user asks for; of all of them, a job only those that can be."""
+    faults = chosen(options.fault)
+    if options.job and ALL in options.fault:
+        return tuple(fault for fault in faults if fault.strike)
+    return faults
 
 
 def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -> None:
@@ -132,11 +156,30 @@ def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -
 
 def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:
     """Tell whether faults can be tried on the environment's cluster; say why not."""
+    faults = _faults(options)
     missing_here = ("there have to be nodes (no --cloud-only)",) if options.cloud_only else ()
-    reasons = (*missing_here, *unmet_needs(resolved, chosen(options.fault)))
+    without = [fault.name for fault in faults if options.job and not fault.strike]
+    unfit = (f"no job can be drilled with {name}; {STRIKES_TEXT}" for name in without)
+    reasons = (*missing_here, *unfit, *unmet_needs(resolved, faults))
     for reason in reasons:
         say(f"--fault: {reason}")
     return not reasons
+
+
+def _job(resolved: Resolved, options: argparse.Namespace) -> DrilledJob | None:
+    """Read the job, before anything starts; raises NoJob and InvalidEnvironment."""
+    if not options.job:
+        if options.after_dashes or options.python:
+            raise NoJob("--python and what is behind -- are for a job: name it with --job FOLDER")
+        return None
+    if not options.fault:
+        raise NoJob(f"--job needs a fault to drill it with: --fault NAME; {STRIKES_TEXT}")
+    folder = read_job_folder(options.job)
+    texts = {name: content.decode(errors="replace") for name, content in folder.files.items()}
+    problems = lint(folder.script, texts[folder.script], resolved, texts.get)
+    if has_errors(problems):
+        raise InvalidEnvironment(problems)
+    return DrilledJob(folder, tuple(options.after_dashes), options.python)
 
 
 def _host_and_port(text: str) -> str:

@@ -33,6 +33,7 @@ from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.rehearsal.prometheus_addresses import FOLDER as PROMETHEUS_FOLDER
 from slurmpod.rehearsal.prometheus_servers import PrometheusServers, rules_of
 from slurmpod.rehearsal.state import KEEP, Journal, Request, State, read_request, write_state
 from slurmpod.resolve import resolve
@@ -115,7 +116,7 @@ def _prometheus(
         return None
     servers = PrometheusServers(
         image=Path(request.image),
-        folder=folder / "prometheus",
+        folder=folder / PROMETHEUS_FOLDER,
         rules=lambda workspace_id: rules_of(aws.clients(), workspace_id),
     )
     stack.callback(servers.close)

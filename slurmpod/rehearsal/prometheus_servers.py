@@ -2,7 +2,7 @@
 
 It takes what nodes send, evaluates the workspace's rules and answers queries at the addresses that
 AWS's service has (its API reference, "Prometheus-compatible APIs"). The program is that of the node
-image.
+image, and so is its own page, which a person on this machine opens without signing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
 from slurmpod.rehearsal.nodes.image import image_command
+from slurmpod.rehearsal.prometheus_addresses import ADDRESS_FILE
 
 ADDRESS = re.compile(r"/workspaces/(?P<id>ws-[0-9a-f-]+)/api/v1/(?P<call>[a-z_/-]+)$")
 SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=[^,]+/aps/aws4_request")
 PASSED_ON = {"CONTENT_TYPE": "Content-Type", "HTTP_CONTENT_ENCODING": "Content-Encoding"}
 START_TIMEOUT_SECONDS = 30
+PAGES = "usr/share/prometheus/web"
+"""Where Debian's package has what the program shows in a browser."""
+
 EVALUATION_SECONDS = 5
 
 
@@ -95,12 +99,14 @@ class _Server:
             f"--storage.tsdb.path={folder / 'data'}",
             "--web.enable-remote-write-receiver",
             f"--web.listen-address=127.0.0.1:{self._port}",
+            f"--web.local-assets={image / PAGES}",
         )
         started = threading.Event()
         runner = threading.Thread(target=self._run, args=(command, folder, started), daemon=True)
         runner.start()
         started.wait()
         self._wait_until_ready()
+        (folder / ADDRESS_FILE).write_text(f"http://127.0.0.1:{self._port}/")
 
     def forward(self, environ: Mapping[str, Any], call: str) -> tuple[str, str, bytes]:
         """Pass a request on, and return status, content type and body of the answer."""

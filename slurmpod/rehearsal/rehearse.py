@@ -17,6 +17,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
+from slurmpod.rehearsal.drills.drill import DrilledJob, DrillReport, drill
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.failed_scripts import FailedScripts, failed_scripts
 from slurmpod.rehearsal.faults.cluster import FaultCluster
@@ -49,6 +50,7 @@ Look = Callable[[Rehearsal, str], None]
 class Options:
     """The user's choices: with or without nodes, the port, whether to leave it up, and faults.
 
+    `job` is what the faults are to strike, in place of jobs of their own.
     `profile` is what HyperPod itself puts on the nodes.
     `image` is the name of an image of the user's own; `allowed` are the HOST:PORT that nodes are
     let out to.
@@ -60,6 +62,7 @@ class Options:
     keep: bool = False
     port: int | None = None
     faults: tuple[Fault, ...] = ()
+    job: DrilledJob | None = None
     profile: Profile = field(default_factory=lambda: load().profile)
 
 
@@ -93,6 +96,7 @@ class Outcome:
     boot_seconds: float | None
     kept: Rehearsal | None
     rehearsed_for: RehearsedFor | None = None
+    drills: tuple[DrillReport, ...] = ()
 
 
 def rehearse(
@@ -268,24 +272,20 @@ def _use(
     progress: Progress,
 ) -> Outcome:
     nodes = deployment.cluster_nodes(resolved.name)
-    entrance = _entrance(nodes, resolved)
+    entrance = entrance_of(nodes, resolved)
     first_job = None
     if not options.cloud_only:
         with progress.stage("first job run"):
             first_job = run_first_job(Shell(rehearsal.folder, entrance), resolved)
-    faults = []
-    for fault in options.faults:
-        with progress.stage(f"survived the fault {fault.name}"):
-            report = run_fault(fault, _fault_cluster(rehearsal, resolved, nodes, entrance))
-        note_fault(rehearsal.folder, report.as_data())
-        faults.append(report)
+    faults, drills = _suffer(rehearsal, resolved, options, nodes, progress)
     return Outcome(
         endpoint=rehearsal.state.endpoint,
         stacks=deployment.stacks(resolved.stacks.in_order()),
-        nodes=nodes,
+        nodes=deployment.cluster_nodes(resolved.name),
         entrance=entrance,
         first_job=first_job,
-        faults=tuple(faults),
+        faults=faults,
+        drills=drills,
         boot_seconds=_boot_seconds(rehearsal.folder),
         kept=rehearsal if options.keep else None,
         rehearsed_for=None if options.cloud_only else _rehearsed_for(resolved, options),
@@ -298,15 +298,39 @@ def _rehearsed_for(resolved: Resolved, options: Options) -> RehearsedFor | None:
     return RehearsedFor(bundle.prefix, about, options.image) if bundle else None
 
 
-def _fault_cluster(
-    rehearsal: Rehearsal, resolved: Resolved, nodes: tuple[ClusterNode, ...], entrance: str
+def _suffer(
+    rehearsal: Rehearsal,
+    resolved: Resolved,
+    options: Options,
+    nodes: tuple[ClusterNode, ...],
+    progress: Progress,
+) -> tuple[tuple[FaultReport, ...], tuple[DrillReport, ...]]:
+    """Let the faults loose: upon jobs of their own, or upon the user's."""
+    if not options.faults:
+        return (), ()
+    cluster = fault_cluster_of(rehearsal, resolved, nodes)
+    if options.job:
+        with progress.stage(f"drilled {options.job.folder.script}"):
+            return (), drill(cluster, options.job, options.faults, progress)
+    reports = []
+    for fault in options.faults:
+        with progress.stage(f"survived the fault {fault.name}"):
+            reports.append(run_fault(fault, cluster, progress))
+        note_fault(rehearsal.folder, reports[-1].as_data())
+    return tuple(reports), ()
+
+
+def fault_cluster_of(
+    rehearsal: Rehearsal, resolved: Resolved, nodes: tuple[ClusterNode, ...]
 ) -> FaultCluster:
+    """Return the cluster of a running rehearsal, as faults need it."""
     request, endpoint = rehearsal.request, rehearsal.state.endpoint
     aws = Clients(endpoint=endpoint, account=request.account, region=request.region)
+    entrance = entrance_of(nodes, resolved)
     return fault_cluster(rehearsal.folder, aws, resolved, nodes, entrance)
 
 
-def _entrance(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:
+def entrance_of(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:
     """Return the host name of the node that users enter: a login node, else the controller."""
     for role in (Role.LOGIN, Role.CONTROLLER):
         groups = {group.name for group in resolved.groups_with(role)}

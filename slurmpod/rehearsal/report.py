@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
 
-from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.faults_report import drill_data, print_drills, print_faults
 from slurmpod.rehearsal.first_job import FirstJob
 from slurmpod.rehearsal.lifetimes import Rehearsal
+from slurmpod.rehearsal.prometheus_addresses import addresses
 from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
+from slurmpod.rehearsal.tables import print_table, print_text
 
 
 def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]:
@@ -25,6 +27,7 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
         "nodes": [asdict(node) for node in outcome.nodes],
         "first_job": asdict(outcome.first_job) if outcome.first_job else None,
         "faults": [report.as_data() for report in outcome.faults],
+        "drills": [drill_data(report) for report in outcome.drills],
         "boot_seconds": outcome.boot_seconds,
         "rehearsed_for": asdict(outcome.rehearsed_for) if outcome.rehearsed_for else None,
         "kept": outcome.kept.identifier if outcome.kept else None,
@@ -35,13 +38,13 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
 def print_outcome(outcome: Outcome) -> None:
     """Print what was deployed, what Slurm says, what the job wrote, and what to do next."""
     console = Console(highlight=False)
-    _print_table(
+    print_table(
         console,
         "Stacks",
         ("STACK", "STATUS"),
         ((stack.name, stack.status) for stack in outcome.stacks),
     )
-    _print_table(
+    print_table(
         console,
         "Nodes as SageMaker sees them",
         ("GROUP", "TYPE", "INSTANCE", "ADDRESS", "STATUS"),
@@ -51,44 +54,28 @@ def print_outcome(outcome: Outcome) -> None:
         ),
     )
     if outcome.first_job:
-        _print_text(console, "Nodes as Slurm sees them (sinfo)", outcome.first_job.sinfo)
-        _print_text(console, "Output of the first job", outcome.first_job.output)
+        print_text(console, "Nodes as Slurm sees them (sinfo)", outcome.first_job.sinfo)
+        print_text(console, "Output of the first job", outcome.first_job.output)
         _print_record(console, outcome.first_job)
     if outcome.faults:
-        _print_faults(console, outcome.faults)
+        print_faults(console, outcome.faults)
+    print_drills(console, outcome.drills)
     if outcome.rehearsed_for:
-        _print_text(console, "Rehearsed for", _told(outcome.rehearsed_for))
+        print_text(console, "Rehearsed for", _told(outcome.rehearsed_for))
     if outcome.kept:
         print_kept(outcome.kept, outcome.entrance, console)
 
 
 def _print_record(console: Console, job: FirstJob) -> None:
     if job.no_record:
-        _print_text(console, "No job records", job.no_record)
+        print_text(console, "No job records", job.no_record)
     else:
-        _print_text(console, "Its record (sacct)", job.sacct)
+        print_text(console, "Its record (sacct)", job.sacct)
 
 
 def _told(done: RehearsedFor) -> str:
     image = f"; image {done.image}" if done.image else ""
     return f"{done.profile} Scripts: {done.bundle}{image}"
-
-
-def _print_faults(console: Console, reports: Iterable[FaultReport]) -> None:
-    """Print what each fault did; the seconds of a recovery count from when its cause was gone."""
-    rows = []
-    for report in reports:
-        noticed = report.noticed_seconds
-        rows.append(
-            (
-                report.name,
-                "never" if noticed is None else f"{noticed:.1f} s",
-                f"{report.recovered_seconds:.1f} s",
-                ", ".join(report.lost) or "nothing",
-                report.moments[-1].what,
-            )
-        )
-    _print_table(console, "Faults", ("FAULT", "NOTICED", "RECOVERED", "LOST", "IN THE END"), rows)
 
 
 def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
@@ -107,21 +94,6 @@ def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
     if entrance and not rehearsal.request.cloud_only:
         commands.append(f"{ours} shell {entrance} --id {identifier}")
     commands.append(f"{ours} down --id {identifier}")
-    _print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))
-
-
-def _print_table(
-    console: Console, title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]
-) -> None:
-    table = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = (
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    )
-    _print_text(console, title, "\n".join(lines))
-
-
-def _print_text(console: Console, title: str, text: str) -> None:
-    console.print(f"\n[bold]{title}[/bold]")
-    console.print(text, markup=False, soft_wrap=True)
+    for address in addresses(rehearsal.folder):
+        print_text(console, "Prometheus, for a browser on this machine", address)
+    print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))

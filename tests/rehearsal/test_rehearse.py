@@ -19,10 +19,12 @@ from slurmpod.folders import node_executable
 from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 from tests.rehearsal.conftest import PATIENCE_SECONDS, PROJECT, Workplace, make_workplace
+from tests.rehearsal.drill_job import ARGUMENTS, PLACE, SAVE_EVERY, STEPS, drill_job
 
 BIN = Path(sys.executable).parent
 BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
 DEV = "environments/dev.yaml"
+DRILL = "batch-host-power-cut"
 FAULT = "file-system-full"
 STACKS = ["dev-network", "dev-storage", "dev-lifecycle", "dev-identity", "dev-cluster"]
 
@@ -109,8 +111,9 @@ class Kept:
 def kept(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     workplace = make_workplace(tmp_path_factory.mktemp("kept"))
     with odd_surroundings(tmp_path_factory.mktemp("a folder")) as folder:
-        command = ("rehearse", str(PROJECT / DEV), "--keep", "--json", "--fault", FAULT)
-        result = workplace.run(*command, cwd=folder)
+        job = drill_job(tmp_path_factory.mktemp("jobs") / "count")
+        command = ("rehearse", str(PROJECT / DEV), "--keep", "--json", "--fault", DRILL)
+        result = workplace.run(*command, "--job", str(job), "--", *ARGUMENTS, cwd=folder)
     assert result.returncode == 0, result.stderr
     cgroup = machines_cgroup(workplace.rehearsals()[0])
     yield Kept(workplace, json.loads(result.stdout))
@@ -171,11 +174,46 @@ class TestWhatIsShown:
         assert record[:4] == ["1", "first-job", "cpu", "2"]
         assert "COMPLETED" in record
 
-    def test_the_fault_was_survived(self, kept: Kept) -> None:
-        (fault,) = kept.shown["faults"]
+    def test_a_job_of_the_users_own_went_on_after_a_fault(self, kept: Kept) -> None:
+        (drill,) = kept.shown["drills"]
+        assert (drill["fault"], drill["state"], drill["is_sound"]) == (DRILL, "COMPLETED", True)
+        assert (drill["restarts"], drill["step_restarts"]) == (1, 0)
+        assert (drill["steps"], drill["differing"]) == (STEPS, [])
+        (after,) = drill["resumed_after"]
+        assert after % SAVE_EVERY == 0
+
+    def test_nodes_are_those_after_the_fault(self, kept: Kept) -> None:
+        listed = kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev")
+        instances = {node["InstanceId"] for node in listed["ClusterNodeSummaries"]}
+        assert {node["instance_id"] for node in kept.shown["nodes"]} == instances
+
+
+class TestFaults:
+    def test_one_strikes_a_cluster_at_rest(self, kept: Kept) -> None:
+        result = kept.workplace.run("rehearsal", "fault", FAULT, "--json")
+        assert result.returncode == 0, result.stderr
+        (fault,) = json.loads(result.stdout)
         assert (fault["name"], fault["lost"]) == (FAULT, [])
         stages = [moment["stage"] for moment in fault["moments"]]
         assert stages == ["injected", "noticed", "mended", "recovered"]
+        assert "injected: /fsx is full on all nodes" in result.stderr
+
+    def test_one_strikes_whatever_runs(self, kept: Kept) -> None:
+        before = f"{PLACE}.undisturbed"
+        start = (
+            f"cp -r {before} {PLACE}; cd {PLACE}; mv count_*.out ../undisturbed.out;"
+            f" rm checkpoint; sbatch count.sbatch {' '.join(ARGUMENTS)};"
+            " until grep -qs 'step 24 ' count_*.out; do sleep 0.1; done"
+        )
+        kept.on("login", "sh", "-c", start)
+        refused = kept.workplace.run("rehearsal", "fault", FAULT)
+        assert refused.returncode == 2
+        assert "needs a cluster at rest" in refused.stderr
+        undisturbed = ("--undisturbed", f"{Path(PLACE).parent}/undisturbed.out")
+        result = kept.workplace.run("rehearsal", "fault", "worker-power-off", *undisturbed)
+        assert result.returncode == 0, result.stderr
+        assert "restarts: 0 of the job, 1 of a step in it" in result.stdout
+        assert f"losses: those of the undisturbed run, in all {STEPS} steps" in result.stdout
 
 
 class TestLookingAround:
@@ -340,9 +378,11 @@ class TestRunning:
         now = "$(date +[%Y-%m-%dT%H:%M:%S.000])"
         planted = f"echo {now} StoragePass=hunter2 >>/var/log/slurm/slurmd.log"
         kept.on("workers", "sudo", "bash", "-c", planted)
+        submit = "cd && sbatch --parsable --wait --nodes=2 --partition=cpu --wrap=hostname"
+        job = kept.on("login", "sh", "-c", submit)
         archive = tmp_path / "case.tar.gz"
         kinds = [word for kind in ("lifecycle", "slurm", "system") for word in ("--kind", kind)]
-        options = ("--job", "1", *kinds, "--since", "1d", "--export", str(archive))
+        options = ("--job", job, *kinds, "--since", "1d", "--export", str(archive))
         shown = kept.slurmpod("logs", DEV, *options, **reader)
         assert shown.returncode == 0, shown.stderr
         assert "not in it" not in shown.stderr
@@ -355,7 +395,7 @@ class TestRunning:
         together = b"".join(texts.values())
         assert b"hunter2" not in together
         assert b"StoragePass=(not shown" in together
-        assert b"Launching batch job 1" in together
+        assert f"Launching batch job {job}".encode() in together
 
     def test_status_without_rights_says_so_in_each_place(self, kept: Kept) -> None:
         key = kept.key_of("newcomer", ["sagemaker:DescribeCluster"])

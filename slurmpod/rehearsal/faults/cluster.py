@@ -103,6 +103,19 @@ class FaultCluster:
         """Tell whether a node is in service and has a job, of which it may be all or a part."""
         return self.state(worker) in {"allocated", "mixed"}
 
+    def is_down(self, worker: str) -> bool:
+        """Tell whether Slurm has given a node up, whether it answers or not."""
+        return self.state(worker) in {"down", "down*"}
+
+    def nodes_of(self, job: str) -> tuple[str, ...]:
+        """Return the nodes of a job that runs, that of its batch script first; else none."""
+        asked = ["squeue", "--noheader", "--states=RUNNING", f"--jobs={job}", "--format=%B %N"]
+        shown = self.user.run(asked).split()
+        if len(shown) != 2:
+            return ()
+        names = self.user.run(["scontrol", "show", "hostnames", shown[1]]).split()
+        return tuple(dict.fromkeys((shown[0], *names)))
+
     def reason(self, worker: str) -> str:
         """Return why a node is out of service; `none` when it is not."""
         return self._sinfo(worker, "%E")

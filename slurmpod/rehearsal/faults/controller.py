@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
 from slurmpod.rehearsal.faults.cluster import FaultCluster, NodeLog
@@ -23,12 +24,7 @@ def _controller_killed(cluster: FaultCluster, watch: Watch) -> None:
     waiting = SteadyJob.submit(cluster, watch, "--hold")
     watch.until("the jobs are on disk", lambda: _is_saved(cluster, waiting), wanted=True)
     log = cluster.log(cluster.controller, SLURMCTLD_LOG)
-    before = _process(cluster)
-    controller.run(["kill", "-KILL", before])
-    watch.injected(f"slurmctld on {cluster.controller} was killed")
-    watch.until(
-        "systemd starts it again", lambda: _process(cluster) not in {"0", before}, wanted=True
-    )
+    _strike_slurmctld(cluster, watch, ())
     killed = ["journalctl", "--unit=slurmctld", "--output=cat", f"--grep=code=killed.*{_KILLED}"]
     watch.until("the journal says how", lambda: _KILLED in controller.run(killed), wanted=True)
     watch.noticed("systemd started slurmctld again")
@@ -43,6 +39,15 @@ def _controller_killed(cluster: FaultCluster, watch: Watch) -> None:
     watch.recovered("jobs start again")
     for job in (running, waiting):
         job.finish()
+
+
+def _strike_slurmctld(cluster: FaultCluster, watch: Watch, _: Sequence[str]) -> None:
+    before = _process(cluster)
+    cluster.root(cluster.controller).run(["kill", "-KILL", before])
+    watch.injected(f"slurmctld on {cluster.controller} was killed")
+    watch.until(
+        "systemd starts it again", lambda: _process(cluster) not in {"0", before}, wanted=True
+    )
 
 
 def _process(cluster: FaultCluster) -> str:
@@ -68,6 +73,7 @@ CONTROLLER_KILLED = Fault(
     " image does not. Nothing is left for a person to do. slurmctld writes its state within 5 s:"
     " submit again what was submitted in the last seconds before and is not in `squeue`.",
     act=_controller_killed,
+    strike=_strike_slurmctld,
 )
 
 
@@ -106,6 +112,20 @@ def _database_down(cluster: FaultCluster, watch: Watch) -> None:
     after.finish()
 
 
+_DOWN_SECONDS = 30.0
+
+
+def _strike_database(cluster: FaultCluster, watch: Watch, _: Sequence[str]) -> None:
+    controller = cluster.root(cluster.controller)
+    try:
+        controller.run(_STOP)
+        watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
+        watch.hold("they stay down", _DOWN_SECONDS)
+    finally:
+        controller.run(_START)
+    watch.mended("both are up again")
+
+
 def waiting_records(cluster: FaultCluster) -> int:
     """Return how many records slurmctld keeps for a database that does not take them."""
     shown = cluster.user.run(["sdiag"])
@@ -135,4 +155,5 @@ DATABASE_DOWN = Fault(
     recovers="slurmctld keeps the records, also on disk, and hands them over as soon as slurmdbd"
     " answers. systemd starts a slurmdbd or a MariaDB that died by itself.",
     act=_database_down,
+    strike=_strike_database,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from slurmpod.rehearsal.faults.cluster import SLURMD_LOG, FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
@@ -30,8 +32,7 @@ def _clock_skew(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     node_log = cluster.log(worker, SLURMD_LOG)
-    cluster.root(worker).run(["sh", "-c", _SET_CLOCK])
-    watch.injected(f"the clock of munge on {worker} is ahead by 20 minutes")
+    _strike_clock(cluster, watch, (worker,))
     watch.until("the node says why", lambda: node_log.says("Expired credential"), wanted=True)
     watch.noticed(f"slurmd on {worker} refuses what the controller says: Expired credential")
     watch.until("the node is out", lambda: cluster.state(worker), "down*")
@@ -40,6 +41,11 @@ def _clock_skew(cluster: FaultCluster, watch: Watch) -> None:
     watch.until("HyperPod replaces it", lambda: cluster.state(worker), "idle")
     watch.recovered(f"{worker} was replaced and takes jobs again")
     bystander.finish()
+
+
+def _strike_clock(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
+    cluster.root(nodes[-1]).run(["sh", "-c", _SET_CLOCK])
+    watch.injected(f"the clock of munge on {nodes[-1]} is ahead by 20 minutes")
 
 
 CLOCK_SKEW = Fault(
@@ -52,6 +58,7 @@ CLOCK_SKEW = Fault(
     recovers="HyperPod replaces the node where NodeRecovery is Automatic. Else set the clock"
     " (`chronyc makestep`) and restart munge and slurmd.",
     act=_clock_skew,
+    strike=_strike_clock,
 )
 
 
@@ -65,8 +72,7 @@ def _wrong_munge_key(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     log, node_log = cluster.log(cluster.controller, SLURMCTLD_LOG), cluster.log(worker, SLURMD_LOG)
-    cluster.root(worker).run(["sh", "-c", _SPOIL])
-    watch.injected(f"the munge key of {worker} is another one")
+    _strike_key(cluster, watch, (worker,))
     watch.until("the node says why", lambda: node_log.says(_REFUSED), wanted=True)
     watch.noticed(f"slurmd on {worker} refuses what the controller says")
     watch.until("the node is out", lambda: cluster.state(worker), "down*")
@@ -78,6 +84,11 @@ def _wrong_munge_key(cluster: FaultCluster, watch: Watch) -> None:
     bystander.finish()
 
 
+def _strike_key(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
+    cluster.root(nodes[-1]).run(["sh", "-c", _SPOIL])
+    watch.injected(f"the munge key of {nodes[-1]} is another one")
+
+
 WRONG_MUNGE_KEY = Fault(
     name="wrong-munge-key",
     title="A worker has a wrong munge key",
@@ -87,4 +98,5 @@ WRONG_MUNGE_KEY = Fault(
     recovers="HyperPod, which gives every node the key, replaces the node where NodeRecovery is"
     " Automatic. Else copy the key from another node, and restart munge and slurmd.",
     act=_wrong_munge_key,
+    strike=_strike_key,
 )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from slurmpod.rehearsal.faults.cluster import FaultCluster
-from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Stage, Watch
+from slurmpod.rehearsal.faults.usual import usual_duration
+from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Stage, Teller, Watch
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.shell import CommandFailed
+
+Strike = Callable[[FaultCluster, Watch, Sequence[str]], None]
+"""Does nothing but the fault itself, to the nodes of a job, that of its batch script first."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class Fault:
     what mends itself and what a person has to do. `act` lets it loose, waits for every state that
     these texts promise, and mends what a person has to mend. `customer_mode_only` is for faults
     that our scripts have to meet first: in extended mode HyperPod has started Slurm and mounted the
-    file system before them, or has failed.
+    file system before them, or has failed. `strike` is there if it can be done to whatever runs; it
+    returns when its cause is gone, or when only the platform can mend it.
     """
 
     name: str
@@ -31,6 +36,7 @@ class Fault:
     recovers: str
     act: Callable[[FaultCluster, Watch], None]
     customer_mode_only: bool = False
+    strike: Strike | None = None
 
 
 @dataclass(frozen=True)
@@ -82,13 +88,16 @@ PATIENCE_SECONDS = 60.0
 """How long a state may take to come, beside what Slurm itself waits for a silent node."""
 
 
-def run_fault(fault: Fault, cluster: FaultCluster) -> FaultReport:
+def run_fault(fault: Fault, cluster: FaultCluster, teller: Teller | None = None) -> FaultReport:
     """Run one fault to its end; raises FaultFailed when the cluster does not behave as it should.
 
     Whatever a job lost is in the report.
     """
     started = time.monotonic()
-    watch = Watch(PATIENCE_SECONDS + 2 * cluster.slurmd_timeout())
+    watch = patient_watch(cluster, teller)
+    if teller:
+        usually = usual_duration(fault.name)
+        teller.note(f"{fault.title} ({fault.name}){f': usually {usually}' if usually else ''}")
     try:
         cluster.require_whole(watch)
         fault.act(cluster, watch)
@@ -100,6 +109,11 @@ def run_fault(fault: Fault, cluster: FaultCluster) -> FaultReport:
         _cancel(watch)
     seconds = round(time.monotonic() - started, 2)
     return FaultReport(fault.name, fault.title, watch.moments, lost, seconds)
+
+
+def patient_watch(cluster: FaultCluster, teller: Teller | None) -> Watch:
+    """Return a watch that waits for what Slurm itself waits for, too."""
+    return Watch(PATIENCE_SECONDS + 2 * cluster.slurmd_timeout(), teller)
 
 
 def _cancel(watch: Watch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from slurmpod.rehearsal.faults.cluster import PROVISIONING_LOG, FaultCluster
@@ -39,6 +39,18 @@ def _network_cut(cluster: FaultCluster, watch: Watch) -> None:
         each.finish()
 
 
+_CUT_SECONDS = 10.0
+
+
+def _strike_briefly(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
+    """Cut the last node of a job off from the controller for some seconds."""
+    worker = nodes[-1]
+    with cut_network(cluster, worker, cluster.controller):
+        watch.injected(f"{worker} and the controller do not reach each other")
+        watch.hold("the network is cut", min(_CUT_SECONDS, cluster.slurmd_timeout() / 3))
+    watch.mended("the network is whole again, before SlurmdTimeout was over")
+
+
 def _answers(cluster: FaultCluster, node: str) -> bool:
     """Tell whether Slurm's commands reach the controller from a node."""
     try:
@@ -57,6 +69,7 @@ NETWORK_CUT = Fault(
     recovers="Everything, by itself, if the network is back before SlurmdTimeout is over (300 s"
     " unless you set it).",
     act=_network_cut,
+    strike=_strike_briefly,
 )
 
 
@@ -92,6 +105,16 @@ def _network_lost(cluster: FaultCluster, watch: Watch) -> None:
         each.finish()
 
 
+def _strike_for_long(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
+    """Cut the last node of a job off from the controller until Slurm gives it up."""
+    worker = nodes[-1]
+    with cut_network(cluster, worker, cluster.controller):
+        watch.injected(f"{worker} and the controller do not reach each other")
+        watch.until("Slurm gives the node up", lambda: cluster.is_down(worker), wanted=True)
+        watch.noticed(f"sinfo shows {worker} as down")
+    watch.mended("the network is whole again")
+
+
 NETWORK_LOST = Fault(
     name="network-lost",
     title="The network between a worker and the controller is cut for long, then healed",
@@ -105,6 +128,7 @@ NETWORK_LOST = Fault(
     " at nodes that are down only every 20th of its pings (of a third of SlurmdTimeout each);"
     " `scontrol update nodename=... state=resume` returns it at once.",
     act=_network_lost,
+    strike=_strike_for_long,
     customer_mode_only=True,
 )
 

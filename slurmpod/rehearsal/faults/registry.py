@@ -11,6 +11,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.rehearsal.faults import (
     controller,
     credentials,
+    deaths,
     instances,
     networks,
     scripts,
@@ -22,7 +23,9 @@ from slurmpod.rehearsal.first_job import shared_folder, workers_of
 from slurmpod.resolve import Resolved
 
 FAULTS = (
-    instances.WORKER_POWER_CUT,
+    deaths.WORKER_POWER_CUT,
+    deaths.WORKER_POWER_OFF,
+    deaths.BATCH_HOST_POWER_CUT,
     instances.WORKER_DIES_AT_ONCE,
     controller.CONTROLLER_KILLED,
     controller.DATABASE_DOWN,
@@ -45,6 +48,9 @@ FAULTS = (
 
 ALL = "all"
 NAMES = (ALL, *(fault.name for fault in FAULTS))
+STRIKES_TEXT = "these can be done: " + ", ".join(fault.name for fault in FAULTS if fault.strike)
+"""Which faults can be done to whatever runs."""
+
 WORKERS = 2
 """One to suffer, one whose jobs go on."""
 

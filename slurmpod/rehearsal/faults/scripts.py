@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -256,6 +256,14 @@ def _run_again(cluster: FaultCluster, watch: Watch, node: str) -> None:
     job.finish()
 
 
+def _strike_with_scripts(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
+    """Run the scripts again on the last node of a job."""
+    with scripts_run(cluster, nodes[-1]) as run:
+        watch.injected(f"the scripts run again on {nodes[-1]}")
+        run.require_success(watch)
+    watch.mended("the scripts ended well")
+
+
 def _done_again(log: NodeLog) -> set[str]:
     """Return the steps that did not find themselves done in one of the runs."""
     return set(re.findall(r"^\S+ (\w+): (?!already done)", log.new(), re.MULTILINE))
@@ -269,4 +277,5 @@ SCRIPTS_TWICE = Fault(
     " that changes anything.",
     recovers="There is nothing to recover, also when two runs meet each other.",
     act=_scripts_twice,
+    strike=_strike_with_scripts,
 )

@@ -20,6 +20,9 @@ time, which what is waited for needs, too."""
 
 LONGEST_POLL_SECONDS = 1.0
 
+TOLD_EVERY_SECONDS = 60.0
+"""How often a wait that goes on is told where nothing can be told in place of something else."""
+
 T = TypeVar("T")
 
 
@@ -45,6 +48,26 @@ class Moment:
     what: str
 
 
+class Teller(Protocol):
+    """Tells a person what goes on while a fault takes its time."""
+
+    def now(self, detail: str) -> None:
+        """Tell what is going on, in place of what was told before."""
+
+    def note(self, text: str) -> None:
+        """Tell something that stays."""
+
+
+class Silence:
+    """Tells nobody."""
+
+    def now(self, detail: str) -> None:
+        """Tell nothing."""
+
+    def note(self, text: str) -> None:
+        """Tell nothing."""
+
+
 class WatchedJob(Protocol):
     """A job that suffers a fault."""
 
@@ -58,11 +81,13 @@ class WatchedJob(Protocol):
 class Watch:
     """Collects what happens between a fault and the cluster's recovery.
 
-    `patience_seconds` is how long a state may take to come, unless its fault knows better.
+    `patience_seconds` is how long a state may take to come, unless its fault knows better. What
+    happens, and what is waited for, is told.
     """
 
-    def __init__(self, patience_seconds: float) -> None:
+    def __init__(self, patience_seconds: float, teller: Teller | None = None) -> None:
         self._patience_seconds = patience_seconds
+        self._teller = teller or Silence()
         self.jobs: list[WatchedJob] = []
         self._moments: list[Moment] = []
         self._injected_at = time.monotonic()
@@ -71,6 +96,11 @@ class Watch:
     def moments(self) -> tuple[Moment, ...]:
         """What happened, in order."""
         return tuple(self._moments)
+
+    @property
+    def injected_at(self) -> float:
+        """When the fault came, in seconds of time.monotonic()."""
+        return self._injected_at
 
     def injected(self, what: str) -> None:
         """Note that the fault is there: time counts from now."""
@@ -98,7 +128,13 @@ class Watch:
         """
         patience = seconds or self._patience_seconds
         began = time.monotonic()
+        told = 0.0
         while True:
+            waited = time.monotonic() - began
+            self._teller.now(f"waiting for {waited:.0f} s of {patience:.0f} s at most: {what}")
+            if waited - told >= TOLD_EVERY_SECONDS:
+                told = waited
+                self._teller.note(f"  still waiting, for {waited:.0f} s: {what}")
             seen: T | str
             try:
                 seen = probe()
@@ -106,12 +142,17 @@ class Watch:
                 seen = str(failure)
             if seen == wanted:
                 return
-            waited = time.monotonic() - began
             if waited > patience:
                 raise FaultFailed(f"{what}: not {wanted!r} within {patience:g} s, but {seen!r}")
             pause = max(POLL_SECONDS, waited * OF_THE_TIME_SO_FAR)
             time.sleep(min(pause, LONGEST_POLL_SECONDS))
 
+    def hold(self, what: str, seconds: float) -> None:
+        """Let a state last for some time."""
+        end = time.monotonic() + seconds
+        self.until(what, lambda: time.monotonic() > end, wanted=True, seconds=2 * seconds)
+
     def _note(self, stage: Stage, what: str) -> None:
         seconds = round(time.monotonic() - self._injected_at, 2)
         self._moments.append(Moment(seconds, stage, what))
+        self._teller.note(f"  {seconds:6.1f} s  {stage.value}: {what}")

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from slurmpod.cli import rehearse
+from slurmpod.cli import main, rehearse
 from slurmpod.cli.rehearse import add_arguments, run
 from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.watch import Moment, Stage
 from slurmpod.rehearsal.rehearse import Options, Outcome
 from tests.golden_files import ROOT
+from tests.rehearsal.drill_job import drill_job
 
 EXTENDED = str(ROOT / "environments" / "examples" / "extended.yaml")
 DEV = str(ROOT / "environments" / "dev.yaml")
@@ -42,6 +44,57 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_p
     with pytest.raises(WorkFailed, match="is no report of slurmpod's"):
         run(parser.parse_args([DEV, "--report", str(mine)]))
     assert mine.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--fault", "many-joining"], "--fault: no job can be drilled with many-joining; these"),
+        ([], "--job needs a fault to drill it with: --fault NAME; these can be done: worker-"),
+    ],
+)
+def test_a_job_needs_a_fault_that_can_be_done_to_it(
+    arguments: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = str(drill_job(tmp_path / "job"))
+    assert main.run(["rehearse", DEV, "--job", job, *arguments]) != ExitCode.OK
+    assert reason in capsys.readouterr().err
+
+
+def test_what_is_for_a_job_needs_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["rehearse", DEV, "--", "--steps", "3"]) == ExitCode.FAILED
+    assert "name it with --job FOLDER" in capsys.readouterr().err
+
+
+def test_mistakes_in_a_job_are_told_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = drill_job(tmp_path / "job")
+    script = (folder / "count.sbatch").read_text().replace("=cpu", "=gpu")
+    (folder / "count.sbatch").write_text(script)
+    arguments = ["rehearse", DEV, "--fault", "all", "--job", str(folder)]
+    assert main.run(arguments) == ExitCode.INVALID
+    assert "count.sbatch:3" in capsys.readouterr().err
+
+
+def test_all_faults_upon_a_job_are_those_that_can_be_done_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Options] = []
+
+    def rehearsed(*given: Any) -> Outcome:
+        asked.append(given[2])
+        return Outcome("http://localhost", (), (), "ip-10-0-0-5", None, (), 1.0, None)
+
+    monkeypatch.setattr(rehearse, "missing", lambda _: ())
+    monkeypatch.setattr(rehearse, "rehearse", rehearsed)
+    job = str(drill_job(tmp_path / "job"))
+    arguments = ["rehearse", DEV, "--fault", "all", "--job", job, "--python", "/p", "--", "40"]
+    assert main.run(arguments) == ExitCode.OK
+    (options,) = asked
+    assert options.faults == tuple(fault for fault in FAULTS if fault.strike)
+    assert options.job
+    assert (options.job.arguments, options.job.python) == (("40",), "/p")
 
 
 def test_an_unknown_fault_is_answered_with_all_names(capsys: pytest.CaptureFixture[str]) -> None:

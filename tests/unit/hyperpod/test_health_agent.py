@@ -214,7 +214,7 @@ def test_jobs_that_may_still_be_ended_do_not_start(slurm_state: Slurm) -> None:
 
 
 def test_jobs_that_other_nodes_end_slowly_start_when_these_are_done(slurm_state: Slurm) -> None:
-    """A job is requeued when all of its nodes have ended it: long after a node that died is back."""
+    """A job is requeued when all of its nodes have ended it, maybe after a dead one is back."""
     run = Run(slurm_state)
     run.off.add(A)
     slurm_state.jobs_end_for = 3

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -7,21 +9,19 @@ import pytest
 
 from embedded_aws.clients import Clients
 from slurmpod.reading.read import Reading, read_as
+from slurmpod.rehearsal.faults import usual as usual_module
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.faults.registry import ALL, FAULTS, chosen, unmet_needs
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.usual import Usual, usual, usual_duration
 from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Stage, Watch
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import resolve
 from tests.golden_files import ROOT, assert_matches
 from tests.sound_environment import SOUND, sound_with
-from tools.faults_page import (
-    CUSTOMER_MODE,
-    faults_page,
-    figures,
-    measured_on,
-)
+from tools.fault_figures import kept
+from tools.faults_page import CUSTOMER_MODE, faults_page, figures
 
 CLUSTER = FaultCluster(
     folder=Path("/nowhere"),
@@ -90,6 +90,44 @@ class TestWatch:
         assert list(answers) == []
 
 
+class Told:
+    """Keeps what is told."""
+
+    def __init__(self) -> None:
+        self.last = ""
+        self.notes: list[str] = []
+
+    def now(self, detail: str) -> None:
+        self.last = detail
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class TestTelling:
+    def test_what_happens_is_told_when_it_happens(self) -> None:
+        told = Told()
+        watch = Watch(0.0, told)
+        watch.injected("cut")
+        watch.recovered("whole")
+        assert told.notes == ["     0.0 s  injected: cut", "     0.0 s  recovered: whole"]
+
+    def test_what_is_waited_for_is_told_and_for_how_long_at_most(self) -> None:
+        told = Told()
+        Watch(660.0, told).until("Slurm gives the node up", lambda: 1, 1)
+        assert told.last == "waiting for 0 s of 660 s at most: Slurm gives the node up"
+
+    def test_a_long_wait_leaves_a_line_now_and_then(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock = iter(range(0, 10_000, 25))
+        monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+        monkeypatch.setattr(time, "sleep", lambda _: None)
+        told, answers = Told(), iter(range(10))
+        Watch(660.0, told).until("the node", lambda: next(answers), 6)
+        assert told.notes == [
+            f"  still waiting, for {seconds} s: the node" for seconds in (75, 150)
+        ]
+
+
 class TestChoice:
     def test_names_choose_in_the_order_of_all(self) -> None:
         last, first = FAULTS[-1], FAULTS[0]
@@ -149,26 +187,37 @@ class TestSteadyJob:
 
 class TestPage:
     def test_the_page_is_fresh(self, update_golden: bool) -> None:
-        measured = measured_on(PAGE.read_text(encoding="utf-8"))
-        assert_matches(PAGE, faults_page(measured), update=update_golden)
-
-    def test_every_fault_was_measured(self) -> None:
-        measured = measured_on(PAGE.read_text(encoding="utf-8"))
-        assert sorted(measured) == sorted(fault.name for fault in FAULTS)
-        assert "not yet" not in measured.values()
+        assert_matches(PAGE, faults_page(), update=update_golden)
 
     def test_what_only_our_scripts_can_meet_is_said(self) -> None:
         for fault in FAULTS:
-            section = faults_page({}).partition(f"(`{fault.name}`)\n")[2].partition("\n## ")[0]
+            section = faults_page().partition(f"(`{fault.name}`)\n")[2].partition("\n## ")[0]
             assert (CUSTOMER_MODE in section) is fault.customer_mode_only
 
-    def test_figures_survive_a_change_of_the_texts(self) -> None:
-        measured = {fault.name: f"{fault.name} took 1.0 s" for fault in FAULTS}
-        assert measured_on(faults_page(measured)) == measured
-
     def test_what_nobody_notices_is_called_so(self) -> None:
-        found = report(Moment(0.0, Stage.INJECTED, "cut"), Moment(3.0, Stage.RECOVERED, "whole"))
-        assert figures(found) == "nobody notices, as before 3.0 s after its cause was gone"
+        shown = figures(Usual(None, 3.0, 9.4))
+        assert shown.startswith("nobody notices, as before 3.0 s after its cause was gone; 9 s")
+
+
+class TestUsual:
+    def test_every_fault_was_measured(self) -> None:
+        assert usual().keys() == {fault.name for fault in FAULTS}
+
+    def test_durations_are_told_roughly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        known = {"a": Usual(None, 3.0, 41.2), "b": Usual(1.0, 3.0, 371.0)}
+        monkeypatch.setattr(usual_module, "usual", lambda: known)
+        assert [usual_duration(name) for name in ("a", "b", "c")] == ["41 s", "6 min", ""]
+
+    def test_figures_of_a_run_are_kept_and_others_stay(self) -> None:
+        before = {"b": {"noticed_seconds": 1.0, "recovered_seconds": 1.0, "total_seconds": 1.0}}
+        report: dict[str, object] = {"name": "a", "noticed_seconds": None, "recovered_seconds": 2.0}
+        fault: dict[str, object] = {**report, "total_seconds": 3.0, "lost": []}
+        for outcome in ({"faults": [fault]}, [fault]):
+            found = json.loads(kept(before, [outcome]))
+            assert found == {
+                "a": {"noticed_seconds": None, "recovered_seconds": 2.0, "total_seconds": 3.0},
+                **before,
+            }
 
 
 def test_every_fault_says_everything_once() -> None:

@@ -1,0 +1,127 @@
+"""One run of a user's job on the cluster of a rehearsal, followed from outside to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from slurmpod.operations.cluster_jobs import Sight, UnknownJob, look, news
+from slurmpod.operations.node_shell import CommandFailed
+from slurmpod.rehearsal import shell
+from slurmpod.rehearsal.drills.losses import PrintedLosses, printed_losses
+from slurmpod.rehearsal.faults.watch import FaultFailed, Teller
+from slurmpod.rehearsal.shell import Shell
+
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class RehearsedShell:
+    """A session on a node of a rehearsal, as what talks to real clusters takes it."""
+
+    shell: Shell
+
+    def run(self, script: str) -> str:
+        """Run a script of bash and return what it printed; raises CommandFailed."""
+        try:
+            return f"{self.shell.run(['bash', '-c', script])}\n"
+        except shell.CommandFailed as failure:
+            raise CommandFailed(str(failure)) from None
+
+
+@dataclass
+class JobRun:
+    """A job as it is seen from time to time; `seconds` count from when it was first seen to run."""
+
+    shell: RehearsedShell
+    id: str
+    teller: Teller
+    sight: Sight | None = None
+    _log: list[bytes] = field(default_factory=list)
+    _started: float | None = None
+    _ended: float | None = None
+
+    @property
+    def log(self) -> str:
+        """What it wrote so far."""
+        return b"".join(self._log).decode(errors="replace")
+
+    @property
+    def losses(self) -> PrintedLosses:
+        """The losses in its log."""
+        return printed_losses(self.log)
+
+    @property
+    def state(self) -> str:
+        """Slurm's word for how it is; empty before it was seen."""
+        return self.sight.state if self.sight else ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended, and all that it wrote is known."""
+        return bool(self.sight and self.sight.has_ended and self.sight.is_read)
+
+    @property
+    def restarts(self) -> int:
+        """How often Slurm began it anew."""
+        return self.sight.restarts if self.sight else 0
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run, with its restarts and what it waited for them."""
+        if self._started is None:
+            return 0.0
+        return self.ended_at - self._started
+
+    @property
+    def ended_at(self) -> float:
+        """When its end was seen, in seconds of time.monotonic()."""
+        return self._ended or time.monotonic()
+
+    def look(self) -> None:
+        """See what is new; a controller that does not answer just now changes nothing."""
+        try:
+            now = look(self.shell, self.id, self.sight)
+        except UnknownJob:
+            return
+        for line in news(self.sight, now):
+            self.teller.note(f"  job {self.id}: {line}")
+        self._log.append(now.log)
+        self.sight = now
+        if self._started is None and now.state == "RUNNING":
+            self._started = time.monotonic()
+        if self.has_ended and self._ended is None:
+            self._started = self._started or time.monotonic()
+            self._ended = time.monotonic()
+
+    def follow(
+        self, until: Callable[[], bool], what: str, *, patience_seconds: float | None = None
+    ) -> None:
+        """Look until something is so, or the job has ended; FaultFailed after the patience."""
+        began = time.monotonic()
+        while True:
+            self.look()
+            if until() or self.has_ended:
+                return
+            waited = time.monotonic() - began
+            if patience_seconds is not None and waited > patience_seconds:
+                raise FaultFailed(
+                    f"{what}: job {self.id} is still {self.state} after {waited:.0f} s; "
+                    f"its log ends with:\n{self._last_lines()}"
+                )
+            self.teller.now(f"{what}: {self.state.lower()} for {waited:.0f} s{self._progress()}")
+            time.sleep(POLL_SECONDS)
+
+    def _progress(self) -> str:
+        last = self.losses.last_step
+        return f", at step {last}" if last else ""
+
+    def _last_lines(self) -> str:
+        return "\n".join(self.log.splitlines()[-10:])
+
+
+def finish(runs: Sequence[JobRun], what: str, *, patience_seconds: float | None = None) -> None:
+    """Follow jobs until all have ended."""
+    for run in runs:
+        run.follow(lambda: False, what, patience_seconds=patience_seconds)

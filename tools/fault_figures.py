@@ -1,0 +1,32 @@
+"""Keep how long faults take.
+
+Usage: slurmpod rehearse environments/dev.yaml --fault all --json >FILE
+       python -m tools.fault_figures FILE
+
+Several files may be named. Faults that they do not have stay as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from slurmpod.rehearsal.faults.usual import FILE, Usual
+
+
+def kept(before: dict[str, Any], outcomes: Iterable[Any]) -> str:
+    """Return the file of durations with what outcomes of rehearsals, or lists of faults, have."""
+    found = dict(before)
+    for outcome in outcomes:
+        for fault in outcome["faults"] if isinstance(outcome, dict) else outcome:
+            found[fault["name"]] = {each.name: fault[each.name] for each in fields(Usual)}
+    return json.dumps(dict(sorted(found.items())), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    known = json.loads(FILE.read_text()) if FILE.exists() else {}
+    FILE.write_text(kept(known, [json.loads(Path(name).read_text()) for name in sys.argv[1:]]))
