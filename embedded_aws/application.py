@@ -31,6 +31,7 @@ Wsgi = Any
 
 _OURS = (
     ("cloudcontrol", re.compile(r"https?://cloudcontrolapi\.(.+)\.amazonaws\.com")),
+    ("grafana", re.compile(r"https?://grafana\.(.+)\.amazonaws\.com")),
     ("service-quotas", re.compile(r"https?://servicequotas\.(.+)\.amazonaws\.com")),
 )
 """Embedded services that moto does not have, or knows by another name, and their addresses."""

@@ -26,6 +26,9 @@ from embedded_aws.cloudformation.engine import CloudFormation
 from embedded_aws.fsx.api import FsxApi
 from embedded_aws.fsx.associations import Associations
 from embedded_aws.fsx.file_systems import FileSystems
+from embedded_aws.grafana.api import GrafanaApi
+from embedded_aws.grafana.http_api import GrafanaServer
+from embedded_aws.grafana.workspaces import Workspaces as GrafanaWorkspaces
 from embedded_aws.ids import ids
 from embedded_aws.interface import (
     NO_INSTANCE_TYPES,
@@ -181,10 +184,14 @@ class EmbeddedAws:
         file_systems = FileSystems(self.clients)
         partition = self.clients().partition
         clusters = Clusters(self.clients, platform, instance_types=self._instance_types)
+        grafana_workspaces = GrafanaWorkspaces()
+        grafana = GrafanaServer(grafana_workspaces)
+        self._open.callback(grafana.close)
         services = (
             CloudControlApi(self.clients),
             CloudFormationApi(CloudFormation(self.clients)),
             FsxApi(file_systems, Associations(self.clients, file_systems)),
+            GrafanaApi(grafana_workspaces, grafana.address_of),
             SageMakerApi(clusters, platform, self.clients),
             ServiceQuotasApi(self.account, partition, self._quotas),
         )

@@ -49,7 +49,9 @@ def service_app(service: Service) -> Flask:
         response.setup_class(request, url, headers)
         return response.call_action()
 
-    app.add_url_rule("/", view_func=convert_to_flask_response(respond), methods=["POST"])
+    view = convert_to_flask_response(respond)
+    for rule in ("/", "/<path:_>"):  # protocols in JSON have one address, REST has one for each
+        app.add_url_rule(rule, view_func=view, methods=["DELETE", "GET", "PATCH", "POST", "PUT"])
     return app
 
 

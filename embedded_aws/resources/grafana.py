@@ -1,12 +1,11 @@
-"""AWS::Grafana::Workspace. There is no Grafana here: the request is checked and gets an id."""
+"""AWS::Grafana::Workspace, which stands in for Grafana (see `embedded_aws.grafana`)."""
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping
 from typing import Any
 
-from embedded_aws.ids import ids
+from embedded_aws.errors import suppressed
 from embedded_aws.resources.api_resource import require_valid
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 
@@ -22,6 +21,9 @@ _NAMES = {
 }
 """Properties, and what CreateWorkspace calls them."""
 
+_CHANGED = frozenset(_NAMES.values()) - {"authenticationProviders", "grafanaVersion"}
+"""What UpdateWorkspace takes of these."""
+
 
 class Workspace(Provider):
     """A workspace; Ref gives its id."""
@@ -31,15 +33,16 @@ class Workspace(Provider):
     in_place = supported
 
     def create(self, request: ResourceRequest) -> str:
-        """Check the request and make up an id."""
+        """Make the workspace."""
         _check(request)
-        return f"g-{ids.text('grafana', 10, string.hexdigits[:16])}"
+        made = request.aws.service("grafana").create_workspace(**_arguments(request))
+        return str(made["workspace"]["id"])
 
     def attributes(self, request: ResourceRequest, physical_id: str) -> Mapping[str, Any]:
-        """Return the address that it would have."""
-        region = request.aws.region
+        """Return where it answers: in AWS a host, here a port of this computer and a path."""
+        asked = request.aws.service("grafana").describe_workspace(workspaceId=physical_id)
         return {
-            "Endpoint": f"{physical_id}.grafana-workspace.{region}.{request.aws.dns_suffix}",
+            "Endpoint": asked["workspace"]["endpoint"],
             "GrafanaVersion": request.properties.get("GrafanaVersion", ""),
             "Id": physical_id,
             "Status": "ACTIVE",
@@ -53,15 +56,22 @@ class Workspace(Provider):
         old, new = (_version(each) for each in (previous, request.properties))
         if new < old:
             raise ProviderError("The version of a Grafana workspace cannot be lowered.")
+        changed = {name: value for name, value in _arguments(request).items() if name in _CHANGED}
+        request.aws.service("grafana").update_workspace(workspaceId=physical_id, **changed)
 
     def delete(self, request: ResourceRequest, physical_id: str) -> None:
-        """Do nothing: there is only the id."""
+        """Delete it with all that is in it."""
+        with suppressed("ResourceNotFoundException"):
+            request.aws.service("grafana").delete_workspace(workspaceId=physical_id)
+
+
+def _arguments(request: ResourceRequest) -> dict[str, Any]:
+    return {_NAMES[name]: value for name, value in request.given(*_NAMES).items()}
 
 
 def _check(request: ResourceRequest) -> None:
     """Refuse what CreateWorkspace refuses, and a role that there is not."""
-    arguments = {_NAMES[name]: value for name, value in request.given(*_NAMES).items()}
-    require_valid("grafana", "CreateWorkspace", arguments)
+    require_valid("grafana", "CreateWorkspace", _arguments(request))
     role = str(request.properties.get("RoleArn", ""))
     if role:
         request.aws.iam.get_role(RoleName=role.rpartition("/")[2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,6 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="write dashboards, and the rules for promtool, into FOLDER",
     )
+    parser.add_argument(
+        "--pictures",
+        action="store_true",
+        help="with --output: also pictures (SVG) of the last hour, from Prometheus",
+    )
     parser.add_argument("--push", action="store_true", help="bring them into Grafana")
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
@@ -35,10 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """List the dashboards; write them and bring them into Grafana where the user says so."""
     resolved = sound_environment(options.file).resolved
+    if options.pictures and not options.output:
+        say("--pictures need a place: --output FOLDER")
+        return ExitCode.USAGE
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         for name, text in _files(resolved).items():
             (options.output / name).write_text(text, encoding="utf-8")
+    if options.pictures:
+        code = _draw(resolved, options.output)
+        if code is not ExitCode.OK:
+            return code
     if options.push:
         code = _push(resolved)
         if code is not ExitCode.OK:
@@ -56,6 +69,30 @@ def _files(resolved: Resolved) -> Mapping[str, str]:
     """Return the files by name."""
     pages = {f"{each.uid}.json": dashboard_json(each, resolved.name) for each in DASHBOARDS}
     return {**pages, RULES_FILE: rules_yaml()}
+
+
+def _draw(resolved: Resolved, folder: Path) -> ExitCode:
+    """Write pictures of all dashboards into a folder."""
+    if not (resolved.monitoring and resolved.monitoring.prometheus):
+        say(f"{resolved.name} has no metrics; write 'monitoring.prometheus: {{}}' first")
+        return ExitCode.USAGE
+    from slurmpod.aws.account import AwsAccount  # the SDK takes longer than all the rest
+    from slurmpod.aws.clients import clients_of
+    from slurmpod.aws.deployment import Deployment
+    from slurmpod.aws.prometheus import PrometheusQueries
+    from slurmpod.operations.deployed import require_account
+    from slurmpod.operations.grafana import prometheus_url_of
+    from slurmpod.operations.panel_pictures import pictures
+
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    queries = PrometheusQueries(clients, prometheus_url_of(Deployment(clients), resolved))
+    scrape_seconds = resolved.monitoring.prometheus.scrape_seconds
+    drawn = pictures(DASHBOARDS, queries, now=time.time(), scrape_seconds=scrape_seconds)
+    for uid, picture in drawn:
+        (folder / f"{uid}.svg").write_text(picture, encoding="utf-8")
+    say(f"{len(DASHBOARDS)} pictures of the last hour are in {folder}")
+    return ExitCode.OK
 
 
 def _push(resolved: Resolved) -> ExitCode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
 TIMEOUT_SECONDS = 30
+LOOPBACK = "127.0.0.1:"
 
 
 class GrafanaRefused(WorkFailed):
@@ -34,16 +36,37 @@ class GrafanaAddresses:
 
 def addresses_of(deployment: Deployment, resolved: Resolved) -> GrafanaAddresses:
     """Return what the monitoring stack tells of them; AwsUnavailable if it is not deployed."""
-    name = str(resolved.stacks.monitoring)
-    outputs = next((stack.outputs for stack in deployment.stacks([name])), {})
+    outputs = _outputs(deployment, resolved)
     try:
         return GrafanaAddresses(
             workspace_id=outputs["GrafanaWorkspaceId"],
-            grafana_url=f"https://{outputs['GrafanaEndpoint']}",
+            grafana_url=_url(outputs["GrafanaEndpoint"]),
             prometheus_url=outputs["PrometheusEndpoint"].rstrip("/"),
         )
     except KeyError:
+        name = resolved.stacks.monitoring
         raise AwsUnavailable(f"the stack {name} is not deployed with a Grafana workspace") from None
+
+
+def prometheus_url_of(deployment: Deployment, resolved: Resolved) -> str:
+    """Return where the workspace of Prometheus is; AwsUnavailable if it is not deployed."""
+    url = _outputs(deployment, resolved).get("PrometheusEndpoint")
+    if not url:
+        name = resolved.stacks.monitoring
+        raise AwsUnavailable(f"the stack {name} is not deployed with a Prometheus workspace")
+    return url
+
+
+def _outputs(deployment: Deployment, resolved: Resolved) -> Mapping[str, str]:
+    """Return what the monitoring stack tells; nothing if there is none."""
+    stacks = deployment.stacks([str(resolved.stacks.monitoring)])
+    return next((stack.outputs for stack in stacks), {})
+
+
+def _url(endpoint: str) -> str:
+    """Return the address of a host that AWS names without a scheme; rehearsals have none of TLS."""
+    scheme = "http" if endpoint.startswith(LOOPBACK) else "https"
+    return f"{scheme}://{endpoint}"
 
 
 def push(access: GrafanaAccess, addresses: GrafanaAddresses, resolved: Resolved) -> None:
@@ -111,7 +134,7 @@ class _Api:
         }
         try:
             text = None if body is None else json.dumps(body)
-            connection.request(method, path, body=text, headers=headers)
+            connection.request(method, f"{self._parts.path}{path}", body=text, headers=headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request as UrlRequest
+from urllib.request import urlopen
 
 import boto3
 import pytest
 
+from embedded_aws.clients import Clients, access_key_id
+from embedded_aws.grafana import http_api
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.grafana import ACCOUNT_NAME, TOKEN_SECONDS, GrafanaAccess
 from slurmpod.environment.environment import Environment
 from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.metrics.grafana import DATA_SOURCE
 from slurmpod.operations.grafana import GrafanaAddresses, GrafanaRefused, addresses_of, push
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
-from tests.functional.grafana_server import GrafanaServer
+from tests.functional.embedded_stacks import ACCOUNT, REGION
 from tests.sound_environment import sound_data
 
 PROMETHEUS = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-0"
@@ -27,21 +35,56 @@ OUTPUTS = {
 }
 
 
+class Workspace:
+    """A workspace of the embedded AWS, as its administrator sees it."""
+
+    def __init__(self, clients: Clients) -> None:
+        self.api = clients.service("grafana")
+        made = self.api.create_workspace(
+            accountAccessType="CURRENT_ACCOUNT",
+            authenticationProviders=["AWS_SSO"],
+            permissionType="CUSTOMER_MANAGED",
+        )["workspace"]
+        self.id: str = made["id"]
+        self.place = GrafanaAddresses(self.id, f"http://{made['endpoint']}", PROMETHEUS)
+        session = boto3.session.Session(
+            aws_access_key_id=access_key_id(ACCOUNT), aws_secret_access_key="x", region_name=REGION
+        )
+        self.access = GrafanaAccess(AwsClients(session, clients.endpoint))
+
+    @property
+    def accounts(self) -> list[str]:
+        listed = self.api.list_workspace_service_accounts(workspaceId=self.id)
+        return [each["name"] for each in listed["serviceAccounts"]]
+
+    def add_account(self, name: str) -> None:
+        self.api.create_workspace_service_account(
+            workspaceId=self.id, name=name, grafanaRole="ADMIN"
+        )
+
+    def ask(self, path: str) -> Any:
+        """Return what Grafana's API tells."""
+        with self.access.token(self.id) as token:
+            headers = {"Authorization": f"Bearer {token}"}
+            with urlopen(UrlRequest(f"{self.place.grafana_url}{path}", headers=headers)) as answer:  # noqa: S310  # of this machine
+                return json.load(answer)
+
+    @property
+    def dashboards(self) -> dict[str, Any]:
+        uids = [each["uid"] for each in self.ask("/api/search")]
+        return {uid: self.ask(f"/api/dashboards/uid/{uid}")["dashboard"] for uid in uids}
+
+    @property
+    def source(self) -> Any:
+        return self.ask(f"/api/datasources/uid/{DATA_SOURCE.uid}")
+
+    def push(self) -> None:
+        push(self.access, self.place, environment())
+
+
 @pytest.fixture
-def grafana() -> Iterator[GrafanaServer]:
-    with GrafanaServer() as server:
-        yield server
-
-
-def access(grafana: GrafanaServer) -> GrafanaAccess:
-    session = boto3.session.Session(
-        aws_access_key_id="AKIAEXAMPLE", aws_secret_access_key="x", region_name="us-west-2"
-    )
-    return GrafanaAccess(AwsClients(session, grafana.url))
-
-
-def place(grafana: GrafanaServer) -> GrafanaAddresses:
-    return GrafanaAddresses("g-1", grafana.url, PROMETHEUS)
+def grafana(clients: Clients) -> Workspace:
+    return Workspace(clients)
 
 
 def environment() -> Resolved:
@@ -50,56 +93,85 @@ def environment() -> Resolved:
     return resolve(Reading(Environment.model_validate(data, strict=False)))
 
 
-def test_all_dashboards_are_there_and_ask_with_the_workspaces_role(grafana: GrafanaServer) -> None:
-    push(access(grafana), place(grafana), environment())
-    assert grafana.dashboards.keys() == {dashboard.uid for dashboard in DASHBOARDS}
-    (source,) = grafana.sources.values()
+def test_all_dashboards_are_there_and_ask_with_the_workspaces_role(grafana: Workspace) -> None:
+    grafana.push()
+    dashboards, source = grafana.dashboards, grafana.source
+    assert dashboards.keys() == {dashboard.uid for dashboard in DASHBOARDS}
     assert source["url"] == PROMETHEUS
     assert source["jsonData"]["sigV4Auth"] is True
-    assert source["jsonData"]["sigV4Region"] == "us-west-2"
+    assert source["jsonData"]["sigV4Region"] == REGION
     assert source["jsonData"]["timeInterval"] == "30s"
-    for page in grafana.dashboards.values():
+    for page in dashboards.values():
         assert {panel["datasource"]["uid"] for panel in page["panels"]} == {source["uid"]}
 
 
-def test_a_push_may_be_repeated(grafana: GrafanaServer) -> None:
+def test_a_person_sees_what_was_pushed(grafana: Workspace) -> None:
+    for is_pushed in (False, True):
+        with urlopen(f"{grafana.place.grafana_url}/") as answer:  # noqa: S310  # of this machine
+            page = answer.read().decode()
+        assert ("There is no dashboard yet" in page) is not is_pushed
+        assert (DASHBOARDS[0].panels[0].title in page) is is_pushed
+        grafana.push()
+
+
+def test_a_push_may_be_repeated(grafana: Workspace) -> None:
     for _ in range(2):
-        push(access(grafana), place(grafana), environment())
+        grafana.push()
     assert {page["version"] for page in grafana.dashboards.values()} == {2}
-    assert len(grafana.sources) == 1
 
 
-def test_the_way_in_is_closed_again(grafana: GrafanaServer) -> None:
-    push(access(grafana), place(grafana), environment())
-    assert (grafana.accounts, grafana.tokens) == ({}, {})
-    assert grafana.token_lifetimes == [TOKEN_SECONDS]
+def test_the_way_in_is_closed_again(grafana: Workspace) -> None:
+    with grafana.access.token(grafana.id) as token:
+        (account,) = grafana.api.list_workspace_service_accounts(workspaceId=grafana.id)[
+            "serviceAccounts"
+        ]
+        (listed,) = grafana.api.list_workspace_service_account_tokens(
+            workspaceId=grafana.id, serviceAccountId=account["id"]
+        )["serviceAccountTokens"]
+        lifetime = (listed["expiresAt"] - listed["createdAt"]).total_seconds()
+        assert (account["name"], lifetime) == (ACCOUNT_NAME, TOKEN_SECONDS)
+    assert grafana.accounts == []
+    for key in (token, ""):
+        headers = {"Authorization": f"Bearer {key}"}
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(UrlRequest(f"{grafana.place.grafana_url}/api/search", headers=headers))  # noqa: S310
 
 
-def test_what_a_killed_push_left_is_cleared(grafana: GrafanaServer) -> None:
-    grafana.accounts = {"1": ACCOUNT_NAME, "7": "somebody-else"}
-    push(access(grafana), place(grafana), environment())
-    assert grafana.accounts == {"7": "somebody-else"}
+def test_what_a_killed_push_left_is_cleared(grafana: Workspace) -> None:
+    for name in (ACCOUNT_NAME, "somebody-else"):
+        grafana.add_account(name)
+    grafana.push()
+    assert grafana.accounts == ["somebody-else"]
 
 
-def test_a_refusal_is_told_without_the_token_and_closes_the_way_in(grafana: GrafanaServer) -> None:
-    grafana.refused_dashboard = DASHBOARDS[1].uid
+def test_a_refusal_is_told_without_the_token_and_closes_the_way_in(
+    grafana: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = http_api.answer
+
+    def refuse_one(workspace: Any, method: str, path: str, body: Any, token: str) -> Any:
+        if body.get("dashboard", {}).get("uid") == DASHBOARDS[1].uid:
+            return 500, {"message": "Failed to save dashboard"}
+        return kept(workspace, method, path, body, token)
+
+    monkeypatch.setattr(http_api, "answer", refuse_one)
     with pytest.raises(GrafanaRefused, match=r"POST /api/dashboards/db \(500\).*Failed") as refused:
-        push(access(grafana), place(grafana), environment())
+        grafana.push()
     assert "glsa_" not in str(refused.value)
-    assert grafana.accounts == {}
+    assert grafana.accounts == []
 
 
-def test_a_grafana_that_does_not_answer(grafana: GrafanaServer) -> None:
-    silent = GrafanaAddresses("g-1", "http://127.0.0.1:9", PROMETHEUS)
+def test_a_grafana_that_does_not_answer(grafana: Workspace) -> None:
+    silent = GrafanaAddresses(grafana.id, "http://127.0.0.1:9", PROMETHEUS)
     with pytest.raises(GrafanaRefused, match="does not answer"):
-        push(access(grafana), silent, environment())
-    assert grafana.accounts == {}
+        push(grafana.access, silent, environment())
+    assert grafana.accounts == []
 
 
-def test_an_unknown_workspace_is_told(grafana: GrafanaServer) -> None:
-    unknown = GrafanaAddresses("g-2", grafana.url, PROMETHEUS)
-    with pytest.raises(AwsUnavailable, match=r"cannot make a service account.*g-2"):
-        push(access(grafana), unknown, environment())
+def test_an_unknown_workspace_is_told(grafana: Workspace) -> None:
+    unknown = GrafanaAddresses("g-0123456789", grafana.place.grafana_url, PROMETHEUS)
+    with pytest.raises(AwsUnavailable, match=r"cannot make a service account.*g-0123456789"):
+        push(grafana.access, unknown, environment())
 
 
 class OneStack(Deployment):
@@ -112,10 +184,17 @@ class OneStack(Deployment):
         return tuple(Stack(name, "CREATE_COMPLETE", "", self._outputs) for name in names)
 
 
-def test_the_place_is_told_by_the_stack() -> None:
-    assert addresses_of(OneStack(OUTPUTS), environment()) == GrafanaAddresses(
-        "g-1", f"https://{OUTPUTS['GrafanaEndpoint']}", PROMETHEUS
-    )
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        (OUTPUTS["GrafanaEndpoint"], f"https://{OUTPUTS['GrafanaEndpoint']}"),
+        ("127.0.0.1:4242/g-1", "http://127.0.0.1:4242/g-1"),
+    ],
+)
+def test_the_place_is_told_by_the_stack(endpoint: str, url: str) -> None:
+    outputs = {**OUTPUTS, "GrafanaEndpoint": endpoint}
+    found = addresses_of(OneStack(outputs), environment())
+    assert found == GrafanaAddresses("g-1", url, PROMETHEUS)
 
 
 @pytest.mark.parametrize("outputs", [None, {"PrometheusEndpoint": PROMETHEUS}])

@@ -119,17 +119,21 @@ class TestPrometheus:
 
 
 class TestGrafana:
-    def test_a_workspace_has_an_address(self, stacks: Stacks) -> None:
+    def test_a_workspace_has_an_address(self, stacks: Stacks, clients: Clients) -> None:
         made = stacks.deploy("g", grafana(), endpoint=att("G", "Endpoint"))
         assert made.status == "CREATE_COMPLETE", made.reasons
-        assert (
-            made.outputs["endpoint"] == f"{made.ids['G']}.grafana-workspace.{REGION}.amazonaws.com"
-        )
+        api = clients.service("grafana")
+        described = api.describe_workspace(workspaceId=made.ids["G"])["workspace"]
+        assert described["endpoint"] == made.outputs["endpoint"]
+        assert described["authentication"]["providers"] == ["AWS_SSO"]
+        assert made.ids["G"] in [each["id"] for each in api.list_workspaces()["workspaces"]]
         raised = stacks.deploy("g", grafana(GrafanaVersion="12.4"))
         assert (raised.status, raised.ids["G"]) == ("UPDATE_COMPLETE", made.ids["G"])
         lowered = stacks.deploy("g", grafana(GrafanaVersion="9.4"))
         assert "cannot be lowered" in lowered.reasons
         stacks.delete("g")
+        with pytest.raises(ClientError, match="not found"):
+            api.describe_workspace(workspaceId=made.ids["G"])
 
     @pytest.mark.parametrize(
         ("changes", "reason"),

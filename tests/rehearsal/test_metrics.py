@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 from botocore.auth import SigV4Auth
@@ -35,6 +38,7 @@ monitoring:
     critical: {emails: [oncall@example.com]}
     warning: {emails: [platform@example.com]}
   prometheus: {scrape_seconds: 10}
+  grafana: {}
 """
 ON_EVERY_NODE = (Subject.EVERY_NODE, Subject.CONTROLLER)
 WINDOW = "1m"
@@ -45,6 +49,7 @@ class Metrics:
     """A rehearsal that was left up, its nodes, and the workspace to which they send."""
 
     def __init__(self, workplace: Workplace, shown: dict[str, Any]) -> None:
+        self._workplace = workplace
         (self._folder,) = workplace.rehearsals()
         lines = workplace.run("rehearsal", "env").stdout.splitlines()
         assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
@@ -62,6 +67,36 @@ class Metrics:
 
     def on(self, node: str, command: str) -> str:
         return Shell(self._folder, node, "root").run(["sh", "-c", command])
+
+    def dashboards(self, *options: str) -> str:
+        """Run `slurmpod dashboards` as a person does after `rehearsal env`."""
+        program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
+        result = subprocess.run(
+            [*program, "dashboards", str(self.file), *options],
+            env={**self._workplace.variables, **self._variables},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stderr
+
+    @property
+    def file(self) -> Path:
+        return self._workplace.home.parent / "metrics.yaml"
+
+    @property
+    def prometheus(self) -> list[str]:
+        """The addresses that `rehearsal list` tells."""
+        (listed,) = json.loads(self._workplace.run("rehearsal", "list", "--json").stdout)
+        found: list[str] = listed["prometheus"]
+        assert found[0] in self._workplace.run("rehearsal", "list").stdout
+        return found
+
+    def browse(self, url: str) -> str:
+        """Return what a browser gets, unsigned."""
+        with urlopen(url) as answer:  # noqa: S310  # of this machine
+            return str(answer.read().decode(errors="replace"))
 
     def url(self, query: str, workspace_id: str = "") -> str:
         path = f"/workspaces/{workspace_id or self.workspace_id}/api/v1/query"
@@ -112,6 +147,23 @@ def test_panels_that_need_no_special_hardware_show_something(
         for query in panel.queries.values():
             asked = query.replace("$__rate_interval", WINDOW).replace("$node", ".*")
             wait_until(lambda: bool(metrics.query(asked)), f"{panel.title}: {asked}")  # noqa: B023
+
+
+def test_panels_are_drawn_without_a_grafana(metrics: Metrics, tmp_path: Path) -> None:
+    assert "pictures of the last hour" in metrics.dashboards(
+        "--output", str(tmp_path), "--pictures"
+    )
+    pictures = {path.stem: path.read_text() for path in tmp_path.glob("*.svg")}
+    assert pictures.keys() == {dashboard.uid for dashboard in DASHBOARDS}
+    assert all(node in pictures["slurmpod-cluster"] for node in metrics.nodes)
+    assert "<polyline" in pictures["slurmpod-cluster"]
+
+
+def test_dashboards_are_pushed_into_the_workspace(metrics: Metrics) -> None:
+    said = metrics.dashboards("--push")
+    address = said.split(" dashboards are at ")[1].strip()
+    page = metrics.browse(f"{address}/")
+    assert all(dashboard.panels[0].title in page for dashboard in DASHBOARDS)
 
 
 def test_gpus_that_slurm_knows_are_told(metrics: Metrics) -> None:
@@ -165,6 +217,15 @@ def test_services_come_back_whatever_ends_them(metrics: Metrics) -> None:
 def test_a_second_run_of_the_scripts_changes_nothing(metrics: Metrics) -> None:
     again = "cd /tmp/sagemaker-*/lifecycle/* && ./on_create.sh"
     assert re.search(r"metrics: already done", metrics.on(metrics.controller, again))
+
+
+def test_a_person_on_this_machine_opens_the_page_of_prometheus(metrics: Metrics) -> None:
+    (address,) = metrics.prometheus
+    page = metrics.browse(address)
+    assert "<title>Prometheus Time Series" in page
+    for path in re.findall(r'(?:src|href)="(/classic/static/[^"]+)"', page):
+        assert metrics.browse(f"{address.rstrip('/')}{path}"), path
+    assert "NodeDrained" in metrics.browse(f"{address}classic/alerts")
 
 
 def test_who_does_not_sign_gets_nothing(metrics: Metrics) -> None:

@@ -1,0 +1,55 @@
+"""Pictures of an environment's dashboards, from what its Prometheus has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from slurmpod.metrics.panel import Dashboard, Panel
+from slurmpod.metrics.picture import Series, dashboard_picture, series_name
+
+HOURS = 1.0
+POINTS = 240
+"""How many points a line has at most."""
+
+
+class Queries(Protocol):
+    """What answers a query over a time; see PrometheusQueries."""
+
+    def range(
+        self, query: str, begin: float, end: float, step_seconds: float
+    ) -> Sequence[tuple[Mapping[str, str], Sequence[tuple[float, float]]]]:
+        """Return labels and points of all series."""
+        ...
+
+
+def pictures(
+    dashboards: Sequence[Dashboard], queries: Queries, *, now: float, scrape_seconds: int
+) -> Iterator[tuple[str, str]]:
+    """Yield the uid of each dashboard and a picture of its last hour; raises AwsUnavailable."""
+    window = _Window(queries, now, scrape_seconds)
+    for dashboard in dashboards:
+        found = {panel.title: window.series(panel) for panel in dashboard.panels}
+        yield dashboard.uid, dashboard_picture(dashboard, found)
+
+
+class _Window:
+    """The last hour of one Prometheus."""
+
+    def __init__(self, queries: Queries, now: float, scrape_seconds: int) -> None:
+        self._queries = queries
+        self._end = now
+        self._step = max(float(scrape_seconds), HOURS * 3600 / POINTS)
+        self._rate_interval = f"{4 * scrape_seconds}s"
+        """As Grafana has it (its documentation, "Prometheus template variables")."""
+
+    def series(self, panel: Panel) -> list[Series]:
+        """Return what a panel shows, of all nodes."""
+        begin = self._end - HOURS * 3600
+        found = []
+        for legend, expression in panel.queries.items():
+            asked = expression.replace("$__rate_interval", self._rate_interval)
+            asked = asked.replace("$node", ".*")
+            for labels, points in self._queries.range(asked, begin, self._end, self._step):
+                found.append(Series(series_name(legend, labels), points))
+        return sorted(found, key=lambda each: each.name)
