@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from slurmpod.operations.cluster_jobs import submit
 from slurmpod.operations.job_folder import JobFolder, copy_job
-from slurmpod.rehearsal.drills.job_run import JobRun, RehearsedShell, finish
+from slurmpod.problems import WorkFailed
+from slurmpod.rehearsal.drills.job_run import JobRun, RehearsedShell, follow
 from slurmpod.rehearsal.drills.losses import PrintedLosses, step_restarts
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault, patient_watch
@@ -70,13 +71,16 @@ def drill(
     Raises FaultFailed when the job fails undisturbed, ends before a fault, or never ends after it.
     """
     shell = RehearsedShell(cluster.user)
-    undisturbed = _undisturbed(shell, job, teller)
-    return tuple(_under_fault(cluster, shell, job, fault, undisturbed, teller) for fault in faults)
+    try:
+        before = _undisturbed(shell, job, teller)
+        return tuple(_under_fault(cluster, shell, job, fault, before, teller) for fault in faults)
+    except WorkFailed as failure:  # of what talks to real clusters: sbatch refuses the job, say
+        raise FaultFailed(f"{job.folder.script}: {failure}") from failure
 
 
 def _undisturbed(shell: RehearsedShell, job: DrilledJob, teller: Teller) -> JobRun:
     run = _submitted(shell, job, teller)
-    finish([run], "the undisturbed run")
+    follow([run], "the undisturbed run")
     if run.state != COMPLETED:
         raise FaultFailed(
             f"job {run.id} ended as {run.state} without any fault; its log:\n{run.log[-2000:]}"
@@ -94,7 +98,8 @@ def _under_fault(
     teller: Teller,
 ) -> DrillReport:
     run = _submitted(shell, job, teller)
-    run.follow(lambda: _is_half_way(run, undisturbed), f"{fault.name} comes half-way")
+    what = f"{fault.name} comes half-way"
+    follow([run], what, until=lambda: _is_half_way(run, undisturbed))
     watch = patient_watch(cluster, teller)
     report = strike(cluster, fault, [run], watch, undisturbed)[0]
     _set_aside(shell, job, fault.name)
@@ -118,7 +123,7 @@ def strike(
         fault.strike(cluster, watch, nodes)
     except (CommandFailed, MachineFailed) as failure:
         raise FaultFailed(f"{fault.name}: {failure}") from failure
-    finish(runs, f"after {fault.name}", patience_seconds=_patience(cluster, undisturbed))
+    follow(runs, f"after {fault.name}", patience_seconds=_patience(cluster, undisturbed))
     return tuple(_report(fault, run, watch, undisturbed) for run in runs)
 
 

@@ -95,23 +95,17 @@ class JobRun:
             self._started = self._started or time.monotonic()
             self._ended = time.monotonic()
 
-    def follow(
-        self, until: Callable[[], bool], what: str, *, patience_seconds: float | None = None
-    ) -> None:
-        """Look until something is so, or the job has ended; FaultFailed after the patience."""
-        began = time.monotonic()
-        while True:
-            self.look()
-            if until() or self.has_ended:
-                return
-            waited = time.monotonic() - began
-            if patience_seconds is not None and waited > patience_seconds:
-                raise FaultFailed(
-                    f"{what}: job {self.id} is still {self.state} after {waited:.0f} s; "
-                    f"its log ends with:\n{self._last_lines()}"
-                )
-            self.teller.now(f"{what}: {self.state.lower()} for {waited:.0f} s{self._progress()}")
-            time.sleep(POLL_SECONDS)
+    def require_patience(self, waited: float, patience_seconds: float | None, what: str) -> None:
+        """Raise FaultFailed if it should have ended by now."""
+        if patience_seconds is not None and waited > patience_seconds:
+            raise FaultFailed(
+                f"{what}: job {self.id} is still {self.state} after {waited:.0f} s; "
+                f"its log ends with:\n{self._last_lines()}"
+            )
+
+    def told(self) -> str:
+        """Return in a few words how it is."""
+        return f"job {self.id} {self.state.lower()}{self._progress()}"
 
     def _progress(self) -> str:
         last = self.losses.last_step
@@ -121,7 +115,24 @@ class JobRun:
         return "\n".join(self.log.splitlines()[-10:])
 
 
-def finish(runs: Sequence[JobRun], what: str, *, patience_seconds: float | None = None) -> None:
-    """Follow jobs until all have ended."""
-    for run in runs:
-        run.follow(lambda: False, what, patience_seconds=patience_seconds)
+def follow(
+    runs: Sequence[JobRun],
+    what: str,
+    *,
+    until: Callable[[], bool] = lambda: False,
+    patience_seconds: float | None = None,
+) -> None:
+    """Look at jobs until all have ended, or something is so; FaultFailed after the patience."""
+    began = time.monotonic()
+    while True:
+        for run in runs:
+            run.look()
+        waiting = [run for run in runs if not run.has_ended]
+        if not waiting or until():
+            return
+        waited = time.monotonic() - began
+        for run in waiting:
+            run.require_patience(waited, patience_seconds, what)
+        told = ", ".join(run.told() for run in waiting)
+        waiting[0].teller.now(f"{what}, for {waited:.0f} s: {told}")
+        time.sleep(POLL_SECONDS)

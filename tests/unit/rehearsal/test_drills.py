@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from slurmpod.operations.node_shell import CommandFailed
+from slurmpod.rehearsal.drills import job_run
 from slurmpod.rehearsal.drills.drill import DrillReport
+from slurmpod.rehearsal.drills.job_run import JobRun, follow
 from slurmpod.rehearsal.drills.losses import printed_losses, step_restarts
+from slurmpod.rehearsal.faults.watch import FaultFailed, Silence
 from slurmpod.rehearsal.faults_report import print_drills
 
 
@@ -129,3 +134,45 @@ def test_what_is_wrong_or_unknown_is_told(
     report = replace(REPORT, **changes)  # type: ignore[arg-type]
     assert report.is_sound is is_sound
     assert text in "\n".join(told(report))
+
+
+class Clusters:
+    """Shows jobs that end one after the other, and a controller that does not answer at first."""
+
+    def __init__(self, *ends: int) -> None:
+        self._ends = ends
+        self.looks = 0
+
+    def run(self, script: str) -> str:
+        self.looks += 1
+        if self.looks == 1:
+            raise CommandFailed("Unable to contact slurm controller")
+        job = int(script.partition("show job ")[2].partition(")")[0])
+        state = "COMPLETED" if self.looks > self._ends[job - 1] else "RUNNING"
+        shown = f"JobId={job} JobState={state} Reason=None Restarts=0 NodeList=n1 ExitCode=0:0"
+        return f"{shown} StdOut=/fsx/out\nslurmpod-log\n\nslurmpod-nodes\n"
+
+
+def runs(cluster: Clusters, count: int, monkeypatch: pytest.MonkeyPatch) -> list[JobRun]:
+    monkeypatch.setattr(job_run, "POLL_SECONDS", 0.0)
+    shell: Any = cluster
+    return [JobRun(shell, str(number + 1), Silence()) for number in range(count)]
+
+
+def test_jobs_are_followed_side_by_side_to_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = runs(Clusters(20, 8), 2, monkeypatch)
+    follow([first, second], "after a fault")
+    assert (first.state, second.state) == ("COMPLETED", "COMPLETED")
+    assert second.ended_at < first.ended_at
+
+
+def test_a_job_that_never_ends_is_a_failure_with_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    (run,) = runs(Clusters(10_000_000), 1, monkeypatch)
+    with pytest.raises(FaultFailed, match="after a fault: job 1 is still RUNNING after"):
+        follow([run], "after a fault", patience_seconds=0.05)
+
+
+def test_following_may_end_before_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    (run,) = runs(Clusters(10_000_000), 1, monkeypatch)
+    follow([run], "half-way", until=lambda: run.state == "RUNNING")
+    assert not run.has_ended
