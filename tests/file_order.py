@@ -21,6 +21,7 @@ LONG = (
     "rehearsal/test_rehearse.py",
     "rehearsal/test_guarded_environment.py",
     "rehearsal",
+    "jobs/test_hybrid_training.py",
     "stacks",
     "functional/test_examples.py",
     "property",

@@ -107,6 +107,52 @@ MISTAKES = (
     ),
     ("own-program", "steps: 5", "unknown key 'steps'", "remove it"),
     (
+        "fsdp2-hybrid",
+        "tensor_parallel_seed: 0",
+        "unknown key 'tensor_parallel_seed'",
+        "it was renamed: write random_seed",
+    ),
+    (
+        "fsdp2-hybrid",
+        "tensor_parallel_degre: 2",
+        "unknown key 'tensor_parallel_degre'",
+        "did you mean 'tensor_parallel_degree'?",
+    ),
+    (
+        "fsdp2-hybrid",
+        "tensor_parallel_degree: 3",
+        "16 processes cannot be grouped by 3",
+        "choose one of 1, 2, 4, 8, 16",
+    ),
+    (
+        "fsdp2-hybrid",
+        "tensor_parallel_degree: 16",
+        "8 heads cannot be shared by 16 processes",
+        "choose one of 1, 2, 4, 8, or another number of heads",
+    ),
+    (
+        "fsdp2-hybrid",
+        "tensor_parallel_degree: 8\nhybrid_shard_degree: 16",
+        "16 processes with 8 for each layer: 2 processes cannot be grouped by 16",
+        "choose 0 or one of 1, 2",
+    ),
+    ("fsdp2-hybrid", "batch: 20", "20 samples cannot be shared by 16", "a multiple of 16"),
+    (
+        "fsdp2-hybrid",
+        "activation_checkpointing: false\nsm_activation_offloading: true",
+        "only what activation_checkpointing keeps is offloaded",
+        "set activation_checkpointing: true",
+    ),
+    (
+        "fsdp2-hybrid",
+        "activation_loading_horizon: 4",
+        "nothing is loaded, as nothing is offloaded",
+        "set sm_activation_offloading: true, or remove it",
+    ),
+    ("fsdp2-hybrid", "activation_loading_horizon: 0", "0 is too small", "from 1 to 1000"),
+    ("fsdp2-hybrid", "random_seed: true", "true is not a whole number", "write a whole number"),
+    ("fsdp2-hybrid", "width: 250", "cannot be shared by 8 heads", "that divides the width"),
+    (
         "collectives-bench",
         "operations: [all-reduce, broadcast]",
         "'broadcast' is not one of the choices",
@@ -223,6 +269,41 @@ def test_only_nodes_with_efa_have_a_bound() -> None:
         words = chosen_parameters(recipe, place, None).arguments(place)
         found[name] = dict(pairwise(words)).get("--efa-gigabits")
     assert found == {"p5.48xlarge": "3200", "g5.xlarge": None, "c6i.32xlarge": None}
+
+
+SMP_CONFIG = """\
+{
+  "tensor_parallel_degree": 4,
+  "hybrid_shard_degree": 2,
+  "sm_activation_offloading": true,
+  "activation_loading_horizon": 3,
+  "random_seed": 0
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "replicate", "shard", "tensor", "activations"),
+    [
+        (SMP_CONFIG, "2", "2", "4", "offloaded"),
+        ("{}", "1", "16", "1", "computed-again"),
+        ("tensor_parallel_degree: 8", "1", "2", "8", "computed-again"),
+        ("hybrid_shard_degree: 1", "16", "1", "1", "computed-again"),
+        ("activation_checkpointing: false", "1", "16", "1", "kept"),
+    ],
+)
+def test_the_configuration_of_smp_makes_a_mesh(
+    text: str, replicate: str, shard: str, tensor: str, activations: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "smp_config.json"
+    file.write_text(text)
+    place = place_on("p5.48xlarge", nodes=2)
+    words = chosen_parameters(RECIPES["fsdp2-hybrid"], place, file).arguments(place)
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    mesh = (given["--replicate"], given["--shard"], given["--tensor"])
+    assert (*mesh, given["--activations"]) == (replicate, shard, tensor, activations)
+    smp = (given["--loading-horizon"], given["--seed"])
+    assert smp == (("3", "0") if text == SMP_CONFIG else ("2", "12345"))
 
 
 @pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.program])

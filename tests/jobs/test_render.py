@@ -31,12 +31,14 @@ REVIEWED = (
     ("dev", "check-nodes"),
     ("dev", "collectives-bench"),
     ("dev", "ddp"),
+    ("dev", "fsdp2-hybrid"),
     ("dev", "io-bench"),
     ("dev", "sharded-array"),
     ("dev", "sweep"),
     ("dev", "train-fsdp2"),
     ("p5-prod", "check-nodes"),
     ("p5-prod", "collectives-bench"),
+    ("p5-prod", "fsdp2-hybrid"),
     ("p5-prod", "gpt2-compile"),
     ("p5-prod", "train-fsdp2"),
     ("p5-containers", "smp2-llama"),
@@ -253,8 +255,8 @@ class TestCommand:
         out = tmp_path / "jobs" / "mine"
         command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
         assert run(command) == ExitCode.OK
-        programs = ["checkpoints.py", "lock.py", "model.py", "processes.py", "train.py"]
-        names = sorted([*programs, "mine.sbatch", "step.sh"])
+        programs = ["lock.py", "model.py", "processes.py", "train.py", "training.py"]
+        names = sorted(["checkpoints.py", *programs, "mine.sbatch", "step.sh"])
         assert sorted(path.name for path in out.iterdir()) == names
         shown = capsys.readouterr()
         assert [line.split()[1] for line in shown.out.splitlines()] == names

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.jobs.recipes.recipe import SHARED_PROGRAMS
 from slurmpod.jobs.recipes.registry import RECIPES
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.torch_folder import torch_folder
@@ -231,6 +232,6 @@ def test_where_files_cannot_be_locked_the_training_says_so_and_goes_on(
         raise OSError(errno.ENOSYS, "Function not implemented")  # Lustre without the option flock
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    runpy.run_path(str(RECIPE.folder / "lock.py"))["lock"](tmp_path).close()
+    runpy.run_path(str(SHARED_PROGRAMS / "lock.py"))["lock"](tmp_path).close()
     said = f"{tmp_path}/.lock cannot be locked (Function not implemented): see that no second"
     assert said in capsys.readouterr().out

@@ -132,6 +132,24 @@ def test_gpt2_compiled_has_the_losses_of_gpt2(lab: HyperPodLab, tmp_path: Path) 
     assert re.search(r'^learning_rate\{way="compiled"\} 6.25e-06$', text, re.MULTILINE)
 
 
+HYBRID = """\
+{"tensor_parallel_degree": 2, "sm_activation_offloading": true, "activation_loading_horizon": 2,
+ "steps": 6, "save_every": 3, "batch": 4, "width": 32, "depth": 2, "heads": 4}
+"""
+
+
+def test_layers_are_split_over_nodes_and_checkpoints_are_complete(
+    lab: HyperPodLab, tmp_path: Path
+) -> None:
+    out = bring(lab, tmp_path, "fsdp2-hybrid", *chosen(tmp_path, HYBRID))
+    log = submit(lab, out).wait_until_ended()
+    assert "starting from the beginning with 1x1x2 processes" in log
+    assert "done after step 6" in log
+    for step in (3, 6):
+        parts = json.loads((out / "checkpoints" / f"step-{step:08d}" / "COMPLETE").read_text())
+        assert set(parts) == {".metadata", "__0_0.distcp", "__1_0.distcp"}
+
+
 def test_throughput_of_files_is_measured_on_all_nodes(lab: HyperPodLab, tmp_path: Path) -> None:
     small = "mib_per_file: 1\nblock_kib: [64, 1024]\nmib_per_s_per_accelerator: 0"
     out = bring(lab, tmp_path, "io-bench", *chosen(tmp_path, small))

@@ -18,7 +18,7 @@ from slurmpod.resolve import Resolved
 JOBS = "jobs"
 """The folder of job templates; programs of a recipe lie below, in a folder of its name."""
 
-SHARED = "shared"
+SHARED_PROGRAMS = FOLDER / JOBS / "shared"
 """The folder of programs that several recipes have."""
 
 EACH_NODE = ("each_node.sbatch",)
@@ -143,7 +143,7 @@ class Recipe:
     @property
     def programs(self) -> Mapping[str, bytes]:
         """The programs, which are taken as they are, by name."""
-        shared = [FOLDER / JOBS / SHARED / name for name in self.shared]
+        shared = [SHARED_PROGRAMS / name for name in self.shared]
         own = (*self.folder.glob("*.py"), *self.folder.glob("*.txt"))
         return {path.name: path.read_bytes() for path in (*own, *shared)}
 

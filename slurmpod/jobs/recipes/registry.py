@@ -19,6 +19,7 @@ MODULES = """
     smp2_llama
     trn1_llama2_7b
     train_fsdp2
+    fsdp2_hybrid
     own_program
 """
 """The file of each recipe."""

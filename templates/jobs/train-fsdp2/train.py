@@ -1,91 +1,27 @@
 """Train a model with FSDP2 such that it may be cut off at any time and goes on as if it had not.
 
 Started once for each process, with the variables that torch.distributed reads (RANK, WORLD_SIZE,
-LOCAL_RANK, MASTER_ADDR, MASTER_PORT). A checkpoint holds the weights, the optimizer, the learning
-rate's schedule, the position in the data and the state of all random numbers. Ends with an error
-whenever something fails, so that Slurm and HyperPod see it.
+LOCAL_RANK, MASTER_ADDR, MASTER_PORT). Ends with an error whenever something fails, so that Slurm
+and HyperPod see it.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed as dist
 from checkpoints import Checkpoints
 from model import Model, samples
 from processes import join, run_to_the_end, say
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn import functional
+from training import RandomNumbers, Training, finite, mean_of_all, resume, share_of_rate
 
 SEED = 20_26
-
-
-class Training:
-    """Everything that a checkpoint holds but random numbers, which belong to processes."""
-
-    def __init__(self, options: argparse.Namespace, device: torch.device) -> None:
-        torch.manual_seed(SEED)  # all processes begin with the same weights
-        self.model = _sharded(Model(options.width, options.depth, options.dropout), device)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=options.learning_rate)
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(
-            self.optimizer, lambda step: _share_of_rate(step, options.warmup, options.steps)
-        )
-        self.step = 0
-        self.samples_seen = 0
-        self.processes = dist.get_world_size()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the state as torch.distributed.checkpoint writes it."""
-        model, optimizer = get_state_dict(self.model, self.optimizer)
-        return {
-            "model": model,
-            "optimizer": optimizer,
-            "schedule": self.schedule.state_dict(),
-            "step": self.step,
-            "samples_seen": self.samples_seen,
-            "processes": self.processes,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state; `processes` is then how many wrote it."""
-        set_state_dict(
-            self.model,
-            self.optimizer,
-            model_state_dict=state["model"],
-            optim_state_dict=state["optimizer"],
-        )
-        self.schedule.load_state_dict(state["schedule"])
-        self.step = state["step"]
-        self.samples_seen = state["samples_seen"]
-        self.processes = state["processes"]
-
-
-class RandomNumbers:
-    """The state of this process's random numbers, under a name of its own."""
-
-    def __init__(self, device: torch.device) -> None:
-        self._name = f"process-{dist.get_rank()}"
-        self._of_device = None if device.type == "cpu" else torch.get_device_module(device)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return what the next random numbers follow from."""
-        states = {"cpu": torch.get_rng_state()}
-        if self._of_device:
-            states["device"] = self._of_device.get_rng_state()
-        return {self._name: states}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with the random numbers of the process that wrote it."""
-        torch.set_rng_state(state[self._name]["cpu"])
-        if self._of_device:
-            self._of_device.set_rng_state(state[self._name]["device"])
 
 
 def main(options: argparse.Namespace) -> None:
@@ -94,10 +30,11 @@ def main(options: argparse.Namespace) -> None:
     processes = dist.get_world_size()
     if options.batch % processes:
         sys.exit(f"a batch of {options.batch} samples cannot be shared by {processes} processes")
-    training = Training(options, device)
+    training = _training(options, device)
     random = RandomNumbers(device)
     checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
-    _resume(checkpoints, training, random)
+    torch.manual_seed(SEED + 1 + dist.get_rank())  # from here on, each process has its own
+    resume(checkpoints, training, random)
     while training.step < options.steps:
         loss = _train_one_step(training, options.batch, device)
         if training.step % options.report_every == 0:
@@ -108,18 +45,14 @@ def main(options: argparse.Namespace) -> None:
     say(f"done after step {training.step}")
 
 
-def _resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) -> None:
-    processes = dist.get_world_size()
-    torch.manual_seed(SEED + 1 + dist.get_rank())  # from here on, each process has its own
-    newest = checkpoints.newest()
-    if newest is None:
-        say(f"starting from the beginning with {processes} processes")
-        return
-    checkpoints.load(newest, {"training": training})
-    written_by, training.processes = training.processes, processes
-    if written_by == processes:
-        checkpoints.load(newest, {"random": random})
-    say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
+def _training(options: argparse.Namespace, device: torch.device) -> Training:
+    torch.manual_seed(SEED)  # all processes begin with the same weights
+    model = _sharded(Model(options.width, options.depth, options.dropout), device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: share_of_rate(step, options.warmup, options.steps)
+    )
+    return Training(model, optimizer, schedule, dist.get_world_size())
 
 
 def _train_one_step(training: Training, batch: int, device: torch.device) -> float:
@@ -129,27 +62,11 @@ def _train_one_step(training: Training, batch: int, device: torch.device) -> flo
     scores = training.model(texts[:, :-1])
     loss = functional.cross_entropy(scores, texts[:, 1:].flatten())
     loss.backward()
-    mean = _finite(_mean_of_all(loss.detach()), "loss", training.step)
+    mean = finite(mean_of_all(loss.detach()), "loss", training.step)
     norm = torch.nn.utils.clip_grad_norm_(training.model.parameters(), max_norm=1.0)
-    _finite(norm.full_tensor().item(), "norm of all gradients", training.step)
-    training.optimizer.step()
-    training.optimizer.zero_grad()
-    training.schedule.step()
-    training.step += 1
-    training.samples_seen += batch
+    finite(norm.full_tensor().item(), "norm of all gradients", training.step)
+    training.advance(batch)
     return mean
-
-
-def _mean_of_all(loss: torch.Tensor) -> float:
-    dist.all_reduce(loss)
-    return loss.item() / dist.get_world_size()
-
-
-def _finite(value: float, what: str, step: int) -> float:
-    """Return a value, or end before it gets into the weights, and so into a checkpoint."""
-    if not math.isfinite(value):
-        raise ArithmeticError(f"the {what} is {value} after step {step}: no checkpoint may hold it")
-    return value
 
 
 def _sharded(model: Model, device: torch.device) -> Model:
@@ -157,13 +74,6 @@ def _sharded(model: Model, device: torch.device) -> Model:
     for block in model.blocks:
         fully_shard(block, mesh=mesh)
     return fully_shard(model, mesh=mesh).to(device)
-
-
-def _share_of_rate(step: int, warmup: int, steps: int) -> float:
-    """Return the share of the learning rate: it rises while warming up, then falls to nothing."""
-    if step < warmup:
-        return (step + 1) / (warmup + 1)
-    return 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))
 
 
 def _options() -> argparse.Namespace:

@@ -16,7 +16,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -42,19 +43,30 @@ class Checkpoints:
         self._folder = folder
         self._keep = keep
         self._lock = _lock_or_end(folder)
+        self._background: _Background | None = None
 
     def save(self, step: int, state: Mapping[str, Stateful]) -> None:
         """Write the state after `step`; returns when it will survive a power cut."""
-        partial = self._folder / f".{PREFIX}{step:08d}.partial"
-        if _is_first():
-            self._forget_cut_off()
-            partial.mkdir(parents=True)
-        dist.barrier()
+        partial = self._begin(step)
         dcp.save(dict(state), checkpoint_id=partial)
         if _is_first():
-            _complete(partial, self._folder / f"{PREFIX}{step:08d}")
-            self._forget_old()
+            self._end(partial, step)
         dist.barrier()
+
+    def save_in_background(self, step: int, state: Mapping[str, Stateful]) -> None:
+        """Copy the state after `step`; returns while it is written, which `finish` waits for."""
+        self.finish()
+        self._background = self._background or _Background()
+        partial = self._begin(step)
+        written = dcp.async_save(
+            dict(state), checkpoint_id=partial, process_group=self._background.group
+        )
+        self._background.then(written, lambda: _is_first() and self._end(partial, step))
+
+    def finish(self) -> None:
+        """Wait for what is being written; raises what went wrong with it."""
+        if self._background:
+            self._background.wait()
 
     def newest(self) -> Path | None:
         """Return the newest complete checkpoint; says which ones are skipped, and why."""
@@ -65,6 +77,19 @@ class Checkpoints:
     def load(self, checkpoint: Path, state: Mapping[str, Stateful]) -> None:
         """Read the parts of a checkpoint that `state` names, into it."""
         dcp.load(dict(state), checkpoint_id=checkpoint)
+
+    def _begin(self, step: int) -> Path:
+        """Return the folder into which all processes write their parts."""
+        partial = self._folder / f".{PREFIX}{step:08d}.partial"
+        if _is_first():
+            self._forget_cut_off()
+            partial.mkdir(parents=True)
+        dist.barrier()
+        return partial
+
+    def _end(self, partial: Path, step: int) -> None:
+        _complete(partial, self._folder / f"{PREFIX}{step:08d}")
+        self._forget_old()
 
     def _newest(self) -> Path | None:
         for folder in sorted(self._folder.glob(f"{PREFIX}*"), reverse=True):
@@ -85,6 +110,28 @@ class Checkpoints:
         oldest = [folder for folder in folders if not _lack(folder)][-self._keep :][0]
         for folder in folders[: folders.index(oldest)]:
             shutil.rmtree(folder)
+
+
+class _Background:
+    """One checkpoint that is being written while the training goes on.
+
+    It has a group of processes of its own, as messages of both would mix. The first process is told
+    by all others that their parts are written, before its own save ends: so it may give the
+    checkpoint its name without another message.
+    """
+
+    def __init__(self) -> None:
+        self.group = dist.new_group(backend="gloo")
+        self._threads = ThreadPoolExecutor(1)
+        self._pending: Future[object] | None = None
+
+    def then(self, written: Future[object], complete: Callable[[], object]) -> None:
+        self._pending = self._threads.submit(lambda: (written.result(), complete()))
+
+    def wait(self) -> None:
+        if self._pending:
+            self._pending.result()
+        self._pending = None
 
 
 def _lock_or_end(folder: Path) -> TextIO | None:

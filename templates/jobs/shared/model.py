@@ -18,11 +18,11 @@ HEADS = 4
 class Model(nn.Module):
     """Predicts the next token; `blocks` are what FSDP shards one by one."""
 
-    def __init__(self, width: int, depth: int, dropout: float) -> None:
+    def __init__(self, width: int, depth: int, dropout: float, heads: int = HEADS) -> None:
         super().__init__()
         self.tokens = nn.Embedding(TOKENS, width)
         self.positions = nn.Parameter(torch.zeros(LENGTH, width))
-        self.blocks = nn.ModuleList(Block(width, dropout) for _ in range(depth))
+        self.blocks = nn.ModuleList(Block(width, dropout, heads) for _ in range(depth))
         self.head = nn.Linear(width, TOKENS)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -36,23 +36,28 @@ class Model(nn.Module):
 class Block(nn.Module):
     """Attention to what came before, then a layer for each place by itself."""
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float, heads: int) -> None:
         super().__init__()
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        self.attention = nn.Linear(width, 3 * width)
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
         self.mix = nn.Linear(width, width)
         self.layer = nn.Sequential(
             nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
         )
         self.dropout = nn.Dropout(dropout)
+        self.head_width = width // heads
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         """Return the values, changed by both."""
-        heads = self.attention(self.norms[0](values)).chunk(3, dim=-1)
-        query, key, value = (part.unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in heads)
-        seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        normed = self.norms[0](values)
+        parts = (self._heads(each(normed)) for each in (self.query, self.key, self.value))
+        seen = functional.scaled_dot_product_attention(*parts, is_causal=True)
         values = values + self.dropout(self.mix(seen.transpose(1, 2).flatten(2)))
         return values + self.dropout(self.layer(self.norms[1](values)))
+
+    def _heads(self, part: torch.Tensor) -> torch.Tensor:
+        """Return a part by heads: all of them, or as many as this process has of a split layer."""
+        return part.unflatten(-1, (-1, self.head_width)).transpose(1, 2)
 
 
 def samples(first: int, count: int) -> torch.Tensor:

@@ -1,0 +1,125 @@
+"""Train a model that is replicated, sharded and split over a mesh of processes, with FSDP2.
+
+Every mesh has the losses of one process but for rounding, and goes on from the checkpoints of any
+other mesh, which are written in the background. The model gets its first values where it is
+trained: no process ever has all of it. Ends with an error whenever something fails, so that Slurm
+and HyperPod see it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from activations import COMPUTED_AGAIN, KEPT, OFFLOADED, keep_less
+from checkpoints import Checkpoints
+from mesh import clip, fill, mesh_of, spread
+from model import Model, samples
+from processes import join, run_to_the_end, say
+from torch.nn import functional
+from training import RandomNumbers, Training, finite, mean_of_all, resume, share_of_rate
+
+PRECISIONS = ("bfloat16", "float32", "float64")
+GIB = 1024**3
+
+
+def main(options: argparse.Namespace) -> None:
+    """Train up to the last step, from the newest complete checkpoint if there is one."""
+    device = join(options.device)
+    _refuse_misfits(options)
+    training = _training(options, device)
+    random = RandomNumbers(device)
+    checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
+    reader = dist.get_rank() // options.tensor  # who share layers see the same samples
+    torch.manual_seed(options.seed + 1 + reader)  # and drop out the same values
+    resume(checkpoints, training, random)
+    while training.step < options.steps:
+        loss = _train_one_step(training, reader, options, device)
+        if training.step % options.report_every == 0:
+            rate = training.schedule.get_last_lr()[0]
+            say(f"step {training.step} loss {loss:.9f} rate {rate:.3e}")
+        if training.step % options.save_every == 0 or training.step == options.steps:
+            state = {"training": training, "random": random}
+            checkpoints.save_in_background(training.step, state)
+    checkpoints.finish()
+    if device.type != "cpu":
+        say(f"at most {torch.accelerator.max_memory_allocated() / GIB:.2f} GiB were allocated")
+    say(f"done after step {training.step}")
+
+
+def _refuse_misfits(options: argparse.Namespace) -> None:
+    """End where options that were changed when the job was submitted do not fit its processes."""
+    readers = options.replicate * options.shard
+    if readers * options.tensor != dist.get_world_size():
+        mesh = f"{options.replicate} x {options.shard} x {options.tensor}"
+        sys.exit(f"a mesh of {mesh} is not one of {dist.get_world_size()} processes")
+    if options.batch % readers:
+        sys.exit(f"a batch of {options.batch} samples cannot be shared by {readers} readers")
+
+
+def _training(options: argparse.Namespace, device: torch.device) -> Training:
+    mesh = mesh_of(device, options.replicate, options.shard, options.tensor)
+    precision = getattr(torch, options.precision)
+    with torch.device("meta"):
+        model = Model(options.width, options.depth, options.dropout, options.heads)
+    if precision == torch.float64:
+        model.to(precision)
+    keep_less(model.blocks, options.activations, options.loading_horizon, device)
+    spread(model, mesh, precision)
+    fill(model, device, options.seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: share_of_rate(step, options.warmup, options.steps)
+    )
+    arranged = f"{options.replicate}x{options.shard}x{options.tensor}"
+    return Training(model, optimizer, schedule, arranged)
+
+
+def _train_one_step(
+    training: Training, reader: int, options: argparse.Namespace, device: torch.device
+) -> float:
+    """Take this reader's share of the next samples; return the mean loss of all of them."""
+    share = options.batch // (options.replicate * options.shard)
+    texts = samples(training.samples_seen + reader * share, share).to(device)
+    scores = training.model(texts[:, :-1])
+    exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    loss = functional.cross_entropy(exact, texts[:, 1:].flatten())
+    loss.backward()
+    mean = finite(mean_of_all(loss.detach()), "loss", training.step)
+    finite(clip(training.model, most=1.0), "norm of all gradients", training.step)
+    training.advance(options.batch)
+    return mean
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
+    parser.add_argument("--device", default="cpu", help="kind of device: cpu, cuda or neuron")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
+    parser.add_argument("--replicate", type=int, required=True, help="copies of the model")
+    parser.add_argument("--shard", type=int, required=True, help="shards of each copy")
+    parser.add_argument("--tensor", type=int, required=True, help="parts of each layer")
+    ways = (KEPT, COMPUTED_AGAIN, OFFLOADED)
+    parser.add_argument("--activations", choices=ways, required=True)
+    parser.add_argument("--loading-horizon", type=int, required=True, metavar="BLOCKS")
+    parser.add_argument("--precision", choices=PRECISIONS, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
+    parser.add_argument("--report-every", type=int, default=1, metavar="STEPS")
+    parser.add_argument("--batch", type=int, required=True, help="samples of all processes")
+    parser.add_argument("--learning-rate", type=float, required=True)
+    parser.add_argument("--warmup", type=int, required=True, metavar="STEPS")
+    parser.add_argument("--width", type=int, required=True)
+    parser.add_argument("--depth", type=int, required=True, help="blocks of the model")
+    parser.add_argument("--heads", type=int, required=True)
+    parser.add_argument("--dropout", type=float, required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    chosen = _options()
+    run_to_the_end(lambda: main(chosen))

@@ -1,0 +1,136 @@
+"""What trainings that go on after a cut have in common: the state of a checkpoint, and the resume.
+
+A checkpoint holds the weights, the optimizer, the learning rate's schedule, the position in the
+data and the state of all random numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from checkpoints import Checkpoints
+from processes import say
+from torch import nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_state_dict,
+)
+
+
+class Training:
+    """Everything that a checkpoint holds but random numbers, which belong to processes.
+
+    `processes` says which ones train: their number, or how they are arranged. Random numbers only
+    go on where it is the same. The optimizer's state has a name for each value of each parameter
+    where it is `flat`, as it has to where processes have different parts of the model.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        schedule: torch.optim.lr_scheduler.LRScheduler,
+        processes: int | str,
+        *,
+        flat: bool = False,
+    ) -> None:
+        self.model = model
+        self.optimizer = optimizer
+        self.schedule = schedule
+        self.processes = processes
+        self.step = 0
+        self.samples_seen = 0
+        self._options = StateDictOptions(flatten_optimizer_state_dict=flat)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state as torch.distributed.checkpoint writes it."""
+        model, optimizer = get_state_dict(self.model, self.optimizer, options=self._options)
+        return {
+            "model": model,
+            "optimizer": optimizer,
+            "schedule": self.schedule.state_dict(),
+            "step": self.step,
+            "samples_seen": self.samples_seen,
+            "processes": self.processes,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a state; `processes` is then what those were that wrote it."""
+        set_state_dict(
+            self.model,
+            self.optimizer,
+            model_state_dict=state["model"],
+            optim_state_dict=state["optimizer"],
+            options=self._options,
+        )
+        self.schedule.load_state_dict(state["schedule"])
+        self.step = state["step"]
+        self.samples_seen = state["samples_seen"]
+        self.processes = state["processes"]
+
+    def advance(self, samples: int) -> None:
+        """Let the optimizer do its step with the gradients that are there; count it."""
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.schedule.step()
+        self.step += 1
+        self.samples_seen += samples
+
+
+class RandomNumbers:
+    """The state of this process's random numbers, under a name of its own."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._name = f"process-{dist.get_rank()}"
+        self._of_device = None if device.type == "cpu" else torch.get_device_module(device)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what the next random numbers follow from."""
+        states = {"cpu": torch.get_rng_state()}
+        if self._of_device:
+            states["device"] = self._of_device.get_rng_state()
+        return {self._name: states}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on with the random numbers of the process that wrote it."""
+        torch.set_rng_state(state[self._name]["cpu"])
+        if self._of_device:
+            self._of_device.set_rng_state(state[self._name]["device"])
+
+
+def resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) -> None:
+    """Go on from the newest complete checkpoint, if there is one."""
+    processes = training.processes
+    newest = checkpoints.newest()
+    if newest is None:
+        say(f"starting from the beginning with {processes} processes")
+        return
+    checkpoints.load(newest, {"training": training})
+    written_by, training.processes = training.processes, processes
+    if written_by == processes:
+        checkpoints.load(newest, {"random": random})
+    say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
+
+
+def finite(value: float, what: str, step: int) -> float:
+    """Return a value, or end before it gets into the weights, and so into a checkpoint."""
+    if not math.isfinite(value):
+        raise ArithmeticError(f"the {what} is {value} after step {step}: no checkpoint may hold it")
+    return value
+
+
+def mean_of_all(loss: torch.Tensor) -> float:
+    """Return the mean of the losses of all processes."""
+    dist.all_reduce(loss)
+    return loss.item() / dist.get_world_size()
+
+
+def share_of_rate(step: int, warmup: int, steps: int) -> float:
+    """Return the share of the learning rate: it rises while warming up, then falls to nothing."""
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    return 0.5 * (1 + math.cos(math.pi * (step - warmup) / max(1, steps - warmup)))
