@@ -22,6 +22,7 @@ LONG = (
     "rehearsal/test_guarded_environment.py",
     "rehearsal",
     "jobs/test_hybrid_training.py",
+    "jobs/test_pipeline_training.py",
     "stacks",
     "functional/test_examples.py",
     "property",

@@ -151,6 +151,27 @@ MISTAKES = (
     ),
     ("fsdp2-hybrid", "activation_loading_horizon: 0", "0 is too small", "from 1 to 1000"),
     ("fsdp2-hybrid", "random_seed: true", "true is not a whole number", "write a whole number"),
+    (
+        "bert-pipeline",
+        "microbatches: 12\npartitions: 3",
+        "16 GPUs cannot be pipelines of 3",
+        "choose a number that divides 16",
+    ),
+    (
+        "bert-pipeline",
+        "batch: 50",
+        "a batch of 50 samples has no 12 equal parts",
+        "choose a multiple of 12",
+    ),
+    (
+        "bert-pipeline",
+        "batch: 35\npartitions: 4\nmicrobatches: 35",
+        "35 microbatches cannot be interleaved over 4 partitions",
+        "choose a multiple of 4",
+    ),
+    ("bert-pipeline", "layers: 3", "3 layers are too few for 4 stages", "choose 4 or more"),
+    ("bert-pipeline", "width: 1000", "cannot be shared by 16 heads", "divides the width"),
+    ("bert-pipeline", "partitions: 1", "1 is too small", "write a whole number from 2 to 1024"),
     ("fsdp2-hybrid", "width: 250", "cannot be shared by 8 heads", "that divides the width"),
     (
         "collectives-bench",
@@ -269,6 +290,14 @@ def test_only_nodes_with_efa_have_a_bound() -> None:
         words = chosen_parameters(recipe, place, None).arguments(place)
         found[name] = dict(pairwise(words)).get("--efa-gigabits")
     assert found == {"p5.48xlarge": "3200", "g5.xlarge": None, "c6i.32xlarge": None}
+
+
+def test_bert_has_the_numbers_of_the_example_of_aws() -> None:
+    place = place_on("p4d.24xlarge", nodes=1)
+    words = chosen_parameters(RECIPES["bert-pipeline"], place, None).arguments(place)
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    shown = ("partitions", "microbatches", "batch", "sequence", "warm-up-share", "save-every")
+    assert [given[f"--{name}"] for name in shown] == ["2", "12", "48", "128", "0.2843", "200"]
 
 
 SMP_CONFIG = """\

@@ -28,6 +28,7 @@ from tests.sound_environment import SOUND, sound_data, sound_with
 
 GOLDEN = ROOT / "tests" / "golden" / "jobs"
 REVIEWED = (
+    ("dev", "bert-pipeline"),
     ("dev", "check-nodes"),
     ("dev", "collectives-bench"),
     ("dev", "ddp"),
@@ -36,6 +37,7 @@ REVIEWED = (
     ("dev", "sharded-array"),
     ("dev", "sweep"),
     ("dev", "train-fsdp2"),
+    ("p5-prod", "bert-pipeline"),
     ("p5-prod", "check-nodes"),
     ("p5-prod", "collectives-bench"),
     ("p5-prod", "fsdp2-hybrid"),

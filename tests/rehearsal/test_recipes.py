@@ -150,6 +150,27 @@ def test_layers_are_split_over_nodes_and_checkpoints_are_complete(
         assert set(parts) == {".metadata", "__0_0.distcp", "__1_0.distcp"}
 
 
+BERT = """\
+steps: 4
+save_every: 2
+sequence: 16
+layers: 4
+width: 16
+heads: 2
+vocabulary: 50
+"""
+
+
+def test_a_pipeline_over_two_nodes_computes_what_one_process_does(
+    lab: HyperPodLab, tmp_path: Path
+) -> None:
+    out = bring(lab, tmp_path, "bert-pipeline", *chosen(tmp_path, BERT))
+    log = submit(lab, out).wait_until_ended()
+    assert "loss and gradients are those of one process: " in log
+    assert "done after step 4" in log
+    assert (out / "checkpoints" / "step-00000004" / "COMPLETE").exists()
+
+
 def test_throughput_of_files_is_measured_on_all_nodes(lab: HyperPodLab, tmp_path: Path) -> None:
     small = "mib_per_file: 1\nblock_kib: [64, 1024]\nmib_per_s_per_accelerator: 0"
     out = bring(lab, tmp_path, "io-bench", *chosen(tmp_path, small))

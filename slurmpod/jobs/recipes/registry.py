@@ -18,6 +18,7 @@ MODULES = """
     gpt2_compile
     smp2_llama
     trn1_llama2_7b
+    bert_pipeline
     train_fsdp2
     fsdp2_hybrid
     own_program
