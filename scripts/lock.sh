@@ -15,3 +15,8 @@ for program in checkov zensical; do # they have virtual environments of their ow
         --no-annotate --no-emit-index-url --no-emit-find-links \
         --output-file "requirements-$program.txt" -
 done
+
+# What 'slurmpod job venv' installs on a cluster, for the Python of HyperPod's images and later ones.
+echo 'torch==2.13.0' | uv pip compile --quiet --upgrade --universal --python-version 3.10 --no-header \
+    --no-annotate --no-emit-index-url --no-emit-find-links --generate-hashes --only-binary :all: \
+    --no-emit-build-options --output-file templates/jobs/venv/pytorch.lock -

@@ -36,10 +36,40 @@ nodes: a container has no scontrol, and reports disagree on `--auto-resume` besi
 pyxis. This was run with a stand-in for enroot.
 """
 
+PYTHON = """\
+## PyTorch on the cluster
+
+    slurmpod job venv environments/dev.yaml --out make-venv
+    slurmpod job submit environments/dev.yaml make-venv
+
+makes a Python environment on shared storage, `/fsx/ubuntu/venv` (`--at`), with PyTorch 2.13 for
+NVIDIA GPUs and CPUs. A job does it, on one node, with the Python of the nodes (3.10 or later, with
+its module venv; `PYTHON` names another one). Its last line is the `PYTHON` that recipes need.
+`--requirements` names a list of yours. It has exact versions with the SHA-256 of their files, as
+`uv pip compile --generate-hashes` writes them; anything else is refused with its line. pip installs
+wheels alone, and no file with another sum. `--index` names another index than PyPI. Its address
+may hold no secret: that belongs into `~/.netrc` on the cluster.
+
+Where nodes reach no index, wheels come from the environment's bucket:
+
+    pip download --only-binary=:all: --python-version 3.10 --platform manylinux_2_28_x86_64 \\
+      --dest wheels torch==2.13.0
+    slurmpod job venv environments/dev.yaml --wheels wheels --mirror --out make-venv
+
+Then versions and sums are those of the files in the folder. `--mirror` copies what the bucket
+lacks, as `slurmpod artefacts mirror` does with packages; without it AWS is not asked. What depends
+on the wheels has to be among them.
+
+Each list of pins has a folder of its own, such as `/fsx/ubuntu/venv-3f0c7d9a51e2b846`, and
+`/fsx/ubuntu/venv` is a link to the newest one that is complete. So the job may be run again at any
+time, and programs that run keep theirs. It names older ones, and removes none. A folder that it
+did not make is left as it is.
+"""
+
 ON_THE_CLUSTER = """\
 ## A job on the cluster
 
-    slurmpod job submit environments/dev.yaml ddp --python /fsx/venv/bin/python -- --steps 20
+    slurmpod job submit environments/dev.yaml ddp --python /fsx/ubuntu/venv/bin/python -- --steps 20
 
 lints the batch script of a folder against the cluster, copies the folder to the place that its
 `--chdir` names, submits it and follows it to its end: what the job writes is printed as it is, and
@@ -67,7 +97,7 @@ minutes after its end (`MinJobAge`): then there is nothing to follow, and its lo
 
 def recipes_section() -> str:
     """Return the section, and what becomes of the jobs."""
-    return "\n".join((INTRODUCTION, *map(_entry, RECIPES.values()), ON_THE_CLUSTER))
+    return "\n".join((INTRODUCTION, *map(_entry, RECIPES.values()), PYTHON, ON_THE_CLUSTER))
 
 
 def _entry(recipe: Recipe) -> str:

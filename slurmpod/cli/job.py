@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +10,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from slurmpod.cli import job_cluster_actions, job_plan
+from slurmpod.cli import job_cluster_actions, job_plan, job_venv
+from slurmpod.cli.job_files import add_place_arguments, show_job
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.lint import lint, unreadable
@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lists = actions.add_parser("list", help="show the recipes, and what each needs")
     lists.add_argument("--json", action="store_true", help="print them as JSON")
     lists.set_defaults(act=_list)
+    venvs = actions.add_parser("venv", help="make a job that installs pinned packages")
+    job_venv.add_arguments(venvs)
+    venvs.set_defaults(act=job_venv.run)
     plans = actions.add_parser("plan", help="show what a training needs of a cluster")
     job_plan.add_arguments(plans)
     plans.set_defaults(act=job_plan.run)
@@ -119,9 +122,6 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the action takes."""
     parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
     parser.add_argument("recipe", metavar="RECIPE", help=f"one of {', '.join(RECIPES)}")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--group", help="run on this worker group")
-    where.add_argument("--partition", help="run on this partition (default: the only one)")
     parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: all)")
     parser.add_argument(
         "--parameters", type=Path, metavar="FILE", help="what the recipe leaves to choose, as YAML"
@@ -130,9 +130,7 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
         "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
     )
     parser.add_argument("--name", help="name of the job (default: the recipe's)")
-    parser.add_argument("--folder", metavar="PATH", help="where it will lie on the cluster")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
-    parser.add_argument("--json", action="store_true", help="print the list of files as JSON")
+    add_place_arguments(parser)
 
 
 def _render(options: argparse.Namespace) -> ExitCode:
@@ -142,28 +140,8 @@ def _render(options: argparse.Namespace) -> ExitCode:
     except JobRefused as refused:
         say(f"{refused.message}\n  fix: {refused.fix}")
         return ExitCode.USAGE
-    if options.out:
-        _write(options.out, job)
-    if options.json:
-        sizes = {name: len(content) for name, content in job.files.items()}
-        print_json({"folder": job.folder, "script": job.script, "files": sizes})
-    else:
-        for name, content in job.files.items():
-            sys.stdout.write(f"{len(content):>8}  {name}\n")
-        _say_next(options, job)
+    show_job(options, job)
     return ExitCode.OK
-
-
-def _write(folder: Path, job: Job) -> None:
-    """Write the files; a program that the user has changed stays as it is."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in job.files.items():
-        target = folder / name
-        if name in job.programs and target.exists() and target.read_bytes() != content:
-            say(f"{target} was changed since it was rendered, and is kept as it is")
-        else:
-            target.parent.mkdir(exist_ok=True)
-            target.write_bytes(content)
 
 
 def _job(options: argparse.Namespace) -> Job:
@@ -186,13 +164,3 @@ def _job(options: argparse.Namespace) -> Job:
     return render_job(
         recipe, place, chosen, name=name, folder=options.folder, image=options.container_image
     )
-
-
-def _say_next(options: argparse.Namespace, job: Job) -> None:
-    if not options.out:
-        say("next: the same with --out FOLDER")
-        return
-    environment, folder = (shlex.quote(str(path)) for path in (options.file, options.out))
-    say(f"next: slurmpod job submit {environment} {folder}")
-    say(f"  or copy it to {job.folder} on the cluster, and there:")
-    say(f"  {' '.join(job.command)}")

@@ -59,7 +59,7 @@ def render_job(
     """
     if not NAME.fullmatch(name):
         raise JobRefused(f"'{name}' cannot be the name of a job", "use letters, digits, . _ and -")
-    where = _where(folder, place.resolved, name)
+    where = shared_folder(folder, place.resolved, name)
     container = container_for(recipe, place, image or chosen.image(place), where)
     values = _values(recipe, place, chosen, name=name, folder=where)
     values = {**values, **(container.values if container else WITHOUT_CONTAINER)}
@@ -70,6 +70,14 @@ def render_job(
     files = {path: text.encode() for path, text in texts.items()} | dict(programs)
     ordered = MappingProxyType(dict(sorted(files.items())))
     return Job(next(iter(rendered)), where, ordered, frozenset(programs))
+
+
+def shared_folder(folder: str | None, resolved: Resolved, name: str) -> str:
+    """Return a folder that all nodes see: one that is chosen, or one of this name.
+
+    Raises JobRefused.
+    """
+    return _checked(folder, resolved) if folder else f"{_shared(resolved)}/{IMAGE_USER}/{name}"
 
 
 def refuse_unsuitable(recipe: Recipe, allocation: Allocation) -> None:
@@ -155,10 +163,6 @@ def _options(words: Sequence[str]) -> Iterator[list[str]]:
         group.append(word)
     if group:
         yield group
-
-
-def _where(folder: str | None, resolved: Resolved, name: str) -> str:
-    return _checked(folder, resolved) if folder else f"{_shared(resolved)}/{IMAGE_USER}/{name}"
 
 
 def _checked(folder: str, resolved: Resolved) -> str:

@@ -1,4 +1,4 @@
-"""The commands that docs/jobs.md shows: each one works as it stands there."""
+"""The commands that docs/jobs.md and docs/resume.md show: each one works as it stands there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.problems import ExitCode
 from tests.golden_files import ROOT
 
-PAGE = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8").replace("\\\n", " ")
+PAGES = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("jobs.md", "resume.md")]
+PAGE = "\n".join(PAGES).replace("\\\n", " ")
 FOUND = re.findall(r"^    slurmpod (.+)$|`slurmpod (job \w+ [^`]*)`", PAGE, re.MULTILINE)
 ALL = [shlex.split(first or second) for first, second in FOUND]
-ON_A_CLUSTER = [words for words in ALL if words[1] in ("submit", "status", "logs", "cancel")]
+WITH_AWS = ("submit", "status", "logs", "cancel", "--mirror")
+ON_A_CLUSTER = [words for words in ALL if any(each in words for each in WITH_AWS)]
 COMMANDS = [words for words in ALL if words not in ON_A_CLUSTER]
 
 P5 = ["job", "plan", "environments/p5-prod.yaml"]
@@ -32,7 +34,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 8
+    assert len(COMMANDS) == 11
     Path("ddp.yaml").write_text("steps: 50\n")
     for command in COMMANDS:
         assert run(command) == ExitCode.OK, command
@@ -41,10 +43,11 @@ def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_commands_for_a_cluster_are_understood() -> None:
     """What they do is tried in test_submit.py, and on nodes in tests/rehearsal/test_recipes.py."""
-    assert [words[1] for words in ON_A_CLUSTER] == ["submit", "status", "logs", "cancel"]
+    actions = ["submit", "venv", "submit", "status", "logs", "cancel", "submit", "submit"]
+    assert [words[1] for words in ON_A_CLUSTER] == actions
     for words in ON_A_CLUSTER:
         own = words[: words.index("--")] if "--" in words else words
-        assert parser_of("job").parse_args(own[1:]).file == Path("environments/dev.yaml")
+        assert parser_of("job").parse_args(own[1:]).file.exists()
 
 
 def test_a_plan_as_text(capsys: pytest.CaptureFixture[str]) -> None:

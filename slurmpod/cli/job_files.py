@@ -1,0 +1,56 @@
+"""The files of a rendered job: listed, written, and what to do with them next."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from slurmpod.cli.output import print_json, say
+from slurmpod.jobs.render import Job
+
+
+def add_place_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare where a job runs, and where its files go."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--group", help="run on this worker group")
+    where.add_argument("--partition", help="run on this partition (default: the only one)")
+    parser.add_argument("--folder", metavar="PATH", help="where it will lie on the cluster")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
+    parser.add_argument("--json", action="store_true", help="print the list of files as JSON")
+
+
+def show_job(options: argparse.Namespace, job: Job) -> None:
+    """List the files of the job, and write them where `--out` says."""
+    if options.out:
+        _write(options.out, job)
+    if options.json:
+        sizes = {name: len(content) for name, content in job.files.items()}
+        print_json({"folder": job.folder, "script": job.script, "files": sizes})
+        return
+    for name, content in job.files.items():
+        sys.stdout.write(f"{len(content):>8}  {name}\n")
+    _say_next(options, job)
+
+
+def _write(folder: Path, job: Job) -> None:
+    """Write the files; a program that the user has changed stays as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in job.files.items():
+        target = folder / name
+        if name in job.programs and target.exists() and target.read_bytes() != content:
+            say(f"{target} was changed since it was rendered, and is kept as it is")
+        else:
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes(content)
+
+
+def _say_next(options: argparse.Namespace, job: Job) -> None:
+    if not options.out:
+        say("next: the same with --out FOLDER")
+        return
+    environment, folder = (shlex.quote(str(path)) for path in (options.file, options.out))
+    say(f"next: slurmpod job submit {environment} {folder}")
+    say(f"  or copy it to {job.folder} on the cluster, and there:")
+    say(f"  {' '.join(job.command)}")

@@ -1,0 +1,132 @@
+"""`slurmpod job venv`: a job that makes a pinned Python environment on shared storage."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from slurmpod.cli.job_files import add_place_arguments, show_job
+from slurmpod.cli.output import counted, say
+from slurmpod.jobs.allocation import JobRefused, allocation_for
+from slurmpod.jobs.recipes.recipe import Place
+from slurmpod.jobs.render import Job, render_job, shared_folder
+from slurmpod.jobs.venv.pins import checked_requirements, pinned_wheels
+from slurmpod.jobs.venv.recipe import LOCKED_PYTORCH, VENV, VenvParameters
+from slurmpod.operations.wheels import Wheel, wheels_of
+from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.resolve import Resolved
+
+INDEX = "https://pypi.org/simple"
+NAME = "make-venv"
+ENVIRONMENT = "venv"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the action takes."""
+    parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--requirements", type=Path, metavar="FILE", help="pins with hashes (default: PyTorch 2.13)"
+    )
+    what.add_argument(
+        "--wheels", type=Path, metavar="FOLDER", help="wheels, which nodes take from the bucket"
+    )
+    parser.add_argument("--index", help=f"address of the index (default: {INDEX})")
+    parser.add_argument("--mirror", action="store_true", help="copy the wheels into the bucket")
+    parser.add_argument("--at", metavar="PATH", help="the environment's name on the cluster")
+    parser.add_argument("--name", default=NAME, help=f"name of the job (default: {NAME})")
+    add_place_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """List the files of the job, write them, and mirror the wheels where the user says so."""
+    from slurmpod.cli.environment import sound_environment  # not needed to declare arguments
+
+    resolved = sound_environment(options.file).resolved
+    try:
+        wheels = _wheels(options, resolved)
+        job = _job(options, resolved, wheels)
+    except JobRefused as refused:
+        say(f"{refused.message}\n  fix: {refused.fix}")
+        return ExitCode.USAGE
+    if options.mirror:
+        _mirror(resolved, wheels)
+    elif wheels:
+        say(f"nodes take {counted(len(wheels), 'wheel')} from {resolved.lifecycle.bucket}:")
+        say("  copy them there with --mirror")
+    show_job(options, job)
+    return ExitCode.OK
+
+
+def _wheels(options: argparse.Namespace, resolved: Resolved) -> tuple[Wheel, ...]:
+    """Return the wheels that nodes take from the bucket; refuses what leads to none."""
+    if not options.wheels:
+        if options.mirror:
+            raise JobRefused("there are no wheels to mirror", "name their folder with --wheels")
+        if resolved.network.closed and not options.index:
+            raise JobRefused(
+                f"the nodes of {resolved.name} reach no index (network.closed)",
+                "collect wheels, and name their folder with --wheels; or name an index of your"
+                " network with --index",
+            )
+        return ()
+    if options.index:
+        raise JobRefused("wheels come from the bucket, not from an index", "leave --index out")
+    if resolved.lifecycle.mode == "managed":
+        raise JobRefused(
+            f"{resolved.name} has no bucket that nodes read (lifecycle.mode: managed)",
+            "give --requirements and --index",
+        )
+    return wheels_of(options.wheels, resolved)
+
+
+def _job(options: argparse.Namespace, resolved: Resolved, wheels: tuple[Wheel, ...]) -> Job:
+    allocation = allocation_for(resolved, group=options.group, partition=options.partition, nodes=1)
+    chosen = VenvParameters(
+        at=shared_folder(options.at, resolved, ENVIRONMENT),
+        requirements=_requirements(options, wheels),
+        index="" if wheels else _checked_index(options.index or INDEX),
+        region=resolved.region,
+        wheels=tuple(wheel.address for wheel in wheels),
+    )
+    place = Place(resolved, allocation)
+    return render_job(VENV, place, chosen, name=options.name, folder=options.folder)
+
+
+def _requirements(options: argparse.Namespace, wheels: tuple[Wheel, ...]) -> str:
+    if options.wheels:
+        return pinned_wheels(str(options.wheels), {each.name: each.sha256 for each in wheels})
+    file = options.requirements or LOCKED_PYTORCH
+    try:
+        return checked_requirements(str(file), read_text(file))
+    except Unreadable as reason:
+        where = Where(str(file), reason.line)
+        unread = Problem("ENV-001", Severity.ERROR, where, reason.message, reason.fix)
+        raise InvalidEnvironment([unread]) from None
+
+
+def _checked_index(index: str) -> str:
+    """Return an address that may stand in a script."""
+    parts = urlsplit(index)
+    if parts.username or parts.password or parts.query:
+        raise JobRefused(
+            "the address of the index holds a secret, which would stand in the job's script",
+            "write it into ~/.netrc of the job's user, or into /etc/pip.conf of the nodes",
+        )
+    if parts.scheme not in ("https", "http") or not parts.hostname:
+        raise JobRefused(f"'{index}' is no address of an index", f"write one such as {INDEX}")
+    return index
+
+
+def _mirror(resolved: Resolved, wheels: tuple[Wheel, ...]) -> None:
+    from slurmpod.aws.account import AwsAccount  # AWS's libraries are only needed here
+    from slurmpod.aws.bucket import Bucket
+    from slurmpod.aws.clients import clients_of
+    from slurmpod.operations.deployed import require_account
+    from slurmpod.operations.wheels import mirror_wheels
+
+    clients = clients_of(resolved.region)
+    require_account(AwsAccount(clients), resolved.environment)
+    mirror_wheels(Bucket(clients, resolved.lifecycle.bucket), wheels, say)

@@ -1,0 +1,55 @@
+"""The job that makes a Python environment: its parameters, which the command computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slurmpod.jobs.recipes.recipe import Parameters, Place, Recipe
+
+REQUIREMENTS = "requirements.txt"
+WHEELS = "wheels.txt"
+
+
+class VenvParameters(Parameters):
+    """What is installed, whence, and where to."""
+
+    at: str
+    """The folder under whose name programs find the environment."""
+
+    requirements: str
+    """Exact pins with hashes, as pip reads them."""
+
+    index: str = ""
+    """Address of the index that has the files, where they do not come from a bucket."""
+
+    region: str = ""
+    """The bucket's Region."""
+
+    wheels: tuple[str, ...] = ()
+    """Addresses of the files in the environment's bucket."""
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """Return where it lies, and where files come from."""
+        del place
+        if self.wheels:
+            return ("--at", self.at, "--wheels", WHEELS, "--region", self.region)
+        return ("--at", self.at, "--index", self.index)
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Return the pins, and the list of wheels where there are some."""
+        del place
+        wheels = "".join(f"{each}\n" for each in self.wheels)
+        return {REQUIREMENTS: self.requirements} | ({WHEELS: wheels} if wheels else {})
+
+
+VENV = Recipe(
+    "venv",
+    "a Python environment with exactly what is pinned, on storage that all nodes share",
+    ("Python 3.10 or later with its module venv on the nodes",),
+    program="make_venv.py",
+    scripts=("venv.sbatch",),
+    parameters=VenvParameters,
+)
+
+LOCKED_PYTORCH = VENV.folder / "pytorch.lock"
+"""PyTorch 2.13 with all that it needs, for Python 3.10 and later: `make lock` writes it."""

@@ -1,0 +1,98 @@
+"""Make a Python environment with exactly what requirements.txt pins, and put it under one name.
+
+Each environment has a folder of its own, whose name follows from what is pinned and from the
+version of Python. The name is a link to the newest one that is complete: programs that run go on
+with theirs. pip takes wheels alone, whose SHA-256 is one of those that are pinned.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+REQUIREMENTS = Path("requirements.txt")
+COMPLETE = "COMPLETE"
+PIP = ("-m", "pip", "--no-input", "--disable-pip-version-check")
+NO_VENV = "install the package python3-venv on the nodes, or set PYTHON to a Python that has it"
+
+
+def main(options: argparse.Namespace) -> None:
+    """Make the environment unless it is there; then let the name lead to it."""
+    name: Path = options.at
+    if name.exists() and not name.is_symlink():
+        sys.exit(f"{name} is there, and is no link of this job: move it away, or choose another --at")
+    folder = name.with_name(f"{name.name}-{_digest()}")
+    if (folder / COMPLETE).exists():
+        print(f"{folder} is there already", flush=True)
+    else:
+        _make(folder, options)
+    _lead(name, folder)
+    others = [each.parent for each in name.parent.glob(f"{name.name}-*/{COMPLETE}")]
+    for other in sorted(set(others) - {folder}):
+        print(f"{other} is an older one: remove it when nothing runs with it", flush=True)
+    print(f"PYTHON={name}/bin/python", flush=True)
+
+
+def _digest() -> str:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}\n".encode()
+    return hashlib.sha256(version + REQUIREMENTS.read_bytes()).hexdigest()[:16]
+
+
+def _make(folder: Path, options: argparse.Namespace) -> None:
+    shutil.rmtree(folder, ignore_errors=True)  # what was cut off
+    try:
+        venv.create(folder, with_pip=True)
+    except (subprocess.CalledProcessError, OSError) as error:
+        sys.exit(f"{folder} cannot be made: {error}\n  fix: {NO_VENV}")
+    if options.wheels:
+        with tempfile.TemporaryDirectory(prefix="wheels-") as wheels:
+            _fetch(options.wheels.read_text().split(), wheels, options.region)
+            _install(folder, "--no-index", "--find-links", wheels)
+    else:
+        _install(folder, "--index-url", options.index)
+    (folder / COMPLETE).touch()
+
+
+def _fetch(addresses: list[str], wheels: str, region: str) -> None:
+    """Copy the wheels from the environment's bucket to this node."""
+    for address in addresses:
+        print(f"fetching {address.rpartition('/')[2]}", flush=True)
+        command = ["aws", "s3", "cp", "--only-show-errors", "--region", region, address, wheels]
+        if subprocess.run(command).returncode:
+            sys.exit(f"{address} cannot be fetched: see that it is there, and the job's role reads it")
+
+
+def _install(folder: Path, *source: str) -> None:
+    pins = ("--require-hashes", "--only-binary", ":all:", "--requirement", str(REQUIREMENTS))
+    python = str(folder / "bin" / "python")
+    command = [python, *PIP, "install", "--no-cache-dir", *pins, *source]
+    if subprocess.run(command).returncode:
+        sys.exit("pip has installed nothing; what it lacks stands above")
+    subprocess.run([python, *PIP, "list"], check=True)
+
+
+def _lead(name: Path, folder: Path) -> None:
+    """Let the name lead to the folder, from one moment to the next."""
+    link = name.with_name(f".{name.name}-{os.getpid()}")
+    link.symlink_to(folder.name)
+    link.replace(name)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
+    parser.add_argument("--at", type=Path, required=True, help="the name of the environment")
+    parser.add_argument("--index", help="address of the index that has the wheels")
+    parser.add_argument("--wheels", type=Path, help="file with addresses of wheels in a bucket")
+    parser.add_argument("--region", help="the bucket's Region")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main(_options())
