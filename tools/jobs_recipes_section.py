@@ -95,9 +95,31 @@ minutes after its end (`MinJobAge`): then there is nothing to follow, and its lo
 """
 
 
+METRICS = """\
+## What a training has reached
+
+    slurmpod job metrics train-fsdp2_12.out --svg train.svg
+    slurmpod job logs environments/dev.yaml 12 | slurmpod job metrics - --json
+
+shows, from what a training wrote, its last step and loss, its throughput, and each of its lives: a
+job that was requeued, and a step that was restarted, go on in the same log. Several logs are read
+in their order, as those of jobs that follow each other. `steps_trained_twice` are the steps behind
+the checkpoint that a restart went on from, and `seconds_lost` is the time that these took, and the
+time from the last step before a restart to the first one after it. `--json` also has every step,
+`--svg` writes a picture of loss and throughput, and `--prometheus` writes the text that
+node_exporter reads.
+
+Lines such as `step 12 loss 5.5449 rate 3e-3 samples 6144 at 1764000370.123` are read, whatever
+stands before them. `fsdp2-hybrid`, `bert-pipeline` and `train-fsdp2` print them; a program of yours
+may leave out what comes behind the loss, and then has no throughput. Where not every step is
+reported, up to that many more were trained twice at each restart.
+"""
+
+
 def recipes_section() -> str:
     """Return the section, and what becomes of the jobs."""
-    return "\n".join((INTRODUCTION, *map(_entry, RECIPES.values()), PYTHON, ON_THE_CLUSTER))
+    entries = map(_entry, RECIPES.values())
+    return "\n".join((INTRODUCTION, *entries, PYTHON, ON_THE_CLUSTER, METRICS))
 
 
 def _entry(recipe: Recipe) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from slurmpod.cli import job_cluster_actions, job_plan, job_venv
+from slurmpod.cli import job_cluster_actions, job_metrics, job_plan, job_venv
 from slurmpod.cli.job_files import add_place_arguments, show_job
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
@@ -41,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     venvs = actions.add_parser("venv", help="make a job that installs pinned packages")
     job_venv.add_arguments(venvs)
     venvs.set_defaults(act=job_venv.run)
+    metrics = actions.add_parser("metrics", help="show loss, throughput and restarts of a log")
+    job_metrics.add_arguments(metrics)
+    metrics.set_defaults(act=job_metrics.run)
     plans = actions.add_parser("plan", help="show what a training needs of a cluster")
     job_plan.add_arguments(plans)
     plans.set_defaults(act=job_plan.run)

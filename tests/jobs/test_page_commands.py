@@ -36,6 +36,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(COMMANDS) == 11
     Path("ddp.yaml").write_text("steps: 50\n")
+    Path("train-fsdp2_12.out").write_text("step 1 loss 5.5\n")
     for command in COMMANDS:
         assert run(command) == ExitCode.OK, command
         assert capsys.readouterr().out
@@ -43,10 +44,11 @@ def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_commands_for_a_cluster_are_understood() -> None:
     """What they do is tried in test_submit.py, and on nodes in tests/rehearsal/test_recipes.py."""
-    actions = ["submit", "venv", "submit", "status", "logs", "cancel", "submit", "submit"]
-    assert [words[1] for words in ON_A_CLUSTER] == actions
+    on_dev = ["submit", "venv", "submit", "status", "logs", "cancel", "logs"]
+    assert [words[1] for words in ON_A_CLUSTER] == [*on_dev, "submit", "submit"]
     for words in ON_A_CLUSTER:
-        own = words[: words.index("--")] if "--" in words else words
+        ends = [number for number, word in enumerate(words) if word in ("--", "|")]
+        own = words[: min(ends, default=None)]
         assert parser_of("job").parse_args(own[1:]).file.exists()
 
 

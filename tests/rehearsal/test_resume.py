@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.jobs.metrics.log import lives
+from slurmpod.jobs.metrics.measures import measures
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
@@ -112,6 +114,9 @@ def test_a_requeued_job_goes_on_from_the_newest_complete_checkpoint(
     assert re.search(r"step-00000059 is skipped: __1_0.distcp has 100 of \d+ bytes", log)
     assert f"resuming after step {SAVE_EVERY} with 2 processes, 2 before" in log
     assert losses(log) == undisturbed
+    measured = measures(lives(log.splitlines()))
+    assert (measured.step, measured.restarts) == (STEPS, 1)
+    assert measured.steps_trained_twice == HELD_AFTER - SAVE_EVERY
 
 
 def test_a_step_goes_on_after_a_node_was_replaced_that_was_saving_a_checkpoint(

@@ -81,7 +81,7 @@ lock.PATIENCE, lock.PAUSE = 3.0, 0.1
 """
 """Added to model.py: a folder that another training has locked is waited for in seconds only."""
 
-_LOSS = re.compile(r"^(?:0: )?step (\d+) loss (\S+ rate \S+)$", re.MULTILINE)
+_LOSS = re.compile(r"^(?:0: )?step (\d+) loss (\S+ rate \S+) samples \d+ at [\d.]+$", re.MULTILINE)
 
 
 def losses(log: str) -> dict[int, set[str]]:

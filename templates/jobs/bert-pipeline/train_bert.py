@@ -20,7 +20,7 @@ from checkpoints import Checkpoints
 from processes import join, run_to_the_end, say
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
-from training import RandomNumbers, Training, finite, resume, share_of_rate
+from training import RandomNumbers, Training, finite, report, resume, share_of_rate
 
 
 class Pipeline:
@@ -108,8 +108,7 @@ def main(options: argparse.Namespace) -> None:
         _compare_with_one_process(pipeline, options)
     while training.step < options.steps:
         loss = _train_one_step(training, pipeline, options.batch)
-        rate = training.schedule.get_last_lr()[0]
-        say(f"step {training.step} loss {loss:.9f} rate {rate:.3e}")
+        report(training, loss)
         if training.step % options.save_every == 0 or training.step == options.steps:
             checkpoints.save(training.step, {"training": training, "random": random})
     say(f"done after step {training.step}")

@@ -20,7 +20,15 @@ from mesh import clip, fill, mesh_of, spread
 from model import Model, samples
 from processes import join, run_to_the_end, say
 from torch.nn import functional
-from training import RandomNumbers, Training, finite, mean_of_all, resume, share_of_rate
+from training import (
+    RandomNumbers,
+    Training,
+    finite,
+    mean_of_all,
+    report,
+    resume,
+    share_of_rate,
+)
 
 PRECISIONS = ("bfloat16", "float32", "float64")
 GIB = 1024**3
@@ -39,8 +47,7 @@ def main(options: argparse.Namespace) -> None:
     while training.step < options.steps:
         loss = _train_one_step(training, reader, options, device)
         if training.step % options.report_every == 0:
-            rate = training.schedule.get_last_lr()[0]
-            say(f"step {training.step} loss {loss:.9f} rate {rate:.3e}")
+            report(training, loss)
         if training.step % options.save_every == 0 or training.step == options.steps:
             state = {"training": training, "random": random}
             checkpoints.save_in_background(training.step, state)

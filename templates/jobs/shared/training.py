@@ -7,6 +7,7 @@ data and the state of all random numbers.
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import torch
@@ -114,6 +115,13 @@ def resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) 
     if written_by == processes:
         checkpoints.load(newest, {"random": random})
     say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
+
+
+def report(training: Training, loss: float) -> None:
+    """Print a line for the step, as `slurmpod job metrics` reads it; times are Unix seconds."""
+    rate = training.schedule.get_last_lr()[0]
+    done = f"step {training.step} loss {loss:.9f} rate {rate:.3e}"
+    say(f"{done} samples {training.samples_seen} at {time.time():.3f}")
 
 
 def finite(value: float, what: str, step: int) -> float:

@@ -19,7 +19,15 @@ from processes import join, run_to_the_end, say
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn import functional
-from training import RandomNumbers, Training, finite, mean_of_all, resume, share_of_rate
+from training import (
+    RandomNumbers,
+    Training,
+    finite,
+    mean_of_all,
+    report,
+    resume,
+    share_of_rate,
+)
 
 SEED = 20_26
 
@@ -38,8 +46,7 @@ def main(options: argparse.Namespace) -> None:
     while training.step < options.steps:
         loss = _train_one_step(training, options.batch, device)
         if training.step % options.report_every == 0:
-            rate = training.schedule.get_last_lr()[0]
-            say(f"step {training.step} loss {loss:.6f} rate {rate:.3e}")
+            report(training, loss)
         if training.step % options.save_every == 0 or training.step == options.steps:
             checkpoints.save(training.step, {"training": training, "random": random})
     say(f"done after step {training.step}")

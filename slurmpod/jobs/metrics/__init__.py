@@ -1,0 +1,1 @@
+"""Measures of a training, from what it wrote: loss, throughput, restarts."""

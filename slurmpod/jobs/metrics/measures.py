@@ -1,0 +1,118 @@
+"""Lives of a training -> its measures: progress, loss, throughput, and what restarts have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from slurmpod.jobs.metrics.log import Life, Report
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is known of a whole run; None where the log has no times or numbers of samples.
+
+    `steps_trained_twice` are those that a restart threw away, as far as they were reported.
+    `seconds_lost` are the time that these took, and the time from the last report before a restart
+    to the first one after it. `train_samples_per_second` is the throughput while it trained,
+    `samples_per_second_with_losses` that of all the time.
+    """
+
+    step: int
+    loss: float
+    lowest_loss: float
+    restarts: int
+    steps_trained_twice: int
+    seconds_lost: float | None
+    train_runtime: float | None
+    train_samples_per_second: float | None
+    train_steps_per_second: float | None
+    samples_per_second_with_losses: float | None
+
+
+def measures(run: Sequence[Life]) -> Measures:
+    """Return the measures of a run that has reported something."""
+    reports = [report for life in run for report in life.reports]
+    last = reports[-1]
+    thrown_away = [_thrown_away(before, after) for before, after in pairwise(run)]
+    training = _total(_seconds(life.reports[0], life.reports[-1]) for life in run)
+    whole = _seconds(reports[0], last)
+    lost = _total(
+        _seconds(before.reports[-1], after.reports[0], plus=_since(before, _start(after)))
+        for before, after in pairwise(run)
+    )
+    return Measures(
+        step=last.step,
+        loss=last.loss,
+        lowest_loss=min(report.loss for report in reports),
+        restarts=len(run) - 1,
+        steps_trained_twice=sum(thrown_away),
+        seconds_lost=lost,
+        train_runtime=training,
+        train_samples_per_second=_rate(_total(map(_samples, run)), training),
+        train_steps_per_second=_rate(float(sum(map(_steps, run))), training),
+        samples_per_second_with_losses=_rate(_samples_between(reports[0], last), whole),
+    )
+
+
+def throughput(life: Life) -> Iterator[tuple[int, float]]:
+    """Yield steps with the samples of a second since the report before."""
+    for before, after in pairwise(life.reports):
+        rate = _rate(_samples_between(before, after), _seconds(before, after))
+        if rate is not None:
+            yield after.step, rate
+
+
+def prometheus(found: Measures) -> str:
+    """Return what is known in the text format of Prometheus, e.g. for node_exporter's textfiles."""
+    known = {name: value for name, value in vars(found).items() if value is not None}
+    return "".join(f"# TYPE {name} gauge\n{name} {value!r}\n" for name, value in known.items())
+
+
+def _start(life: Life) -> int:
+    """Return the step that a life goes on from."""
+    return life.reports[0].step - 1 if life.after is None else life.after
+
+
+def _thrown_away(before: Life, after: Life) -> int:
+    return max(0, before.reports[-1].step - _start(after))
+
+
+def _since(life: Life, step: int) -> float | None:
+    """Return the seconds that a life took from a step on to its end."""
+    begin = [report for report in life.reports if report.step <= step] or life.reports[:1]
+    return _seconds(begin[-1], life.reports[-1])
+
+
+def _seconds(first: Report, last: Report, plus: float | None = 0.0) -> float | None:
+    if first.at is None or last.at is None or plus is None:
+        return None
+    return last.at - first.at + plus
+
+
+def _steps(life: Life) -> int:
+    return life.reports[-1].step - life.reports[0].step
+
+
+def _samples(life: Life) -> float | None:
+    return _samples_between(life.reports[0], life.reports[-1])
+
+
+def _samples_between(first: Report, last: Report) -> float | None:
+    if first.samples is None or last.samples is None:
+        return None
+    return float(last.samples - first.samples)
+
+
+def _total(values: Iterator[float | None]) -> float | None:
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def _rate(amount: float | None, seconds: float | None) -> float | None:
+    return amount / seconds if amount is not None and seconds else None
