@@ -20,6 +20,7 @@ from slurmpod.jobs.recipes.recipe import (
     Parameters,
     Place,
     Recipe,
+    unshared_width,
 )
 
 
@@ -107,9 +108,7 @@ class PipelineParameters(Parameters):
         if self.layers < stages:
             message = f"{self.layers} layers are too few for {stages} stages"
             yield Mistake("layers", message, f"choose {stages} or more, or fewer stages")
-        if self.width % self.heads:
-            message = f"a width of {self.width} cannot be shared by {self.heads} heads"
-            yield Mistake("heads", message, "choose a number that divides the width")
+        yield from unshared_width(self.width, self.heads)
 
 
 RECIPE = Recipe(

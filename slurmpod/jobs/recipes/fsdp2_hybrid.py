@@ -22,6 +22,7 @@ from slurmpod.jobs.recipes.recipe import (
     Parameters,
     Place,
     Recipe,
+    unshared_width,
 )
 
 Degree = Annotated[int, Field(ge=1, le=65_536)]
@@ -115,9 +116,7 @@ class HybridParameters(Parameters):
             message = "nothing is loaded, as nothing is offloaded"
             fix = "set sm_activation_offloading: true, or remove it"
             yield Mistake("activation_loading_horizon", message, fix)
-        if self.width % self.heads:
-            message = f"a width of {self.width} cannot be shared by {self.heads} heads"
-            yield Mistake("heads", message, "choose a number that divides the width")
+        yield from unshared_width(self.width, self.heads)
 
     def _mesh_mistakes(self, place: Place) -> Iterator[Mistake]:
         tensor, count = self.tensor_parallel_degree, place.processes
@@ -171,17 +170,18 @@ RECIPE = Recipe(
     parameters=HybridParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-It does with PyTorch alone what the SageMaker model parallelism library (SMP) 2 does, and goes on
-after a cut as `train-fsdp2` does. The first five parameters are SMP's: `--parameters
-smp_config.json` takes its file as it is. They make a mesh of `processes / (shards x parts)`
-replicas, shards, and parts of layers (tensor parallelism); the last ones are neighbours. SMP also
-offloads where its file does not say so, and this recipe does not.
+It has, in PyTorch alone, hybrid sharding, tensor parallelism, offloaded activations and delayed
+initialization, as version 2 of the SageMaker model parallelism library (SMP) has them, and goes on
+after a cut as `train-fsdp2` does. Where SMP has a key, the parameter has its name: `--parameters
+smp_config.json` takes its file as it is. The degrees make a mesh of `processes / (shards x parts)`
+replicas, of shards, and of parts of layers, whose processes are neighbours. SMP offloads unless its
+file says otherwise, and this recipe does not.
 
-The model gets its first values on the mesh, each process those of its own shards, so no process
-ever has all of it. Checkpoints are sharded, and are written in the background while the training
-goes on; another mesh reads them. In `model.py` are model and data, and `mesh.py` has the names of
-the layers that are split. With `float64`, losses were those of one process to 1e-6 on the meshes
-2 x 2 x 2, 1 x 4 x 1 and 1 x 1 x 2, and after going on with another mesh. This was run on CPUs
-alone: what a GPU's memory gains by recomputing and offloading was not measured. Its peak stands in
+Each process makes the first values of its own shards, so no process ever has the whole model.
+Checkpoints are sharded, and are written in the background while the training goes on; another mesh
+goes on from them. Model and data are in `model.py`, and `mesh.py` has the names of the layers that
+are split. With `float64`, losses were those of one process to 1e-6 on the meshes 2 x 2 x 2,
+1 x 4 x 1 and 1 x 1 x 2, and after a change of the mesh. This was run on CPUs alone: what computing
+again and offloading save of a GPU's memory was not measured. The most that was allocated stands in
 the log.""",
 )

@@ -17,6 +17,7 @@ from slurmpod.jobs.recipes.recipe import (
     Parameters,
     Place,
     Recipe,
+    unshared_width,
 )
 
 RATE, RATE_BATCH = 5e-5, 32
@@ -70,9 +71,7 @@ class CompileParameters(Parameters):
     def mistakes(self, place: Place) -> Iterator[Mistake]:
         """Refuse heads of which each would have another width."""
         del place
-        if self.width % self.heads:
-            message = f"a width of {self.width} cannot be shared by {self.heads} heads"
-            yield Mistake("heads", message, "choose a number that divides the width")
+        yield from unshared_width(self.width, self.heads)
 
 
 RECIPE = Recipe(

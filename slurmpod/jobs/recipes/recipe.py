@@ -25,7 +25,7 @@ EACH_NODE = ("each_node.sbatch",)
 NODES_THEMSELVES = "it looks at the nodes themselves"
 
 SHARED_FOLDER = "a file system that all nodes share, such as storage.lustre"
-PYTORCH = "a Python with PyTorch 2.13 in $PYTHON, on that file system"
+PYTORCH = "a Python with PyTorch 2.13 in $PYTHON, on that file system (slurmpod job venv)"
 
 WITHOUT_PYTORCH = frozenset({"Trainium"})
 """Accelerators that PyTorch does not know as devices: its native backend for Neuron (TorchNeuron,
@@ -72,6 +72,13 @@ class Mistake:
     field: str
     message: str
     fix: str
+
+
+def unshared_width(width: int, heads: int) -> Iterator[Mistake]:
+    """Refuse heads of the attention of which each would have another width."""
+    if width % heads:
+        message = f"a width of {width} cannot be shared by {heads} heads"
+        yield Mistake("heads", message, "choose a number that divides the width")
 
 
 class Parameters(Section):
