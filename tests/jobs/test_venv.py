@@ -238,7 +238,7 @@ class TestProgram:
         done = job.run()
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith(f"PYTHON={job.name}/bin/python\n")
-        asked = [job.name / "bin" / "python", "-c", "import tiny; print(tiny.VERSION)"]
+        asked = [str(job.name / "bin" / "python"), "-c", "import tiny; print(tiny.VERSION)"]
         assert subprocess.run(asked, capture_output=True, text=True).stdout == "1.2\n"
         again = job.run()
         assert again.returncode == 0

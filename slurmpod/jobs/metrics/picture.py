@@ -64,8 +64,8 @@ def _panel(name: str, lines: list[list[Point]], span: Point, top: int) -> Iterat
         points = line[:: max(1, math.ceil(len(line) / MOST_POINTS))]
         path = " ".join(f"{_x(step, span):.1f},{height(value):.1f}" for step, value in points)
         if len(points) == 1:
-            x, y = path.split(",")
-            yield f'<circle cx="{x}" cy="{y}" r="2" fill="{colour}"/>'
+            left, _, down = path.partition(",")
+            yield f'<circle cx="{left}" cy="{down}" r="2" fill="{colour}"/>'
         elif points:
             yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
