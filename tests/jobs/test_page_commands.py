@@ -34,7 +34,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 11
+    assert len(COMMANDS) == 12
     Path("ddp.yaml").write_text("steps: 50\n")
     Path("train-fsdp2_12.out").write_text("step 1 loss 5.5\n")
     for command in COMMANDS:

@@ -324,7 +324,7 @@ SMP_CONFIG = """\
 def test_the_configuration_of_smp_makes_a_mesh(
     text: str, replicate: str, shard: str, tensor: str, activations: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / "smp_config.json"
+    file = tmp_path / ("smp_config.json" if text == SMP_CONFIG else "chosen.yaml")
     file.write_text(text)
     place = place_on("p5.48xlarge", nodes=2)
     words = chosen_parameters(RECIPES["fsdp2-hybrid"], place, file).arguments(place)
