@@ -82,7 +82,10 @@ class Endpoint(Section):
 
     environment: Annotated[
         dict[
-            Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024)],
+            Annotated[
+                str,
+                Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=1024, examples=["HF_TASK"]),
+            ],
             Annotated[str, Field(max_length=1024)],
         ],
         NEW_INSTANCES,

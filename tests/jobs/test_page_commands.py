@@ -21,7 +21,8 @@ FOUND = re.findall(r"^    slurmpod (.+)$|`slurmpod (job \w+ [^`]*)`", PAGE, re.M
 ALL = [shlex.split(first or second) for first, second in FOUND]
 WITH_AWS = ("submit", "status", "logs", "cancel", "--mirror")
 ON_A_CLUSTER = [words for words in ALL if any(each in words for each in WITH_AWS)]
-COMMANDS = [words for words in ALL if words not in ON_A_CLUSTER]
+WITH_NODES = [words for words in ALL if words[0] != "job"]
+COMMANDS = [words for words in ALL if words not in (*ON_A_CLUSTER, *WITH_NODES)]
 
 P5 = ["job", "plan", "environments/p5-prod.yaml"]
 LLAMA = ["--model", "llama2-7b", "--sequence", "4096", "--global-batch", "1024"]
@@ -34,7 +35,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 12
+    assert len(COMMANDS) == 13
     Path("ddp.yaml").write_text("steps: 50\n")
     Path("train-fsdp2_12.out").write_text("step 1 loss 5.5\n")
     for command in COMMANDS:
@@ -47,9 +48,20 @@ def test_commands_for_a_cluster_are_understood() -> None:
     on_dev = ["submit", "venv", "submit", "status", "logs", "cancel", "logs"]
     assert [words[1] for words in ON_A_CLUSTER] == [*on_dev, "submit", "submit"]
     for words in ON_A_CLUSTER:
-        ends = [number for number, word in enumerate(words) if word in ("--", "|")]
-        own = words[: min(ends, default=None)]
-        assert parser_of("job").parse_args(own[1:]).file.exists()
+        assert parser_of("job").parse_args(own(words)).file.exists()
+
+
+def test_drills_are_understood() -> None:
+    """One is run in tests/rehearsal/test_rehearse.py."""
+    assert [words[0] for words in WITH_NODES] == ["rehearse", "rehearsal"]
+    for words in WITH_NODES:
+        assert parser_of(words[0]).parse_args(own(words))
+
+
+def own(words: list[str]) -> list[str]:
+    """Return what our parser takes of a command: no arguments of the job, no other program."""
+    ends = [number for number, word in enumerate(words) if word in ("--", "|")]
+    return words[1 : min(ends, default=None)]
 
 
 def test_a_plan_as_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def test_a_command_runs_where_the_cdk_finds_its_app_and_the_file(
 
 CODE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n)+", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`slurmpod ([a-z][^`]*)`")
-OWN = re.compile(r"^ *(?:\$ )?slurmpod (\w[^#\n]*)", re.MULTILINE)
+OWN = re.compile(r"(?:^ *(?:\$ )?|\| )slurmpod (\w[^#|\n]*)", re.MULTILINE)
 PAGES = [
     "README.md",
     *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md")),
