@@ -13,7 +13,10 @@ ALL_ENVIRONMENTS = "tests/stacks/"
 """The folder whose files share the synthesis of every environment, and therefore a process."""
 
 LONG = (
+    "rehearsal/test_life.py",
     "rehearsal/faults",
+    "rehearsal/test_profiles.py",
+    "rehearsal/test_first_hour.py",
     "rehearsal/test_lifecycle_bundles.py",
     "rehearsal/test_take_down.py",
     "rehearsal/test_resume.py",
