@@ -120,12 +120,18 @@ def _record(sound: Sound, rehearsed: Rehearsed | None) -> Record:
 
 
 def facts(known: Known) -> Mapping[str, Any]:
-    """Return what the page tells as plain data; what could not be read is `{"unread": why}`."""
+    """Return what the page tells as plain data; what could not be read is `{"unread": why}`.
+
+    Pictures are left out: `slurmpod dashboards --pictures` writes them.
+    """
+    record = known.record
+    if isinstance(record, Record) and not isinstance(record.panels, Unread):
+        record = replace(record, panels=None)
     return {
         "file": known.file,
         "plan": plan_data(known.plan),
         "findings": plain(known.findings),
-        "record": plain(known.record),
+        "record": plain(record),
     }
 
 

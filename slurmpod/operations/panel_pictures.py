@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from slurmpod.metrics.panel import Dashboard, Panel
-from slurmpod.metrics.picture import Series, dashboard_picture, series_name
+from slurmpod.metrics.picture import Series, dashboard_picture, panel_picture, series_name
 
 HOURS = 1.0
 POINTS = 240
@@ -31,6 +32,30 @@ def pictures(
     for dashboard in dashboards:
         found = {panel.title: window.series(panel) for panel in dashboard.panels}
         yield dashboard.uid, dashboard_picture(dashboard, found)
+
+
+@dataclass(frozen=True)
+class PanelPicture:
+    """A panel of a dashboard, by their titles, and its picture (SVG)."""
+
+    dashboard: str
+    title: str
+    svg: str
+
+
+def panels_with_data(
+    dashboards: Sequence[Dashboard], queries: Queries, *, now: float, scrape_seconds: int
+) -> tuple[PanelPicture, ...]:
+    """Draw the last hour of each panel that has something to show; raises AwsUnavailable."""
+    window = _Window(queries, now, scrape_seconds)
+    drawn = []
+    for dashboard in dashboards:
+        for panel in dashboard.panels:
+            series = window.series(panel)
+            if any(each.points for each in series):
+                picture = panel_picture(panel, series)
+                drawn.append(PanelPicture(dashboard.title, panel.title, picture))
+    return tuple(drawn)
 
 
 class _Window:

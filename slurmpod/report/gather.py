@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,12 +12,16 @@ from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import ClusterLogs, Deployment, SessionNodes, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.prometheus import PrometheusQueries
 from slurmpod.aws.stack_events import StackEvents, StackRun
 from slurmpod.aws.watch import Watch
+from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
+from slurmpod.operations.grafana import prometheus_url_of
 from slurmpod.operations.job_records import RECORDS, JobRecord, read_records, records_command
 from slurmpod.operations.lifecycle import lifecycle_reports
+from slurmpod.operations.panel_pictures import PanelPicture, Queries, panels_with_data
 from slurmpod.operations.questions import ask_controller
 from slurmpod.operations.reading import Unread, read
 from slurmpod.operations.status import Sources, status_of
@@ -33,6 +38,7 @@ class Askers:
     events: StackEvents
     logs: ClusterLogs
     nodes: SessionNodes
+    metrics: Callable[[Resolved], Queries]
 
 
 class NoSessions(NodeSessions):
@@ -61,6 +67,9 @@ def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
         StackEvents(clients),
         ClusterLogs(clients),
         SessionNodes(clients),
+        lambda resolved: PrometheusQueries(
+            clients, prometheus_url_of(Deployment(clients), resolved)
+        ),
     )
 
 
@@ -89,7 +98,21 @@ def record_of(
         if isinstance(found, Unread)
         else {each.instance_id: each.launched for each in found},
         jobs=read(lambda: _jobs(asked, resolved, status.cluster, found)),
+        panels=_panels(asked, resolved, now),
         rehearsed=rehearsed,
+    )
+
+
+def _panels(
+    asked: Askers, resolved: Resolved, now: datetime
+) -> tuple[PanelPicture, ...] | Unread | None:
+    if not (resolved.monitoring and resolved.monitoring.prometheus):
+        return None
+    seconds = resolved.monitoring.prometheus.scrape_seconds
+    return read(
+        lambda: panels_with_data(
+            DASHBOARDS, asked.metrics(resolved), now=now.timestamp(), scrape_seconds=seconds
+        )
     )
 
 

@@ -6,6 +6,7 @@ script, which its own content security policy holds.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,6 +67,7 @@ OF_RECORD = (
     Section("steps", "Lifecycle scripts"),
     Section("faults", "Faults"),
     Section("jobs", "Jobs"),
+    Section("panels", "Metrics of the last hour"),
 )
 ALWAYS_LAST = (
     Section("costs", "Costs"),
@@ -111,10 +113,17 @@ def _sections(record: Record | None) -> Iterator[Section]:
     yield from ALWAYS_FIRST
     if record is None:
         yield Section("way", "The way of a first deployment")
-    for section in OF_RECORD if record else ():
-        if section.name != "faults" or (record and record.rehearsed and record.rehearsed.faults):
-            yield section
+    if record:
+        yield from (section for section in OF_RECORD if section.name not in _left_out(record))
     yield from ALWAYS_LAST
+
+
+def _left_out(record: Record) -> set[str]:
+    """Return the sections about what this environment does not have."""
+    has_faults = record.rehearsed is not None and record.rehearsed.faults
+    return ({"faults"} if not has_faults else set()) | (
+        {"panels"} if record.panels is None else set()
+    )
 
 
 def _timeline(record: Record | None) -> Timeline | None:
@@ -164,6 +173,11 @@ def duration(seconds: float) -> str:
     return f"{int(seconds // HOUR)} h {int(seconds % HOUR // MINUTE)} min"
 
 
+def data_uri(svg: str) -> str:
+    """Return a picture as an address that holds it: its styles touch nothing else on the page."""
+    return f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+
+
 def moment(when: datetime) -> str:
     """Return a time as all of the page's are told: in UTC."""
     return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -189,6 +203,7 @@ def _environment() -> Environment:
     environment.filters.update(
         duration=duration,
         moment=moment,
+        data_uri=data_uri,
         tick=tick,
         size=size_text,
         figures=figures,

@@ -10,6 +10,7 @@ from typing import Any, Self
 from slurmpod.aws.stack_events import StackRun
 from slurmpod.operations.job_records import JobRecord
 from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.operations.panel_pictures import PanelPicture
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.status import Status
 
@@ -72,7 +73,8 @@ class Rehearsed:
 class Record:
     """The record of a deployed environment; parts that could not be read say why.
 
-    `launched` is when instances were launched, by their ids. `rehearsed` is None in AWS.
+    `launched` is when instances were launched, by their ids. `panels` is None where the environment
+    has no Prometheus, `rehearsed` in AWS.
     """
 
     status: Status
@@ -80,4 +82,5 @@ class Record:
     nodes: tuple[NodeReport, ...] | Unread
     launched: Mapping[str, datetime]
     jobs: tuple[JobRecord, ...] | Unread
+    panels: tuple[PanelPicture, ...] | Unread | None = None
     rehearsed: Rehearsed | None = None

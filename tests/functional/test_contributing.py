@@ -273,19 +273,18 @@ def test_a_command(copy: Copy) -> None:
 
 
 def test_a_section_of_the_report(copy: Copy) -> None:
-    copy.write("templates/report/panels.html.j2", "<p>{{ known.resolved.name }} in figures</p>\n")
+    copy.write("templates/report/greeting.html.j2", "<p>{{ known.resolved.name }} in figures</p>\n")
     copy.insert(
         "slurmpod/report/page.py",
         '    Section("costs", "Costs"),\n',
-        '    Section("panels", "Panels"),\n',
+        '    Section("greeting", "Greeting"),\n',
     )
     assert copy.written == files_on_the_page("A section of the report")
     done = copy.slurmpod("report", "environments/dev.yaml")
     assert done.returncode == 0, done.stdout
     page = copy.read("report.html")
-    assert (
-        page.index(">Panels</h2>") < page.index("<p>dev in figures</p>") < page.index(">Costs</h2>")
-    )
+    headings = (">Greeting</h2>", "<p>dev in figures</p>", ">Costs</h2>")
+    assert sorted(headings, key=page.index) == list(headings)
 
 
 def test_a_resource_type_of_the_embedded_aws(copy: Copy) -> None:

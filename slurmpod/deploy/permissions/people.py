@@ -48,7 +48,11 @@ STATUS = (
 
 READING: Mapping[str, tuple[Right, ...]] = {
     "status": STATUS,
-    "report": (*STATUS, LOGS),
+    "report": (
+        *STATUS,
+        LOGS,
+        Right("aps:QueryMetrics", "the environment's Prometheus workspace", "pictures of metrics"),
+    ),
     "why": (
         *NODES,
         SESSIONS,

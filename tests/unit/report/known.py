@@ -7,8 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from slurmpod.aws.stack_events import ResourceRun, StackRun
+from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.metrics.picture import Series, panel_picture
 from slurmpod.operations.job_records import read_records
 from slurmpod.operations.lifecycle import NodeReport, StepReport
+from slurmpod.operations.panel_pictures import PanelPicture
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.status import status_of
 from slurmpod.plan.plan import plan_of
@@ -69,6 +72,12 @@ def report(name: str, ended: float, *, group: str = "workers", seconds: float = 
 
 NODES = (report("ip-10-0-0-4", 200, group="controller"), report("ip-10-0-1-1", 360, seconds=90))
 LAUNCHED = {node.instance_id: at(80) for node in NODES}
+PANEL = DASHBOARDS[0].panels[0]
+PANELS = (
+    PanelPicture(
+        "Cluster", PANEL.title, panel_picture(PANEL, [Series("idle", [(0.0, 1.0), (60.0, 2.0)])])
+    ),
+)
 RECORDS = "7|alice|cpu|2|COMPLETED|1795467600|1795467610|1795467700|train|with bars\n"
 FAULT = FaultRecord(
     "network-cut",
@@ -89,6 +98,7 @@ def known(**record: Any) -> Known:
         nodes=NODES,
         launched=LAUNCHED,
         jobs=read_records(RECORDS),
+        panels=PANELS,
     )
     return Known(
         file="environments/dev.yaml",

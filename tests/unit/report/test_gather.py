@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.operations.reading import Unread
 from slurmpod.report.gather import NO_NODES, NOTHING_DEPLOYED, Askers, NoSessions, askers, record_of
 from slurmpod.report.record import Rehearsed
@@ -48,6 +49,24 @@ def test_without_stacks_nothing_is_deployed_unless_it_is_a_rehearsal() -> None:
         record_of(asked(cluster), elsewhere, NOW, None)
     assert record_of(asked(cluster), elsewhere, NOW, Rehearsed("other-1")).runs == ()
     assert record_of(asked(cluster), resolved(), NOW, None).runs == RUNS
+
+
+def test_panels_with_data_are_drawn_where_the_environment_has_prometheus() -> None:
+    watched = resolved(monitoring={"prometheus": {}})
+    panel = DASHBOARDS[0].panels[0]
+    (expression,) = [each.replace("$node", ".*") for each in list(panel.queries.values())[:1]]
+
+    class Workspace:
+        def range(self, query: str, begin: float, end: float, step_seconds: float) -> Any:
+            return [({}, [(begin, 1.0)])] if query == expression else []
+
+    sources = replace(asked(Cluster()), metrics=lambda _: Workspace())
+    record = record_of(sources, watched, NOW, None)
+    assert record.panels is not None
+    assert not isinstance(record.panels, Unread)
+    assert panel.title in {each.title for each in record.panels}
+    assert len(record.panels) < sum(len(each.panels) for each in DASHBOARDS)
+    assert record_of(sources, resolved(), NOW, None).panels is None
 
 
 def test_a_rehearsal_without_nodes_says_that_instead_of_asking_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from slurmpod.folders import folder
 from slurmpod.operations.reading import Unread
 from slurmpod.report.page import Known, duration, page_of, tick
 from slurmpod.report.record import Record
-from tests.unit.report.known import known, planned, rehearsed
+from tests.unit.report.known import PANELS, known, planned, rehearsed
 
 WORD = re.compile(r"<[^>]+>|\s+")
 
@@ -30,7 +31,7 @@ def test_the_same_input_gives_the_same_page_which_loads_nothing(what: Known) -> 
     page = page_of(what)
     assert page_of(what) == page
     assert "default-src 'none'" in page
-    assert not re.search(r"(?:src|href)=\"(?!#|data:,)|<script|@import|url\(|https?:", page)
+    assert not re.search(r"(?:src|href)=\"(?!#|data:)|<script|@import|url\(|https?:", page)
 
 
 def test_what_is_there_and_what_happened_is_on_it() -> None:
@@ -43,6 +44,15 @@ def test_what_is_there_and_what_happened_is_on_it() -> None:
     assert "7 train|with bars alice cpu 2" in page
     assert "COMPLETED 10.0 s 1 min 30 s" in page
     assert "unknown: the environment has no `budget`" in page
+
+
+def test_metrics_are_pictures_on_the_page_or_their_absence_is_explained() -> None:
+    (picture,) = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)"', page_of(known()))
+    assert b64decode(picture).decode() == PANELS[0].svg
+    silent = words(page_of(known(panels=Unread("no endpoint"))))
+    assert "The metrics are unknown: no endpoint" in silent
+    assert "Prometheus has nothing of this hour yet" in words(page_of(known(panels=())))
+    assert "Metrics of the last hour" not in words(page_of(known(panels=None)))
 
 
 def test_a_plan_says_why_there_is_no_more() -> None:
