@@ -106,6 +106,7 @@ def live(account: Account) -> None:
     for resolved in ENVIRONMENTS.values():
         delete_databases(account.service(resolved, "rds"), account.service(resolved, "ec2"))
         delete_file_systems(account.service(resolved, "fsx"))
+        delete_notebooks(account.service(resolved, "sagemaker"))
     account.cdk("destroy the rest", "destroy", "--all", *app, "--force")
 
 
@@ -144,6 +145,14 @@ def delete_file_systems(fsx: Any) -> None:
     """Delete the file systems that were kept."""
     for each in fsx.describe_file_systems()["FileSystems"]:
         fsx.delete_file_system(FileSystemId=each["FileSystemId"])
+
+
+def delete_notebooks(sagemaker: Any) -> None:
+    """Delete the notebook instances that were kept, which only stopped ones can be."""
+    for each in sagemaker.list_notebook_instances()["NotebookInstances"]:
+        which = {"NotebookInstanceName": each["NotebookInstanceName"]}
+        sagemaker.stop_notebook_instance(**which)
+        sagemaker.delete_notebook_instance(**which)
 
 
 @pytest.mark.parametrize("step", ["bootstrap", "synth", "deploy", "diff", "destroy"])

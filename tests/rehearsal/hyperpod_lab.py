@@ -171,17 +171,19 @@ class HyperPodLab:
             "the cluster's end",
         )
 
+    def instance_ids(self, name: str, group: str) -> list[str]:
+        """List the instances of a group, oldest first, also while one is replaced."""
+        listed = self.aws.sagemaker.list_cluster_nodes(
+            ClusterName=name, InstanceGroupNameContains=group
+        )
+        return [node["InstanceId"] for node in listed["ClusterNodeSummaries"]]
+
     def nodes(self, name: str, group: str) -> list[Any]:
         """Describe the nodes of a group, oldest first."""
-        sagemaker = self.aws.sagemaker
-        listed = sagemaker.list_cluster_nodes(ClusterName=name, InstanceGroupNameContains=group)[
-            "ClusterNodeSummaries"
-        ]
+        describe = self.aws.sagemaker.describe_cluster_node
         return [
-            sagemaker.describe_cluster_node(ClusterName=name, NodeId=node["InstanceId"])[
-                "NodeDetails"
-            ]
-            for node in listed
+            describe(ClusterName=name, NodeId=instance_id)["NodeDetails"]
+            for instance_id in self.instance_ids(name, group)
         ]
 
     def shell(self, name: str, group: str, *, user: str = "ubuntu") -> Shell:

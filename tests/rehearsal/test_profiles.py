@@ -230,8 +230,7 @@ def test_a_replaced_node_is_in_service_with_the_scripts_of_before(cluster: Clust
     replace(ClusterName="adverse", NodeIds=[worker["InstanceId"]])
     shell = Shell(lab.folder, name, "root")
     wait_until(
-        lambda: worker["InstanceId"] not in {n["InstanceId"] for n in lab.nodes("adverse", "gpu")},
-        "the replacement",
+        lambda: worker["InstanceId"] not in lab.instance_ids("adverse", "gpu"), "the replacement"
     )
     wait_until(lambda: succeeds(shell, "grep", "VERSION", "/root/seen"), "the scripts")
     wait_until(lambda: cluster.state(name) == "idle", "the new node")
