@@ -8,8 +8,9 @@ ENV ?= dev
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What tries random cases or some of many, and under `make test-deep` more of them.
-SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py
+# What tries random cases or some of many, and under `make test-deep` more of them; the last only there.
+SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py tests/rehearsal/test_take_down.py \
+	tests/rehearsal/test_variants.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 
 .PHONY: help setup machine browser rehearse test test-deep check synth golden docs bench lock clean
@@ -33,13 +34,14 @@ rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and r
 test: machine browser check ## Run all checks and all tests, four at a time: many wait for nodes
 	@pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 
-test-deep: machine ## Look longer for new mistakes: more random cases, others each time
+test-deep: machine ## Look longer for new mistakes: more cases, others each time, all examples with nodes
 	@pytest --numprocesses=2 --hypothesis-profile=deep --timeout=3600 --durations=10 --durations-min=1 $(SEARCHES)
 
 check: setup ## Check format, style, types, import rules and shell scripts
 	@ruff format --check .
 	@ruff check .
-	@mypy --num-workers=2
+	@# On a busy machine workers start too late for mypy (3 s), and end it: then it goes without.
+	@mypy --num-workers=2 >/dev/null 2>&1 || mypy
 	@mypy --python-version 3.10 lifecycle_scripts
 	@lint-imports
 	@git ls-files -z ':!*.py' ':!*.j2' ':!*.md' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
@@ -56,8 +58,8 @@ golden: setup ## Refresh the golden files; review the diff before committing
 docs: setup ## Build the handbook of the pages in docs/ into build/handbook/site, links checked
 	@python -m tools.handbook
 
-bench: machine ## Measure start-up, synthesis and rehearsal, and print a table
-	@python -m benchmarks
+bench: machine ## Measure all, or PARTS such as "plan recipes", and print a table
+	@python -m benchmarks $(PARTS)
 
 lock: setup ## Pin again everything that pyproject.toml names
 	@scripts/lock.sh

@@ -8,6 +8,7 @@ cdk.json starts it with the virtual environment first on PATH, so that it needs 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -33,6 +34,7 @@ ALL = "all"
 
 def main() -> ExitCode:
     """Synthesize the environments that `-c env=...` names."""
+    gc.disable()  # most of what is made lives to the end: a fifth of the time went there
     context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))  # set by the CDK command line
     files = environment_paths(context.get("env"))
     if not files:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, and print one table with targets."""
+"""`python -m benchmarks [PART ...]`: measure, and print one table with targets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rich.table import Table
 from benchmarks.bring_up import bring_up_rows
 from benchmarks.growth import growth_rows
 from benchmarks.measure import Command, Row, medians
+from benchmarks.recipes import recipe_rows
 from benchmarks.recovery import recovery_rows
 from slurmpod.folders import node_executable
 from slurmpod.rehearsal.nodes.image import bake
@@ -26,6 +28,8 @@ from tests.rehearsal.hyperpod_lab import HyperPodLab
 
 PROJECT = Path(__file__).parents[1]
 DEV = "environments/dev.yaml"
+P5 = "environments/p5-prod.yaml"
+PLAN = "--model llama2-7b --sequence 4096 --global-batch 1024"
 BIN = Path(sys.executable).parent
 CDK = str(PROJECT / "node_modules/.bin/cdk")
 SLURMPOD = str(BIN / "slurmpod")
@@ -36,11 +40,13 @@ SIZES = ("5", "5000")
 INSTANCES_FOR_64_WORKERS = "fs.inotify.max_user_instances=8192"
 
 
-def main() -> None:
-    """Run every benchmark, say of each that it was done, and print the table."""
+def main(parts: Sequence[str]) -> None:
+    """Run the benchmarks (default: all), say of each that it was done, and print the table."""
+    if unknown := set(parts) - PARTS.keys():
+        raise SystemExit(f"no part {', '.join(sorted(unknown))}; parts: {', '.join(PARTS)}")
     table = Table("what", "median", "floor", "ratio", "memory", "target", box=box.SIMPLE_HEAD)
     said = Console(stderr=True, soft_wrap=True, markup=False, highlight=False)
-    for row in _rows():
+    for row in chain.from_iterable(PARTS[part]() for part in parts or PARTS):
         ratio = f"{row.ratio:.2f}" if row.ratio else ""
         said.print(f"measured: {row.what}: {row.seconds:.3f} s {ratio}")
         floor = f"{row.floor} {row.floor_seconds:.3f} s" if row.floor_seconds else ""
@@ -120,18 +126,20 @@ def rehearsal_rows() -> Iterable[Row]:
 def cluster_rows() -> Iterable[Row]:
     """Measure clusters of real nodes beside Slurm alone; the largest needs many inotify watches."""
     subprocess.run(["sysctl", "--quiet", "--write", INSTANCES_FOR_64_WORKERS], check=True)
-    with tempfile.TemporaryDirectory() as folder, HyperPodLab(Path(folder), bake(print)) as lab:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        HyperPodLab(Path(folder), bake(print), ("returns-by-itself",)) as lab,
+    ):
         yield from bring_up_rows(lab)
         yield from recovery_rows(lab)
 
 
-def _rows() -> Iterable[Row]:
-    yield from validate_rows()
-    yield from synth_rows()
-    yield from growth_rows(PROJECT / DEV, SLURMPOD, _command)
-    yield from status_rows()
-    yield from rehearsal_rows()
-    yield from cluster_rows()
+def plan_rows() -> Iterable[Row]:
+    """Measure `slurmpod job plan` as a user meets it."""
+    command = _command(SLURMPOD, "job", "plan", P5, *PLAN.split())
+    plan = medians({"plan": command}, runs=SYNTH_RUNS)["plan"]
+    what = "slurmpod job plan of Llama 2 with 7 billion parameters"
+    yield Row(what, plan.seconds, target="< 0.5 s", mebibytes=plan.mebibytes)
 
 
 def _rehearse() -> dict[str, Any]:
@@ -151,5 +159,16 @@ def _command(*arguments: str) -> Command:
     return Command(arguments, PROJECT, variables)
 
 
+PARTS: Mapping[str, Callable[[], Iterable[Row]]] = {
+    "validate": validate_rows,
+    "plan": plan_rows,
+    "synth": synth_rows,
+    "growth": lambda: growth_rows(PROJECT / DEV, SLURMPOD, _command),
+    "status": status_rows,
+    "rehearsal": rehearsal_rows,
+    "recipes": recipe_rows,
+    "clusters": cluster_rows,
+}
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,7 +1,8 @@
 """From a worker's power cut to the next step of the training that it took part in.
 
-With `srun --auto-resume=1`, HyperPod replaces the node and the step goes on in the same job. Slurm
-alone, with HyperPod's settings, waits for SlurmdTimeout and requeues the job onto a spare node.
+With `srun --auto-resume=1`, HyperPod replaces the node and the step goes on in the same job (in a
+rehearsal where nodes return by themselves: docs/resume.md). Slurm alone, with HyperPod's settings,
+waits for SlurmdTimeout and requeues the job onto a spare node.
 """
 
 from __future__ import annotations

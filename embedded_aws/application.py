@@ -16,6 +16,7 @@ from moto.moto_server.werkzeug_app import (
 
 from embedded_aws.answers import Seal, unsupported
 from embedded_aws.calls import call_of, signature_of
+from embedded_aws.data_channels import DataChannels
 from embedded_aws.enforcement.gate import Gate
 from embedded_aws.functions.invoke import IS_AWAITED
 from embedded_aws.interface import Workspaces
@@ -52,11 +53,13 @@ def application(
     account: str,
     services: Iterable[Service],
     gate: Gate,
+    channels: DataChannels,
     workspaces: Workspaces | None = None,
 ) -> Wsgi:
     """Return the application that answers for `account` to whom `gate` lets in.
 
-    `workspaces` are asked first: what they answer is no service of AWS's kind.
+    `channels` answer for sessions, whose requests nobody signs. `workspaces` are asked before the
+    services: what they answer is no service of AWS's kind.
 
     moto is not made for threads: its services answer one request at a time. The embedded services
     lock for themselves, because they use moto's while they answer.
@@ -74,6 +77,9 @@ def application(
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         environ[ACCOUNT_HEADER] = account
         signature = signature_of(environ)
+        channel = channels.answer(environ, start_response) if signature is None else None
+        if channel is not None:
+            return channel
         call = call_of(environ, signature)
         seal = Seal(call, start_response)
         refusal = gate.refusal(signature, call)

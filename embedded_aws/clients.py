@@ -7,12 +7,14 @@ in ~/.aws can send them elsewhere.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 from botocore.config import Config
 
 if TYPE_CHECKING:
+    from botocore.awsrequest import AWSResponse
     from types_boto3_ec2 import EC2Client
     from types_boto3_fsx import FSxClient
     from types_boto3_iam import IAMClient
@@ -37,10 +39,19 @@ def access_key_id(account: str) -> str:
 
 
 class Clients:
-    """Clients of one account and region of the embedded AWS."""
+    """Clients of one account and region of the embedded AWS.
+
+    `answer` is asked first, by botocore's `before-send`: what it leaves goes over the network.
+    """
 
     def __init__(
-        self, *, endpoint: str, account: str, region: str, node_endpoint: str | None = None
+        self,
+        *,
+        endpoint: str,
+        account: str,
+        region: str,
+        node_endpoint: str | None = None,
+        answer: Callable[..., AWSResponse | None] | None = None,
     ) -> None:
         self.account = account
         self.region = region
@@ -49,6 +60,8 @@ class Clients:
             aws_secret_access_key=SECRET_ACCESS_KEY,
             region_name=region,
         )
+        if answer:
+            self._session.events.register("before-send", answer)  # type: ignore[arg-type]
         self.partition: str = self._session.get_partition_for_region(region)
         self.dns_suffix = "amazonaws.com.cn" if self.partition == "aws-cn" else "amazonaws.com"
         self._endpoint = endpoint

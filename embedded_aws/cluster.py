@@ -151,6 +151,7 @@ class NetworkInterface:
     subnet_cidr: str
     availability_zone: str
     availability_zone_id: str
+    vpc_id: str
 
 
 class ClusterNetwork(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import PurePath
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import JSONFileLoader, Loader
@@ -51,6 +51,11 @@ from embedded_aws.moto_setup import (
 )
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+    from embedded_aws.direct_calls import DirectCalls
 
 _HOST = "127.0.0.1"
 _one_per_process = threading.Lock()
@@ -94,6 +99,7 @@ class EmbeddedAws:
         self._quotas = quotas
         self._clients: dict[str, Clients] = {}
         self._clients_lock = threading.Lock()
+        self._direct_calls: DirectCalls | None = None
 
     @property
     def port(self) -> int:
@@ -161,12 +167,23 @@ class EmbeddedAws:
                     account=self.account,
                     region=region,
                     node_endpoint=f"http://{self._node_host}:{self.port}",
+                    answer=self._answer_directly,
                 )
             return self._clients[region]
+
+    def _answer_directly(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+        """Answer what this process asks itself; nothing before the start and after the end."""
+        calls = self._direct_calls
+        return calls.answer(request) if calls else None
+
+    def _answer_no_longer(self) -> None:
+        self._direct_calls = None
 
     def _serve(self, platform: ClusterPlatform, workspaces: Workspaces | None) -> None:
         # moto takes 0.3 s to import and looks at the environment when it is
         from embedded_aws.application import QuietRequestHandler, application
+        from embedded_aws.data_channels import DataChannels
+        from embedded_aws.direct_calls import DirectCalls
         from embedded_aws.enforcement import simulation
         from embedded_aws.enforcement.callers import Identities
         from embedded_aws.enforcement.gate import Gate
@@ -200,8 +217,11 @@ class EmbeddedAws:
         identities = Identities(self.account, partition)
         simulation.serve_with_moto(PolicySimulator(identities, self.account, partition))
         names = Names(self.account, partition, clusters=clusters, sessions=sessions)
-        answer = application(self.account, services, Gate(names), workspaces)
+        channels = DataChannels(sessions)
+        answer = application(self.account, services, Gate(names), channels, workspaces)
         self._server.serve(answer, QuietRequestHandler)
+        self._direct_calls = DirectCalls(answer)
+        self._open.callback(self._answer_no_longer)
 
 
 _BACKLOG = 128

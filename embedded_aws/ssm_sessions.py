@@ -1,8 +1,9 @@
 """Sessions of Session Manager on the nodes of clusters, which moto's SSM does not know.
 
-A session begins and ends here; nothing is typed in one. What the client and the agent on the node
-do in between, the exchange of a data key, they do with KMS. Sources: Systems Manager API reference,
-StartSession; user guide, "Sample IAM policies for Session Manager" (the tags of a session).
+A session begins and ends here; nothing is typed in one. `data_channels` tells who carries it what
+it is for. What the client and the agent on the node do in between, the exchange of a data key, they
+do with KMS. Sources: Systems Manager API reference, StartSession; user guide, "Sample IAM policies
+for Session Manager" (the tags of a session), "Turn on Run As support" (the tag of its caller).
 """
 
 from __future__ import annotations
@@ -18,28 +19,58 @@ from typing import Any
 from moto.ssm.models import ssm_backends
 
 from embedded_aws.calls import signature_of
+from embedded_aws.cluster import RUNNING, ClusterNode
 from embedded_aws.enforcement.callers import Identities, UnknownCredentials
 from embedded_aws.enforcement.needs import DEFAULT_DOCUMENT
 from embedded_aws.errors import ServiceError
 from embedded_aws.ids import ids
 from embedded_aws.sagemaker.clusters import Clusters
 
+RUN_AS_TAG = "SSMSessionRunAs"
+"""The tag of an IAM user or role that goes before the document's user."""
+
+CHANNELS = "/v1/data-channel/"
+"""Where the data channels of sessions are: the session's id follows."""
+
 _ROOT = "root"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who opens a session; `user_id` is aws:userid, and the caller's tag names `run_as`."""
+
+    arn: str
+    user_id: str
+    name: str
+    run_as: str = ""
 
 
 @dataclass
 class Session:
-    """One session; `owner_id` is the caller's aws:userid, `ended_at` None while it goes on."""
+    """One session; `ended_at` is None while it goes on."""
 
     id: str
     region: str
     target: str
     document: str
-    owner: str
-    owner_id: str
+    owner: Caller
     reason: str
     began_at: datetime
+    token: str
     ended_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class AgentView:
+    """What the agent on a node knows of a session: the node, and the inputs of the document.
+
+    `run_as` is the user of the caller's tag, or empty.
+    """
+
+    cluster: str
+    private_dns_hostname: str
+    inputs: Mapping[str, Any]
+    run_as: str
 
 
 class SessionManager:
@@ -56,31 +87,54 @@ class SessionManager:
         """Return the tags that policies know of a session; nothing if there is none."""
         with self._lock:
             session = self._sessions.get(session_id)
-        return {"session-id": session.owner_id, "target-id": session.target} if session else {}
+        if session is None:
+            return {}
+        return {"session-id": session.owner.user_id, "target-id": session.target}
 
     def start(
         self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
     ) -> dict[str, str]:
         """Begin a session; raises TargetNotConnected and InvalidDocument."""
         target = given["Target"]
-        if target not in self._targets(region):
+        if target not in self._nodes(region):
             raise ServiceError("TargetNotConnected", f"{target} is not connected.")
         document = given.get("DocumentName") or DEFAULT_DOCUMENT
         self._require_document(region, document)
-        owner, owner_id, name = self._caller(headers)
+        owner = self._caller(headers)
         session = Session(
-            id=ids.prefixed(name),
+            id=ids.prefixed(owner.name),
             region=region,
             target=target,
             document=document,
             owner=owner,
-            owner_id=owner_id,
             reason=given.get("Reason") or "",
             began_at=datetime.now(UTC),
+            token=secrets.token_hex(32),
         )
         with self._lock:
             self._sessions[session.id] = session
         return _stream(session)
+
+    def seen_by_agent(self, session_id: str, token: str) -> AgentView | None:
+        """Return what the agent knows of a session that goes on; None for any other token."""
+        session = self._with_token(session_id, token)
+        if session is None:
+            return None
+        found = self._nodes(session.region).get(session.target)
+        if found is None:
+            return None
+        cluster, node = found
+        inputs = self._inputs(session.region, session.document)
+        return AgentView(cluster, node.private_dns_hostname, inputs, session.owner.run_as)
+
+    def end(self, session_id: str, token: str) -> bool:
+        """End a session as its channel closes; tell whether it went on, and has this token."""
+        session = self._with_token(session_id, token)
+        if session is None:
+            return False
+        with self._lock:
+            session.ended_at = session.ended_at or datetime.now(UTC)
+        return True
 
     def resume(
         self, region: str, headers: Mapping[str, str], given: Mapping[str, Any]
@@ -111,24 +165,38 @@ class SessionManager:
             found = [each for each in self._sessions.values() if each.region == region]
         return {"Sessions": [_shape(each) for each in found if (each.ended_at is None) == active]}
 
-    def _targets(self, region: str) -> set[str]:
-        """Return the names of all nodes on which an agent runs."""
+    def _with_token(self, session_id: str, token: str) -> Session | None:
+        with self._lock:
+            session = self._sessions.get(session_id)
+        if session is None or session.ended_at:
+            return None
+        return session if secrets.compare_digest(session.token, token) else None
+
+    def _nodes(self, region: str) -> dict[str, tuple[str, ClusterNode]]:
+        """Return all nodes on which an agent runs, and their clusters' names, by target."""
         return {
-            f"sagemaker-cluster:{cluster.id}_{node.group}-{node.instance_id}"
+            f"sagemaker-cluster:{cluster.id}_{node.group}-{node.instance_id}": (cluster.name, node)
             for cluster in self._clusters.all(region)
             for node in list(cluster.nodes)
-            if node.status == "Running"
+            if node.status == RUNNING
         }
 
     def _require_document(self, region: str, name: str) -> None:
-        if name == DEFAULT_DOCUMENT or name.startswith("AWS-"):
+        if _is_of_aws(name):
             return
         known = ssm_backends[self._account][region]._documents.get(name)  # noqa: SLF001
         if known is None or known.get_default_version().document_type != "Session":
             raise ServiceError("InvalidDocument", f"Document with name {name} does not exist.")
 
-    def _caller(self, headers: Mapping[str, str]) -> tuple[str, str, str]:
-        """Return ARN, aws:userid and the short name of who asks."""
+    def _inputs(self, region: str, name: str) -> Mapping[str, Any]:
+        """Return the inputs of a document of the account; AWS's own have none that count here."""
+        if _is_of_aws(name):
+            return {}
+        document = ssm_backends[self._account][region]._documents[name]  # noqa: SLF001
+        inputs: Mapping[str, Any] = document.get_default_version().content_json.get("inputs", {})
+        return inputs
+
+    def _caller(self, headers: Mapping[str, str]) -> Caller:
         signature = signature_of(
             {
                 "HTTP_AUTHORIZATION": headers.get("Authorization", ""),
@@ -139,9 +207,10 @@ class SessionManager:
             assert signature is not None  # noqa: S101 - the gate lets no unsigned request pass
             identity = self._identities.find(signature)
         except UnknownCredentials:  # the administrator of the rehearsal
-            return f"arn:aws:iam::{self._account}:{_ROOT}", self._account, _ROOT
-        arn = identity.principal.arn
-        return arn, identity.context["aws:userid"], arn.rpartition("/")[2]
+            return Caller(f"arn:aws:iam::{self._account}:{_ROOT}", self._account, _ROOT)
+        arn, known = identity.principal.arn, identity.context
+        run_as = known.get(f"aws:PrincipalTag/{RUN_AS_TAG}", "")
+        return Caller(arn, known["aws:userid"], arn.rpartition("/")[2], run_as)
 
 
 def serve_with_moto(manager: SessionManager) -> None:
@@ -171,9 +240,13 @@ def _answering(operation: Callable[..., Mapping[str, Any]]) -> Callable[[Any], A
     return answer
 
 
+def _is_of_aws(document: str) -> bool:
+    return document == DEFAULT_DOCUMENT or document.startswith("AWS-")
+
+
 def _stream(session: Session) -> dict[str, str]:
-    url = f"wss://ssmmessages.{session.region}.amazonaws.com/v1/data-channel/{session.id}"
-    return {"SessionId": session.id, "TokenValue": secrets.token_hex(32), "StreamUrl": url}
+    url = f"wss://ssmmessages.{session.region}.amazonaws.com{CHANNELS}{session.id}"
+    return {"SessionId": session.id, "TokenValue": session.token, "StreamUrl": url}
 
 
 def _shape(session: Session) -> dict[str, Any]:
@@ -183,7 +256,7 @@ def _shape(session: Session) -> dict[str, Any]:
         "Status": "Terminated" if session.ended_at else "Connected",
         "StartDate": session.began_at,
         "DocumentName": session.document,
-        "Owner": session.owner,
+        "Owner": session.owner.arn,
         **({"Reason": session.reason} if session.reason else {}),
         **({"EndDate": session.ended_at} if session.ended_at else {}),
     }

@@ -14,8 +14,8 @@ from slurmpod_cdk.network import ClusterNetwork
 from slurmpod_cdk.parts.deployed_environment import DeployedEnvironment
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.slurm_cluster import SlurmCluster
-from slurmpod_cdk.storage import FileSystems
 
 CLUSTER_ID_OUTPUT = "ClusterId"
 LOG_GROUP_OUTPUT = "LogGroup"

@@ -22,7 +22,7 @@ from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.generation import generation
 from slurmpod_cdk.parts.lifecycle_bucket import LifecycleBucket
 from slurmpod_cdk.parts.lifecycle_bundle import LifecycleBundle
-from slurmpod_cdk.storage import FileSystems
+from slurmpod_cdk.parts.mount_targets import FileSystems
 
 
 def lifecycle_of(

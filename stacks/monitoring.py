@@ -20,10 +20,10 @@ from slurmpod_cdk.parts.generation import deploy_again_with_each
 from slurmpod_cdk.parts.grafana_workspace import GrafanaWorkspace
 from slurmpod_cdk.parts.monitoring_key import MonitoringKey
 from slurmpod_cdk.parts.monthly_budget import MonthlyBudget
+from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.prometheus_workspace import PrometheusWorkspace
 from slurmpod_cdk.parts.severity_topics import SeverityTopics
 from slurmpod_cdk.parts.storage_alarms import NatAlarms, StorageAlarms
-from slurmpod_cdk.storage import FileSystems
 
 
 @dataclass(frozen=True)

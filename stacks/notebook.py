@@ -8,8 +8,8 @@ from constructs import Construct
 from slurmpod.resolve import Resolved, ResolvedNotebook
 from slurmpod_cdk.network import ClusterNetwork
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
+from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.notebook_instance import NotebookInstance
-from slurmpod_cdk.storage import FileSystems
 
 
 def notebook_of(

@@ -1,23 +1,32 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from embedded_aws.server import collect_garbage_rarely
+from embedded_aws.server import collect_garbage_rarely, read_once
 from tests.file_order import FilesTogether, turn
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
 collect_garbage_rarely()  # most of what tests hold, such as the services of moto, stays anyway
+read_once()  # tests make clients of AWS by the thousand
 
 CDK_VALIDATION = "CDK_VALIDATION"
 os.environ.setdefault(CDK_VALIDATION, "false")
 """The CDK's own check of templates takes half of a synthesis: functional/test_examples.py has it
 look at every environment once, and no other test waits for it."""
+
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+"""Images of containers often set it. Each of the many commands that tests start would then compile
+this project anew, which is up to a third of what a command takes, and so would every process of
+pytest with the tests."""
 
 
 NODE_COMPILE_CACHE = "NODE_COMPILE_CACHE"

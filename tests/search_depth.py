@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from hypothesis import settings
 
-Cases = TypeVar("Cases", int, tuple[str, ...])
+Cases = TypeVar("Cases", bound="int | tuple[object, ...]")
 
 REPEATABLE, DEEP = "repeatable", "deep"
 

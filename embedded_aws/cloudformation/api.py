@@ -16,17 +16,18 @@ from embedded_aws.cloudformation.stack import (
     Stack,
     Submission,
 )
-from embedded_aws.cloudformation.template import Template
 from embedded_aws.errors import ServiceError, validation_error
+from embedded_aws.templates.template import Template
 from embedded_aws.wire import Operation
 
 Params = dict[str, Any]
 
 _GRACE_SECONDS = 2.0
-"""How long an answer waits for its operation to end.
+"""How long an answer waits for its operation to end: most stacks are ready by then."""
 
-Most stacks are ready by then, and the CDK CLI, which looks every five seconds, sees it at once.
-"""
+_CHANGE_SET_GRACE_SECONDS = 8.0
+"""The same for change sets. The CDK CLI executes those, and looks every five seconds only: it would
+see a few nodes, which are up in three seconds, after seven."""
 
 
 class CloudFormationApi:
@@ -97,9 +98,9 @@ class CloudFormationApi:
 
     def _execute_change_set(self, region: str, given: Mapping[str, Any]) -> Params:
         refuse_unsupported(given)
-        _wait_a_little(
-            self._engine.execute_change_set(region, given.get("StackName"), given["ChangeSetName"])
-        )
+        stack, change_set = given.get("StackName"), given["ChangeSetName"]
+        operation = self._engine.execute_change_set(region, stack, change_set)
+        operation.join(_CHANGE_SET_GRACE_SECONDS)
         return {}
 
     def _create_stack(self, region: str, given: Mapping[str, Any]) -> Params:
@@ -240,7 +241,7 @@ class CloudFormationApi:
 
 
 def _wait_a_little(operation: Thread) -> None:
-    operation.join(timeout=_GRACE_SECONDS)
+    operation.join(_GRACE_SECONDS)
 
 
 _UNSUPPORTED = (

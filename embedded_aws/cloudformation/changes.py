@@ -18,15 +18,6 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloudformation.intrinsics import (
-    UNKNOWN,
-    AccountView,
-    Referable,
-    Resolver,
-    StackScope,
-    check_rules,
-)
-from embedded_aws.cloudformation.parameters import resolve_parameters
 from embedded_aws.cloudformation.stack import (
     Change,
     ChangeSetRequest,
@@ -36,18 +27,27 @@ from embedded_aws.cloudformation.stack import (
     Stacks,
     Submission,
 )
-from embedded_aws.cloudformation.template import (
+from embedded_aws.errors import validation_error
+from embedded_aws.resources import registry, schemas
+from embedded_aws.resources.provider import ProviderError
+from embedded_aws.resources.registry import provider_for
+from embedded_aws.resources.schemas import changed_properties
+from embedded_aws.templates.intrinsics import (
+    UNKNOWN,
+    AccountView,
+    Referable,
+    Resolver,
+    StackScope,
+    check_rules,
+)
+from embedded_aws.templates.parameters import resolve_parameters
+from embedded_aws.templates.template import (
     RETAINING,
     ResourceDefinition,
     Template,
     TemplateError,
     creation_order,
 )
-from embedded_aws.errors import validation_error
-from embedded_aws.resources import registry, schemas
-from embedded_aws.resources.provider import ProviderError
-from embedded_aws.resources.registry import provider_for
-from embedded_aws.resources.schemas import changed_properties
 
 
 def plan(

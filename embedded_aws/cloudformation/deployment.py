@@ -22,18 +22,18 @@ from threading import Event, RLock
 from typing import Any
 
 from embedded_aws.cloudformation.changes import active_resources, resolve_properties, update_problem
-from embedded_aws.cloudformation.intrinsics import Resolver, StackScope
 from embedded_aws.cloudformation.provisioner import Provisioner, ResourceFailed
 from embedded_aws.cloudformation.stack import DeletionRequest, Stack, StackResource, Submission
-from embedded_aws.cloudformation.template import (
+from embedded_aws.resources.registry import provider_for
+from embedded_aws.resources.schemas import changed_properties
+from embedded_aws.templates.intrinsics import Resolver, StackScope
+from embedded_aws.templates.template import (
     RETAINING,
     ResourceDefinition,
     TemplateError,
     creation_order,
     dependencies,
 )
-from embedded_aws.resources.registry import provider_for
-from embedded_aws.resources.schemas import changed_properties
 
 
 class Deployment:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from embedded_aws.cloudformation.intrinsics import as_text
 from embedded_aws.cloudformation.stack import (
     Change,
     ChangeSet,
@@ -13,8 +12,9 @@ from embedded_aws.cloudformation.stack import (
     StackEvent,
     StackResource,
 )
-from embedded_aws.cloudformation.template import Template
 from embedded_aws.resources import schemas
+from embedded_aws.templates.intrinsics import as_text
+from embedded_aws.templates.template import Template
 
 Shape = dict[str, Any]
 

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from embedded_aws.cloudformation.intrinsics import as_text
 from embedded_aws.cloudformation.provisioner import Provisioner, is_gone
 from embedded_aws.cloudformation.stack import StackResource
 from embedded_aws.resources import registry, schemas
+from embedded_aws.templates.intrinsics import as_text
 
 DELETED: Final = "DELETED"
 IN_SYNC: Final = "IN_SYNC"

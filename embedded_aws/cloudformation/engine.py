@@ -20,7 +20,6 @@ from embedded_aws.cloudformation.deployment import (
     delete_stack,
 )
 from embedded_aws.cloudformation.drift import Drift, drift_of
-from embedded_aws.cloudformation.language_extensions import processed_template
 from embedded_aws.cloudformation.provisioner import Provisioner
 from embedded_aws.cloudformation.stack import (
     BROKEN,
@@ -38,9 +37,10 @@ from embedded_aws.cloudformation.stack import (
     require_status,
     require_updatable,
 )
-from embedded_aws.cloudformation.template import Template, TemplateError, read_template
 from embedded_aws.errors import ServiceError, validation_error
 from embedded_aws.ids import ids
+from embedded_aws.templates.language_extensions import processed_template
+from embedded_aws.templates.template import Template, TemplateError, read_template
 
 NO_CHANGES = (
     "The submitted information didn't contain changes. "

@@ -14,10 +14,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from embedded_aws.clients import Clients
 from embedded_aws.cloudformation.dynamic_references import with_values
 from embedded_aws.cloudformation.stack import Stack, StackResource
-from embedded_aws.cloudformation.template import ResourceDefinition, TemplateError
 from embedded_aws.resources import registry, schemas
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.registry import provider_for
+from embedded_aws.templates.template import ResourceDefinition, TemplateError
 
 _GONE: Final = re.compile(r"NotFound|NotAttached|NonExistent|NoSuch|DoesNotExist|^InvalidDocument$")
 """Parts of the codes by which services say that a thing is not there."""

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloudformation.template import EMPTY_TEMPLATE, Template, TemplateError
 from embedded_aws.errors import ServiceError, validation_error
 from embedded_aws.ids import ids
+from embedded_aws.templates.template import EMPTY_TEMPLATE, Template, TemplateError
 
 STACK_TYPE = "AWS::CloudFormation::Stack"
 

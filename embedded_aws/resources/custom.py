@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Final
 from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloudformation.intrinsics import as_text
-from embedded_aws.cloudformation.template import ResourceDefinition, TemplateError
 from embedded_aws.ids import ids
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
+from embedded_aws.templates.intrinsics import as_text
+from embedded_aws.templates.template import ResourceDefinition, TemplateError
 
 PREFIX: Final = "Custom::"
 _TOKEN: Final = "ServiceToken"  # noqa: S105 - the ARN of a function

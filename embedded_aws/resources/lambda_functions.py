@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from embedded_aws.cloudformation.intrinsics import as_text
 from embedded_aws.resources.api_resource import ApiResource, DescribeCall, Naming
 from embedded_aws.resources.provider import ResourceRequest
 from embedded_aws.resources.tags import Tagging
+from embedded_aws.templates.intrinsics import as_text
 
 _CONFIGURATION = frozenset(
     {

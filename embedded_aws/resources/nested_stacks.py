@@ -8,8 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from embedded_aws.cloudformation.intrinsics import as_text
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
+from embedded_aws.templates.intrinsics import as_text
 
 _POLL_SECONDS = 0.1
 _CAPABILITIES = ["CAPABILITY_AUTO_EXPAND", "CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]

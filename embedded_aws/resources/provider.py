@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloudformation.template import ResourceDefinition, TemplateError
 from embedded_aws.ids import ids
 from embedded_aws.resources import schemas
+from embedded_aws.templates.template import ResourceDefinition, TemplateError
 
 _SUFFIX_LENGTH = 12
 

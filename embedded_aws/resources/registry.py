@@ -7,11 +7,11 @@ from types import ModuleType
 from typing import Final
 
 from embedded_aws.clients import Clients
-from embedded_aws.cloudformation.template import TemplateError
 from embedded_aws.resources import custom
 from embedded_aws.resources.api_resource import ApiResource
 from embedded_aws.resources.provider import Provider, ProviderError
 from embedded_aws.resources.schemas import did_you_mean
+from embedded_aws.templates.template import TemplateError
 
 _SERVICES: Final = (
     "application_autoscaling",

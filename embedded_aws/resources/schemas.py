@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from embedded_aws.cloudformation.intrinsics import as_text, function_name
-from embedded_aws.cloudformation.template import TemplateError
+from embedded_aws.templates.intrinsics import as_text, function_name
+from embedded_aws.templates.template import TemplateError
 
 Path = tuple[str, ...]
 """The way to a property, such as ("LustreConfiguration", "DeploymentType")."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from embedded_aws.clients import Clients
 from embedded_aws.errors import ServiceError
+from embedded_aws.sagemaker.model_access import refuse_unreachable
 from embedded_aws.sagemaker.records import Record, Records, now
 from embedded_aws.wire import Operation
 
@@ -35,7 +36,7 @@ class Hosting:
         self._endpoints = Records(clients, noun="endpoint", kind="endpoint", name_of="EndpointName")
         self.kinds = (self._models, self._configurations, self._endpoints)
         self.operations: Mapping[str, Operation] = {
-            "CreateModel": lambda region, given: {"ModelArn": self._models.add(region, given).arn},
+            "CreateModel": self._create_model,
             "DescribeModel": lambda region, given: self._models.described(
                 self._models.find(region, given["ModelName"])
             ),
@@ -66,6 +67,10 @@ class Hosting:
 
     def _forget(self, records: Records, region: str, name: str) -> None:
         records.remove(region, name)
+
+    def _create_model(self, region: str, given: Mapping[str, Any]) -> Shape:
+        refuse_unreachable(self._clients(region), region, given)
+        return {"ModelArn": self._models.add(region, given).arn}
 
     def _create_configuration(self, region: str, given: Mapping[str, Any]) -> Shape:
         for variant in given["ProductionVariants"]:

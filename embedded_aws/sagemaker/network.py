@@ -118,4 +118,5 @@ def _described(interface: Any, subnet: Mapping[str, Any], region: str) -> Networ
         subnet_cidr=subnet["CidrBlock"],
         availability_zone=subnet["AvailabilityZone"],
         availability_zone_id=subnet["AvailabilityZoneId"],
+        vpc_id=subnet["VpcId"],
     )

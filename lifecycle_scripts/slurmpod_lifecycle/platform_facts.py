@@ -20,6 +20,8 @@ IMAGE_FACTS = "/etc/slurmpod/image.json"
 
 ETC = "/opt/slurm/etc"
 SERVICES = ("slurmctld", "slurmd", "slurmdbd")
+ACCOUNTING_CONF = "accounting.conf"
+AGENT_LOGS = "/var/log/aws/clusters"
 SLURM_FILES = ("slurm.conf", "gres.conf", "cgroup.conf", "topology.conf", "plugstack.conf")
 PYXIS = (
     "/opt/slurm/lib/slurm/spank_pyxis.so",
@@ -78,10 +80,12 @@ def platform_facts(node: Asked) -> dict[str, object]:
         "users": {user: _number(node.said("id", "-u", user)) for user in USERS},
         "disks": _disks(node.read("/proc/self/mounts") or ""),
         "metadata_needs_token": _metadata_needs_token(node),
+        "agent_logs": _names(node.said("find", f"{AGENT_LOGS}/", "-maxdepth", "1", "-type", "f")),
         "software": _software(node),
         "units": units,
         "options": {path: _variables(node.read(path)) for path in _option_files(units)},
         "etc": _names(node.said("find", f"{ETC}/", "-maxdepth", "2", "-type", "f")),
+        "accounting_conf": _text(node, ACCOUNTING_CONF),
         "slurm_files": {name: text for name in SLURM_FILES if (text := _text(node, name))},
     }
 
@@ -165,7 +169,10 @@ def _variables(text: str | None) -> list[str] | None:
 
 
 def _names(found: str | None) -> list[str]:
-    return sorted(path.removeprefix(f"{ETC}/") for path in (found or "").split())
+    return sorted(
+        path.removeprefix(f"{ETC}/").removeprefix(f"{AGENT_LOGS}/")
+        for path in (found or "").split()
+    )
 
 
 def _text(node: Asked, name: str) -> str | None:

@@ -10,6 +10,9 @@ does. A parameter that stands in two places makes every command complain, so tha
 where there is none. A node that slurmd reports by a slurm.conf without it, to a slurmctld that has
 it again, is drained for good (seen once in 23 rewritings): the unit resumes those.
 
+systemd starts a service no second time while it runs. HyperPod may write slurm.conf again while
+slurmctld still reads what the unit has mended: the program looks again before it ends.
+
 Limits of partitions cannot be in slurmpod.conf: a second PartitionName line of one partition ends
 slurmctld, and ReconfigFlags=KeepPartInfo freezes the nodes of a partition that grows. At each of
 its starts slurmctld runs SlurmctldPrimaryOnProg, and every `scontrol reconfigure` is one (Slurm
@@ -74,27 +77,30 @@ _KEEPER = f"""\
 #!/bin/sh
 {NOTE}: puts back the lines that slurm.conf has lost, and makes
 # slurmctld read it again where it lost some, or where slurmctld does not know what it lists.
+# A change while this runs starts it no second time: it ends when there was none since it looked.
 conf={slurm.SLURM_CONF}
-[ -e "$conf" ] || exit 0
-began=$(date +%FT%T)
-[ ! -x {TOPOLOGY_PROGRAM} ] || {TOPOLOGY_PROGRAM}
-lost=
-uncounted=
-set -- {{files}}
-for file; do
-    [ -e "$file" ] || continue
-    name=$(basename "$file")
-    grep -Eiq "^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$" "$conf" &&
-        continue
-    printf '\\ninclude %s\\n' "$name" >>"$conf"
-    lost=yes
-done
-gres={{gres_types}}
 cd {slurm.CONFIGURATION} || exit 1
-if [ "$gres" ] && ! grep -Eiqs '^[[:space:]]*GresTypes[[:space:]]*=' ./*.conf; then
-    printf '\\nGresTypes=%s\\n' "$gres" >>"$conf"
-    lost=yes uncounted=yes
-fi
+began=$(date +%FT%T)
+gres={{gres_types}}
+unread=
+uncounted=
+put_back() {{
+    printf '\\n%s\\n' "$1" >>"$conf" || exit 1
+    unread=yes
+}}
+put_back_lost() {{
+    set -- {{files}}
+    for file; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file")
+        line="^[[:space:]]*include[[:space:]]+([^[:space:]]*/)?${{name}}[[:space:]]*\\$"
+        grep -Eiq "$line" "$conf" || put_back "include $name"
+    done
+    [ "$gres" ] || return
+    grep -Eiqs '^[[:space:]]*GresTypes[[:space:]]*=' ./*.conf && return
+    put_back "GresTypes=$gres"
+    uncounted=yes
+}}
 named() {{
     sed -En "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]]+).*/\\1/Ip" "$conf" |
         grep -ivx default
@@ -106,10 +112,13 @@ knows_all() {{
         {slurm.COMMANDS}/scontrol show partition "$partition" >/dev/null || return 1
     done
 }}
-wait_unless_changed() {{
-    before=$(sha256sum "$conf")
-    sleep {PATIENCE_SECONDS}
-    [ "$before" = "$(sha256sum "$conf")" ] || exec {KEEPER_PROGRAM}
+reconfigure() {{
+    for attempt in 1 2 3 4 5; do
+        systemctl is-active --quiet slurmctld || exit 0
+        {slurm.COMMANDS}/scontrol reconfigure && return
+        [ "$attempt" -lt 5 ] || exit 1
+        sleep 1
+    done
 }}
 resume_miscounted() {{
     {slurm.COMMANDS}/sinfo --noheader --Node --format='%N|%H|%E' | sort -u |
@@ -118,21 +127,30 @@ resume_miscounted() {{
             {slurm.COMMANDS}/scontrol update nodename="$node" state=resume
         done
 }}
-systemctl is-active --quiet slurmctld || exit 0
-if [ -z "$lost" ]; then
-    wait_unless_changed
-    knows_all && exit 0
-fi
-for attempt in 1 2 3 4 5; do
+is_as_seen() {{
+    [ "$seen" = "$(sha256sum "$conf")" ]
+}}
+while [ -e "$conf" ]; do
+    [ ! -x {TOPOLOGY_PROGRAM} ] || {TOPOLOGY_PROGRAM}
+    seen=$(sha256sum "$conf")
+    pauses=1
+    put_back_lost
+    is_as_seen || continue
     systemctl is-active --quiet slurmctld || exit 0
-    {slurm.COMMANDS}/scontrol reconfigure && break
-    [ "$attempt" -lt 5 ] || exit 1
-    sleep 1
-done
-[ "$uncounted" ] || exit 0
-for _ in 1 2 3 4; do
-    wait_unless_changed
-    resume_miscounted
+    if [ "$unread" ]; then
+        reconfigure
+        unread=
+        pauses=0
+    fi
+    [ -z "$uncounted" ] || pauses=4
+    while [ "$pauses" -gt 0 ] && is_as_seen; do
+        sleep {PATIENCE_SECONDS}
+        [ -z "$uncounted" ] || resume_miscounted
+        pauses=$((pauses - 1))
+    done
+    is_as_seen || continue
+    knows_all || reconfigure
+    ! is_as_seen || exit 0
 done
 """
 

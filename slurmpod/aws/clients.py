@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slurmpod.aws.errors import as_unavailable
 from slurmpod.environment.names import InAccount
@@ -77,6 +79,25 @@ def usual_region() -> str:
         return boto3.session.Session().region_name or ""
 
 
+T = TypeVar("T")
+_MAKING = threading.Lock()
+
+
+def _client(make: Callable[[AwsClients], T]) -> cached_property[T]:
+    """Make a client when it is first needed, and no two at once.
+
+    boto3's sessions are for one thread, and its clients for many (boto3 documentation,
+    "Multithreading or multiprocessing with clients").
+    """
+
+    @wraps(make)
+    def made(clients: AwsClients) -> T:
+        with _MAKING:
+            return make(clients)
+
+    return cached_property(made)
+
+
 @dataclass(frozen=True)
 class AwsClients:
     """Clients of one account and Region, each made when first needed.
@@ -87,74 +108,74 @@ class AwsClients:
     session: boto3.session.Session
     endpoint_url: str | None = None
 
-    @cached_property
+    @_client
     def budgets(self) -> Any:
         """AWS Budgets."""
         return self.session.client("budgets", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def cloud_control(self) -> Any:
         """AWS Cloud Control API."""
         return self.session.client("cloudcontrol", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def cloudformation(self) -> CloudFormationClient:
         """AWS CloudFormation."""
         return self.session.client("cloudformation", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def cloudwatch(self) -> Any:
         """Amazon CloudWatch."""
         return self.session.client("cloudwatch", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def cost_explorer(self) -> Any:
         """AWS Cost Explorer, which answers for all Regions."""
         return self.session.client("ce", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def ec2(self) -> Any:
         """Amazon EC2."""
         return self.session.client("ec2", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def ecr(self) -> Any:
         """Amazon Elastic Container Registry."""
         return self.session.client("ecr", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def fsx(self) -> FSxClient:
         """Amazon FSx."""
         return self.session.client("fsx", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def grafana(self) -> Any:
         """Amazon Managed Grafana."""
         return self.session.client("grafana", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def iam(self) -> IAMClient:
         """AWS IAM."""
         return self.session.client("iam", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def kms(self) -> Any:
         """AWS KMS."""
         return self.session.client("kms", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def logs(self) -> CloudWatchLogsClient:
         """Amazon CloudWatch Logs."""
         return self.session.client("logs", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def pricing(self) -> Any:
         """AWS Price List, which answers for all Regions in us-east-1."""
         return self.session.client(
             "pricing", region_name="us-east-1", endpoint_url=self.endpoint_url
         )
 
-    @cached_property
+    @_client
     def regions(self) -> Any:
         """Amazon EC2 in a Region that every account can use, to ask about the others."""
         partition = self.session.get_partition_for_region(self.session.region_name)
@@ -162,47 +183,47 @@ class AwsClients:
             "ec2", region_name=_FIRST_REGIONS[partition], endpoint_url=self.endpoint_url
         )
 
-    @cached_property
+    @_client
     def rds(self) -> Any:
         """Amazon RDS."""
         return self.session.client("rds", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def s3(self) -> S3Client:
         """Amazon S3."""
         return self.session.client("s3", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def sagemaker(self) -> SageMakerClient:
         """Amazon SageMaker."""
         return self.session.client("sagemaker", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def secrets_manager(self) -> Any:
         """AWS Secrets Manager."""
         return self.session.client("secretsmanager", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def service_quotas(self) -> Any:
         """Service Quotas."""
         return self.session.client("service-quotas", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def sns(self) -> Any:
         """Amazon SNS."""
         return self.session.client("sns", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def sso(self) -> Any:
         """AWS IAM Identity Center."""
         return self.session.client("sso-admin", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def ssm(self) -> SSMClient:
         """AWS Systems Manager."""
         return self.session.client("ssm", endpoint_url=self.endpoint_url)
 
-    @cached_property
+    @_client
     def sts(self) -> STSClient:
         """AWS STS."""
         return self.session.client("sts", endpoint_url=self.endpoint_url)

@@ -25,7 +25,7 @@ class SharedFileSystem:
 
 @dataclass(frozen=True)
 class DatabaseServer:
-    """A server of RDS: where it answers, its address and subnet, and what was changed about it.
+    """A server of RDS: where it answers, its place in a VPC, and what was changed about it.
 
     `secret_arn` is the secret in which RDS keeps its password.
     """
@@ -35,6 +35,7 @@ class DatabaseServer:
     port: int
     private_ip: str
     subnet_cidr: str
+    vpc_id: str
     secret_arn: str
     parameters: Mapping[str, str]
 
@@ -85,6 +86,7 @@ class Gateway:
                         port=item["Endpoint"]["Port"],
                         private_ip=interfaces[0]["PrivateIpAddress"],
                         subnet_cidr=subnet["CidrBlock"],
+                        vpc_id=subnet["VpcId"],
                         secret_arn=item["MasterUserSecret"]["SecretArn"],
                         parameters=self._database_parameters(item),
                     )

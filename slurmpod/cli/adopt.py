@@ -16,10 +16,9 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.imports import Imports
 from slurmpod.aws.inventory import AccountInventory
-from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.operations.adopt import Adoption, ExistingLines, adopt, plan_adoption
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.leftovers import Leftover
@@ -52,7 +51,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         if not is_confirmed(environment, options, "take these back"):
             say("nothing was changed")
             return ExitCode.FAILED
-        adoption = adopt(inventory, Imports(clients), former, environment)
+        with if_interrupted("CloudFormation goes on; the same command goes on from there"):
+            adoption = adopt(inventory, Imports(clients), former, environment)
         resources = counted(len(adoption.resources), "resource")
         say(f"{environment.name} has taken back {resources}")
     return _say_what_comes_next(adoption, options.file)
@@ -73,7 +73,7 @@ def _say_what_comes_next(adoption: Adoption, file: Path) -> ExitCode:
         say("new, empty file systems; then: slurmpod adopt " + path)
         return ExitCode.FAILED
     if not adoption.is_empty:
-        say(f"next: {cdk_command('deploy --all', file)}")
+        say_next("deploy", file)
     return ExitCode.OK
 
 

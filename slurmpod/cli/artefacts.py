@@ -11,7 +11,7 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import clients_of
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.operations.artefacts import Mirrored, mirror, mirrored, title
 from slurmpod.operations.deployed import require_account
 from slurmpod.problems import ExitCode
@@ -41,9 +41,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     bucket = Bucket(clients, resolved.lifecycle.bucket)
     found = mirrored(bucket, resolved)
     if options.action == "mirror":
-        mirror(bucket, [each for each in found if not each.is_there], say)
+        with if_interrupted("what is told above is copied; the same command copies the rest"):
+            mirror(bucket, [each for each in found if not each.is_there], say)
         found = mirrored(bucket, resolved)
     _show(found, as_json=options.json)
+    say_next("deploy" if all(each.is_there for each in found) else "artefacts mirror", options.file)
     return ExitCode.OK
 
 

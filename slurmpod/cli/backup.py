@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.live_cluster import live_cluster
-from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.problems import ExitCode
 from slurmpod.resolve.database import records_key
 
@@ -31,7 +31,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         )
         return ExitCode.FAILED
     say("the controller saves its job records: usually some seconds, minutes for millions of jobs")
-    cluster.slurm().save_records()
+    with if_interrupted("the controller may still save them; the same command saves them again"):
+        cluster.slurm().save_records()
     uri = f"s3://{cluster.resolved.lifecycle.bucket}/{key}"
     if options.json:
         print_json({"records": uri})

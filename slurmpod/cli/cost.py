@@ -19,7 +19,7 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster_state import ClusterView
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.moments import HOW_TO_SAY, moment_before
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.cost import (
     SECONDS_OF_AN_HOUR,
@@ -78,7 +78,7 @@ def _bill(resolved: Resolved, since: datetime, until: datetime) -> Bill:
     view = ClusterView(clients)
     cluster, nodes = view.cluster(resolved.name), view.nodes(resolved.name)
     command = use_command(since, until)
-    sessions = NodeSessions()
+    sessions = NodeSessions(clients)
     try:
         answers = ask_controller(sessions, resolved, cluster.id, nodes, command)
     except BaseException:
@@ -122,10 +122,12 @@ def _idle_now(group: IdleGroup, now: datetime) -> str:
 
 
 def _say_next(bill: Bill, file: Path) -> None:
-    """Name the command that ends the group whose idle nodes cost most."""
+    """Name the command that ends the group whose idle nodes cost most, if there is one."""
     most = max(bill.idle, key=lambda group: group.usd_per_hour or Decimal(0), default=None)
     if most:
         say(f"next: slurmpod scale {shlex.quote(str(file))} {most.group} {most.rest}")
+    else:
+        say_next("status", file)
 
 
 def _usd(use: Use) -> str:

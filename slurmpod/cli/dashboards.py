@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import dashboard_json
 from slurmpod.metrics.panel import Dashboard
 from slurmpod.metrics.prometheus import rules_yaml
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
+from slurmpod.whole_file import write_whole
 
 RULES_FILE = "rules.yml"
 
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         for name, text in _files(resolved).items():
-            (options.output / name).write_text(text, encoding="utf-8")
+            write_whole(options.output / name, text)
     if options.pictures:
         code = _draw(resolved, options.output)
         if code is not ExitCode.OK:
@@ -59,10 +60,21 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.json:
         print_json([_as_data(dashboard) for dashboard in DASHBOARDS])
         return ExitCode.OK
+    _print_list()
+    if not (options.push or options.output):
+        say_next(_brings_them_to_people(resolved), options.file)
+    return ExitCode.OK
+
+
+def _print_list() -> None:
     for dashboard in DASHBOARDS:
         panels = f"{len(dashboard.panels)} panels"
         sys.stdout.write(f"{dashboard.uid:<24} {panels:<10} {dashboard.description}\n")
-    return ExitCode.OK
+
+
+def _brings_them_to_people(resolved: Resolved) -> str:
+    has_grafana = resolved.monitoring and resolved.monitoring.grafana
+    return "dashboards --push" if has_grafana else "dashboards --output dashboards"
 
 
 def _files(resolved: Resolved) -> Mapping[str, str]:
@@ -90,7 +102,7 @@ def _draw(resolved: Resolved, folder: Path) -> ExitCode:
     scrape_seconds = resolved.monitoring.prometheus.scrape_seconds
     drawn = pictures(DASHBOARDS, queries, now=time.time(), scrape_seconds=scrape_seconds)
     for uid, picture in drawn:
-        (folder / f"{uid}.svg").write_text(picture, encoding="utf-8")
+        write_whole(folder / f"{uid}.svg", picture)
     say(f"{len(DASHBOARDS)} pictures of the last hour are in {folder}")
     return ExitCode.OK
 
@@ -109,7 +121,8 @@ def _push(resolved: Resolved) -> ExitCode:
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
     addresses = addresses_of(Deployment(clients), resolved)
-    push(GrafanaAccess(clients), addresses, resolved)
+    with if_interrupted("some dashboards may be new and some old; the same command brings all"):
+        push(GrafanaAccess(clients), addresses, resolved)
     say(f"{len(DASHBOARDS)} dashboards are at {addresses.grafana_url}")
     return ExitCode.OK
 

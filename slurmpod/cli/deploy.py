@@ -166,10 +166,8 @@ class Work:
     def _deploy(self) -> None:
         self._stacks.settle()
         self._remember({node.instance_id for node in self.stale})
-        cdk, needed = self._stacks.cdk, self.difference.needs_confirmation
-        confirmed = self.difference.confirmation if needed else ""
-        self._stacks.run("templates synthesized", cdk.synthesize(self._options.file, confirmed))
-        self._stacks.run("stacks deployed", cdk.deploy(self._only))
+        needed = self.difference.needs_confirmation
+        self._stacks.deploy(self._only, self.difference.confirmation if needed else "")
 
     @property
     def _is_of_cluster(self) -> bool:
@@ -178,7 +176,7 @@ class Work:
     def _see_to_nodes(self) -> Done:
         if self._options.no_nodes or not self._is_of_cluster:
             return Done(is_deployed=True)
-        progress, sessions = self._stacks.progress, NodeSessions()
+        progress, sessions = self._stacks.progress, NodeSessions(self._nodes.clients)
         reports: list[NodeReport] = []
         due = {node.instance_id for node in self.stale}
         if due:

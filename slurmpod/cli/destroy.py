@@ -127,7 +127,7 @@ def save_records(work: StackWork) -> None:
     try:
         with work.progress.stage("job records saved"):
             live = LiveNodes(nodes.clients, resolved.name).all()
-            RemoteSlurm.of(resolved, nodes, live, NodeSessions()).save_records()
+            RemoteSlurm.of(resolved, nodes, live, NodeSessions(nodes.clients)).save_records()
     except AwsUnavailable as error:
         raise WorkFailed(
             f"nothing was destroyed, as the job records could not be saved: {error}\n"

@@ -11,7 +11,7 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.changes_text import as_data, changes_text
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.protection import how_to_confirm
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference, compared_with_deployed
@@ -35,8 +35,15 @@ def run(options: argparse.Namespace) -> ExitCode:
         return verdict(difference, options.file)
     code = show(difference, wanted.source, options.file)
     if code is ExitCode.OK:
-        say(f"next: {cdk_command('diff', options.file)}")
+        say_next(follows(difference), options.file)
     return code
+
+
+def follows(difference: Difference) -> str:
+    """Return the command that comes next: where nothing changes there is nothing to deploy."""
+    deployed = difference.deployed
+    is_there = deployed is not None and deployed.record is not None and deployed.has_cluster
+    return "status" if is_there and not difference.changes else "deploy"
 
 
 def difference_of(wanted: Sound) -> Difference:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from slurmpod.aws.clients import clients_of, usual_region
-from slurmpod.cli.output import say, say_next
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.first_environment import (
     DEFAULT_COUNT,
@@ -25,6 +25,7 @@ from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, Problem, WorkFailed
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import Sound, sound
+from slurmpod.whole_file import write_whole
 
 NEW_VPC = "new"
 
@@ -39,28 +40,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, help=f"number of workers (default: {DEFAULT_COUNT})")
     parser.add_argument("--zone", help="such as usw2-az2 (default: the first that offers the type)")
     parser.add_argument("--vpc", help=f"id of a VPC of yours (default: a {NEW_VPC} one)")
+    parser.add_argument("--json", action="store_true", help="print what was chosen as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Ask what no option says, and write the file; one that is there stays as it is."""
-    if options.file.exists():
-        say(f"{options.file} is there already: choose another name")
+    if _is_taken(options.file):
         return ExitCode.USAGE
     asker = Asker(options)
-    choices, around = _choose(asker, options)
+    with if_interrupted("nothing was written"):
+        choices, around = _choose(asker, options)
     if asker.missing:
         say("without a terminal nobody can be asked; these options are needed:")
         say("\n".join(f"  {option}" for option in asker.missing))
         return ExitCode.USAGE
     text = environment_text(choices)
     checked = sound(read_as(str(options.file), text))
+    if _is_taken(options.file):  # answers take their time
+        return ExitCode.USAGE
     options.file.parent.mkdir(parents=True, exist_ok=True)
-    with options.file.open("x", encoding="utf-8") as file:
-        file.write(text)
-    sys.stdout.write(f"{options.file} describes {choices.name}: {_in_words(choices)}\n")
+    write_whole(options.file, text)
+    if options.json:
+        print_json({"file": str(options.file), **asdict(choices)})
+    else:
+        sys.stdout.write(f"{options.file} describes {choices.name}: {_in_words(choices)}\n")
     _warn(checked, around)
     say_next("preflight" if around else "validate", options.file)
     return ExitCode.OK
+
+
+def _is_taken(file: Path) -> bool:
+    if file.exists():
+        say(f"{file} is there already: choose another name")
+    return file.exists()
 
 
 @dataclass

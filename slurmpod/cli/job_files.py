@@ -9,6 +9,7 @@ from pathlib import Path
 
 from slurmpod.cli.output import print_json, say
 from slurmpod.jobs.render import Job
+from slurmpod.whole_file import write_whole
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +44,7 @@ def _write(folder: Path, job: Job) -> None:
             say(f"{target} was changed since it was rendered, and is kept as it is")
         else:
             target.parent.mkdir(exist_ok=True)
-            target.write_bytes(content)
+            write_whole(target, content)
 
 
 def _say_next(options: argparse.Namespace, job: Job) -> None:

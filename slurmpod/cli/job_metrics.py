@@ -13,6 +13,7 @@ from slurmpod.jobs.metrics.log import Life, lives
 from slurmpod.jobs.metrics.measures import Measures, measures, prometheus
 from slurmpod.jobs.metrics.picture import picture
 from slurmpod.problems import ExitCode, WorkFailed
+from slurmpod.whole_file import write_whole
 
 STANDARD_INPUT = Path("-")
 
@@ -60,7 +61,7 @@ def _lines(log: Path) -> Iterator[str]:
 
 def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(text, encoding="utf-8")
+        write_whole(file, text)
     except OSError as error:
         raise WorkFailed(f"{file} cannot be written: {error.strerror}") from None
     say(f"written: {file}")

@@ -14,7 +14,7 @@ from slurmpod.aws.deployment import SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.environment.access import IMAGE_USER
 from slurmpod.jobs.lint import lint
 from slurmpod.operations.cluster_jobs import Sight, cancel, look, news, queue, submit
@@ -45,11 +45,16 @@ def _submit(options: argparse.Namespace) -> ExitCode:
         return ExitCode.FAILED
     if not _may_copy(job, shell, options):
         return ExitCode.FAILED
-    copy_job(shell, job)
+    with if_interrupted("nothing was submitted; the same command begins anew"):
+        copy_job(shell, job)
     say(f"{counted(len(job.files), 'file')} copied to {job.place}")
-    number = submit(shell, job, options.after_dashes or (), options.python)
+    status = f"slurmpod job status {shlex.quote(str(options.file))}"
+    with if_interrupted(f"the job may be submitted; see: {status}"):
+        number = submit(shell, job, options.after_dashes or (), options.python)
     say(f"job {number} is submitted")
-    if options.no_follow:
+    if options.json:
+        print_json({"job": number, "folder": job.place})
+    if options.no_follow or options.json:
         _say_way_back(options, number)
         return ExitCode.OK
     return _follow(options, shell, number)
@@ -97,17 +102,35 @@ def _logs(options: argparse.Namespace) -> ExitCode:
         return ExitCode.FAILED
     if options.follow:
         return _follow(options, shell, options.job)
+    if options.json:
+        print_json(_written(shell, options.job))
+        return ExitCode.OK
     seen = _tell(None, look(shell, options.job))
     while not seen.is_read:
         seen = _tell(seen, look(shell, options.job, seen))
     return ExitCode.OK
 
 
+def _written(shell: NodeShell, job: str) -> dict[str, str]:
+    """Return what is known of a job, and all that it wrote so far."""
+    seen = look(shell, job)
+    log = seen.log
+    while not seen.is_read:
+        seen = look(shell, job, seen)
+        log += seen.log
+    facts = {"job": job, "state": seen.state, "nodes": seen.nodes, "file": seen.file}
+    return {**facts, "log": log.decode(errors="replace")}
+
+
 def _cancel(options: argparse.Namespace) -> ExitCode:
     if not (shell := _shell(options)):
         return ExitCode.FAILED
-    cancel(shell, options.job)
+    with if_interrupted("the job may be told to end; the same command tells it again"):
+        cancel(shell, options.job)
     say(f"job {options.job} is told to end")
+    if options.json:
+        print_json({"job": options.job})
+    say_next("job status", options.file)
     return ExitCode.OK
 
 
@@ -116,8 +139,13 @@ def _shell(options: argparse.Namespace, resolved: Resolved | None = None) -> Nod
     if not has_plugin():
         return None
     resolved = resolved or sound_environment(options.file).resolved
-    nodes, group = SessionNodes(clients_of(resolved.region)), usual_group(resolved)
-    return LastingShell(partial(first_node, nodes, resolved, group, options.user))
+    return LastingShell(partial(_usual_node, resolved, options.user))
+
+
+def _usual_node(resolved: Resolved, user: str) -> NodeShell:
+    """Return the first node where users work, with credentials as they are now."""
+    nodes = SessionNodes(clients_of(resolved.region))
+    return first_node(nodes, resolved, usual_group(resolved), user)
 
 
 def _follow(options: argparse.Namespace, shell: NodeShell, job: str) -> ExitCode:

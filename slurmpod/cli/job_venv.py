@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from slurmpod.cli.job_files import add_place_arguments, show_job
-from slurmpod.cli.output import counted, say
+from slurmpod.cli.output import counted, if_interrupted, say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import Job, render_job, shared_folder
@@ -129,4 +129,5 @@ def _mirror(resolved: Resolved, wheels: tuple[Wheel, ...]) -> None:
 
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    mirror_wheels(Bucket(clients, resolved.lifecycle.bucket), wheels, say)
+    with if_interrupted("what is told above is copied; the same command copies the rest"):
+        mirror_wheels(Bucket(clients, resolved.lifecycle.bucket), wheels, say)

@@ -53,10 +53,11 @@ def run(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
         nodes = Deployment(clients).cluster_nodes(rehearsal.request.name)
-        return _do(fault_cluster_of(rehearsal, resolved, nodes), fault, options)
+        cluster = fault_cluster_of(rehearsal, resolved, nodes)
+        return _do(rehearsal.folder, cluster, fault, options)
 
 
-def _do(cluster: FaultCluster, fault: Fault, options: argparse.Namespace) -> ExitCode:
+def _do(folder: Path, cluster: FaultCluster, fault: Fault, options: argparse.Namespace) -> ExitCode:
     progress = Progress()
     jobs = cluster.user.run(["squeue", "--noheader", "--states=RUNNING", "--format=%A"]).split()
     if jobs and not fault.strike:
@@ -70,7 +71,7 @@ def _do(cluster: FaultCluster, fault: Fault, options: argparse.Namespace) -> Exi
             return _tell_drills(reports, as_json=options.json)
         with progress.stage(f"survived the fault {fault.name}"):
             report = run_fault(fault, cluster, progress)
-        note_fault(cluster.folder, report.as_data())
+        note_fault(folder, report.as_data())
     except FaultFailed as failure:
         raise WorkFailed(str(failure)) from failure
     return _tell_fault(report, as_json=options.json)

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 from embedded_aws.isolation import isolated_environment, process_environment, shell_lines
 from slurmpod.aws.deployment import Deployment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import if_interrupted, print_json, say
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.lifetimes import (
@@ -22,6 +23,7 @@ from slurmpod.rehearsal.lifetimes import (
 )
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.prometheus_addresses import addresses
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.state import CHOSEN
@@ -41,7 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="print them as JSON")
     variables = actions.add_parser("env", help='lead AWS tools there: eval "$(... env)"')
     shell = actions.add_parser("shell", help="open a shell on a node; with -- COMMAND, run that")
-    shell.add_argument("node", help="host name, instance id, or group (its first node)")
+    shell.add_argument(
+        "node",
+        help="host name, instance id, or group (its first node); of another cluster: CLUSTER/NODE",
+    )
     shell.add_argument("--user", default="ubuntu", help="default: ubuntu")
     fault = actions.add_parser("fault", help="let a fault loose upon it, and upon what runs there")
     fault.add_argument("fault", metavar="NAME", help="e.g. worker-power-cut (docs/faults.md)")
@@ -52,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     fault.add_argument("--json", action="store_true", help="print what was seen as JSON")
     down = actions.add_parser("down", help="take a rehearsal down, and clear what dead ones left")
+    variables.add_argument("--json", action="store_true", help="print the variables as JSON")
+    down.add_argument("--json", action="store_true", help="print what is gone as JSON")
     for action in (variables, shell, fault, down):
         action.add_argument(
             "--id", help="which rehearsal (default: that of `env`, or the only one that runs)"
@@ -63,7 +70,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.action == "list":
         return _list(as_json=options.json)
     if options.action == "down":
-        return _down(options.id)
+        return _down(options.id, as_json=options.json)
     if options.action == "fault":
         from slurmpod.cli import kept_fault  # looking around needs none of what it imports
 
@@ -71,16 +78,21 @@ def run(options: argparse.Namespace) -> ExitCode:
     return _look_around(readable_rehearsal(options.id), options)
 
 
-def _down(identifier: str | None) -> ExitCode:
-    for name in clear_dead():
+def _down(identifier: str | None, *, as_json: bool) -> ExitCode:
+    gone = list(clear_dead())
+    for name in gone:
         say(f"removed what the rehearsal {name} left behind when it died")
     stuck = uncleared()
     for problem in stuck:
         say(problem)
     if running():
         rehearsal = _chosen(identifier)
-        end(rehearsal.folder)
+        with if_interrupted("the same command takes down what is left of it"):
+            end(rehearsal.folder)
         say(f"{rehearsal.identifier} is gone")
+        gone.append(rehearsal.identifier)
+    if as_json:
+        print_json({"gone": gone, "left": list(stuck)})
     return ExitCode.FAILED if stuck else ExitCode.OK
 
 
@@ -89,7 +101,11 @@ def _look_around(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
         _become(_shell_command(rehearsal, options.node, options.after_dashes, options.user))
     sessions = {} if rehearsal.request.cloud_only else plugin_variables(rehearsal.folder)
     chosen = {CHOSEN: rehearsal.identifier}
-    for line in shell_lines(os.environ, {**rehearsal.variables, **sessions, **chosen}):
+    leads = {**rehearsal.variables, **sessions, **chosen}
+    if options.json:
+        print_json(leads)
+        return ExitCode.OK
+    for line in shell_lines(os.environ, leads):
         sys.stdout.write(f"{line}\n")
     return ExitCode.OK
 
@@ -157,21 +173,25 @@ def _become(argv: list[str]) -> NoReturn:
 
 def _shell_command(rehearsal: Rehearsal, node: str, command: list[str], user: str) -> list[str]:
     """Return the argv of a login shell, or of `command`, on a node; raises NotThere."""
-    hostname = _hostname(rehearsal, node)
+    named, _, wanted = node.rpartition("/")
+    cluster = named or rehearsal.request.name
+    hostname = _hostname(rehearsal, cluster, wanted)
     try:
         shell = [*AT_HOME, *(command or ["bash", "--login"])]
-        return enter_command(rehearsal.folder, hostname, shell, user=user)
+        network = network_of(rehearsal.folder, cluster)
+        return enter_command(network, hostname, shell, user=user)
     except MachineFailed as failure:
         raise NotThere(str(failure)) from failure
 
 
-def _hostname(rehearsal: Rehearsal, node: str) -> str:
-    """Return the host name of a node given by host name, instance id or group."""
+def _hostname(rehearsal: Rehearsal, cluster: str, node: str) -> str:
+    """Return the host name of a cluster's node given by host name, instance id or group."""
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
-        nodes = Deployment(clients).cluster_nodes(rehearsal.request.name)
+        nodes = Deployment(clients).cluster_nodes(cluster)
     for found in nodes:
         if node in (found.hostname, found.instance_id, found.group):
             return found.hostname
+    known = [name for found in nodes for name in (found.hostname, found.instance_id, found.group)]
     names = ", ".join(f"{found.hostname} ({found.group})" for found in nodes)
-    raise NotThere(f"there is no node '{node}'; nodes: {names}")
+    raise NotThere(f"there is no node '{node}'; {did_you_mean(node, known) or f'nodes: {names}'}")

@@ -24,7 +24,7 @@ from slurmpod.bundle import render_bundle
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.lifecycle import (
@@ -100,15 +100,19 @@ def _run(options: argparse.Namespace) -> ExitCode:
     if not options.dry_run and not is_confirmed(resolved.environment, options, "run them"):
         say("nothing was run")
         return ExitCode.FAILED
-    sessions = NodeSessions()
-    nodes = SessionNodes(clients_of(resolved.region))
+    clients = clients_of(resolved.region)
+    nodes, sessions = SessionNodes(clients), NodeSessions(clients)
     workers = None if options.dry_run else workers_of(nodes, resolved, sessions, _tell, say)
-    reports = tuple(run_rollout(plans, _tell, sessions, workers))
+    with if_interrupted(GOES_ON):
+        reports = tuple(run_rollout(plans, _tell, sessions, workers))
     if options.json:
         print_json([dataclasses.asdict(report) for report in reports])
     else:
         print_reports(reports, {group.name: group.role for group in resolved.groups})
-    return _verdict(plans, reports)
+    code = _verdict(plans, reports)
+    if not options.dry_run:
+        say_next("status" if code is ExitCode.OK else "lifecycle report", options.file)
+    return code
 
 
 def _plans(resolved: Resolved, options: argparse.Namespace) -> tuple[RunPlan, ...]:
@@ -143,6 +147,10 @@ def _tell(report: NodeReport) -> None:
 
 
 NAMES_SHOWN = 3
+
+GOES_ON = """\
+the scripts end on the nodes, which bear that; workers may be drained in Slurm:
+the same command runs the scripts again, `slurmpod node resume` gives workers back"""
 
 
 def print_reports(reports: Sequence[NodeReport], roles: Mapping[str, str]) -> None:

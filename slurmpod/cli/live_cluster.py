@@ -29,7 +29,8 @@ class LiveCluster:
 
     def slurm(self) -> RemoteSlurm:
         """Return its Slurm; raises AwsUnavailable where no controller runs."""
-        return RemoteSlurm.of(self.resolved, SessionNodes(self.clients), self.nodes, NodeSessions())
+        nodes, sessions = SessionNodes(self.clients), NodeSessions(self.clients)
+        return RemoteSlurm.of(self.resolved, nodes, self.nodes, sessions)
 
 
 def live_cluster(file: Path) -> LiveCluster:

@@ -17,7 +17,7 @@ from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.moments import HOW_TO_SAY, moment_before
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.logs.archive import files_of, write_archive
@@ -83,6 +83,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json({"lines": plain(gathered.lines), "unread": gathered.unread})
     else:
         _show(gathered)
+        say_next("status", options.file)
     return ExitCode.OK
 
 
@@ -109,6 +110,7 @@ class _Reader:
 
     logs: ClusterLogs
     view: ClusterView
+    sessions: NodeSessions
     resolved: Resolved
     cluster: ClusterState
 
@@ -118,20 +120,20 @@ class _Reader:
         names = list(options.node)
         if options.job:
             names += nodes_of_job(
-                NodeSessions(), self.resolved, self.cluster, found, options.job, HOURS_OF_JOBS
+                self.sessions, self.resolved, self.cluster, found, options.job, HOURS_OF_JOBS
             )
         return chosen_nodes(found, self.resolved, names, options.group)
 
     def gather(self, wanted: Wanted) -> Gathered:
         """Read what is wanted."""
-        return gather(self.logs, NodeSessions(), self.resolved, self.cluster, wanted)
+        return gather(self.logs, self.sessions, self.resolved, self.cluster, wanted)
 
 
 def _reader(resolved: Resolved) -> _Reader:
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    view = ClusterView(clients)
-    return _Reader(ClusterLogs(clients), view, resolved, view.cluster(resolved.name))
+    view, logs, sessions = ClusterView(clients), ClusterLogs(clients), NodeSessions(clients)
+    return _Reader(logs, view, sessions, resolved, view.cluster(resolved.name))
 
 
 def _show(gathered: Gathered) -> None:

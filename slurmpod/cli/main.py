@@ -31,10 +31,10 @@ EXIT_CODES = {
 def main() -> NoReturn:
     """Run what `sys.argv` says and end the process: the entry point of the console script."""
     arguments = sys.argv[1:]
+    startup.collect_garbage_rarely()
     if _is_brief(arguments):
         startup.prepare()
-    else:
-        _end_in_good_order()
+    _end_in_good_order()
     _make_streams_writable()
     code = run(arguments)
     if _is_brief(arguments):

@@ -19,12 +19,13 @@ from slurmpod.cli.node_changes import (
     say_plan,
     work_on,
 )
-from slurmpod.cli.output import say, say_next
+from slurmpod.cli.output import if_interrupted, say, say_next
 from slurmpod.cli.scale import keep_file, scale
 from slurmpod.operations.node_plan import FREES, Action, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.problems import ExitCode
 
+FILE_BEHIND = "nodes are deleted, and the file may still count them: slurmpod scale goes on there"
 OF_NODES = (Action.DRAIN, Action.RESUME, Action.REBOOT, Action.REPLACE, Action.DELETE)
 
 
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     ends = work_on(work, plan, requeue=getattr(options, "requeue", False))
     code = print_ends(ends, as_json=options.json)
     if action is Action.DELETE:
-        _keep_files(cluster, ends)
+        with if_interrupted(FILE_BEHIND):
+            _keep_files(cluster, ends)
     _say_next(options)
     return code
 

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 
-from slurmpod.cli.output import counted, print_json, say
+from slurmpod.cli.output import counted, if_interrupted, print_json, say
 from slurmpod.operations.node_plan import COMES_BACK, FREES, Action, NodePlan
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.problems import ExitCode, first_of
@@ -80,15 +80,12 @@ def say_jobs(plan: NodePlan, *, requeue: bool) -> None:
 
 def work_on(work: NodeWork, plan: NodePlan, *, requeue: bool) -> tuple[Outcome, ...]:
     """Do the work; when it is interrupted, say in what state the nodes are."""
-    try:
+    hint = "the same command goes on from here"
+    if plan.action in FREES:
+        names = first_of(plan.named(in_slurm=True), NAMES_SHOWN)
+        hint = f"{names} may be drained in Slurm; {hint}, `slurmpod node resume` gives them back"
+    with if_interrupted(hint):
         return work.run(plan, requeue=requeue)
-    except KeyboardInterrupt:
-        if plan.action in FREES:
-            say(
-                f"{first_of(plan.named(in_slurm=True), NAMES_SHOWN)} may be drained in Slurm; "
-                "the same command goes on from here, `slurmpod node resume` gives them back"
-            )
-        raise
 
 
 def print_ends(ends: Sequence[Outcome], *, as_json: bool) -> ExitCode:

@@ -25,6 +25,7 @@ from slurmpod.platform_profiles.difference import Difference
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.observed import as_profile, differences
 from slurmpod.problems import ExitCode
+from slurmpod.whole_file import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.FAILED
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    seen = observe(Deployment(clients), SessionNodes(clients), resolved, NodeSessions())
+    seen = observe(Deployment(clients), SessionNodes(clients), resolved, NodeSessions(clients))
     found = differences(seen.nodes, load().profile)
     if options.json:
         print_json([{**dataclasses.asdict(each), "breaks": each.breaks} for each in found])
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         f"{seen.controller} of {resolved.name} in {resolved.region}, {datetime.now(UTC):%Y-%m-%d}"
     )
     profile = as_profile(found, f"The cluster {resolved.name}: {seen.software}.", source)
-    out.write_text(yaml.safe_dump(profile, sort_keys=False, width=100), encoding="utf-8")
+    write_whole(out, yaml.safe_dump(profile, sort_keys=False, width=100))
     say(f"rehearse with it: slurmpod rehearse --profile {out} {options.file}")
     return ExitCode.OK
 

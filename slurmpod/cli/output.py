@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,18 @@ def say_next(command: str, path: Path) -> None:
     """Name the command that comes next in an environment's way."""
     import shlex  # only needed here
 
+    sys.stdout.flush()  # to whoever has left before the end nothing more is said
     say(f"next: slurmpod {command} {shlex.quote(str(path))}")
+
+
+@contextmanager
+def if_interrupted(hint: str) -> Iterator[None]:
+    """Say what has been done, and how to go on, where Ctrl-C ends the work within."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(hint)
+        raise
 
 
 def counted(count: int, noun: str) -> str:

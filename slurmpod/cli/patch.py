@@ -11,7 +11,7 @@ from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
 from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_jobs
-from slurmpod.cli.output import counted, say, say_next
+from slurmpod.cli.output import counted, if_interrupted, say, say_next
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
@@ -21,6 +21,10 @@ from slurmpod.operations.patch import GroupPatch, Rollout, patches
 from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.problems import ExitCode
 from slurmpod.resolve.database import records_key
+
+GOES_ON = """\
+HyperPod goes on with what it has begun, and nodes may be drained in Slurm;
+the same command waits for that and goes on, `slurmpod node resume` gives them back"""
 
 Plans = Sequence[tuple[GroupPatch, NodePlan]]
 
@@ -49,18 +53,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not is_confirmed(cluster.resolved.environment, options, "patch them"):
         say("nothing was changed")
         return ExitCode.FAILED
-    sessions = NodeSessions()
+    sessions = NodeSessions(cluster.clients)
 
     def check_job(patch: GroupPatch) -> CheckedJob | None:
         return run_check_job(SessionNodes(cluster.clients), cluster.resolved, sessions, patch.group)
 
     rollout = Rollout(NodeWork(cluster.live, slurm, say), cluster.live, say, check_job)
-    try:
+    with if_interrupted(GOES_ON):
         ends = rollout.run(plans, saves=saves, requeue=options.requeue)
-    except KeyboardInterrupt:
-        say("HyperPod goes on with what it has begun, and nodes may be drained in Slurm;")
-        say("the same command waits for that and goes on, `slurmpod node resume` gives them back")
-        raise
     code = print_ends(ends, as_json=options.json)
     say_next("lifecycle report", options.file)
     return code

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say, say_next
+from slurmpod.cli.output import print_json, say_next
 from slurmpod.cli.plan_text import plan_data, plan_text
 from slurmpod.plan.plan import Plan, plan_of
 from slurmpod.plan.prices import Prices, bundled_prices, by_item
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.json:
         return _json_with_difference(plan, sound, options.file)
     sys.stdout.write(plan_text(plan))
-    if plan.total.is_least and options.prices == "bundled":
+    if plan.total.is_least and options.prices == "bundled" and not options.deployed:
         say_next("plan --prices live", options.file)
     if options.deployed:
         return _show_difference(sound, options.file)
@@ -67,11 +66,11 @@ def _json_with_difference(plan: Plan, sound: Sound, file: Path) -> ExitCode:
 
 
 def _show_difference(sound: Sound, file: Path) -> ExitCode:
-    from slurmpod.cli.diff import difference_of, show  # needs the extra 'aws'
+    from slurmpod.cli.diff import difference_of, follows, show  # needs the extra 'aws'
 
     difference = difference_of(sound)
     sys.stdout.write("\nWhat changes of what is deployed\n")
     code = show(difference, sound.source, file)
     if code is ExitCode.OK:
-        say(f"next: {cdk_command('diff', file)}")
+        say_next(follows(difference), file)
     return code

@@ -18,6 +18,7 @@ from slurmpod.preflight.saved import from_file, to_json
 from slurmpod.problems import ExitCode, Problem, has_errors
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rules.check import Sound
+from slurmpod.whole_file import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     sound = sound_environment(options.file)
     facts = from_file(options.facts, sound.resolved) if options.facts else asked(sound)
     if options.save_facts:
-        options.save_facts.write_bytes(to_json(facts))
+        write_whole(options.save_facts, to_json(facts))
         say(f"the facts are in {options.save_facts}")
     problems = judge(sound, facts)
     _show(problems, facts, options)

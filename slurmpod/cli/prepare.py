@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
-from slurmpod.cli.output import say
+from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
 from slurmpod.rehearsal.nodes.additions import NAME, Additions, deb_file, name_additions
-from slurmpod.rehearsal.nodes.host_check import missing, missing_packages, raise_limits
+from slurmpod.rehearsal.nodes.host_check import MissingPart, missing, missing_packages, raise_limits
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import baked_image
 
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cdk-only", action="store_true", help="only what `slurmpod deploy` needs: the CDK"
     )
     parser.add_argument("--name", metavar="IMAGE", help="the image's name, for rehearse --image")
+    parser.add_argument("--json", action="store_true", help="print what is missing as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -53,10 +55,19 @@ def run(options: argparse.Namespace) -> ExitCode:
     additions = _additions(options)
     if additions is None:
         return ExitCode.USAGE
-    if not _has_cdk():
-        return ExitCode.UNPREPARED
+    with if_interrupted("what is done is done; the same command does the rest"):
+        lacks = _prepare(options, additions)
+    if options.json:
+        print_json({"missing": [asdict(each) for each in lacks]})
+    return ExitCode.UNPREPARED if lacks else ExitCode.OK
+
+
+def _prepare(options: argparse.Namespace, additions: Additions) -> list[MissingPart]:
+    """Do what can be done, and return what this machine lacks then."""
+    if lack := _missing_cdk():
+        return [lack]
     if options.cdk_only:
-        return ExitCode.OK
+        return []
     packages = missing_packages()
     if packages and _may_install():
         say(f"installing Debian packages: {' '.join(packages)}")
@@ -66,12 +77,12 @@ def run(options: argparse.Namespace) -> ExitCode:
     missing_parts = missing(SMALL_CLUSTER)
     if missing_parts:
         say("\n".join(map(str, missing_parts)))
-        return ExitCode.UNPREPARED
+        return missing_parts
     baked_image(Progress(), additions)
     if options.name:
         name_additions(options.name, additions)
         say(f"rehearse with it: slurmpod rehearse --image {options.name} FILE")
-    return ExitCode.OK
+    return []
 
 
 def _additions(options: argparse.Namespace) -> Additions | None:
@@ -98,17 +109,19 @@ def _wrong_use(options: argparse.Namespace) -> str:
     return f"--with: '{odd[0]}' is no name of a Debian package" if odd else ""
 
 
-def _has_cdk() -> bool:
-    """Tell whether the CDK's command line is there, after installing it where it was not."""
+def _missing_cdk() -> MissingPart | None:
+    """Install the CDK's command line where it is not; return it, after saying so, if that fails."""
     if cdk_script():
-        return True
+        return None
     say("installing the CDK command line")
     try:
         install_cdk()
     except CdkFailed as failure:
-        say(f"{failure}\n  fix: install it in the folder where you work: npm install aws-cdk@2")
-        return False
-    return True
+        fix = "install it in the folder where you work: npm install aws-cdk@2"
+        part = MissingPart("the CDK command line", str(failure), fix)
+        say(str(part))
+        return part
+    return None
 
 
 def _may_install() -> bool:

@@ -10,6 +10,7 @@ from slurmpod.bundle import Bundle, render_bundle
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.problems import ExitCode
+from slurmpod.whole_file import write_whole
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +61,7 @@ def _write(folder: Path, bundle: Bundle) -> None:
     for path, content in bundle.files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        write_whole(target, content)
 
 
 def _as_data(bundle: Bundle) -> dict[str, object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.plan_text import plan_data
 from slurmpod.cli.report_file import require_writable, write_page
 from slurmpod.operations.reading import Unread, plain, read
@@ -56,6 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.OK
     write_page(options.out, page_of(known))
     say(f"{options.out} shows {_in_words(known)}")
+    say_next("preflight" if isinstance(known.record, Unread) else "status", Path(known.file))
     return ExitCode.OK
 
 
@@ -92,9 +92,7 @@ def _led_there(rehearsal: Rehearsal) -> Iterator[None]:
     has_nodes = not rehearsal.request.cloud_only
     sessions = variables(rehearsal.folder) if has_nodes else {}
     environment = isolated_environment(os.environ, {**rehearsal.variables, **sessions})
-    tools = Path(sys.executable).parent  # where the AWS CLI is, beside us
-    path = f"{environment.get('PATH', os.defpath)}{os.pathsep}{tools}"
-    with process_environment({**environment, "PATH": path}):
+    with process_environment(environment):
         yield
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from slurmpod.problems import WorkFailed
+from slurmpod.whole_file import write_whole
 
 OURS = b'<meta name="generator" content="slurmpod report">'
 """By this a page is known as one of ours, which may be replaced."""
@@ -32,14 +33,10 @@ def require_writable(path: Path) -> None:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page that is never seen half written; raises WorkFailed."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(page, encoding="utf-8")
-        temporary.replace(path)
+        write_whole(path, page)
     except OSError as error:
         raise WorkFailed(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _is_ours(path: Path) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from slurmpod.cli.node_changes import (
     say_plan,
     work_on,
 )
-from slurmpod.cli.output import counted, print_json, say, say_next
+from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.operations.scale import (
@@ -83,14 +84,23 @@ def _carry_out(
     ):
         say("nothing was changed")
         return ExitCode.FAILED
-    if deletion and slurm:
-        ends = work_on(NodeWork(cluster.live, slurm, say), deletion, requeue=requeue)
-    else:
-        ends = _grow(cluster, plan)
-    code = _print(plan, ends, as_json=options.json)
-    keep_file(cluster, plan.group, cluster.live.group(plan.group)["TargetCount"])
+    with if_interrupted(_goes_on(options, plan)):
+        if deletion and slurm:
+            ends = work_on(NodeWork(cluster.live, slurm, say), deletion, requeue=requeue)
+        else:
+            ends = _grow(cluster, plan)
+        code = _print(plan, ends, as_json=options.json)
+        keep_file(cluster, plan.group, cluster.live.group(plan.group)["TargetCount"])
     say_next("lifecycle report", options.file)
     return code
+
+
+def _goes_on(options: argparse.Namespace, plan: ScalePlan) -> str:
+    """Return how to come to this count, also in the file; `node add` again would add more."""
+    again = f"slurmpod scale {shlex.quote(str(options.file))} {plan.group} {plan.count}"
+    return (
+        f"HyperPod goes on with what it has begun; to {plan.count} nodes and a true file: {again}"
+    )
 
 
 def _deletion(cluster: LiveCluster, plan: ScalePlan, slurm: RemoteSlurm | None) -> NodePlan | None:

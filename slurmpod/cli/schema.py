@@ -10,6 +10,7 @@ from pathlib import Path
 from slurmpod.cli.output import say
 from slurmpod.problems import ExitCode
 from slurmpod.reading.schema import environment_schema
+from slurmpod.whole_file import write_whole
 
 DEFAULT = Path("environments/schema.json")
 
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Print, write or check the schema."""
     text = json.dumps(environment_schema(), indent=2) + "\n"
     if options.write:
-        options.write.write_text(text, encoding="utf-8")
+        write_whole(options.write, text)
         return ExitCode.OK
     if options.check:
         return _check(options.check, text)

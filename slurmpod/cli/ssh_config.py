@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import getpass
+import shlex
+import shutil
 from pathlib import Path
 
 from slurmpod.aws.deployment import SessionNodes
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.live_cluster import live_cluster
 from slurmpod.cli.output import counted, print_json, say
+from slurmpod.operations.connect import usual_group
 from slurmpod.operations.ssh_config import (
     INCLUDE,
     config_text,
@@ -22,6 +25,8 @@ from slurmpod.operations.ssh_config import (
     write_config,
 )
 from slurmpod.problems import ExitCode
+
+AWS_CLI = "https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Write the file with the hosts, and say how ssh comes to read it."""
-    if not has_plugin():
+    if not (has_plugin() and _has_aws_cli()):
         return ExitCode.FAILED
     cluster = live_cluster(options.file)
     resolved = cluster.resolved
@@ -49,11 +54,22 @@ def run(options: argparse.Namespace) -> ExitCode:
     say(f"{file}: {counted(len(hosts), 'host')}, as {user}")
     if options.include and not is_included(folder):
         include(folder)
-    if not is_included(folder):
-        say(f"ssh does not read it yet: write '{INCLUDE}' into the first line of {folder}/config,")
-        say("or give --include, which does it")
     if options.json:
         print_json([dataclasses.asdict(host) for host in hosts])
-    if hosts:
-        say(f"next: ssh {hosts[0].aliases[0]}")
+    if not is_included(folder):
+        say(f"ssh does not read it yet: write '{INCLUDE}' into the first line of {folder}/config,")
+        path = shlex.quote(str(options.file))
+        say(f"or let slurmpod: slurmpod ssh-config {path} --user {shlex.quote(user)} --include")
+    elif hosts:
+        names = [alias for host in hosts for alias in host.aliases]
+        usual = f"{resolved.name}-{usual_group(resolved)}"
+        say(f"next: ssh {usual if usual in names else names[0]}")
     return ExitCode.OK
+
+
+def _has_aws_cli() -> bool:
+    """Tell whether ssh finds what it starts for each connection; say what is missing if not."""
+    found = shutil.which("aws") is not None
+    if not found:
+        say(f"ssh reaches nodes by the AWS CLI, and there is no program 'aws': {AWS_CLI}")
+    return found

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from slurmpod.aws.deployment import Deployment, SessionNodes, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.output import say
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed, CdkRun
 from slurmpod.rehearsal.progress import Progress
@@ -42,7 +43,9 @@ def stack_named(resolved: Resolved, written: str) -> str | None:
     for name in (written, f"{resolved.name}-{written}"):
         if name in names:
             return name
-    say(f"{resolved.name} has no stack '{written}'; it has {', '.join(names)}")
+    short = [name.removeprefix(f"{resolved.name}-") for name in names]
+    guess = did_you_mean(written, [*names, *short]) or f"it has {', '.join(names)}"
+    say(f"{resolved.name} has no stack '{written}'; {guess}")
     return None
 
 
@@ -89,17 +92,20 @@ class StackWork:
         """The command line, with the credentials of this shell."""
         return Cdk(self.folder / "cdk.out", self.folder, dict(os.environ))
 
+    def deploy(self, only: str, confirmed: str) -> None:
+        """Deploy all stacks or one alone, and show what is done; raises StacksFailed.
+
+        `confirmed` is what lets a protected environment lose something.
+        """
+        cdk = self.cdk
+        with cdk.deploy(self.file, only=only, confirmed=confirmed) as run:
+            self._wait("templates synthesized", run, cdk.is_synthesized)
+            self._wait("stacks deployed", run)
+
     def run(self, title: str, run: CdkRun) -> None:
         """Wait for a command and show what it does; raises StacksFailed."""
-        try:
-            with run, self.progress.stage(title):
-                self._shown = self._statuses()
-                try:
-                    run.wait(self._watch_now_and_then)
-                finally:
-                    self._watch()
-        except CdkFailed as error:
-            raise StacksFailed(self._failure(str(error))) from error
+        with run:
+            self._wait(title, run)
 
     def settle(self) -> None:
         """Wait for what an earlier command has begun and CloudFormation goes on with."""
@@ -122,6 +128,17 @@ class StackWork:
         if going:
             say(f"CloudFormation goes on with {', '.join(going)}; nothing else is begun")
         say(f"go on from there: {again}")
+
+    def _wait(self, title: str, run: CdkRun, until: Callable[[], bool] = lambda: False) -> None:
+        try:
+            with self.progress.stage(title):
+                self._shown = self._statuses()
+                try:
+                    run.wait(self._watch_now_and_then, until)
+                finally:
+                    self._watch()
+        except CdkFailed as error:
+            raise StacksFailed(self._failure(str(error))) from error
 
     def _watch_now_and_then(self) -> None:
         if time.monotonic() - self._asked >= POLL_SECONDS:

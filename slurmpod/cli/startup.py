@@ -1,4 +1,4 @@
-"""Quick start and end of brief commands: they save a quarter of the time of `slurmpod validate`."""
+"""Quick start of commands, and quick end of brief ones: a quarter of the time of `validate`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ import sys
 from contextlib import suppress
 from types import ModuleType
 from typing import NoReturn
+
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
+
+
+def collect_garbage_rarely() -> None:
+    """Look for garbage after many new objects only: most of what modules make lives to the end.
+
+    Otherwise a command that asks AWS spends a seventh of its time on it.
+    """
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
 def prepare() -> None:

@@ -17,13 +17,13 @@ from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.watch import Watch
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.status_text import print_status
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.reading import Unread, plain
-from slurmpod.operations.slurm_view import SlurmView
+from slurmpod.operations.slurm_overview import Overview
 from slurmpod.operations.status import Sources, Status, status_of
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         Deployment(clients),
         AccountInventory(clients),
         Watch(clients),
-        NodeSessions(),
+        NodeSessions(clients),
     )
     if options.watch:
         _watch(sources, resolved, options.watch)
@@ -84,11 +84,16 @@ def _watch(sources: Sources, resolved: Resolved, seconds: float) -> None:
 
 
 def _say_next(status: Status, file: Path) -> None:
-    """Name the command that tells more of slurmctld, or of the first node that needs somebody."""
+    """Name the command that tells more of slurmctld, or of the first node that needs somebody.
+
+    Where all is well, that is what it costs.
+    """
     name = shlex.quote(str(file))
-    if isinstance(status.slurm, SlurmView) and status.slurm.failure:
+    if isinstance(status.slurm, Overview) and status.slurm.failure:
         say(f"next: slurmpod logs {name} --kind slurm --kind system")
         return
     rows = () if isinstance(status.nodes, Unread) else status.nodes
     if row := next((row for row in rows if not row.is_well), None):
         say(f"next: slurmpod why {name} {expanded(row.names)[0]}")
+        return
+    say_next("cost", file)

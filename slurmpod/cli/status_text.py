@@ -17,7 +17,7 @@ from slurmpod.aws.watch import Alarm
 from slurmpod.cli.output import counted
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.slurm_view import Fill, Job, SlurmView, size_text
+from slurmpod.operations.slurm_overview import Fill, Job, Overview, size_text
 from slurmpod.operations.status import FileSystem, Status
 
 MOST_GROUPS, MOST_NODES, MOST_JOBS, MOST_REASONS, MOST_ALARMS = 8, 8, 4, 4, 3
@@ -132,7 +132,7 @@ def _short(names: str) -> str:
     return names if len(names) <= LONGEST_NAMES else f"{names[: LONGEST_NAMES - 3]}..."
 
 
-def _jobs(slurm: SlurmView) -> RenderableType:
+def _jobs(slurm: Overview) -> RenderableType:
     if slurm.failure:
         return unknown(Unread(slurm.failure))
     running = [job for job in slurm.jobs if job.state != "PENDING"]

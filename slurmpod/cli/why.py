@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     witnesses = Witnesses(
         ClusterView(clients),
         ClusterLogs(clients),
-        NodeSessions(),
+        NodeSessions(clients),
         resolved,
         str(options.file),
         datetime.now(UTC),

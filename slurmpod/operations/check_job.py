@@ -9,6 +9,7 @@ import shlex
 from dataclasses import dataclass
 
 from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session, usual_group
 from slurmpod.resolve import Resolved, session_target
@@ -53,7 +54,10 @@ def run_check_job(
     target = session_target(nodes.cluster_id(resolved.name), group, running[0])
     sudo = ("sudo", "--non-interactive", "--user=ubuntu", "sh", "-c", _SCRIPT, "sh")
     command = shlex.join([*sudo, workers.partition])
-    return read_result(sessions.output(command_session(resolved.region, target, command)))
+    try:
+        return read_result(sessions.output(command_session(target, command)))
+    except AwsUnavailable as refusal:
+        return CheckedJob(False, str(refusal))
 
 
 def read_result(output: str) -> CheckedJob:

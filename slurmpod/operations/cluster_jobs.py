@@ -126,10 +126,10 @@ def news(before: Sight | None, now: Sight) -> Iterator[str]:
 
 def queue(shell: NodeShell, job: str | None) -> list[dict[str, str]]:
     """Return the jobs that Slurm knows, or one of them, each with what squeue shows."""
-    names = ("id", "name", "user", "state", "time", "nodes", "reason")
+    names = ("id", "user", "state", "time", "nodes", "reason", "name")
     which = f" --jobs={shlex.quote(job)} --states=all" if job else ""
-    listed = shell.run(f"squeue --noheader --format='%i|%j|%u|%T|%M|%N|%r'{which}")
-    rows = (line.split("|") for line in listed.splitlines() if line.strip())
+    listed = shell.run(f"squeue --noheader --format='%i|%u|%T|%M|%N|%r|%j'{which}")
+    rows = (line.split("|", len(names) - 1) for line in listed.splitlines())  # a name may have a |
     return [dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)]
 
 

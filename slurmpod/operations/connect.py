@@ -1,17 +1,17 @@
-"""Sessions on nodes of a deployed cluster: the command that opens one, and commands through one."""
+"""Sessions on nodes of a deployed cluster: those of people, and commands of ours through one."""
 
 from __future__ import annotations
 
-import json
 import os
 import pty
-import signal
-import subprocess
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.session_manager import OpenSession, SessionManager, SessionRequest
 from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved, session_names, session_target
 
@@ -22,8 +22,10 @@ def usual_group(resolved: Resolved) -> str:
     return groups[0]
 
 
-def session_command(nodes: SessionNodes, resolved: Resolved, group: str, number: int) -> list[str]:
-    """Return the command that opens a session on the node of a group; they count from 1.
+def session_request(
+    nodes: SessionNodes, resolved: Resolved, group: str, number: int
+) -> SessionRequest:
+    """Return the session of people on the node of a group; nodes count from 1.
 
     It needs no more of AWS than the policy for users allows.
 
@@ -34,10 +36,17 @@ def session_command(nodes: SessionNodes, resolved: Resolved, group: str, number:
     if not 1 <= number <= len(instances):
         raise AwsUnavailable(f"{group} has no running node {number}, it has {len(instances)}")
     target = session_target(nodes.cluster_id(resolved.name), group, instances[number - 1])
-    document = ["--document-name", session_names(resolved).document]
+    return SessionRequest(
+        target, session_names(resolved).document if resolved.access.sessions else ""
+    )
+
+
+def aws_command(region: str, request: SessionRequest) -> list[str]:
+    """Return the command of the AWS CLI that opens the session of a shell, for people to copy."""
+    document = ["--document-name", request.document] if request.document else []
     return [
-        *("aws", "ssm", "start-session", "--region", resolved.region, "--target", target),
-        *(document if resolved.access.sessions else ()),
+        *("aws", "ssm", "start-session", "--region", region, "--target", request.target),
+        *document,
     ]
 
 
@@ -51,13 +60,9 @@ DOCUMENT = "AWS-StartNonInteractiveCommand"
 CHUNK = 65_536
 
 
-def command_session(region: str, target: str, command: str) -> list[str]:
-    """Return the command that runs `command` in a shell on the node `target`."""
-    parameters = json.dumps({"command": [command]})
-    return [
-        *("aws", "ssm", "start-session", "--region", region, "--target", target),
-        *("--document-name", DOCUMENT, "--parameters", parameters),
-    ]
+def command_session(target: str, command: str) -> SessionRequest:
+    """Return the session in which a shell on the node `target` runs `command`."""
+    return SessionRequest(target, DOCUMENT, command)
 
 
 class NodeSessions:
@@ -67,59 +72,62 @@ class NodeSessions:
     own; it tells no exit status, so what a command prints has to say how it went.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clients: AwsClients) -> None:
+        self._manager = SessionManager(clients)
         self._lock = threading.Lock()
-        self._open: set[subprocess.Popen[bytes]] = set()
+        self._open: set[OpenSession] = set()
         self._ended = False
 
-    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
+    def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
         """Open a session and return what was printed in it, once it has ended.
 
         It is ended once the patience is over. Returns nothing after `end`.
+
+        Raises:
+            AwsUnavailable: No session begins.
         """
+        if self._ended:
+            return ""
         screen, terminal = pty.openpty()
         with os.fdopen(screen, "rb", buffering=0) as output:
             try:
-                process = self._start(session, terminal)
+                session = self._manager.open(request, terminal)
             finally:
                 os.close(terminal)
-            if process is None:
-                return ""
-            timer = threading.Timer(patience_seconds or 0, _end, [process])
-            if patience_seconds:
-                timer.start()
-            printed = _read_all(output.fileno())
-            process.wait()
-            timer.cancel()
-            with self._lock:
-                self._open.discard(process)
+            with session, self._among_those_open(session), _ended_after(patience_seconds, session):
+                printed = _read_all(output.fileno())
+                session.wait()
         return printed.decode(errors="replace").replace("\r\n", "\n")
 
     def end(self) -> None:
         """End all sessions, and with them what runs in them on the nodes; begin no others."""
         with self._lock:
             self._ended = True
-            for process in self._open:
-                _end(process)
+            for session in self._open:
+                session.end()
 
-    def _start(self, session: list[str], terminal: int) -> subprocess.Popen[bytes] | None:
+    @contextmanager
+    def _among_those_open(self, session: OpenSession) -> Iterator[None]:
         with self._lock:
-            if self._ended:
-                return None
-            process = subprocess.Popen(
-                session,
-                stdin=terminal,
-                stdout=terminal,
-                stderr=terminal,
-                start_new_session=True,  # Ctrl-C is ours: `end` tells them
-            )
-            self._open.add(process)
-            return process
+            self._open.add(session)
+            if self._ended:  # while it began
+                session.end()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.discard(session)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
+@contextmanager
+def _ended_after(seconds: float | None, session: OpenSession) -> Iterator[None]:
+    timer = threading.Timer(seconds or 0, session.end)
+    if seconds:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _read_all(screen: int) -> bytes:

@@ -234,7 +234,10 @@ def _environment() -> Iterator[str]:
 
 def _run_on(plan: RunPlan, node: ClusterNode, sessions: NodeSessions) -> NodeReport:
     target = session_target(plan.cluster_id, node.group, node.instance_id)
-    output = sessions.output(command_session(plan.region, target, node_command(plan)))
+    try:
+        output = sessions.output(command_session(target, node_command(plan)))
+    except AwsUnavailable as refusal:  # of this node: others may well be connected
+        output = str(refusal)
     report = read_report(node.group, node.instance_id, node.status, output)
     if report.steps:
         return report

@@ -9,6 +9,7 @@ from enum import StrEnum
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
@@ -82,9 +83,8 @@ def chosen(live: Sequence[LiveNode], names: Sequence[str]) -> tuple[LiveNode, ..
     unknown = [name for name in names if name not in by_name]
     if unknown:
         there = first_of([f"{node.hostname} ({node.group})" for node in live], NAMES_SHOWN)
-        raise AwsUnavailable(
-            f"there is no node {', '.join(unknown)}; the nodes are {there or 'none'}"
-        )
+        guess = " ".join(filter(None, (did_you_mean(unknown[0], by_name), "the nodes are")))
+        raise AwsUnavailable(f"there is no node {', '.join(unknown)}; {guess} {there or 'none'}")
     return tuple(dict.fromkeys(by_name[name] for name in names))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved, session_target
@@ -45,14 +46,20 @@ class NodeShell(Protocol):
 class SessionShell:
     """The node `target`, with a session for each command, as `user`."""
 
-    region: str
+    sessions: NodeSessions
     target: str
     user: str
 
     def run(self, script: str) -> str:
-        """Run a script of bash and return what it printed; raises NoAnswer and CommandFailed."""
-        session = command_session(self.region, self.target, node_command(script, self.user))
-        return read_output(NodeSessions().output(session))
+        """Run a script of bash and return what it printed.
+
+        Raises:
+            AwsUnavailable: No session begins.
+            NoAnswer: The session ended before the script did.
+            CommandFailed: The script ended with an error.
+        """
+        request = command_session(self.target, node_command(script, self.user))
+        return read_output(self.sessions.output(request))
 
 
 class LastingShell:
@@ -67,7 +74,7 @@ class LastingShell:
         self._shell = self._shell or self._connect()
         try:
             return self._shell.run(script)
-        except NoAnswer:
+        except (AwsUnavailable, NoAnswer):
             self._shell = None
             raise
 
@@ -78,7 +85,7 @@ def first_node(nodes: SessionNodes, resolved: Resolved, group: str, user: str) -
     if not running:
         raise NoAnswer(f"{group} has no running node")
     target = session_target(nodes.cluster_id(resolved.name), group, running[0])
-    return SessionShell(resolved.region, target, user)
+    return SessionShell(NodeSessions(nodes.clients), target, user)
 
 
 def node_command(script: str, user: str) -> str:

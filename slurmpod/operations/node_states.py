@@ -9,7 +9,7 @@ from slurmpod.aws.cluster_state import IN_SERVICE, NodeState
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.hostlist import folded
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.slurm_view import SlurmNode, SlurmView
+from slurmpod.operations.slurm_overview import ListedNode, Overview
 
 TAKES_JOBS = ("idle", "allocated", "mixed", "completing", "reserved", "planned")
 NOT_IN_SLURM, NOT_ASKED, NO_WORKER = "not in Slurm", "unknown", "-"
@@ -41,7 +41,7 @@ class Alike:
 
 
 def side_by_side(
-    nodes: Sequence[NodeState], slurm: SlurmView | Unread, roles: Mapping[str, Role]
+    nodes: Sequence[NodeState], slurm: Overview | Unread, roles: Mapping[str, Role]
 ) -> tuple[Alike, ...]:
     """Lay what SageMaker and Slurm say of each node side by side, those in trouble first."""
     alike: dict[Alike, list[tuple[str, str]]] = {}
@@ -49,7 +49,7 @@ def side_by_side(
         found = _in_slurm(node.name, slurm, roles.get(node.group, Role.WORKER))
         kind = _kind(node.group, node.status, node.message, found)
         alike.setdefault(kind, []).append((node.name, found.since))
-    if isinstance(slurm, SlurmView):
+    if isinstance(slurm, Overview):
         known = {node.name for node in nodes}
         for name, found in slurm.nodes.items():
             if name not in known:
@@ -58,7 +58,7 @@ def side_by_side(
     return tuple(sorted(rows, key=lambda row: (row.is_well, row.group, row.names)))
 
 
-def _kind(group: str, status: str, message: str, found: SlurmNode) -> Alike:
+def _kind(group: str, status: str, message: str, found: ListedNode) -> Alike:
     return Alike(group, "", 0, status, message, found.state, found.who, "", found.reason)
 
 
@@ -67,10 +67,10 @@ def _with_names(kind: Alike, members: Sequence[tuple[str, str]]) -> Alike:
     return replace(kind, names=folded(names), count=len(names), since=min(times))
 
 
-def _in_slurm(name: str, slurm: SlurmView | Unread, role: Role) -> SlurmNode:
-    if isinstance(slurm, SlurmView) and name in slurm.nodes:
+def _in_slurm(name: str, slurm: Overview | Unread, role: Role) -> ListedNode:
+    if isinstance(slurm, Overview) and name in slurm.nodes:
         return slurm.nodes[name]
     if role is not Role.WORKER:
-        return SlurmNode(NO_WORKER, "", "", "")
-    is_asked = isinstance(slurm, SlurmView) and not slurm.failure
-    return SlurmNode(NOT_IN_SLURM if is_asked else NOT_ASKED, "", "", "")
+        return ListedNode(NO_WORKER, "", "", "")
+    is_asked = isinstance(slurm, Overview) and not slurm.failure
+    return ListedNode(NOT_IN_SLURM if is_asked else NOT_ASKED, "", "", "")

@@ -184,6 +184,7 @@ class NodeWork:
         that Slurm does not know, are left as they are.
         """
         left = {node.name: node for node in self._ours(nodes)}
+        unregistered = set(restarted)
         ends: list[Outcome] = []
         deadline = time.monotonic() + REGISTRATION_SECONDS
         while left:
@@ -191,12 +192,16 @@ class NodeWork:
             answering = [
                 name
                 for name, node in left.items()
-                if _answers(node, view.nodes.get(name), is_new=name in restarted)
+                if _answers(node, view.nodes.get(name), is_new=name in unregistered)
             ]
+            unregistered.difference_update(answering)
             self.slurm.resume([name for name in answering if view.nodes[name].is_held])
             after = self._looked(answering).nodes if answering else {}
             for name in answering:
-                node, now = left.pop(name), after.get(name)
+                now = after.get(name)
+                if now and not now.answers:  # slurmctld asks each node anew that it has resumed
+                    continue
+                node = left.pop(name)
                 reason = f"Slurm holds it: {now.shown}, {now.reason}" if now and now.is_held else ""
                 ends.append(_failed(node, reason) if reason else _succeeded(node, "takes jobs"))
             if left and time.monotonic() > deadline:

@@ -16,7 +16,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle.platform_facts import platform_facts_program
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
-from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, question, read_answers
+from slurmpod.operations.questions import as_root, ask, question
 from slurmpod.platform_profiles.image_differences import ObservedNode
 from slurmpod.resolve import Resolved, session_target
 
@@ -57,8 +57,7 @@ def observe(
     found = []
     for node in order:
         target = session_target(cluster_id, node.group, node.instance_id)
-        session = command_session(resolved.region, target, node_command())
-        answers = read_answers(sessions.output(session, PATIENCE_SECONDS), node.hostname)
+        answers = ask(sessions, command_session(target, node_command()), node.hostname)
         found.append(observed_node(node.hostname, roles[node.group], answers[FACTS]))
     return Observation(tuple(found))
 

@@ -118,5 +118,5 @@ def workers_of(
         for instance_id in nodes.running(resolved.name, group.name)
     ]
     groups = {group.name for group in resolved.groups_with(Role.WORKER)}
-    slurm = RemoteSlurm(NodeSessions(), resolved.region, targets)
+    slurm = RemoteSlurm(NodeSessions(nodes.clients), targets)
     return OutOfTheWay(groups, slurm, sessions, tell, say)

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from slurmpod.whole_file import write_whole
+
 FILE = "nodes-due.json"
 
 
@@ -28,6 +30,6 @@ class Owed:
     def write(self, file: Path) -> None:
         """Keep it for the next deployment, if there is anything."""
         if self.instance_ids:
-            file.write_text(json.dumps(dataclasses.asdict(self)))
+            write_whole(file, json.dumps(dataclasses.asdict(self)))
         else:
             file.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from slurmpod.aws.cluster_state import IN_SERVICE, NodeState
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.resolve import Resolved, session_target
@@ -43,36 +44,56 @@ def ask_controller(
     for node in nodes:
         if node.group in groups and node.status == IN_SERVICE:
             try:
-                return ask_node(sessions, resolved, cluster_id, node, command)
+                return ask_node(sessions, cluster_id, node, command)
             except AwsUnavailable as error:
                 refusal = error
     raise refusal
 
 
 def ask_node(
-    sessions: NodeSessions, resolved: Resolved, cluster_id: str, node: NodeState, command: str
+    sessions: NodeSessions, cluster_id: str, node: NodeState, command: str
 ) -> Mapping[str, str]:
     """Open a session in which a node runs a command that `as_root` made; return its answers.
 
     Raises:
-        AwsUnavailable: the node did not answer to the end, or not in time.
+        AwsUnavailable: as `ask` does.
     """
     target = session_target(cluster_id, node.group, node.instance_id)
-    session = command_session(resolved.region, target, command)
-    try:
-        output = sessions.output(session, PATIENCE_SECONDS)
-    except OSError as error:
-        raise AwsUnavailable(f"cannot open a session: {session[0]}: {error.strerror}") from error
-    return read_answers(output, node.name)
+    return ask(sessions, command_session(target, command), node.name)
+
+
+def ask(
+    sessions: NodeSessions,
+    request: SessionRequest,
+    node: str,
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> Mapping[str, str]:
+    """Open a session with a command that `as_root` made; return what the node answered.
+
+    Raises:
+        AwsUnavailable: no session begins, or the node did not answer to the end, or not in time.
+    """
+    return read_answers(sessions.output(request, patience_seconds), node)
 
 
 def read_answers(output: str, node: str) -> Mapping[str, str]:
     """Return what stands after each mark, by the name that the mark has; raises AwsUnavailable."""
-    parts = _parts(output.splitlines())
-    if END not in parts:
+    answers = Answers(_parts(output.splitlines()), node)
+    if END not in answers:
         said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
         raise AwsUnavailable(f"{node} did not answer to the end: {'; '.join(said[-3:])}")
-    return parts
+    return answers
+
+
+class Answers(dict[str, str]):
+    """What a node answered, by names; one that is missing raises AwsUnavailable."""
+
+    def __init__(self, parts: Mapping[str, str], node: str) -> None:
+        super().__init__(parts)
+        self._node = node
+
+    def __missing__(self, name: str) -> str:
+        raise AwsUnavailable(f"{self._node} left a question without an answer: {name}")
 
 
 def _parts(lines: Sequence[str]) -> dict[str, str]:

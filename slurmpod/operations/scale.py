@@ -19,6 +19,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.operations.node_work import POLL_SECONDS, Outcome
 from slurmpod.operations.slurm_remote import SlurmView
 from slurmpod.reading.read import Reading
+from slurmpod.whole_file import write_whole
 
 ENDED = {"Running", "Failure"}
 """Statuses of nodes for which nothing more is to be waited."""
@@ -152,8 +153,7 @@ def write_count(place: CountInFile, count: int) -> bool:
         text = changed_text(file.read(), place, count)
     if text is None:
         return False
-    with place.file.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+    write_whole(place.file, text)
     return True
 
 

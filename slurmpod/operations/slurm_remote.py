@@ -16,15 +16,16 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
+from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, ask, question
 from slurmpod.resolve import Resolved, session_target
 
-MARK = "slurmpod-slurm"
-"""The word before each part of what the controller prints."""
-
-NODES, JOBS, TOLD, END = "nodes", "jobs", "told", "end"
+NODES, JOBS, TOLD = "nodes", "jobs", "told"
 
 RECORDS_BACKUP = "slurmpod-records-backup"
 """The service of slurmpod_lifecycle.kept_records, which its timer starts, too."""
+
+BACKUP_SECONDS = 3600
+"""How long saving the job records may take: years of them are gigabytes."""
 
 BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
 HELD = {"DRAIN", "DOWN", "FAIL", "FAILING"}
@@ -41,32 +42,21 @@ _JOBS = (
     f"--format='{_JOB_COLUMNS}'"
 )
 
-_LOOK = f"""\
-export PATH=/opt/slurm/bin:$PATH
-names=$1 seconds=$2
+_LOOK = (
+    f"""\
 answer=$(scontrol ping 2>&1)
 case $answer in *" is UP"*) ;; *) echo "slurmctld does not answer: $answer"; exit 1 ;; esac
-jobs() {{ [ -z "$known" ] || {_JOBS} --nodelist="$known"; }}
 known=$(scontrol --oneliner show node "$names" 2>/dev/null | \
     sed -n 's/^NodeName=\\([^ ]*\\) .*/\\1/p' | paste -s -d, -)
-while [ "$seconds" -gt 0 ] && jobs | grep -q .; do sleep 1; seconds=$((seconds - 1)); done
-echo "{MARK} {NODES}"; [ -z "$known" ] || scontrol --oneliner show node "$known"
-echo "{MARK} {JOBS}"; jobs
-echo "{MARK} {END}"
+jobs_there() {{ [ -z "$known" ] || {_JOBS} --nodelist="$known"; }}
+while [ "$seconds" -gt 0 ] && jobs_there | grep -q .; do sleep 1; seconds=$((seconds - 1)); done
 """
+    + question(NODES, '[ -z "$known" ] || scontrol --oneliner show node "$known"')
+    + question(JOBS, "jobs_there")
+)
 
 _NOW = "@now@"
 """Stands for the time on the controller."""
-
-_TELL = f"""\
-export PATH=/opt/slurm/bin:$PATH
-now=$(date +%Y-%m-%dT%H:%M:%S)
-for command in "$@"; do
-    said=$(eval "${{command//{_NOW}/$now}}" 2>&1) && said=""
-    echo "{MARK} {TOLD} $(echo $said)"
-done
-echo "{MARK} {END}"
-"""
 
 
 @dataclass(frozen=True)
@@ -132,9 +122,8 @@ class SlurmView:
 class RemoteSlurm:
     """Slurm on the first controller that answers; everything raises AwsUnavailable."""
 
-    def __init__(self, sessions: NodeSessions, region: str, targets: Sequence[str]) -> None:
+    def __init__(self, sessions: NodeSessions, targets: Sequence[str]) -> None:
         self._sessions = sessions
-        self._region = region
         self._targets = targets
 
     @classmethod
@@ -152,15 +141,16 @@ class RemoteSlurm:
             raise AwsUnavailable(f"{resolved.name} has no controller that runs")
         id_ = nodes.cluster_id(resolved.name)
         targets = [session_target(id_, node.group, node.instance_id) for node in running]
-        return cls(sessions, resolved.region, targets)
+        return cls(sessions, targets)
 
     def look(self, names: Collection[str], *, seconds: int = 0) -> SlurmView:
         """Look at nodes, at once or as soon as no job is there: after `seconds` at the latest."""
         if not names:
             return SlurmView()
-        parts = self._ask(_LOOK, ",".join(sorted(names)), str(seconds))
-        nodes = [read_node(line) for line in parts.get(NODES, [])]
-        jobs = [read_job(line) for line in parts.get(JOBS, []) if "|" in line]
+        asked = f"names={shlex.quote(','.join(sorted(names)))} seconds={seconds}\n"
+        answers = self._ask(asked + _LOOK, PATIENCE_SECONDS + seconds)
+        nodes = map(read_node, answers[NODES].splitlines())
+        jobs = [read_job(line) for line in answers[JOBS].splitlines() if "|" in line]
         return SlurmView({node.name: node for node in nodes if node}, tuple(jobs))
 
     def drain(self, names: Collection[str], reason: str) -> None:
@@ -181,7 +171,7 @@ class RemoteSlurm:
 
     def save_records(self) -> None:
         """Let the controller save its job records, as its timer does, and wait for the end."""
-        (said,) = self._tell([["systemctl", "start", RECORDS_BACKUP]])
+        (said,) = self._tell([["systemctl", "start", RECORDS_BACKUP]], BACKUP_SECONDS)
         if said:
             raise AwsUnavailable(
                 f"the job records were not saved: {said} (journalctl -u {RECORDS_BACKUP} on the "
@@ -196,43 +186,38 @@ class RemoteSlurm:
         if said:
             raise AwsUnavailable(f"Slurm refused {' '.join(what)} for {listed}: {said}")
 
-    def _tell(self, commands: Sequence[Sequence[str]]) -> list[str]:
+    def _tell(
+        self, commands: Sequence[Sequence[str]], patience_seconds: float = PATIENCE_SECONDS
+    ) -> list[str]:
         """Run commands; return what each said that failed, and nothing for one that succeeded."""
         if not commands:
             return []
-        return self._ask(_TELL, *map(shlex.join, commands))[TOLD]
+        told = [question(f"{TOLD} {i}", _told(command)) for i, command in enumerate(commands)]
+        answers = self._ask(f"now=$(date +%Y-%m-%dT%H:%M:%S)\n{''.join(told)}", patience_seconds)
+        return [" ".join(answers[f"{TOLD} {i}"].split()) for i in range(len(commands))]
 
-    def _ask(self, script: str, *arguments: str) -> Mapping[str, list[str]]:
-        command = shlex.join(["sudo", "--non-interactive", "bash", "-c", script, "-", *arguments])
-        said = ""
+    def _ask(self, script: str, patience_seconds: float) -> Mapping[str, str]:
+        command = as_root(f"PATH=/opt/slurm/bin:$PATH\n{script}")
+        refusal = AwsUnavailable("no controller was asked")
         for target in self._targets:
+            request = command_session(target, command)
             try:
-                output = self._sessions.output(command_session(self._region, target, command))
+                return ask(self._sessions, request, "the controller", patience_seconds)
+            except AwsUnavailable as error:
+                refusal = error
             except BaseException:
                 self._sessions.end()
                 raise
-            parts = read_parts(output)
-            if END in parts:
-                return parts
-            lines = [line for line in output.splitlines() if line.strip()] or ["nothing"]
-            said = "; ".join(lines[-3:])
-        raise AwsUnavailable(f"the controller did not answer to the end: {said}")
+        raise refusal
 
 
-def read_parts(output: str) -> Mapping[str, list[str]]:
-    """Return the lines of each part of what a controller printed; of `told` those behind it."""
-    parts: dict[str, list[str]] = {}
-    name = ""
-    for line in output.splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark == MARK:
-            name, _, text = rest.partition(" ")
-            lines = parts.setdefault(name, [])
-            if name == TOLD:
-                lines.append(text.strip())
-        elif name and line.strip():
-            parts[name].append(line)
-    return parts
+def _told(command: Sequence[str]) -> str:
+    """Return what a shell has to do so that a command is silent where it succeeds.
+
+    A word with the time has a blank, so it stands in quotes, which end before the variable.
+    """
+    words = shlex.join(command).replace(_NOW, "'\"$now\"'")
+    return f'said=$({words} 2>&1) && said=""\nprintf "%s\\n" "$said"'
 
 
 def read_node(line: str) -> SlurmNode | None:

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.resolve import Resolved, session_target
+from slurmpod.whole_file import write_whole
 
 DOCUMENT = "AWS-StartSSHSession"
 """AWS's session document that carries the bytes of an SSH connection."""
@@ -56,8 +58,11 @@ def user_of(resolved: Resolved, asked: str | None, local: str) -> str:
     wanted = asked or local
     if wanted in names or (asked and resolved.access.directory):
         return wanted
-    users = f"its users are {', '.join(names)}" if names else "it has no users (access.users)"
-    raise AwsUnavailable(f"{resolved.name} has no user {wanted}; {users}; choose one with --user")
+    if not names and not resolved.access.directory:
+        raise AwsUnavailable(f"{resolved.name} has no users: write access.users, and deploy that")
+    listed = f"its users are {', '.join(names)}" if names else "name one of its directory"
+    guess = did_you_mean(wanted, names) or listed
+    raise AwsUnavailable(f"{resolved.name} has no user {wanted}; {guess} (--user)")
 
 
 def hosts_of(resolved: Resolved, cluster_id: str, nodes: Sequence[LiveNode]) -> tuple[SshHost, ...]:
@@ -111,7 +116,7 @@ def write_config(folder: Path, name: str, text: str) -> Path:
     file = folder / FOLDER / f"{name}.conf"
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.touch(mode=0o600)
-    file.write_text(text, encoding="utf-8")
+    write_whole(file, text)
     return file
 
 
@@ -134,4 +139,4 @@ def include(folder: Path) -> None:
     config = folder / "config"
     before = config.read_text(encoding="utf-8") if config.exists() else ""
     config.touch(mode=0o600)
-    config.write_text(f"{INCLUDE}\n{before}", encoding="utf-8")
+    write_whole(config, f"{INCLUDE}\n{before}")

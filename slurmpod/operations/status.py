@@ -19,7 +19,7 @@ from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.node_states import Alike, side_by_side
 from slurmpod.operations.questions import ask_controller
 from slurmpod.operations.reading import Unread, read, read_from
-from slurmpod.operations.slurm_view import Fill, SlurmView, read_view, view_command
+from slurmpod.operations.slurm_overview import Fill, Overview, read_view, view_command
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.storage import MAIN_LUSTRE
 
@@ -46,7 +46,7 @@ class Status:
     at: datetime
     cluster: ClusterState | Unread
     nodes: tuple[Alike, ...] | Unread
-    slurm: SlurmView | Unread
+    slurm: Overview | Unread
     file_systems: tuple[FileSystem, ...]
     stacks: tuple[Stack, ...] | Unread
     alarms: tuple[Alarm, ...] | Unread
@@ -102,7 +102,7 @@ def _slurm(
     resolved: Resolved,
     cluster: ClusterState | Unread,
     nodes: tuple[NodeState, ...] | Unread,
-) -> SlurmView:
+) -> Overview:
     if isinstance(cluster, Unread) or isinstance(nodes, Unread):
         raise AwsUnavailable("the cluster has to be found first")
     folders = [each.settings.mount_path for each in (*resolved.lustre, resolved.openzfs) if each]
@@ -163,7 +163,7 @@ def _known(ids: Mapping[str, str]) -> list[str]:
 
 def _file_systems(
     ids: Mapping[str, str],
-    slurm: SlurmView | Unread,
+    slurm: Overview | Unread,
     rates: Mapping[str, Throughput] | Unread,
 ) -> Iterator[FileSystem]:
     fills = {} if isinstance(slurm, Unread) else {fill.path: fill for fill in slurm.fills}

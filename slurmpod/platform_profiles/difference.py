@@ -44,6 +44,7 @@ BREAKS: Mapping[str, str] = {
     "interface": "programs that name the interface (NCCL_SOCKET_IFNAME) do not find it",
     "metadata_needs_token": "programs that ask for metadata without a token get no answer, or do",
     "files": "scripts that fill it in, or include it, do not find it",
+    "logs": "log rotation, alarms and people look elsewhere",
     "units": "a daemon is started, stopped or watched in another way",
 }
 """What differs may break, the worst first: by the value's name, else by that of what it is in."""

@@ -12,14 +12,15 @@ from typing import Any
 
 from slurmpod.environment.cluster import Role
 from slurmpod.platform_profiles.difference import Difference
-from slurmpod.platform_profiles.profile import Image, Line, Software
+from slurmpod.platform_profiles.profile import Agents, Image, Line, Profile, Software
 
-_CHANGED = ("software", "disks", "etc")
+_CHANGED = ("software", "disks", "etc", "accounting_conf")
 """The facts that lifecycle scripts may change."""
 
 _ETC = "/opt/slurm/etc/"
+_ACCOUNTING_CONF = f"{_ETC}accounting.conf"
 _Value = tuple[tuple[str, ...], Any, Any]
-"""A place in the profile's image, the value there, and the live one."""
+"""A place in the profile, the value there, and the live one."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +39,38 @@ class ObservedNode:
         return {**self.now, **before}
 
 
-def image_differences(nodes: Sequence[ObservedNode], image: Image) -> Iterator[Difference]:
+def image_differences(nodes: Sequence[ObservedNode], profile: Profile) -> Iterator[Difference]:
     """Yield each difference of the nodes' images once, with the nodes where it is."""
     told: dict[tuple[str, ...], set[str]] = {}
     seen: dict[tuple[tuple[str, ...], str], list[tuple[str, Any, Any]]] = {}
     for node in nodes:
-        for place, expected, live in _values_of_image(node, image):
+        values = [*_values_of_agents(node, profile.agents), *_values_of_image(node, profile.image)]
+        for place, expected, live in values:
             told.setdefault(place, set()).add(node.name)
             if live != expected:
                 seen.setdefault((place, repr(live)), []).append((node.name, expected, live))
     for (place, _), each in seen.items():
         (_, expected, live), names = each[0], tuple(sorted(name for name, _, _ in each))
         everywhere = set(names) == told[place]
-        yield Difference(("image", *place), expected, live, names, everywhere)
+        yield Difference(place, expected, live, names, everywhere)
+
+
+def _values_of_agents(node: ObservedNode, agents: Agents) -> Iterator[_Value]:
+    """Yield the logs of agents; a node that was never checked has none of that."""
+    written = node.image["agent_logs"]
+    for name, path in agents.logs.model_dump(exclude={"deep_health_check"}).items():
+        if written:
+            there = path.rpartition("/")[2] in written
+            yield ("agents", "logs", name), path, path if there else None
 
 
 def _values_of_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
     """Yield the place, the profile's value and the live one for all that a node tells."""
+    for place, expected, live in _values_in_image(node, image):
+        yield ("image", *place), expected, live
+
+
+def _values_in_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
     facts = node.image
     told: dict[tuple[str, ...], tuple[Any, Any]] = {
         ("slurm_trees",): ([*image.slurm_trees], facts["slurm_trees"]),
@@ -72,7 +88,8 @@ def _values_of_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
     if node.role is Role.CONTROLLER:
         for path in (path for path in image.files if path.startswith(_ETC)):
             there = path.removeprefix(_ETC) in facts["etc"]
-            yield ("files", path), image.files[path], image.files[path] if there else None
+            live = image.files[path] if path != _ACCOUNTING_CONF else facts["accounting_conf"]
+            yield ("files", path), image.files[path], live if there else None
 
 
 def _values_of_units(units: Mapping[str, str], image: Image) -> Iterator[_Value]:

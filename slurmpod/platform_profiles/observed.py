@@ -24,7 +24,7 @@ def differences(nodes: Sequence[ObservedNode], profile: Profile) -> tuple[Differ
     logins = [node.name for node in nodes if node.role is Role.LOGIN]
     found = [
         *slurm_differences(controller.now["slurm_files"], profile.slurm_conf, logins),
-        *image_differences(nodes, profile.image),
+        *image_differences(nodes, profile),
     ]
     return tuple(sorted(found, key=lambda each: each.rank))
 

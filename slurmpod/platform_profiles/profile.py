@@ -140,10 +140,39 @@ class Image(Section):
     """Folders that are disks of their own."""
     metadata_needs_token: bool
     """Whether instance metadata answer with a session's token only (IMDSv2)."""
+    metadata_has_tags: bool
+    """Whether instance metadata tell the cluster's tags."""
     apt_locked_milliseconds: Milliseconds
     """How long apt's lock is held by somebody else after the boot."""
     own_name_unknown_milliseconds: Milliseconds
     """How long a node cannot resolve its own host name after its first boot."""
+
+
+LogPath = Annotated[str, Field(pattern=r"^/var/log/[A-Za-z0-9._/-]+$")]
+
+
+class AgentLogs(Section):
+    """Where HyperPod's agents write on nodes."""
+
+    autoresume: LogPath
+    """What `srun --auto-resume=1` did."""
+    cluster_agent: LogPath
+    """Of the agent that writes slurm.conf."""
+    host_agent: LogPath
+    """Of the agent that runs lifecycle scripts."""
+    role_proxy_agent: LogPath
+    """Of the agent that hands out the role's credentials."""
+    deep_health_check: LogPath
+    """The results of deep health checks, where some were made."""
+
+
+class Agents(Section):
+    """HyperPod's own programs on nodes, as far as scripts and jobs see them."""
+
+    cluster_agent_port: Annotated[int, Field(ge=1, le=65535)]
+    """Where the agent on the controller answers `srun --auto-resume=1`."""
+    logs: AgentLogs
+    """Their logs."""
 
 
 class Lifecycle(Section):
@@ -194,6 +223,8 @@ class Profile(Section):
     """How sure those values are that do not say so themselves."""
     image: Image
     """What nodes have before any script runs."""
+    agents: Agents
+    """HyperPod's own programs on nodes."""
     lifecycle: Lifecycle
     """How the host agent treats lifecycle scripts."""
     auto_resume: AutoResume

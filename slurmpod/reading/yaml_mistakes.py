@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import yaml
 
-from slurmpod.reading.yaml_source import loader
+from slurmpod.reading.yaml_loader import loader
 
 ADD_A_BLANK = "write a blank after the colon"
 

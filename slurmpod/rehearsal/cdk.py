@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Self
 
 from slurmpod.folders import app_folder, node_executable, npm_script
+from slurmpod.rehearsal.state import home
 
 CDK = "node_modules/aws-cdk/bin/cdk"
+CDK_IS_MISSING = "the CDK command line is missing here\n  fix: slurmpod prepare"
 LINES_SHOWN = 15
 WATCH_INTERVAL_SECONDS = 0.1
 
-
-CDK_IS_MISSING = "the CDK command line is missing here\n  fix: slurmpod prepare"
+_MANIFEST = "manifest.json"
+_NODE_OPTIONS = "--max-semi-space-size=64"
+"""MiB for young objects: with Node.js's own 16, collecting garbage is an eighth of a synthesis."""
 
 
 class CdkFailed(Exception):
@@ -30,6 +33,14 @@ def cdk_script() -> Path | None:
     """Return the CDK's command line: the one beside the app, or one of the current folder."""
     places = (app_folder() / CDK, Path.cwd() / CDK)
     return next((script for script in places if script.is_file()), None)
+
+
+def required_cdk_script() -> Path:
+    """Return the CDK's command line; raises CdkFailed where there is none."""
+    script = cdk_script()
+    if script is None:
+        raise CdkFailed(CDK_IS_MISSING)
+    return script
 
 
 def install_cdk() -> None:
@@ -57,29 +68,27 @@ class Cdk:
     folder: Path
     variables: Mapping[str, str]
 
-    def synthesize(self, environment_file: Path, confirmed: str = "") -> CdkRun:
-        """Synthesize this project's app for one environment into the assembly.
+    def synthesize(self, environment_file: Path) -> CdkRun:
+        """Synthesize this project's app for one environment into the assembly."""
+        return self._start("synth", "--quiet", *self._app(environment_file))
 
-        `confirmed` is what lets a protected environment lose something.
+    def deploy(self, environment_file: Path, *, only: str = "", confirmed: str = "") -> CdkRun:
+        """Synthesize this project's app, then deploy all its stacks, or one alone, without asking.
+
+        `confirmed` is what lets a protected environment lose something. `is_synthesized` tells how
+        far it is.
         """
+        (self.assembly / _MANIFEST).unlink(missing_ok=True)
+        chosen = (only, "--exclusively") if only else ("--all",)
         confirmation = ("--context", f"confirm={confirmed}") if confirmed else ()
         return self._start(
-            "synth", "--quiet", "--strict", "--no-lookups",
-            "--context", f"env={environment_file.absolute()}", *confirmation,
-            "--output", str(self.assembly),
+            "deploy", *chosen, *self._app(environment_file), *confirmation,
+            "--require-approval", "never", "--progress", "events",
         )  # fmt: skip
 
-    def bootstrap(self, *, account: str, region: str) -> CdkRun:
-        """Create what every CDK deployment needs: the asset bucket and roles."""
-        return self._start("bootstrap", f"aws://{account}/{region}", "--app", "")
-
-    def deploy(self, only: str = "") -> CdkRun:
-        """Deploy all stacks of the assembly, or one alone, without asking."""
-        chosen = (only, "--exclusively") if only else ("--all",)
-        return self._start(
-            "deploy", *chosen, "--app", str(self.assembly), "--require-approval", "never",
-            "--progress", "events",
-        )  # fmt: skip
+    def is_synthesized(self) -> bool:
+        """Tell whether the templates are there, of which the manifest is written last."""
+        return (self.assembly / _MANIFEST).is_file()
 
     def destroy(self, stacks: Iterable[str]) -> CdkRun:
         """Destroy these stacks of the assembly and no others, without asking."""
@@ -87,15 +96,25 @@ class Cdk:
             "destroy", *stacks, "--exclusively", "--force", "--app", str(self.assembly)
         )
 
+    def _app(self, environment_file: Path) -> tuple[str, ...]:
+        """Return the options with which this project's app synthesizes one environment."""
+        return (
+            "--strict", "--no-lookups", "--context", f"env={environment_file.absolute()}",
+            "--output", str(self.assembly),
+        )  # fmt: skip
+
     def _start(self, *arguments: str) -> CdkRun:
         search_path = f"{Path(sys.executable).parent}:{self.variables.get('PATH', '')}"
+        node_options = f"{_NODE_OPTIONS} {self.variables.get('NODE_OPTIONS', '')}".strip()
         return CdkRun(
             arguments,
             {
+                "NODE_COMPILE_CACHE": str(home() / "compiled"),
                 **self.variables,
                 "PATH": search_path,
                 "CI": "true",
                 "CDK_HOME": str(self.folder / "cdk-home"),  # it caches account ids there
+                "NODE_OPTIONS": node_options,
             },
             log=self.folder / f"cdk-{arguments[0]}.log",
         )
@@ -110,7 +129,7 @@ class CdkRun:
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [*_die_with_us(), str(node_executable()), str(_found()), *arguments],
+                [*_die_with_us(), str(node_executable()), str(required_cdk_script()), *arguments],
                 cwd=app_folder(),
                 env=dict(variables),
                 stdin=subprocess.DEVNULL,
@@ -119,9 +138,18 @@ class CdkRun:
                 start_new_session=True,
             )
 
-    def wait(self, watch: Callable[[], None] = lambda: None) -> None:
-        """Wait for the end, calling `watch` now and then; raises CdkFailed on an error."""
+    def wait(
+        self,
+        watch: Callable[[], None] = lambda: None,
+        until: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Wait for the end, calling `watch` now and then; raises CdkFailed on an error.
+
+        The wait is over, too, as soon as `until` says so.
+        """
         while self._process.poll() is None:
+            if until():
+                return
             watch()
             time.sleep(WATCH_INTERVAL_SECONDS)
         watch()
@@ -136,13 +164,6 @@ class CdkRun:
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-
-
-def _found() -> Path:
-    script = cdk_script()
-    if script is None:
-        raise CdkFailed(CDK_IS_MISSING)
-    return script
 
 
 def _die_with_us() -> list[str]:

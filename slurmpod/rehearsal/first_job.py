@@ -64,10 +64,19 @@ def run_first_job(shell: Shell, resolved: Resolved) -> FirstJob | None:
         f"--nodes={min(2, group.count)}",
         "--ntasks-per-node=1",
         f"--partition={group.partition}",
+        *_gpus_of(group, resolved),
     ]
     folder = shared_folder(resolved)
     output = _submit(shell, options, folder) if folder else _run_directly(shell, options)
     return FirstJob(sinfo, output, *_record(shell, resolved))
+
+
+def _gpus_of(group: ResolvedGroup, resolved: Resolved) -> list[str]:
+    """Return what asks for all GPUs of a node; scripts of the user's own may declare none."""
+    types = [facts for facts in group.facts_of_types if facts]
+    if resolved.lifecycle.own_scripts or {each.accelerator_kind for each in types} != {"gpu"}:
+        return []
+    return [f"--gpus-per-node={min(each.accelerator_count for each in types)}"]
 
 
 def _submit(shell: Shell, options: list[str], folder: str) -> str:

@@ -20,6 +20,10 @@ NO_CONTAINERS = "lifecycle.containers, as nodes of a rehearsal have neither enro
 """Debian has no packages of them; those that the environment names may be for another system. With
 a profile whose image has all of it, Docker too, nothing is left out."""
 
+NO_MODULE = "access.ssh_needs_job, as nodes of a rehearsal cannot fetch your package of its module"
+"""Where no package is named, nodes fail as on HyperPod; a profile whose image has the module has
+nothing to leave out."""
+
 
 def rehearsed_file(
     environment_file: Path,
@@ -35,18 +39,26 @@ def rehearsed_file(
     for what in left_out:
         progress.note(f"left out: {what}")
     base = os.path.relpath(environment_file.resolve(), folder.resolve())
-    changes = {section: values for each in left_out.values() for section, values in each.items()}
+    changes: dict[str, dict[str, object]] = {}
+    for section, values in left_out.values():
+        changes.setdefault(section, {}).update(values)
     file = folder / FILE_NAME
     file.write_text(f"{json.dumps({'extends': base, **changes}, indent=2)}\n", encoding="utf-8")
     return file
 
 
-def _left_out(resolved: Resolved, software: Software) -> Mapping[str, Mapping[str, object]]:
-    """Return by what is left out what to write for it; each in a section of its own."""
-    found: dict[str, Mapping[str, object]] = {}
+def _left_out(
+    resolved: Resolved, software: Software
+) -> Mapping[str, tuple[str, Mapping[str, object]]]:
+    """Return by what is left out the section, and what to write there for it."""
+    found: dict[str, tuple[str, Mapping[str, object]]] = {}
+    lifecycle, access = resolved.environment.lifecycle, resolved.environment.access
     if resolved.access.directory is not None:
-        found[NO_DIRECTORY] = {"access": {"directory": None}}
+        found[NO_DIRECTORY] = "access", {"directory": None}
     has_containers = software.enroot and software.pyxis and software.docker
-    if resolved.environment.lifecycle.containers and not has_containers:
-        found[NO_CONTAINERS] = {"lifecycle": {"containers": False}}
+    if lifecycle.containers and not has_containers:
+        found[NO_CONTAINERS] = "lifecycle", {"containers": False}
+    has_package = any(each.name == "pam_slurm_adopt" for each in lifecycle.artefacts)
+    if access.ssh_needs_job and has_package and not software.pam_slurm_adopt:
+        found[NO_MODULE] = "access", {"ssh_needs_job": False}
     return found

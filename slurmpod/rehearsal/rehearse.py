@@ -11,11 +11,14 @@ from pathlib import Path
 
 from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment, process_environment
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.profile import Profile
+from slurmpod.rehearsal.bootstrap import bootstrap
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed
 from slurmpod.rehearsal.drills.drill import DrilledJob, DrillReport, drill
 from slurmpod.rehearsal.embedded_clients import embedded_clients
@@ -29,6 +32,7 @@ from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.additions import NOTHING, Additions, named_additions
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.nodes.image import bake, image_path
 from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
@@ -230,15 +234,15 @@ def _run(
                 environment_file, resolved, software, host.folder, progress
             )
         try:
-            _deploy(host, cdk, environment_file, resolved, progress)
-        except CdkFailed as error:
+            _deploy(host, cdk, environment_file, clients, progress)
+        except (AwsUnavailable, CdkFailed) as error:
             host.require_running()
             raise RehearsalFailed(_failure(deployment, resolved) or str(error)) from error
         return _use(rehearsal, deployment, resolved, options, progress)
 
 
 def _deploy(
-    host: Host, cdk: Cdk, environment_file: Path, resolved: Resolved, progress: Progress
+    host: Host, cdk: Cdk, environment_file: Path, clients: AwsClients, progress: Progress
 ) -> None:
     journal = JournalReader(host.folder)
 
@@ -247,15 +251,12 @@ def _deploy(
         for event in journal.new_events():
             progress.now(f"{event.subject}: {event.what}")
 
-    with (
-        progress.stage("account bootstrapped, templates synthesized"),
-        cdk.bootstrap(account=resolved.account, region=resolved.region) as bootstrap,
-        cdk.synthesize(environment_file) as synthesis,
-    ):
-        bootstrap.wait(watch)
-        synthesis.wait(watch)
-    with progress.stage("stacks deployed"), cdk.deploy() as run:
-        run.wait(watch)
+    with cdk.deploy(environment_file) as run:
+        with progress.stage("account bootstrapped, templates synthesized"):
+            bootstrap(clients.cloudformation)
+            run.wait(watch, until=cdk.is_synthesized)
+        with progress.stage("stacks deployed"):
+            run.wait(watch)
 
 
 def _failure(deployment: Deployment, resolved: Resolved) -> str:
@@ -276,7 +277,7 @@ def _use(
     first_job = None
     if not options.cloud_only:
         with progress.stage("first job run"):
-            first_job = run_first_job(Shell(rehearsal.folder, entrance), resolved)
+            first_job = run_first_job(Shell(_network(rehearsal, resolved), entrance), resolved)
     faults, drills = _suffer(rehearsal, resolved, options, nodes, progress)
     return Outcome(
         endpoint=rehearsal.state.endpoint,
@@ -327,7 +328,12 @@ def fault_cluster_of(
     request, endpoint = rehearsal.request, rehearsal.state.endpoint
     aws = Clients(endpoint=endpoint, account=request.account, region=request.region)
     entrance = entrance_of(nodes, resolved)
-    return fault_cluster(rehearsal.folder, aws, resolved, nodes, entrance)
+    return fault_cluster(_network(rehearsal, resolved), aws, resolved, nodes, entrance)
+
+
+def _network(rehearsal: Rehearsal, resolved: Resolved) -> Path:
+    """Return the folder with which an environment's nodes are entered."""
+    return network_of(rehearsal.folder, resolved.name)
 
 
 def entrance_of(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:

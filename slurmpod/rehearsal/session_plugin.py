@@ -1,10 +1,9 @@
-"""A stand-in for AWS's session-manager-plugin, which the AWS CLI starts once a session has begun.
+"""A stand-in for AWS's session-manager-plugin, which carries a session that has begun.
 
 The real one speaks to the agent on the node through AWS. Here the node is on this machine and is
 entered directly, with what the session's document says to run: a command, or a shell, as the user
 that the document or the caller's tag names. As with the real one the exit status of that is told
-nowhere. The order of the arguments is that of the AWS CLI
-(awscli/customizations/sessionmanager.py).
+nowhere. It is started by slurmpod.aws.session_plugin, or by the AWS CLI, in the same way.
 """
 
 from __future__ import annotations
@@ -13,25 +12,23 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import closing
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlsplit
 
-import boto3
-
-from embedded_aws.clients import Clients
-from slurmpod.aws.errors import suppressed
 from slurmpod.rehearsal.nodes.enter import enter_command
+from slurmpod.rehearsal.nodes.folder import network_of
 
-if TYPE_CHECKING:
-    from types_boto3_sagemaker import SageMakerClient
-
-NAME = "session-manager-plugin"
 FOLDER = "SLURMPOD_REHEARSAL_FOLDER"
 """The variable that tells in which rehearsal the nodes are."""
 
 VERSION = "1.2.764.0"
-"""What the AWS CLI asks first: from this version on it gives its answer in a variable."""
+"""What is asked before sessions: one of this version gets the answer of StartSession in a variable.
+The shell tells it, in a hundredth of the time in which Python would."""
 
 RUN_AS_TAG = "SSMSessionRunAs"
 """The tag of an IAM user or role that goes before the document's user (Systems Manager user guide,
@@ -55,64 +52,58 @@ while data := node.recv(65536):
 
 PROGRAM = """\
 #!/bin/sh
+[ "$1" != --version ] || exec echo {version}
 exec {python} -P -m slurmpod.rehearsal.session_plugin "$@"
 """
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """Put the program into a rehearsal's folder; return what lets the AWS CLI find and use it."""
+    """Put the program into a rehearsal's folder; return what lets all commands find and use it."""
+    from slurmpod.aws.session_plugin import NAME  # the program itself does without AWS's SDK
+
     program = folder / "bin" / NAME
     program.parent.mkdir(exist_ok=True)
-    program.write_text(PROGRAM.format(python=sys.executable))
+    program.write_text(PROGRAM.format(python=sys.executable, version=VERSION))
     program.chmod(0o755)
     return {FOLDER: str(folder), "PATH": f"{program.parent}:{os.environ['PATH']}"}
 
 
 def main(arguments: list[str]) -> None:
     """Run what the session is for, and end the session."""
-    if arguments == ["--version"]:
-        sys.stdout.write(f"{VERSION}\n")
-        return
-    response, region, _, _, request, endpoint = arguments
-    session_id = json.loads(os.environ.get(response, response))["SessionId"]
-    session = boto3.session.Session(region_name=region)
+    response, _, _, _, request, endpoint = arguments
+    begun = json.loads(os.environ.pop(response, response))  # holds a token
     asked = json.loads(request)
     is_ssh = asked.get("DocumentName") == SSH_DOCUMENT
     tell = sys.stderr.write if is_ssh else sys.stdout.write  # stdout is the connection of ssh
-    tell("" if is_ssh else f"\nStarting session with SessionId: {session_id}\n")
+    tell("" if is_ssh else f"\nStarting session with SessionId: {begun['SessionId']}\n")
     sys.stdout.flush()
-    caller = session.client("sts", endpoint_url=endpoint).get_caller_identity()
-    # Session Manager reads these itself: whoever opens a session need not be allowed to.
-    clients = Clients(endpoint=endpoint, account=caller["Account"], region=region)
-    service = clients.service
-    hostname = _hostname(clients.sagemaker, asked["Target"])
-    inputs = _inputs(service, asked.get("DocumentName"))
+    agent = _channel(endpoint, begun, "POST")
     try:
-        user = user_of(inputs, _tags(service, caller["Arn"]))
+        user = user_of(agent["inputs"], agent["run_as"])
     except NoUser as refusal:
         tell(f"{refusal}\n")
     else:
-        command = enter_command(
-            Path(os.environ[FOLDER]), hostname, command_of(asked, inputs), user=user
-        )
-        subprocess.run(command, check=False)
-    session.client("ssm", endpoint_url=endpoint).terminate_session(SessionId=session_id)
-    tell("" if is_ssh else f"\nExiting session with sessionId: {session_id}.\n")
+        network = network_of(Path(os.environ[FOLDER]), agent["cluster"])
+        hostname = agent["private_dns_hostname"].partition(".")[0]
+        command = command_of(asked, agent["inputs"])
+        subprocess.run(enter_command(network, hostname, command, user=user), check=False)
+    _channel(endpoint, begun, "DELETE")
+    tell("" if is_ssh else f"\nExiting session with sessionId: {begun['SessionId']}.\n")
 
 
 class NoUser(Exception):
     """Nobody says as whom the session runs, so that it does not begin."""
 
 
-def user_of(inputs: Mapping[str, Any], tags: Mapping[str, str]) -> str:
-    """Return as whom a session runs, by the inputs of its document and the tags of its caller.
+def user_of(inputs: Mapping[str, Any], run_as: str) -> str:
+    """Return as whom a session runs, by its document's inputs and the user of its caller's tag.
 
     Raises:
         NoUser: The document wants a user, and neither it nor the caller's tag names one.
     """
     if not inputs.get("runAsEnabled"):
         return "root"
-    user = tags.get(RUN_AS_TAG) or inputs.get("runAsDefaultUser")
+    user = run_as or inputs.get("runAsDefaultUser")
     if not user:
         raise NoUser(f"this session needs a user: tag whoever opens it with {RUN_AS_TAG}")
     return str(user)
@@ -132,37 +123,17 @@ def command_of(asked: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]
     return ["sh", "-c", profile] if profile else ["bash", "--login"]
 
 
-def _inputs(service: Callable[[str], Any], document: str | None) -> dict[str, Any]:
-    """Return the inputs of a document of the account; AWS's own have none that count here."""
-    if document is None or document.startswith("AWS-"):
-        return {}
-    content = service("ssm").get_document(Name=document)["Content"]
-    inputs: dict[str, Any] = json.loads(content).get("inputs", {})
-    return inputs
-
-
-def _tags(service: Callable[[str], Any], arn: str) -> dict[str, str]:
-    """Return the tags of the IAM user or role that opens a session; the administrator has none."""
-    kind, _, name = arn.rpartition(":")[2].partition("/")
-    found: list[dict[str, str]] = []
-    with suppressed("NoSuchEntity"):
-        if kind == "user":
-            found = service("iam").list_user_tags(UserName=name.rpartition("/")[2])["Tags"]
-        elif kind == "assumed-role":
-            found = service("iam").list_role_tags(RoleName=name.partition("/")[0])["Tags"]
-    return {tag["Key"]: tag["Value"] for tag in found}
-
-
-def _hostname(sagemaker: SageMakerClient, target: str) -> str:
-    """Return the node that a target names: sagemaker-cluster:<cluster id>_<group>-<instance>."""
-    cluster_id = target.partition(":")[2].partition("_")[0]
-    listed = sagemaker.get_paginator("list_clusters").paginate()
-    clusters = [each for page in listed for each in page["ClusterSummaries"]]
-    name = next(c["ClusterName"] for c in clusters if c["ClusterArn"].endswith(f"/{cluster_id}"))
-    pages = sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
-    nodes = [each for page in pages for each in page["ClusterNodeSummaries"]]
-    node = next(each for each in nodes if target.endswith(f"-{each['InstanceId']}"))
-    return node["PrivateDnsHostname"].partition(".")[0]
+def _channel(endpoint: str, begun: Mapping[str, str], method: str) -> dict[str, Any]:
+    """Open or close the data channel of a session; return what its agent knows."""
+    place = urlsplit(endpoint)
+    connection = HTTPConnection(str(place.hostname), place.port)
+    with closing(connection):
+        connection.request(method, urlsplit(begun["StreamUrl"]).path, begun["TokenValue"])
+        answer = connection.getresponse()
+        told: dict[str, Any] = json.load(answer)
+    if answer.status == HTTPStatus.FORBIDDEN and method == "POST":
+        sys.exit(f"the session {begun['SessionId']} is over, or its node is")
+    return told
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True)
 class Shell:
-    """A user's session on one node of the rehearsal in `folder`."""
+    """A user's session on one node; `folder` is that of its network in a running rehearsal."""
 
     folder: Path
     hostname: str

@@ -7,6 +7,7 @@ lives, so that a later run can tell a live rehearsal from what a dead one left.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import threading
@@ -15,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from slurmpod.whole_file import write_whole
 
 
 def home() -> Path:
@@ -143,14 +146,7 @@ def _read(path: Path, kind: type[_Document]) -> _Document:
 
 
 def _write(path: Path, document: dict[str, object]) -> None:
-    """Write a file that is never seen half written; an error names it, as the system does not."""
-    temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        temporary.write_text(json.dumps(document, indent=2))
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    temporary.replace(path)
+    write_whole(path, json.dumps(document, indent=2))
 
 
 FAULTS_FILE = "faults.jsonl"
@@ -191,10 +187,19 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._file = (folder / JOURNAL_FILE).open("a", encoding="utf-8")
         self._lock = threading.Lock()
+        self._cluster = ""
+
+    def within(self, cluster: str) -> Journal:
+        """Return this journal for a cluster's nodes: they are subjects as `cluster/node`."""
+        within = copy.copy(self)
+        within._cluster = cluster  # noqa: SLF001  # its own copy
+        return within
 
     def note(self, subject: str, what: str) -> None:
         """Write one event down at once, so that a reader in another process sees it."""
-        event = Event(time.monotonic(), subject, what)
+        is_node = self._cluster and subject != self._cluster
+        known_as = f"{self._cluster}/{subject}" if is_node else subject
+        event = Event(time.monotonic(), known_as, what)
         with self._lock:
             self._file.write(json.dumps(asdict(event)) + "\n")
             self._file.flush()

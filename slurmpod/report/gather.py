@@ -59,7 +59,7 @@ def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
         Deployment(clients),
         AccountInventory(clients),
         Watch(clients),
-        NodeSessions() if has_nodes else NoSessions(),
+        NodeSessions(clients) if has_nodes else NoSessions(clients),
     )
     return Askers(
         AwsAccount(clients),

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from slurmpod.folders import folder
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.slurm_view import size_text
+from slurmpod.operations.slurm_overview import size_text
 from slurmpod.operations.step_table import StepTable, step_table
 from slurmpod.plan.amounts import figures, month_of, per_month, sum_figures
 from slurmpod.plan.plan import Plan

@@ -9,6 +9,7 @@ from constructs import Construct
 
 from slurmpod.resolve import Resolved
 from slurmpod_cdk.parts.monitoring_key import CLUSTER_LOGS
+from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.watch_metrics import (
     cluster_metric,
     log_metric,
@@ -18,7 +19,6 @@ from slurmpod_cdk.parts.watch_metrics import (
     openzfs_used_percent,
     throughput_mbps,
 )
-from slurmpod_cdk.storage import FileSystems
 
 HALF = 12
 """Half of the 24 columns of a dashboard."""

@@ -13,7 +13,7 @@ from aws_cdk import (
 )
 from constructs import Construct
 
-from slurmpod.deploy.permissions.services import endpoint_grants, endpoint_scope
+from slurmpod.deploy.permissions.endpoint import endpoint_grants, endpoint_scope
 from slurmpod.environment.service_types import has_own_disks
 from slurmpod.environment.services import Scaling
 from slurmpod.resolve import Resolved, ResolvedEndpoint

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import CfnResource, Fn, RemovalPolicy, aws_iam, aws_kms, aws_sagemaker
+from aws_cdk import CfnResource, Fn, RemovalPolicy, aws_iam, aws_kms
+from aws_cdk.aws_sagemaker import CfnNotebookInstance
+from aws_cdk.aws_sagemaker import CfnNotebookInstanceLifecycleConfig as CfnScript
 from constructs import Construct
 
 from slurmpod.bundle.templates import render
-from slurmpod.deploy.permissions.services import notebook_grants, notebook_scope
+from slurmpod.deploy.permissions.notebook import NotebookScope, notebook_grants, notebook_scope
 from slurmpod.resolve import Resolved, ResolvedNotebook
+from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.policy_document import policy_document
 from slurmpod_cdk.parts.retention import apply_on_delete
-from slurmpod_cdk.storage import FileSystems
 
 PLATFORM = "notebook-al2023-v1"
 """Amazon Linux 2023 with JupyterLab, which has a package lustre-client (developer guide, "Amazon
@@ -44,58 +46,23 @@ class NotebookInstance(Construct):
         file_systems: FileSystems,
     ) -> None:
         super().__init__(scope, id_)
-        self._resolved, self._notebook = resolved, notebook
-        settings = notebook.settings
+        self._notebook = notebook
         key = self._key()
-        scope_of_role = notebook_scope(
+        permissions = notebook_scope(
             resolved,
             notebook,
             subnet_ids=(subnet_id,),
             security_group_ids=tuple(security_group_ids),
             kms_key_arn=key.key_arn,
         )
-        role = aws_iam.Role(
-            self,
-            "Role",
-            description=f"Notebook instance {notebook.name}: its log, and its own end",
-            assumed_by=aws_iam.ServicePrincipal("sagemaker.amazonaws.com"),
-            inline_policies={"Notebook": policy_document(notebook_grants(scope_of_role))},
-        )
-        script = aws_sagemaker.CfnNotebookInstanceLifecycleConfig(
-            self,
-            "Script",
-            notebook_instance_lifecycle_config_name=notebook.name,
-            on_start=[
-                aws_sagemaker.CfnNotebookInstanceLifecycleConfig.NotebookInstanceLifecycleHookProperty(
-                    content=Fn.base64(script_of(resolved, notebook, file_systems))
-                )
-            ],
-        )
-        if settings.direct_internet:
+        role = self._role(permissions)
+        script = self._script(script_of(resolved, notebook, file_systems))
+        if notebook.settings.direct_internet:
             Construct(self, DIRECT_INTERNET)
-        instance = aws_sagemaker.CfnNotebookInstance(
-            self,
-            "Instance",
-            notebook_instance_name=notebook.name,
-            instance_type=settings.instance_type,
-            platform_identifier=PLATFORM,
-            role_arn=role.role_arn,
-            kms_key_id=key.key_arn,
-            volume_size_in_gb=settings.volume_gib,
-            subnet_id=subnet_id,
-            security_group_ids=list(security_group_ids),
-            direct_internet_access=_switch(is_on=settings.direct_internet),
-            root_access=_switch(is_on=settings.root_access),
-            lifecycle_config_name=script.attr_notebook_instance_lifecycle_config_name,
-            instance_metadata_service_configuration=(
-                aws_sagemaker.CfnNotebookInstance.InstanceMetadataServiceConfigurationProperty(
-                    minimum_instance_metadata_service_version="2"
-                )
-            ),
-        )
+        instance = self._instance(role, key, script, subnet_id, security_group_ids)
         for resource in (instance, script, role.node.default_child):
             if isinstance(resource, CfnResource):
-                apply_on_delete(resource, settings.on_delete)
+                apply_on_delete(resource, notebook.settings.on_delete)
         self.name = instance.attr_notebook_instance_name
 
     def _key(self) -> aws_kms.IKey:
@@ -108,6 +75,53 @@ class NotebookInstance(Construct):
             description=f"Volume of the notebook instance {self._notebook.name}",
             enable_key_rotation=True,
             removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        )
+
+    def _role(self, permissions: NotebookScope) -> aws_iam.Role:
+        return aws_iam.Role(
+            self,
+            "Role",
+            description=f"Notebook instance {self._notebook.name}: its log, and its own end",
+            assumed_by=aws_iam.ServicePrincipal("sagemaker.amazonaws.com"),
+            inline_policies={"Notebook": policy_document(notebook_grants(permissions))},
+        )
+
+    def _script(self, text: str) -> CfnScript:
+        return CfnScript(
+            self,
+            "Script",
+            notebook_instance_lifecycle_config_name=self._notebook.name,
+            on_start=[CfnScript.NotebookInstanceLifecycleHookProperty(content=Fn.base64(text))],
+        )
+
+    def _instance(
+        self,
+        role: aws_iam.Role,
+        key: aws_kms.IKey,
+        script: CfnScript,
+        subnet_id: str,
+        security_group_ids: Sequence[str],
+    ) -> CfnNotebookInstance:
+        settings = self._notebook.settings
+        return CfnNotebookInstance(
+            self,
+            "Instance",
+            notebook_instance_name=self._notebook.name,
+            instance_type=settings.instance_type,
+            platform_identifier=PLATFORM,
+            role_arn=role.role_arn,
+            kms_key_id=key.key_arn,
+            volume_size_in_gb=settings.volume_gib,
+            subnet_id=subnet_id,
+            security_group_ids=list(security_group_ids),
+            direct_internet_access=_switch(is_on=settings.direct_internet),
+            root_access=_switch(is_on=settings.root_access),
+            lifecycle_config_name=script.attr_notebook_instance_lifecycle_config_name,
+            instance_metadata_service_configuration=(
+                CfnNotebookInstance.InstanceMetadataServiceConfigurationProperty(
+                    minimum_instance_metadata_service_version="2"
+                )
+            ),
         )
 
 

@@ -11,6 +11,7 @@ from slurmpod.environment.monitoring import Alarms
 from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.resolve.storage import MAIN_LUSTRE
 from slurmpod_cdk.parts.alarm import NOT_LESS_THAN, Condition, add_alarm
+from slurmpod_cdk.parts.mount_targets import FileSystems
 from slurmpod_cdk.parts.watch_metrics import (
     lustre_fullest_disk_percent,
     lustre_used_percent,
@@ -19,7 +20,6 @@ from slurmpod_cdk.parts.watch_metrics import (
     provisioned_mbps,
     throughput_percent,
 )
-from slurmpod_cdk.storage import FileSystems
 
 MINUTES_IN_A_ROW = 5
 """Points of the capacity, one a minute: a file that comes and goes within them tells nobody."""

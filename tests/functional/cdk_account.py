@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
 
-from embedded_aws.isolation import isolated_environment
+from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.server import EmbeddedAws
+from slurmpod.cli.main import run
 from slurmpod.folders import node_executable
+from slurmpod.rehearsal.bootstrap import bootstrap
 from slurmpod.rehearsal.cdk import CDK
 from tests.golden_files import ROOT
 
@@ -38,6 +43,10 @@ class Account:
         session = boto3.session.Session(region_name=REGION)
         return session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
 
+    def bootstrap(self) -> None:
+        """Make what `cdk bootstrap` makes; test_examples.py has the command itself."""
+        bootstrap(self.client("cloudformation"))
+
     def stacks(self) -> set[str]:
         stacks = self.client("cloudformation").describe_stacks()["Stacks"]
         return {stack["StackName"] for stack in stacks}
@@ -54,11 +63,21 @@ class Account:
     def slurmpod(
         self, *arguments: str, cwd: Path = ROOT, answer: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command of ours, from anywhere; `answer` is what its user types."""
-        command = [str(Path(sys.executable).parent / "slurmpod"), *arguments]
-        return subprocess.run(
-            command, cwd=cwd, env=self.variables, capture_output=True, text=True, input=answer
-        )
+        """Run a command of ours, from anywhere; `answer` is what its user types.
+
+        This process runs it: to start one for each takes longer than most commands.
+        """
+        printed, said = io.StringIO(), io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            process_environment(self.variables),
+            redirect_stdout(printed),
+            redirect_stderr(said),
+        ):
+            patch.chdir(cwd)
+            patch.setattr(sys, "stdin", io.StringIO(answer))
+            code = run(arguments)
+        return subprocess.CompletedProcess(arguments, code, printed.getvalue(), said.getvalue())
 
     def run_cdk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         named = {"--app", "--context", "-c"} & set(arguments)

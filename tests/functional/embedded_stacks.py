@@ -57,15 +57,16 @@ class Stacks:
             stack_id = operation(StackName=name, TemplateBody=body, Parameters=given)["StackId"]
         except ClientError as error:
             return Outcome("REFUSED", {}, {}, error.response["Error"]["Message"])
-        return self._outcome(stack_id)
+        return self.outcome(stack_id)
 
     def delete(self, name: str) -> Outcome:
         """Delete a stack and wait for its end."""
         stack_id = self._api.describe_stacks(StackName=name)["Stacks"][0]["StackId"]
         self._api.delete_stack(StackName=name)
-        return self._outcome(stack_id)
+        return self.outcome(stack_id)
 
-    def _outcome(self, stack_id: str) -> Outcome:
+    def outcome(self, stack_id: str) -> Outcome:
+        """Return how what is done to a stack ended, when it has."""
         while True:
             (stack,) = self._api.describe_stacks(StackName=stack_id)["Stacks"]
             if not stack["StackStatus"].endswith("_IN_PROGRESS"):

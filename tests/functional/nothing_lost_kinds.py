@@ -119,6 +119,21 @@ def kinds(place: dict[str, str]) -> dict[str, Kind]:
                 each["arn"] for each in aws.service("amp").list_workspaces()["workspaces"]
             ],
         ),
+        "notebook": Kind(
+            definition=lambda name, other: retained(
+                _notebook(name, place, subnet=place["Second" if other else "Subnet"])
+            ),
+            mark=lambda aws, id_: aws.sagemaker.add_tags(
+                ResourceArn=id_, Tags=[{"Key": MARK, "Value": "1"}]
+            ),
+            is_marked=lambda aws, id_: (
+                {"Key": MARK, "Value": "1"} in aws.sagemaker.list_tags(ResourceArn=id_)["Tags"]
+            ),
+            all_ids=lambda aws: [
+                each["NotebookInstanceArn"]
+                for each in aws.sagemaker.list_notebook_instances()["NotebookInstances"]
+            ],
+        ),
     }
 
 
@@ -149,6 +164,18 @@ def _subnet_group(place: dict[str, str]) -> dict[str, Any]:
 def _workspace(name: str, *, is_other: bool) -> dict[str, Any]:
     key = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/00000000-0000-0000-0000-000000000000"
     return resource("APS::Workspace", Alias=name, **({"KmsKeyArn": key} if is_other else {}))
+
+
+def _notebook(name: str, place: dict[str, str], *, subnet: str) -> dict[str, Any]:
+    return resource(
+        "SageMaker::NotebookInstance",
+        NotebookInstanceName=name,
+        InstanceType="ml.t3.medium",
+        RoleArn=f"arn:aws:iam::{ACCOUNT}:role/notebook",
+        SubnetId=subnet,
+        SecurityGroupIds=[place["Group"]],
+        VolumeSizeInGB=20,
+    )
 
 
 def _file_system(aws: Clients, id_: str) -> Any:

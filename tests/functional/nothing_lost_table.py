@@ -83,6 +83,11 @@ ROWS: Mapping[str, Row] = {
         },
     ),
     "prometheus": Row("Prometheus workspace", Way.IMPORT, _REPLACED),
+    "notebook": Row(
+        "Notebook instance, whose volume has what people write there",
+        Way.IMPORT,
+        _COMMON | {Event.REPLACE: Fate.REFUSED},
+    ),
     "network": Row(
         "VPC, subnets and security group with a file system in them",
         Way.IMPORT,

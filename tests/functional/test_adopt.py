@@ -97,7 +97,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         dev = yaml.safe_load((ROOT / "environments" / "dev.yaml").read_text())
         file = life.write("first", dev)
         assembly = life.synthesize(file)
-        life.account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+        life.account.bootstrap()
         life.facts["before anything"] = slurmpod("adopt", str(file))
         life.import_bucket(assembly)
         life.deploy(assembly, "--import-existing-resources")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.checkout_copy import copy_checkout
 from tests.golden_files import ROOT
 
 PAGE = ROOT / "docs/contributing.md"
@@ -74,15 +74,7 @@ class Copy:
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
     folder = tmp_path / "copy"
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
-    names = [name for name in listed.stdout.decode().split("\0") if name]
-    for name in names:
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
-    for compiled in {Path(name).parent / "__pycache__" for name in names}:
-        if (ROOT / compiled).exists():  # so that nothing is compiled again but what is changed
-            shutil.copytree(ROOT / compiled, folder / compiled)
+    copy_checkout(folder)
     return Copy(folder)
 
 

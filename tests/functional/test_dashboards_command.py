@@ -29,8 +29,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_lists_them(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["dashboards", str(file)]) == ExitCode.OK
-    out = capsys.readouterr().out
-    assert all(dashboard.uid in out for dashboard in DASHBOARDS)
+    printed = capsys.readouterr()
+    assert all(dashboard.uid in printed.out for dashboard in DASHBOARDS)
+    assert printed.err == f"next: slurmpod dashboards --output dashboards {file}\n"
 
 
 def test_tells_programs(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

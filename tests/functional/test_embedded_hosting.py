@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,15 +11,40 @@ from botocore.exceptions import ClientError
 from tests.functional.embedded_stacks import Resources, Stacks, att, ref, resource
 
 IMAGE = "111122223333.dkr.ecr.us-west-2.amazonaws.com/gpt-j:1.0"
-ROLE = "arn:aws:iam::111122223333:role/endpoint"
+REPOSITORY = "arn:aws:ecr:us-west-2:111122223333:repository/gpt-j"
+SAGEMAKER = "sagemaker.amazonaws.com"
+MAY_ALL = {
+    "s3:GetObject": "arn:aws:s3:::models/*",
+    "ecr:GetDownloadUrlForLayer": REPOSITORY,
+    "ecr:BatchGetImage": REPOSITORY,
+    "ecr:BatchCheckLayerAvailability": REPOSITORY,
+    "ecr:GetAuthorizationToken": "*",
+}
+
+
+def role(rights: Mapping[str, str] = MAY_ALL, *, service: str = SAGEMAKER) -> Any:
+    """Return a role that may do each action on a resource."""
+    trust = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+    allowed = [{"Effect": "Allow", "Action": each, "Resource": rights[each]} for each in rights]
+    return resource(
+        "IAM::Role",
+        AssumeRolePolicyDocument={"Version": "2012-10-17", "Statement": [trust]},
+        Policies=[
+            {
+                "PolicyName": "own",
+                "PolicyDocument": {"Version": "2012-10-17", "Statement": allowed},
+            }
+        ],
+    )
 
 
 def endpoint(name: str, instance_type: str = "ml.g5.xlarge", **variant: Any) -> Resources:
     """Return a stack's resources, with an endpoint of one model."""
     return {
+        "Role": role(),
         "Model": resource(
             "SageMaker::Model",
-            ExecutionRoleArn=ROLE,
+            ExecutionRoleArn=att("Role", "Arn"),
             PrimaryContainer={"Image": IMAGE, "ModelDataUrl": f"s3://models/{name}/model.tar.gz"},
         ),
         "Configuration": resource(
@@ -131,3 +157,64 @@ def test_a_name_is_taken_once(stacks: Stacks) -> None:
     assert len(models) == 1
     stacks.delete("other")
     stacks.delete("one")
+
+
+def without(action: str) -> dict[str, str]:
+    return {each: MAY_ALL[each] for each in MAY_ALL if each != action}
+
+
+NO_DATA = "Could not access model data at s3://models/refused/model.tar.gz"
+NO_IMAGE = f"The repository of your image {IMAGE} does not grant"
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (role(without("s3:GetObject")), NO_DATA),
+        (role(MAY_ALL | {"s3:GetObject": "arn:aws:s3:::models/taken/*"}), NO_DATA),
+        (role(service="ec2.amazonaws.com"), NO_DATA),
+        *((role(without(each)), NO_IMAGE) for each in MAY_ALL if each.startswith("ecr:")),
+    ],
+)
+def test_a_role_that_gets_no_model_or_no_image_is_refused(
+    stacks: Stacks, refused: Any, told: str
+) -> None:
+    result = stacks.deploy("refused", {**endpoint("refused"), "Role": refused})
+    assert result.status == "ROLLBACK_COMPLETE"
+    assert told in result.reasons
+    stacks.delete("refused")
+
+
+def test_data_are_looked_for_where_their_bucket_is(stacks: Stacks) -> None:
+    s3, sagemaker = stacks.clients.s3, stacks.clients.sagemaker
+    s3.create_bucket(
+        Bucket="own-models", CreateBucketConfiguration={"LocationConstraint": "us-west-2"}
+    )
+    rights = {
+        "s3:GetObject": "arn:aws:s3:::own-models/*",
+        "s3:ListBucket": "arn:aws:s3:::own-models",
+    }
+    made = stacks.deploy("reader", {"Role": role(rights)}, Arn=att("Role", "Arn"))
+    source = {
+        "S3Uri": "s3://own-models/gpt-j/",
+        "S3DataType": "S3Prefix",
+        "CompressionType": "None",
+    }
+    given: Any = {
+        "ModelName": "folder",
+        "ExecutionRoleArn": made.outputs["Arn"],
+        "PrimaryContainer": {
+            "Image": "registry.example:5000/gpt-j",
+            "ModelDataSource": {"S3DataSource": source},
+        },
+    }
+    with pytest.raises(ClientError, match="Could not access model data at s3://own-models/gpt-j/"):
+        sagemaker.create_model(**given)
+    s3.put_object(Bucket="own-models", Key="gpt-j/weights", Body=b"")
+    sagemaker.create_model(**given)
+    sagemaker.delete_model(ModelName="folder")
+    unlisted = stacks.deploy("reader", {"Role": role({"s3:GetObject": rights["s3:GetObject"]})})
+    assert unlisted.status == "UPDATE_COMPLETE", unlisted.reasons
+    with pytest.raises(ClientError, match='ensure that the role has "s3:ListBucket" permission'):
+        sagemaker.create_model(**given)
+    stacks.delete("reader")

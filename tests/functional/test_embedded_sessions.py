@@ -10,10 +10,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -23,6 +27,7 @@ from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
 from slurmpod.folders import node_executable
+from slurmpod.rehearsal.bootstrap import bootstrap
 from slurmpod.rehearsal.cdk import CDK
 from tests.golden_files import ROOT
 
@@ -64,11 +69,17 @@ class Person:
     def open_session(self, group: str, document: str | None = DOCUMENT) -> str:
         """Do what the client and the agent of Session Manager do; return the session's id."""
         target = self.lab.targets[group]
-        named = {"DocumentName": document} if document else {}
-        session: str = self.client("ssm").start_session(Target=target, **named)["SessionId"]
+        session: str = self.begin_session(group, document)["SessionId"]
         data_key = self.data_key(session, target)
         assert self.lab.node_reads(data_key, session, target) == data_key["Plaintext"]
         return session
+
+    def begin_session(self, group: str, document: str | None = DOCUMENT) -> dict[str, str]:
+        """Return what StartSession answers."""
+        named = {"DocumentName": document} if document else {}
+        target = self.lab.targets[group]
+        begun: dict[str, str] = self.client("ssm").start_session(Target=target, **named)
+        return begun
 
     def data_key(self, session: str, target: str) -> dict[str, Any]:
         """Do the client's part of the handshake."""
@@ -117,6 +128,19 @@ class Lab:
 
     def client(self, service: str) -> Any:
         return self.aws.clients().service(service)
+
+    def channel(self, method: str, begun: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
+        """Do what the plugin does with what StartSession answered."""
+        connection = HTTPConnection("127.0.0.1", self.aws.port)
+        with closing(connection):
+            connection.request(method, urlsplit(begun["StreamUrl"]).path, begun["TokenValue"])
+            answer = connection.getresponse()
+            return answer.status, json.load(answer)
+
+    @property
+    def hostnames(self) -> set[str]:
+        listed = self.client("sagemaker").list_cluster_nodes(ClusterName="lab")
+        return {node["PrivateDnsHostname"] for node in listed["ClusterNodeSummaries"]}
 
     @property
     def outputs(self) -> dict[str, str]:
@@ -191,7 +215,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         aws.start(CloudOnlyPlatform())
         lab = Lab(aws, file, folder / "assembly")
         lab.cdk("synth", "synth", "-q", "-c", f"env={file}", "--output", str(lab.assembly))
-        lab.cdk("bootstrap", "bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+        bootstrap(lab.client("cloudformation"))
         app = ("--all", "--app", str(lab.assembly))
         lab.cdk("deploy", "deploy", *app, "--require-approval", "never")
         lab.cdk("diff", "diff", *app, "--fail")
@@ -209,7 +233,7 @@ def administrator(lab: Lab) -> Person:
 
 
 def test_it_is_deployed_and_has_no_difference(lab: Lab) -> None:
-    for step in ("synth", "bootstrap", "deploy", "diff"):
+    for step in ("synth", "deploy", "diff"):
         status, printed = lab.printed[step]
         assert status == 0, printed
 
@@ -276,6 +300,30 @@ def test_a_user_ends_own_sessions_only(user: Person, administrator: Person) -> N
         user.end_session(foreign)
 
 
+def test_who_has_the_token_is_told_what_the_agent_would_know(lab: Lab, user: Person) -> None:
+    lab.client("iam").tag_user(
+        UserName="alice", Tags=[{"Key": "SSMSessionRunAs", "Value": "alice-on-nodes"}]
+    )
+    begun = user.begin_session("login")
+    status, seen = lab.channel("POST", begun)
+    assert status == HTTPStatus.OK
+    assert (seen["cluster"], seen["run_as"]) == ("lab", "alice-on-nodes")
+    assert seen["inputs"] == lab.inputs
+    assert seen["private_dns_hostname"] in lab.hostnames
+    assert lab.channel("DELETE", begun)[0] == HTTPStatus.OK
+    active = lab.client("ssm").describe_sessions(State="Active")["Sessions"]
+    assert begun["SessionId"] not in [each["SessionId"] for each in active]
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_nobody_has_the_channel_of_another(lab: Lab, user: Person, method: str) -> None:
+    begun = user.begin_session("login")
+    refused: tuple[int, dict[str, Any]] = (HTTPStatus.FORBIDDEN, {})
+    assert lab.channel(method, {**begun, "TokenValue": "guessed"}) == refused
+    user.end_session(begun["SessionId"])
+    assert lab.channel(method, begun) == refused
+
+
 def test_a_user_finds_nodes_and_changes_none(user: Person) -> None:
     sagemaker = user.client("sagemaker")
     assert len(sagemaker.list_cluster_nodes(ClusterName="lab")["ClusterNodeSummaries"]) == 3
@@ -295,7 +343,8 @@ def test_a_user_is_told_the_way_in(lab: Lab, user: Person) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (["logins", "--print"], 2, "lab has no group 'logins'; it has controller, login, workers"),
+        (["logins", "--print"], 2, "lab has no group 'logins'; did you mean 'login'?"),
+        (["head", "--print"], 2, "lab has no group 'head'; it has controller, login, workers"),
         (["login", "2", "--print"], 1, "login has no running node 2, it has 1"),
     ],
 )

@@ -409,3 +409,57 @@ def test_templates_are_validated_and_imports_listed(stacks: Stacks) -> None:
     assert api.list_imports(ExportName="shared-vpc")["Imports"] == ["importing"]
     with pytest.raises(ClientError, match="'other' is not imported by any stack"):
         api.list_imports(ExportName="other")
+
+
+WAITING = f"""
+Resources:{ROLE}
+  Kept:
+    Type: AWS::SSM::Parameter
+    Properties: {{Name: /kept, Type: String, Value: before}}
+"""
+WAITS_FOR_A_VPC = """
+  Waits:
+    Type: AWS::Lambda::Function
+    Properties:
+      Runtime: python3.12
+      Handler: index.handler
+      Role: !GetAtt Role.Arn
+      Timeout: 120
+      Code:
+        ZipFile: |
+          import time, boto3, cfnresponse
+          def handler(event, context):
+              kind, ec2 = event["RequestType"], boto3.client("ec2")
+              seen = event["ResourceProperties"]["Seen"]
+              while kind == "Create" and len(ec2.describe_vpcs()["Vpcs"]) <= int(seen):
+                  time.sleep(0.1)
+              cfnresponse.send(event, context, cfnresponse.SUCCESS, {})
+  Begun:
+    Type: Custom::Begun
+    Properties: {ServiceToken: !GetAtt Waits.Arn, Seen: VPCS}
+  Never:
+    Type: AWS::SSM::Parameter
+    DependsOn: Begun
+    Properties: {Name: /never, Type: String, Value: x}
+"""
+
+
+def test_an_update_that_is_cancelled_goes_no_further_and_is_rolled_back(stacks: Stacks) -> None:
+    api, ec2 = stacks.clients.service("cloudformation"), stacks.clients.service("ec2")
+    stack = stacks.deploy_text("cancelled", WAITING)
+    with pytest.raises(ClientError, match="cannot be called from current stack status: CREATE_"):
+        api.cancel_update_stack(StackName="cancelled")
+
+    more = WAITS_FOR_A_VPC.replace("VPCS", str(len(ec2.describe_vpcs()["Vpcs"])))
+    after = WAITING.replace("before", "after") + more
+    api.update_stack(StackName="cancelled", TemplateBody=after)
+    api.cancel_update_stack(StackName="cancelled")
+    ec2.create_vpc(CidrBlock="10.9.0.0/16")
+    ended = stacks.outcome("cancelled")
+
+    assert ended.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert ended.ids == stack.ids
+    kept = stacks.clients.service("ssm").get_parameters(Names=["/kept", "/never"])["Parameters"]
+    assert [(each["Name"], each["Value"]) for each in kept] == [("/kept", "before")]
+    with pytest.raises(ClientError, match="cannot be called from current stack status: UPDATE_R"):
+        api.cancel_update_stack(StackName="cancelled")

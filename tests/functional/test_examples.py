@@ -19,7 +19,9 @@ import pytest
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
+from embedded_aws.templates.template import read_template
 from slurmpod.cli.environment import sound_environment
+from slurmpod.rehearsal.bootstrap import STACK, bootstrap
 from slurmpod.rehearsal.existing_resources import make_existing_resources
 from slurmpod.resolve import Resolved
 from tests.conftest import CDK_VALIDATION
@@ -29,6 +31,8 @@ PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 CDK = PROJECT / "node_modules/.bin/cdk"
 ENVIRONMENTS = {name: sound_environment(file).resolved for name, file in FILES.items()}
+UNUSED_REGIONS = ("ca-west-1", "sa-east-1")
+REGIONS = sorted({resolved.region for resolved in ENVIRONMENTS.values()})
 AT_ONCE = "8"
 """Stacks that the CDK CLI deploys side by side."""
 
@@ -61,31 +65,36 @@ class Account:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        stacks = {name: self.stacks(resolved) for name, resolved in ENVIRONMENTS.items()}
-        self.steps[step] = Step(done.returncode, done.stdout[-2000:], stacks)
+        self.steps[step] = Step(done.returncode, done.stdout[-2000:], self.stacks())
 
-    def stacks(self, resolved: Resolved) -> dict[str, str]:
-        """Return the state of every stack of an environment that there is."""
-        stacks = self.service(resolved, "cloudformation").describe_stacks()["Stacks"]
-        states = {stack["StackName"]: stack["StackStatus"] for stack in stacks}
-        return {name: states[name] for name in resolved.stacks.in_order() if name in states}
+    def stacks(self) -> dict[str, dict[str, str]]:
+        """Return the state of every stack that there is, by environment."""
+        states = {region: self._states(region) for region in REGIONS}
+        return {
+            name: {
+                stack: states[resolved.region][stack]
+                for stack in resolved.stacks.in_order()
+                if stack in states[resolved.region]
+            }
+            for name, resolved in ENVIRONMENTS.items()
+        }
 
-    def service(self, resolved: Resolved, name: str) -> Any:
-        """Return a client of an environment's Region."""
-        return self.aws.clients(resolved.region).service(name)
+    def _states(self, region: str) -> dict[str, str]:
+        """Return the state of every stack of a Region, asked once for all environments in it."""
+        stacks = self.aws.clients(region).service("cloudformation").describe_stacks()["Stacks"]
+        return {stack["StackName"]: stack["StackStatus"] for stack in stacks}
 
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     (number,) = {resolved.account for resolved in ENVIRONMENTS.values()}
-    regions = sorted({resolved.region for resolved in ENVIRONMENTS.values()})
-    with EmbeddedAws(account=number, region=regions[0]) as aws:
+    with EmbeddedAws(account=number, region=REGIONS[0]) as aws:
         aws.start(CloudOnlyPlatform())
         account = Account(aws, tmp_path_factory.mktemp("assembly"))
         for resolved in ENVIRONMENTS.values():
             make_existing_resources(aws.clients(resolved.region), resolved)
         account.cdk(
-            "bootstrap", "bootstrap", *(f"aws://{number}/{each}" for each in regions), "--app", ""
+            "bootstrap", "bootstrap", *(f"aws://{number}/{each}" for each in REGIONS), "--app", ""
         )
         live(account)
         yield account
@@ -103,10 +112,11 @@ def live(account: Account) -> None:
     above = above_the_network(ENVIRONMENTS.values())
     account.cdk("destroy", "destroy", *above, *app, "--exclusively", "--force")
     account.cdk("blocked", "destroy", "dev-network", *app, "--force")
-    for resolved in ENVIRONMENTS.values():
-        delete_databases(account.service(resolved, "rds"), account.service(resolved, "ec2"))
-        delete_file_systems(account.service(resolved, "fsx"))
-        delete_notebooks(account.service(resolved, "sagemaker"))
+    for region in REGIONS:
+        clients = account.aws.clients(region)
+        delete_databases(clients.service("rds"), clients.ec2)
+        delete_file_systems(clients.fsx)
+        delete_notebooks(clients.sagemaker)
     account.cdk("destroy the rest", "destroy", "--all", *app, "--force")
 
 
@@ -122,7 +132,7 @@ def above_the_network(environments: Iterable[Resolved]) -> list[str]:
 
 def unprotect(account: Account) -> None:
     for resolved in ENVIRONMENTS.values():
-        cloudformation = account.service(resolved, "cloudformation")
+        cloudformation = account.aws.clients(resolved.region).service("cloudformation")
         for stack in resolved.stacks.in_order():
             cloudformation.update_termination_protection(
                 StackName=stack, EnableTerminationProtection=False
@@ -158,6 +168,24 @@ def delete_notebooks(sagemaker: Any) -> None:
 @pytest.mark.parametrize("step", ["bootstrap", "synth", "deploy", "diff", "destroy"])
 def test_the_cdk_command_line_succeeds(account: Account, step: str) -> None:
     assert account.steps[step].status == 0, account.steps[step].printed
+
+
+def test_a_rehearsal_bootstraps_its_account_as_the_command_does(account: Account) -> None:
+    here = next(each for each in UNUSED_REGIONS if each not in REGIONS)
+    bootstrap(account.aws.clients(here).service("cloudformation"))
+    commands, ours = (toolkit(account, region) for region in (REGIONS[0], here))
+    assert ours == commands
+
+
+def toolkit(account: Account, region: str) -> tuple[Any, Any, Any]:
+    """Return the template, the parameters and the resources of the stack of a bootstrap."""
+    cloudformation = account.aws.clients(region).service("cloudformation")
+    (stack,) = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
+    parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack["Parameters"]}
+    listed = cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+    resources = [(each["LogicalResourceId"], each["ResourceStatus"]) for each in listed]
+    template = read_template(cloudformation.get_template(StackName=STACK)["TemplateBody"])
+    return template, parameters, sorted(resources)
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

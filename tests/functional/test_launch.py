@@ -358,6 +358,14 @@ class TestJournal:
         ]
         assert list(reader.new_events()) == []
 
+    def test_nodes_of_another_network_are_told_apart_by_their_cluster(self, home: Path) -> None:
+        journal, first = Journal(home), "ip-10-0-0-4"
+        for within in ("", "twin"):
+            journal.within(within).note(first, "booted")
+        journal.within("twin").note("twin", "is in service")
+        subjects = [event.subject for event in JournalReader(home).new_events()]
+        assert subjects == [first, f"twin/{first}", "twin"]
+
     def test_a_line_that_is_being_written_waits(self, home: Path) -> None:
         reader, journal = JournalReader(home), Journal(home)
         journal.note("dev", "whole")

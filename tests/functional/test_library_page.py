@@ -66,7 +66,7 @@ def test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found(
     folder: Path, account: Account
 ) -> None:
     assembly = synthesized(folder, WITH_A_NETWORK).directory
-    account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+    account.bootstrap()
     account.cdk("deploy", "Prod/**", "--app", assembly, "--require-approval", "never", "--ci")
     assert {*NAMES, "Prod-Network", "CDKToolkit"} == account.stacks()
 
@@ -91,7 +91,7 @@ def test_single_constructs_make_a_cluster_with_its_scripts_and_file_systems(
     folder: Path, account: Account
 ) -> None:
     assembly = synthesized(folder, OF_CONSTRUCTS).directory
-    account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+    account.bootstrap()
     account.cdk("deploy", "--all", "--app", assembly, "--require-approval", "never", "--ci")
 
     sagemaker = account.client("sagemaker")

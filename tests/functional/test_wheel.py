@@ -15,9 +15,10 @@ import pytest
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.server import EmbeddedAws
 from slurmpod.problems import ExitCode
+from tests.checkout_copy import tracked
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.functional.library_page import OF_A_FILE, OF_CONSTRUCTS, write_files
-from tests.functional.wheel import make_wheel, tracked
+from tests.functional.wheel import make_wheel
 from tests.golden_files import ROOT
 
 PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
@@ -117,7 +118,7 @@ def test_an_installed_package_deploys_a_file_from_anywhere(installed: Path, tmp_
     with EmbeddedAws(account=ACCOUNT, region=REGION) as aws:
         aws.start(CloudOnlyPlatform())
         account = Account(aws, home=tmp_path / "home")
-        account.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
+        account.bootstrap()
         options = ("--yes", "--no-nodes", "--only", "network")
         done = subprocess.run(
             [installed / "slurmpod", "deploy", "../config/dev.yaml", *options],

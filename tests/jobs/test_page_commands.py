@@ -35,7 +35,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 13
+    assert len(COMMANDS) == 14
     Path("ddp.yaml").write_text("steps: 50\n")
     Path("train-fsdp2_12.out").write_text("step 1 loss 5.5\n")
     for command in COMMANDS:
@@ -44,16 +44,17 @@ def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_commands_for_a_cluster_are_understood() -> None:
-    """What they do is tried in test_submit.py, and on nodes in tests/rehearsal/test_recipes.py."""
+    """What they do is tried in test_submit.py, and on nodes in tests/rehearsal."""
     on_dev = ["submit", "venv", "submit", "status", "logs", "cancel", "logs"]
-    assert [words[1] for words in ON_A_CLUSTER] == [*on_dev, "submit", "submit"]
+    on_nodes = ["submit", "submit", "venv", "submit", "submit"]
+    assert [words[1] for words in ON_A_CLUSTER] == [*on_dev, *on_nodes]
     for words in ON_A_CLUSTER:
         assert parser_of("job").parse_args(own(words)).file.exists()
 
 
 def test_drills_are_understood() -> None:
     """One is run in tests/rehearsal/test_rehearse.py."""
-    assert [words[0] for words in WITH_NODES] == ["rehearse", "rehearsal"]
+    assert [words[0] for words in WITH_NODES] == ["rehearse", "rehearse", "rehearsal"]
     for words in WITH_NODES:
         assert parser_of(words[0]).parse_args(own(words))
 

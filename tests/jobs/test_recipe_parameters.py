@@ -114,6 +114,18 @@ MISTAKES = (
     ),
     (
         "fsdp2-hybrid",
+        "context_parallel_degree: 2",
+        "context_parallel_degree: with it SMP shares each sample among processes",
+        "leave it out, as 1 means the same; sm_activation_offloading",
+    ),
+    (
+        "fsdp2-hybrid",
+        "expert_parallel_degree: 2",
+        "expert_parallel_degree: with it SMP shares the experts of a layer",
+        "smp2-llama has the key, for mixtral-8x7b",
+    ),
+    (
+        "fsdp2-hybrid",
         "tensor_parallel_degre: 2",
         "unknown key 'tensor_parallel_degre'",
         "did you mean 'tensor_parallel_degree'?",

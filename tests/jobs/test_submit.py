@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import job_on_cluster
 from slurmpod.cli.job_on_cluster import run
 from slurmpod.operations import job_folder
@@ -29,7 +30,7 @@ from slurmpod.operations.node_shell import (
     node_command,
     read_output,
 )
-from slurmpod.problems import ExitCode
+from slurmpod.problems import ExitCode, WorkFailed
 from tests.sound_environment import SOUND
 
 SHOWN = (
@@ -47,10 +48,10 @@ class LocalShell:
         self.tools.mkdir()
         self.add("sudo", 'shift 3; exec "$@"')
         self.add("sbatch", f'echo "$PYTHON $*" >> {folder}/submitted; echo "12;cluster"')
-        self.add("squeue", "echo '12|x|ubuntu|RUNNING|1:05|a[1-2]|None'")
+        self.add("squeue", "echo '12|ubuntu|RUNNING|1:05|a[1-2]|None|x | y'")
         self.add("scancel", f"echo $* > {folder}/cancelled")
         self.add("sinfo", ":")
-        self.lost = 0
+        self.refusals: list[WorkFailed] = []
         self.ran: list[str] = []
 
     def add(self, name: str, script: str) -> None:
@@ -68,9 +69,8 @@ class LocalShell:
 
     def run(self, script: str) -> str:
         self.ran.append(script)
-        if self.lost:
-            self.lost -= 1
-            raise NoAnswer("the node did not answer to the end: nothing")
+        if self.refusals:
+            raise self.refusals.pop()
         command = node_command(script, "ubuntu")
         path = f"{self.tools}:{os.environ['PATH']}"
         done = subprocess.run(["sh", "-c", command], env={"PATH": path}, capture_output=True)
@@ -103,7 +103,10 @@ class TestShell:
         with pytest.raises(CommandFailed, match=r"^no such thing$"):
             shell.run("echo no such thing; exit 3")
 
-    def test_a_node_that_gives_no_answer_is_looked_for_again(self, shell: LocalShell) -> None:
+    @pytest.mark.parametrize("why", [NoAnswer("nothing"), AwsUnavailable("TargetNotConnected")])
+    def test_a_node_that_gives_no_answer_is_looked_for_again(
+        self, shell: LocalShell, why: WorkFailed
+    ) -> None:
         connected = []
 
         def connect() -> LocalShell:
@@ -112,8 +115,8 @@ class TestShell:
 
         lasting = LastingShell(connect)
         assert lasting.run("echo 1") == lasting.run("echo 1") == "1\n"
-        shell.lost = 1
-        with pytest.raises(NoAnswer):
+        shell.refusals = [why]
+        with pytest.raises(type(why)):
             lasting.run("echo 2")
         assert lasting.run("echo 3") == "3\n"
         assert len(connected) == 2
@@ -354,7 +357,7 @@ class TestCommand:
     ) -> None:
         shell.log.write_text("all of it\n")
         shell.shows("FAILED")
-        shell.lost = 2
+        shell.refusals = [NoAnswer("the node did not answer to the end: nothing")] * 2
         assert run(self.options("logs", tmp_path)) == ExitCode.FAILED
         shown = capsys.readouterr()
         assert shown.out == "all of it\n"
@@ -368,6 +371,7 @@ class TestCommand:
         assert run(self.options("logs", tmp_path, follow=False)) == ExitCode.OK
         assert len(capsys.readouterr().out) == 250_000
         assert run(self.options("status", tmp_path)) == ExitCode.OK
-        assert capsys.readouterr().out.split() == ["12", "x", "ubuntu", "RUNNING", "1:05", "a[1-2]"]
+        shown = "12 x | y ubuntu RUNNING 1:05 a[1-2]"
+        assert capsys.readouterr().out.split() == shown.split()
         assert run(self.options("cancel", tmp_path)) == ExitCode.OK
         assert (tmp_path / "cancelled").read_text() == "12\n"

@@ -238,6 +238,7 @@ class TestProgram:
         done = job.run()
         assert done.returncode == 0, done.stderr
         assert done.stdout.endswith(f"PYTHON={job.name}/bin/python\n")
+        assert (job.name / "bin" / "python").is_symlink(), "a copy lacks the libraries beside it"
         asked = [str(job.name / "bin" / "python"), "-c", "import tiny; print(tiny.VERSION)"]
         assert subprocess.run(asked, capture_output=True, text=True).stdout == "1.2\n"
         again = job.run()

@@ -18,7 +18,9 @@ from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.rehearsal.state import JOURNAL_FILE as JOURNAL
 from slurmpod.rehearsal.state import images
+from tests.search_depth import cases
 
+collect_ignore = [] if cases(usual=0, deep=1) else ["test_variants.py"]
 PROJECT = Path(__file__).parents[2]
 JOURNAL_LINES = 40
 PATIENCE_SECONDS = 180
@@ -79,9 +81,11 @@ class Workplace:
             text=True,
         )
 
-    def run(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, cwd: Path | None = None, seconds: int = 300
+    ) -> subprocess.CompletedProcess[str]:
         with self.start(*arguments, cwd=cwd) as process:
-            stdout, stderr = process.communicate(timeout=300)
+            stdout, stderr = process.communicate(timeout=seconds)
         return subprocess.CompletedProcess(arguments, process.returncode, stdout, stderr)
 
     def rehearsals(self) -> list[Path]:

@@ -22,16 +22,19 @@ from embedded_aws.server import EmbeddedAws
 from embedded_aws.service_quotas import codes_of
 from slurmpod.aws.gateway import Gateway
 from slurmpod.environment.catalog import instance_types
+from slurmpod.operations.connect import DOCUMENT
 from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.host import MOST_INSTANCES
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
+from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import Request
+from slurmpod.resolve import session_target
 from tests.rehearsal.conftest import wait_until
 
 if TYPE_CHECKING:
@@ -106,8 +109,8 @@ class HyperPodLab:
         self.aws: Clients = embedded.clients()
         self.variables = embedded.environment()
         self._make_role()
-        self.network = self._make_network()
-        self.lustre = self._make_lustre()
+        self.network = self.make_network()
+        self.lustre = self.make_lustre(self.network)
         self.aws.s3.create_bucket(
             Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
         )
@@ -119,8 +122,7 @@ class HyperPodLab:
     @property
     def lustre_storage(self) -> dict[str, Any]:
         """What a group's InstanceStorageConfigs says to have the Lustre file system."""
-        mount_name = self.lustre["LustreConfiguration"]["MountName"]
-        return {"FsxLustreConfig": {"DnsName": self.lustre["DNSName"], "MountName": mount_name}}
+        return storage_of(self.lustre)
 
     @property
     def lustre_source(self) -> str:
@@ -144,8 +146,7 @@ class HyperPodLab:
         self.aws.sagemaker.create_cluster(
             ClusterName=name,
             InstanceGroups=groups,  # type: ignore[arg-type]
-            VpcConfig=self.network.vpc_config,
-            **more,
+            **{"VpcConfig": self.network.vpc_config, **more},
         )
         return self.settled(name)
 
@@ -188,7 +189,17 @@ class HyperPodLab:
 
     def shell(self, name: str, group: str, *, user: str = "ubuntu") -> Shell:
         """Return a session on the first node of a group."""
-        return Shell(self.folder, hostname(self.nodes(name, group)[0]), user)
+        return Shell(network_of(self.folder, name), hostname(self.nodes(name, group)[0]), user)
+
+    def in_session(self, name: str, group: str, command: str) -> str:
+        """Return what a command prints in a session of Session Manager on a group's first node."""
+        cluster_id = self.aws.sagemaker.describe_cluster(ClusterName=name)["ClusterArn"][-12:]
+        target = session_target(cluster_id, group, self.instance_ids(name, group)[0])
+        started = ("aws", "ssm", "start-session", "--region", REGION, "--target", target)
+        asked = ("--document-name", DOCUMENT, "--parameters", json.dumps({"command": [command]}))
+        return subprocess.run(
+            [*started, *asked], env=self.person(), capture_output=True, text=True, check=True
+        ).stdout
 
     def person(self) -> dict[str, str]:
         """Return the variables of a person whose tools reach the clusters."""
@@ -233,7 +244,8 @@ class HyperPodLab:
             PolicyDocument=policy(Action="secretsmanager:GetSecretValue", Resource="*"),
         )
 
-    def _make_network(self) -> Network:
+    def make_network(self) -> Network:
+        """Make a VPC with two subnets, whose addresses are those of any other."""
         ec2 = self.aws.ec2
         vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
         subnets = [
@@ -249,17 +261,24 @@ class HyperPodLab:
         ec2.authorize_security_group_ingress(GroupId=group, IpPermissions=[among_themselves])  # type: ignore[list-item]
         return Network(group, *subnets)
 
-    def _make_lustre(self) -> Any:
+    def make_lustre(self, network: Network) -> Any:
+        """Make a Lustre file system in the first subnet of a VPC, and describe it."""
         return self.aws.fsx.create_file_system(
             FileSystemType="LUSTRE",
             StorageCapacity=1200,
-            SubnetIds=[self.network.subnet],
-            SecurityGroupIds=[self.network.security_group],
+            SubnetIds=[network.subnet],
+            SecurityGroupIds=[network.security_group],
             LustreConfiguration={
                 "DeploymentType": "PERSISTENT_2",
                 "PerUnitStorageThroughput": 125,
             },
         )["FileSystem"]
+
+
+def storage_of(lustre: Any) -> dict[str, Any]:
+    """Return what a group's InstanceStorageConfigs says to have a Lustre file system."""
+    mount_name = lustre["LustreConfiguration"]["MountName"]
+    return {"FsxLustreConfig": {"DnsName": lustre["DNSName"], "MountName": mount_name}}
 
 
 def group(name: str, node_type: str, count: int = 1, **more: Any) -> dict[str, Any]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from embedded_aws.isolation import isolated_environment
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.session_plugin import variables
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab
@@ -28,17 +33,19 @@ cluster:
   groups:
     - {name: head, role: controller, instance_type: ml.m5.large}
     - {name: cpu, role: worker, instance_type: ml.m5.large, count: 2, partition: cpu}
-slurm: {settings: {KillWait: 2}}
+slurm: {settings: {KillWait: 2, ReturnToService: 2}}
 lifecycle: {health_checks: true}
 """
-"""KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise."""
+"""KillWait: srun waits for processes of a dead node, 30 seconds unless told otherwise.
+ReturnToService: with HyperPod's own, 1, slurmctld ends a job whose node was replaced."""
 
 TRN1 = "ml.trn1.32xlarge"
 TRAINIUM = f"    - {{name: trn, role: worker, instance_type: {TRN1}, count: 4, partition: trn1}}\n"
 WITH_TRAINIUM = ENVIRONMENT.replace("slurm: ", f"{TRAINIUM}slurm: ")
 
 SOFTWARE = "software.example:/torch"
-MOUNT = f"mkdir -p /opt/torch && mount -t nfs {SOFTWARE} /opt/torch"
+TORCH = "/opt/torch"
+MOUNT = f"mkdir -p {TORCH} && mount -t nfs {SOFTWARE} {TORCH}"
 
 
 @contextmanager
@@ -98,9 +105,27 @@ class SubmittedJob:
         return self.log()
 
 
-def submit(lab: HyperPodLab, folder: Path, *arguments: str) -> SubmittedJob:
+def submit(
+    lab: HyperPodLab, folder: Path, *arguments: str, python: str = f"{TORCH}/python"
+) -> SubmittedJob:
     """Submit the job of a folder that was brought to the cluster."""
     shell, name = lab.shell(NAME, "head"), folder.name
-    command = ["env", "PYTHON=/opt/torch/python", "sbatch", "--parsable"]
+    command = ["env", f"PYTHON={python}", "sbatch", "--parsable"]
     job = shell.run([*command, f"/fsx/ubuntu/{name}/{name}.sbatch", *arguments])
     return SubmittedJob(shell, folder / f"{name}_{job}.out", job)
+
+
+def slurmpod(
+    lab: HyperPodLab, *arguments: str, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as its user does, who has sessions on nodes."""
+    isolated = isolated_environment(os.environ, lab.variables)
+    return subprocess.run(
+        [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
+        cwd=cwd,
+        env={**isolated, **variables(lab.folder), "COLUMNS": "100", "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=900,  # PyTorch is installed so, too
+    )

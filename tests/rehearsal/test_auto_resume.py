@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group, hostname
@@ -33,12 +34,15 @@ KILL_WAIT = 10
 """Longer than a node takes to be replaced here: Slurm requeues a job when all its nodes have ended
 it, and then lets it wait for two minutes."""
 
+PROFILES = ("returns-by-itself",)
+"""With HyperPod's ReturnToService=1 any such job begins anew: slurmctld would end it."""
+
 GPU = STEP.replace("--partition=cpu", "--partition=gpu").replace("--nodes=2", "--nodes=1")
 
 
 @pytest.fixture(scope="module")
 def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, PROFILES) as lab:
         gpu = group("gpu", "Compute", InstanceType="ml.g5.xlarge")
         gpu["SlurmConfig"]["PartitionNames"] = ["gpu"]
         storage: dict[str, Any] = {"InstanceStorageConfigs": [lab.lustre_storage]}
@@ -122,6 +126,11 @@ def test_a_step_that_lost_a_node_runs_again_in_the_same_job(
         f"StepID: 0 Response from cluster agent: JobId={job_id}, ResumeAction=RETRYSTEP",
         "StepID: 0 Job failed - replacing nodes",
         "StepID: 0 Nodes are back - restarting the step",
+    ]
+    path = load().profile.agents.logs.autoresume
+    kept = Shell(lab.folder, batch_host, "ubuntu").run(["cat", path]).splitlines()
+    assert [line for line in kept if f"JobID: {job_id} " in line] == [
+        line for line in lines if "[Auto Resume]" in line
     ]
     again = {f"task {task} of step 1" for task in (0, 1)}
     assert again <= {line.partition(" on ")[0] for line in lines}

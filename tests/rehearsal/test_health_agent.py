@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,15 +143,42 @@ def test_a_reboot_keeps_the_instance_and_its_disk(lab: HyperPodLab, head: Shell)
     assert instances(lab)[node] == before
 
 
-def test_a_node_that_reboots_itself_comes_back(lab: HyperPodLab, head: Shell) -> None:
+def test_slurm_keeps_a_node_down_that_rebooted_itself(lab: HyperPodLab, head: Shell) -> None:
+    """Without our scripts: with them it takes jobs again, see test_profiles."""
     node, before = next(iter(instances(lab).items()))
     worker = lab.shell("demo", "cpu", user="root")
-    worker.run(["touch", "/etc/kept", "/run/lost"])
-    succeeds(worker, "systemctl", "reboot")
+    worker.run(["touch", "/etc/kept"])
+    assert any(is_down_after_a_boot(head, worker, node) for _ in range(3))
+    reason = ["sinfo", "--noheader", f"--nodes={node}", "--partition=cpu", "--format=%E"]
+    assert head.run(reason) == "Node unexpectedly rebooted"
+    head.run(["sudo", "scontrol", "update", f"nodename={node}", "state=resume"])
     wait_for_a_boot(head, worker, node)
     assert run_on(head, node, "ls", "/etc/kept") == "/etc/kept"
     assert run_on(head, node, "mountpoint", "/fsx") == "/fsx is a mountpoint"
     assert instances(lab)[node] == before
+
+
+SECONDS_OF_SLURM = 2
+"""A node answers when it comes back, and its next boot has to be in a later second."""
+
+
+def is_down_after_a_boot(head: Shell, worker: Shell, node: str) -> bool:
+    """Let a node reboot itself, and tell whether slurmctld noticed.
+
+    It holds the boot against the node's last answer, in whole seconds: an answer in the second of
+    the boot, or one to a ping before the new slurmd has registered, hides it.
+    """
+    before = slurmd_started(head, node)
+    worker.run(["touch", "/run/lost"])
+    time.sleep(SECONDS_OF_SLURM)
+    succeeds(worker, "systemctl", "reboot")
+    wait_until(lambda: slurmd_started(head, node) != before, "its new slurmd", seconds=240)
+    return state(head, node) == "down"
+
+
+def slurmd_started(head: Shell, node: str) -> str:
+    shown = head.run(["scontrol", "--oneliner", "show", "node", node])
+    return shown.partition("SlurmdStartTime=")[2].split()[0]
 
 
 def wait_for_a_boot(head: Shell, worker: Shell, node: str) -> None:

@@ -20,6 +20,7 @@ from tests.rehearsal.hyperpod_lab import (
     HyperPodLab,
     group,
     hostname,
+    storage_of,
     succeeds,
 )
 
@@ -32,6 +33,8 @@ touch /fsx/extended-$(hostname)
 """
 
 
+RESOURCES = "/opt/ml/config/resource_config.json"
+SLURMD_ANSWERS = ("sh", "-c", 'nc -zw 3 "$1" 6818', "sh")
 METADATA = """\
 at=http://169.254.169.254/latest
 token=$(curl -sX PUT $at/api/token -H "X-aws-ec2-metadata-token-ttl-seconds: 60")
@@ -235,26 +238,60 @@ class TestExtended:
         lab.aws.sagemaker.delete_cluster(ClusterName="both")
 
 
-class TestManaged:
-    """No LifeCycleConfig: the image does everything."""
+@pytest.fixture(scope="class")
+def managed(lab: HyperPodLab, cluster: dict[str, Any]) -> Iterator[Any]:
+    network = lab.make_network()
+    storage = [storage_of(lab.make_lustre(network))]
+    groups = [
+        group("head", "Controller", InstanceStorageConfigs=storage),
+        group("login", "Login", InstanceStorageConfigs=storage),
+        group("cpu", "Compute", InstanceStorageConfigs=storage),
+    ]
+    yield lab.create("managed", groups, VpcConfig=network.vpc_config)
+    lab.delete("managed")
 
-    def test_a_job_from_the_login_node_runs_on_a_worker(self, lab: HyperPodLab) -> None:
-        storage = [lab.lustre_storage]
-        groups = [
-            group("head", "Controller", InstanceStorageConfigs=storage),
-            group("login", "Login", InstanceStorageConfigs=storage),
-            group("cpu", "Compute", InstanceStorageConfigs=storage),
-        ]
-        cluster = lab.create("managed", groups)
-        assert cluster.get("FailureMessage") is None
-        assert "LifeCycleConfig" not in cluster["InstanceGroups"][0]
+
+class TestManaged:
+    """No LifeCycleConfig: the image does everything.
+
+    It is in another VPC than the cluster `extended`, with the same addresses.
+    """
+
+    def test_a_job_from_the_login_node_runs_on_a_worker(
+        self, lab: HyperPodLab, managed: dict[str, Any]
+    ) -> None:
+        assert managed.get("FailureMessage") is None
+        assert "LifeCycleConfig" not in managed["InstanceGroups"][0]
         login = lab.shell("managed", "login")
         command = "hostname; df --output=target /fsx | tail -1; echo $HOME"
         printed = login.run(["srun", "--partition=cpu", "sh", "-c", command])
         worker = hostname(lab.nodes("managed", "cpu")[0])
         assert printed.split() == [worker, "/fsx", "/fsx/ubuntu"]
         assert "COMPLETED" in login.run(["sacct", "--noheader", "--format=State"])
-        lab.delete("managed")
+
+    @pytest.mark.parametrize("name", ["extended", "managed"])
+    def test_nodes_of_two_vpcs_have_the_same_names_and_are_not_mistaken(
+        self, lab: HyperPodLab, managed: dict[str, Any], name: str
+    ) -> None:
+        node, login = lab.nodes(name, "login")[0], lab.shell(name, "login")
+        assert hostname(node) == "ip-10-0-1-5"
+        assert login.run(["sh", "-c", METADATA]).split()[0] == node["InstanceId"]
+        assert f'"ClusterName": "{name}"' in lab.in_session(name, "login", f"cat {RESOURCES}")
+        assert ACCOUNT in login.run(["aws", "sts", "get-caller-identity", "--output", "text"])
+        ran = login.run(["srun", "--partition=cpu", f"--job-name={name}", "hostname"])
+        assert ran == hostname(lab.nodes(name, "cpu")[0])
+        jobs = login.run(["sacct", "--noheader", "--allocations", "--format=JobName%20"]).split()
+        assert {"extended", "managed"} & set(jobs) == {name}
+
+    def test_nodes_of_two_vpcs_never_reach_each_other(
+        self, lab: HyperPodLab, managed: dict[str, Any]
+    ) -> None:
+        names = ("extended", "managed")
+        addresses = {name: lab.nodes(name, "cpu")[0]["PrivatePrimaryIp"] for name in names}
+        for name in names:
+            login = lab.shell(name, "login")
+            reached = {of for of in names if succeeds(login, *SLURMD_ANSWERS, addresses[of])}
+            assert reached == {name}
 
     def test_a_file_system_that_cannot_be_mounted_fails_the_cluster(self, lab: HyperPodLab) -> None:
         wrong = {"FsxLustreConfig": {**lab.lustre_storage["FsxLustreConfig"], "MountName": "wrong"}}

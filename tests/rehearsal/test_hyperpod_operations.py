@@ -26,7 +26,7 @@ CLUSTER = "steady"
 
 @pytest.fixture(scope="module")
 def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, ("returns-by-itself",)) as lab:
         scripts = {"SourceS3Uri": lab.upload("v1", {"x.sh": COUNTS_ITS_RUNS})}
         worker = group(
             "cpu",
@@ -162,6 +162,7 @@ def test_a_node_is_drained_replaced_and_given_back_by_commands(
 ) -> None:
     name, other = idle(lab)
     job = head(lab).run(["sbatch", "--parsable", f"--nodelist={name}", "--wrap=sleep 3"])
+    wait_until(lambda: idle(lab) == [other], "the job")
     drained = lab.slurmpod("node", "drain", str(file), name, "--yes")
     assert drained.returncode == 0, drained.stderr
     assert idle(lab) == [other]

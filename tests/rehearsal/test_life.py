@@ -193,12 +193,17 @@ def test_a_node_reboots_and_another_is_replaced(life: Life) -> None:
     assert sorted(life.idle_workers()) == sorted((first, second))
 
 
+KEEPER = "systemctl show --property=ActiveState --value slurmpod-keep"
+
+
 def test_new_software_comes_to_all_groups(life: Life) -> None:
+    # A job that starts while slurmd reads its configuration anew may lose its Prolog.
+    wait_until(lambda: life.on("controller", KEEPER) == "inactive", "the end of all changes")
     life.on("login", "srun --partition=work --job-name=remembered --nodes=2 true", "ubuntu")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr
     assert "remembered" in life.on("controller", SACCT)
-    assert len(life.idle_workers()) == 2
+    wait_until(lambda: len(life.idle_workers()) == 2, "the end of the job that was seen to run")
 
 
 def test_a_node_breaks_and_tells_why(life: Life) -> None:

@@ -24,7 +24,12 @@ from slurmpod.rehearsal.hyperpod.image_disk import files_of
 from slurmpod.rehearsal.nodes.enclosure import BRIDGE
 from slurmpod.rehearsal.nodes.enter import enter_command
 from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.folder import clear_if_dead, machines_cgroup, machines_folder
+from slurmpod.rehearsal.nodes.folder import (
+    clear_if_dead,
+    further_network,
+    machines_cgroup,
+    machines_folder,
+)
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -215,6 +220,33 @@ class TestNetwork:
     def test_there_is_no_way_out(self, machines: Machines) -> None:
         assert "Unreachable" in _run(machines, "alpha", "ping -c 1 192.0.2.1").stdout.decode()
         assert _run(machines, "alpha", "getent hosts example.invalid").returncode == 2
+
+
+class TestBeside:
+    """Another network: as another VPC, it may have the same addresses and names."""
+
+    def test_machines_that_are_named_alike_never_meet(
+        self, machines: Machines, tmp_path: Path
+    ) -> None:
+        with machines.beside(tmp_path) as others:
+            others.boot(_spec("beta", 11))
+            identity = "cat /etc/machine-id; hostname --all-ip-addresses"
+            other = Shell(tmp_path, "beta").run(["sh", "-c", identity]).split()
+            assert other == _output(others, "beta", identity).split()
+            beta = _output(machines, "beta", identity).split()
+            assert other[0] != beta[0]
+            assert other[1] == beta[1] == "10.1.0.11"
+            assert _run(others, "beta", "getent hosts alpha").returncode != 0
+            assert _run(others, "beta", "ping -c 1 -W 1 10.1.0.10").returncode != 0
+            assert _run(machines, "beta", "ping -c 1 10.1.0.10").returncode == 0
+
+    def test_they_have_the_same_file_systems(self, machines: Machines, tmp_path: Path) -> None:
+        mounted = f"mkdir -p /mnt/all && mount -t lustre {LUSTRE} /mnt/all"
+        with machines.beside(tmp_path) as others:
+            others.boot(_spec("gamma", 12))
+            _output(others, "gamma", f"{mounted} && touch /mnt/all/from-beside")
+        listed = _output(machines, "alpha", f"{mounted} && ls /mnt/all && umount /mnt/all")
+        assert "from-beside" in listed.split()
 
 
 class TestHostIsSafe:
@@ -557,12 +589,14 @@ OWNER = textwrap.dedent(
     import signal, sys, time
     from ipaddress import IPv4Interface
     from pathlib import Path
+    from slurmpod.rehearsal.nodes.folder import further_network
     from slurmpod.rehearsal.nodes.machines import Machines
     from slurmpod.rehearsal.nodes.spec import MachineSpec
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     directory, image = Path(sys.argv[1]), Path(sys.argv[2])
     machines = Machines.start(directory, image=image, file_systems={})
+    beside = machines.beside(further_network(directory, 2))
     print("started", flush=True)
     machines.boot(MachineSpec("alpha", IPv4Interface("10.1.0.10/16")))
     print("booted", flush=True)
@@ -587,18 +621,24 @@ class TestOwnerDies:
         assert owner.stdout is not None
         with owner, owner.stdout as stdout:
             _wait_for(moment, stdout.readline, machines_folder(directory) / "alpha/console.log")
-            cgroup = machines_cgroup(directory)
+            networks = (directory, further_network(directory, 2))
+            cgroup, beside = (machines_cgroup(network) for network in networks)
             assert cgroup is not None
+            assert beside is not None
             assert _processes_in(cgroup)
+            assert _processes_in(beside)
             assert not clear_if_dead(directory)
             owner.send_signal(number)
             owner.wait(PATIENCE_SECONDS)
-        wait_until(lambda: not _processes_in(cgroup), "the end of all processes")
+        wait_until(
+            lambda: not (_processes_in(cgroup) or _processes_in(beside)), "the end of all processes"
+        )
         assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
         assert not Path("/sys/class/net", BRIDGE).exists()
-        was_left = cgroup.exists()
+        was_left = cgroup.exists() or beside.exists()
         assert clear_if_dead(directory) == was_left
         assert not cgroup.exists()
+        assert not beside.exists()
 
     def test_nothing_to_clear(self, machines: Machines, tmp_path: Path) -> None:
         assert not clear_if_dead(tmp_path)

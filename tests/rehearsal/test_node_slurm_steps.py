@@ -45,9 +45,6 @@ access:
     - {{name: root2, uid: 20002, ssh_keys: ["{key}"], admin: true}}
 """
 ENTRY = f"cd /tmp/{BUCKET}/steps && bash ./on_create.sh 2>&1"  # where HyperPod puts the scripts
-AS_SEEN = ("returns-once-told",)
-"""What was seen of slurm.conf on real nodes, whole: Slurm keeps down what was away."""
-
 FOLDERS_UNIT = "slurmpod-container-folders"
 HANG = r"""
 mv /usr/bin/dd /usr/bin/dd.kept
@@ -136,13 +133,12 @@ class Cluster:
 
 
 IMAGE_WITHOUT_MODULE = """
-dpkg --purge libpam-slurm-adopt
 mkdir -p /var/cache/slurmpod
 base64 --decode >/var/cache/slurmpod/{sha256}.deb <<'END'
 {package}
 END
 """
-"""Not even Debian's package of the module is there; the environment's was fetched already."""
+"""The environment's package of the module was fetched already."""
 
 CONTROL = """\
 Package: pam-slurm-adopt-of-ours
@@ -155,8 +151,8 @@ Description: the module alone
 
 def module_as_package(image: Path, folder: Path) -> bytes:
     """Return a Debian package with nothing but the module of the image's Slurm."""
-    (module,) = image.glob("usr/lib/*/security/pam_slurm_adopt.so")
-    inside = folder / "package" / module.relative_to(image)
+    module = image / "usr/local/lib/pam_slurm_adopt.so"
+    inside = folder / "package/usr/lib/security/pam_slurm_adopt.so"
     inside.parent.mkdir(parents=True)
     inside.write_bytes(module.read_bytes())
     control = folder / "package" / "DEBIAN" / "control"
@@ -174,7 +170,7 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     public = key.with_suffix(".pub").read_text().strip()
     (folder / "lab").mkdir()
-    with HyperPodLab(folder / "lab", image, AS_SEEN) as lab:
+    with HyperPodLab(folder / "lab", image) as lab:
         package = module_as_package(image, folder)
         sha256 = hashlib.sha256(package).hexdigest()
         text = ENVIRONMENT.format(key=public, sha256=sha256)

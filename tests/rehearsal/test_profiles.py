@@ -1,16 +1,20 @@
-"""Our lifecycle scripts on nodes of other profiles than the default one, several at once."""
+"""Our lifecycle scripts on nodes of other profiles than the default one, all at once."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slurmpod.platform_profiles.loading import built_in
 from slurmpod.rehearsal.shell import Shell
+from tests.rehearsal import test_auto_resume, test_lifecycle_bundles
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname, succeeds
+from tests.rehearsal.test_health_agent import SECONDS_OF_SLURM
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
 ENVIRONMENT = """
@@ -28,16 +32,28 @@ lifecycle: {containers: true}
 """
 PROFILES = (
     "ami-2026-07",
-    "docker-there",
-    "options-in-etc",
-    "own-disk",
-    "returns-once-told",
-    "shared-dev",
-    "overwritten",
+    "accounting-included",
     "apt-locked",
-    "own-name-unknown",
+    "docker-there",
+    "late-nodes",
+    "login-unlisted",
+    "metadata-tags",
+    "mounted-by-hyperpod",
+    "no-mariadb",
     "old-scripts",
+    "options-in-etc",
+    "overwritten",
+    "own-disk",
+    "own-name-unknown",
+    "pam-slurm-adopt-there",
+    "shared-dev",
 )
+"""Each says something else of a node, so that one cluster has them all. What else is adverse is so
+by default: ReturnToService=1, no GresTypes, four attempts at an update."""
+
+ELSEWHERE = (*test_lifecycle_bundles.PROFILES, *test_auto_resume.PROFILES)
+"""Those of other tests."""
+
 SHORTER = """
 image: {apt_locked_milliseconds: 4000, own_name_unknown_milliseconds: 4000}
 timing: {late_nodes_milliseconds: 2000}
@@ -52,21 +68,12 @@ LOOK = """\
 """
 """What the entry script finds at its start; 6 is LOCK_EX | LOCK_NB."""
 
-
-OTHERS = (
-    "eth0",
-    "gres-types",
-    "accounting-included",
-    "login-unlisted",
-    "late-nodes",
-    "no-pam-slurm-adopt",
-    "no-mariadb",
-    "mounted-by-hyperpod",
-)
 ARCHIVE = r"""
 cat >/usr/local/sbin/apt-get <<'APT'
 #!/bin/sh
 case "$*" in *" mariadb-server") ;; *) exit ;; esac
+case "$*" in *DPkg::Lock::Timeout=*) mode=2 ;; *) mode=6 ;; esac
+python3 -c "import fcntl; fcntl.lockf(open('/var/lib/dpkg/lock-frontend', 'w'), $mode)" || exit 100
 cat >/etc/systemd/system/mariadb.service <<'UNIT'
 [Service]
 Type=notify
@@ -78,7 +85,9 @@ systemctl daemon-reload
 APT
 chmod 755 /usr/local/sbin/apt-get
 """
-"""What stands for Ubuntu's archive, which nodes do not reach: it brings MariaDB back."""
+"""What stands for Ubuntu's archive, which nodes do not reach: it brings MariaDB back.
+
+As apt it waits for the lock only when told to."""
 
 ATTEMPTS_THAT_FAIL = 3
 FAILS = """
@@ -115,51 +124,9 @@ class Cluster:
         assert changed.get("FailureMessage") is None
 
 
-def groups_of(uri: str) -> list[dict[str, Any]]:
-    workers = {**customer_group("gpu", uri), "InstanceType": "ml.g5.12xlarge"}
-    return [customer_group("head", uri), customer_group("login", uri), workers]
-
-
-def test_scripts_bear_the_other_way_round_too(image: Path, tmp_path: Path) -> None:
-    """This comes first: a process has one lab at a time, and the other one stays to the end."""
-    (tmp_path / "shorter.yaml").write_text(SHORTER)
-    (tmp_path / "lab").mkdir()
-    with HyperPodLab(tmp_path / "lab", image, (*OTHERS, str(tmp_path / "shorter.yaml"))) as lab:
-        text = ENVIRONMENT.partition("access:")[0]
-        uri = upload(lab, text, on_create=FAILS.format(source=lab.lustre_source) + ARCHIVE)
-        groups = groups_of(uri)
-        created = lab.create("adverse", groups)
-        assert created.get("FailureMessage") is None
-        other = Cluster(lab, groups)
-        assert other.run(other.head, "find / -xdev -name pam_slurm_adopt.so") == ""
-        assert other.run(other.head, "find /usr/lib/systemd -name mariadb.service") == ""
-        assert "dev eth0" in other.run(other.head, "ip route show default")
-        assert_in_service(other)
-        assert "COMPLETED" in other.run(other.login, "sacct --noheader --format State")
-        assert other.run(other.login, "findmnt -no TARGET /fsx") == "/fsx"
-        assert other.run(other.login, "grep -c ' /fsx ' /etc/fstab") == "1"
-
-        shared_file(lab, "left").write_text(f"{ATTEMPTS_THAT_FAIL}\n")
-        lab.aws.sagemaker.update_cluster_software(
-            ClusterName="adverse", InstanceGroups=[{"InstanceGroupName": "gpu"}]
-        )
-        assert lab.settled("adverse").get("FailureMessage") is None
-        assert shared_file(lab, "left").read_text() == "0\n", "the fourth attempt is the last"
-        assert_in_service(other)
-
-
-def assert_in_service(cluster: Cluster) -> None:
-    """Fail unless the one worker is idle soon, alone in Slurm, and gives a job its GPUs."""
-    name = hostname(cluster.lab.nodes("adverse", "gpu")[0])
-    wait_until(lambda: cluster.state(name) == "idle", "the worker")
-    assert cluster.run(cluster.login, "sinfo --noheader --format %n | sort -u") == name
-    job = "srun --quiet --partition gpu --gpus-per-node 4 printenv SLURM_STEP_GPUS"
-    assert cluster.run(cluster.login, job) == "0,1,2,3"
-
-
-def shared_file(lab: HyperPodLab, name: str) -> Path:
-    (root,) = (lab.folder / "file_systems").iterdir()
-    return root / name
+def scripts(lab: HyperPodLab, version: str) -> str:
+    """Return what the entry script does first."""
+    return LOOK.replace("VERSION", version) + FAILS.format(source=lab.lustre_source) + ARCHIVE
 
 
 @pytest.fixture(scope="module")
@@ -169,11 +136,17 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     (folder / "lab").mkdir()
     profiles = (*PROFILES, str(folder / "shorter.yaml"))
     with HyperPodLab(folder / "lab", image, profiles) as lab:
-        uri = upload(lab, ENVIRONMENT, on_create=LOOK)
-        groups = groups_of(uri)
-        created = lab.create("adverse", groups)
+        uri = upload(lab, ENVIRONMENT, on_create=scripts(lab, "first"))
+        workers = {**customer_group("gpu", uri), "InstanceType": "ml.g5.12xlarge"}
+        groups = [customer_group("head", uri), customer_group("login", uri), workers]
+        created = lab.create("adverse", groups, Tags=[{"Key": "team", "Value": "vision"}])
         assert created.get("FailureMessage") is None
         yield Cluster(lab, groups)
+
+
+def test_each_profile_is_booted_somewhere() -> None:
+    default, *others = built_in()
+    assert sorted((*PROFILES, *ELSEWHERE)) == sorted(others), default
 
 
 def test_the_nodes_are_those_of_the_profiles(cluster: Cluster) -> None:
@@ -181,7 +154,10 @@ def test_the_nodes_are_those_of_the_profiles(cluster: Cluster) -> None:
     assert "OverSubscribe=NO" in cluster.run(cluster.head, "scontrol show partition dev")
     for group in ("head", "login", "gpu"):
         seen = cluster.run(cluster.lab.shell("adverse", group, user="root"), "cat /root/seen")
-        assert seen.splitlines() == ["no name", "locked", "VERSION"], group
+        assert seen.splitlines() == ["no name", "locked", "first"], group
+    assert cluster.run(cluster.head, "find /usr/lib/systemd -name mariadb.service") == ""
+    assert cluster.run(cluster.login, "findmnt -no TARGET /fsx") == "/fsx"
+    assert cluster.run(cluster.login, "grep -c ' /fsx ' /etc/fstab") == "1"
 
 
 def test_the_image_is_the_newer_one(cluster: Cluster) -> None:
@@ -202,10 +178,21 @@ def test_the_image_is_the_newer_one(cluster: Cluster) -> None:
     assert cluster.run(root, "systemctl is-active docker") == "active"
 
 
+def test_instance_metadata_have_the_tags_of_the_cluster(cluster: Cluster) -> None:
+    token = "X-aws-ec2-metadata-token"
+    metadata = "http://169.254.169.254/latest"
+    asked = f"curl -s -X PUT -H '{token}-ttl-seconds: 60' {metadata}/api/token"
+    tag = f'curl -s -H "{token}: $({asked})" {metadata}/meta-data/tags/instance/team'
+    assert cluster.run(cluster.login, tag) == "vision"
+
+
 @pytest.mark.parametrize("partition", ["dev", "gpu"])
-def test_jobs_run_from_the_login_node(cluster: Cluster, partition: str) -> None:
+def test_jobs_run_from_a_login_node_that_slurm_does_not_list(
+    cluster: Cluster, partition: str
+) -> None:
     job = f"srun --quiet --partition {partition} --gpus-per-node 2 printenv SLURM_STEP_GPUS"
     assert cluster.run(cluster.login, job) == "0,1"
+    assert_in_service(cluster)
 
 
 def test_a_job_ends_well_though_slurm_conf_is_written_anew_while_it_runs(cluster: Cluster) -> None:
@@ -219,18 +206,60 @@ def test_a_job_ends_well_though_slurm_conf_is_written_anew_while_it_runs(cluster
     wait_until(lambda: cluster.run(cluster.login, record) == "COMPLETED", "the record")
     kept = "accounting_storage/slurmdbd"
     wait_until(lambda: cluster.parameter("AccountingStorageType") == kept, "our settings")
+    cluster.workers(1)
+
+
+def test_the_fourth_attempt_at_an_update_of_the_software_is_the_last(cluster: Cluster) -> None:
+    lab = cluster.lab
+    left = next((lab.folder / "file_systems").iterdir()) / "left"
+    left.write_text(f"{ATTEMPTS_THAT_FAIL}\n")
+    lab.aws.sagemaker.update_cluster_software(
+        ClusterName="adverse", InstanceGroups=[{"InstanceGroupName": "gpu"}]
+    )
+    assert lab.settled("adverse").get("FailureMessage") is None
+    assert left.read_text() == "0\n"
+    assert_in_service(cluster)
 
 
 def test_a_replaced_node_is_in_service_with_the_scripts_of_before(cluster: Cluster) -> None:
     lab = cluster.lab
-    upload(lab, ENVIRONMENT, on_create=LOOK.replace("VERSION", "newer"))
+    upload(lab, ENVIRONMENT, on_create=scripts(lab, "newer"))
     worker = lab.nodes("adverse", "gpu")[0]
     name = hostname(worker)
     replace = lab.aws.sagemaker.batch_replace_cluster_nodes
     replace(ClusterName="adverse", NodeIds=[worker["InstanceId"]])
+    wait_until(lambda: runs_in_place_of(lab, worker["InstanceId"]), "the replacement")
     shell = Shell(lab.folder, name, "root")
-    wait_until(
-        lambda: worker["InstanceId"] not in lab.instance_ids("adverse", "gpu"), "the replacement"
+    assert cluster.run(shell, "grep -c first /root/seen") == "1"
+    assert_in_service(cluster)
+
+
+def runs_in_place_of(lab: HyperPodLab, instance_id: str) -> bool:
+    """Tell whether another worker than that one has ended its scripts."""
+    listed = lab.aws.sagemaker.list_cluster_nodes(
+        ClusterName="adverse", InstanceGroupNameContains="gpu"
+    )["ClusterNodeSummaries"]
+    return all(
+        node["InstanceId"] != instance_id and node["InstanceStatus"]["Status"] == "Running"
+        for node in listed
     )
-    wait_until(lambda: succeeds(shell, "grep", "VERSION", "/root/seen"), "the scripts")
-    wait_until(lambda: cluster.state(name) == "idle", "the new node")
+
+
+def test_a_node_that_rebooted_by_itself_takes_jobs_again(cluster: Cluster) -> None:
+    """slurmctld keeps it down, and says why; our timer resumes it."""
+    worker = cluster.lab.shell("adverse", "gpu", user="root")
+    said = f"grep -c 'Node {worker.hostname} unexpectedly rebooted' /var/log/slurm/slurmctld.log"
+    before = cluster.run(cluster.head, said)
+    time.sleep(SECONDS_OF_SLURM)
+    succeeds(worker, "systemctl", "reboot")
+    wait_until(lambda: cluster.run(cluster.head, said) != before, "its registration")
+    assert_in_service(cluster)
+
+
+def assert_in_service(cluster: Cluster) -> None:
+    """Fail unless the one worker is idle soon, alone in Slurm, and gives a job its GPUs."""
+    name = hostname(cluster.lab.nodes("adverse", "gpu")[0])
+    wait_until(lambda: cluster.state(name) == "idle", "the worker")
+    assert cluster.run(cluster.login, "sinfo --noheader --format %n | sort -u") == name
+    job = "srun --quiet --partition gpu --gpus-per-node 4 printenv SLURM_STEP_GPUS"
+    assert cluster.run(cluster.login, job) == "0,1,2,3"

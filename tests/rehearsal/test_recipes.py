@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
@@ -14,13 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from embedded_aws.isolation import isolated_environment
-from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from slurmpod.rehearsal.session_plugin import variables
 from slurmpod.rehearsal.shell import Shell
-from tests.jobs.tiny_wheel import tiny_wheel
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
 from tests.rehearsal.job_cluster import (
@@ -30,6 +23,7 @@ from tests.rehearsal.job_cluster import (
     SubmittedJob,
     bring,
     job_cluster,
+    slurmpod,
     submit,
 )
 from tests.rehearsal.torch_folder import torch_folder
@@ -303,39 +297,3 @@ def test_a_job_is_submitted_from_outside_and_followed_to_its_end(
     assert followed.stdout.endswith("no node deviates\n")
     assert re.search(r"copied to /fsx/ubuntu/outside\njob \d+ is submitted\n", followed.stderr)
     assert re.search(r"\[job \d+: completed\]\n$", followed.stderr)
-
-
-def test_packages_from_the_bucket_are_installed_and_all_nodes_have_them(
-    lab: HyperPodLab, workers: list[str], tmp_path: Path
-) -> None:
-    (tmp_path / "training.yaml").write_text(ENVIRONMENT)
-    environment, folder = str(tmp_path / "training.yaml"), tmp_path / "make-venv"
-    (tmp_path / "wheels").mkdir()
-    tiny_wheel(tmp_path / "wheels")
-    bucket = sound_environment(tmp_path / "training.yaml").resolved.lifecycle.bucket
-    place = {"LocationConstraint": "us-west-2"}
-    lab.aws.s3.create_bucket(Bucket=bucket, CreateBucketConfiguration=place)  # type: ignore[arg-type]
-    made = ["job", "venv", environment, "--wheels", str(tmp_path / "wheels"), "--mirror"]
-    for said in ("copied to s3://", "is in the bucket"):
-        rendered = slurmpod(lab, *made, "--out", str(folder))
-        assert rendered.returncode == 0, rendered.stderr
-        assert f"tiny-1.2-py3-none-any.whl: {said}" in rendered.stderr
-    followed = slurmpod(lab, "job", "submit", environment, str(folder))
-    assert followed.returncode == 0, followed.stdout + followed.stderr
-    assert "PYTHON=/fsx/ubuntu/venv/bin/python\n" in followed.stdout
-    for node in workers:
-        asked = ["/fsx/ubuntu/venv/bin/python", "-c", "import tiny; print(tiny.VERSION)"]
-        assert Shell(lab.folder, node, "ubuntu").run(asked) == "1.2"
-
-
-def slurmpod(lab: HyperPodLab, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as its user does, who has sessions on nodes."""
-    isolated = isolated_environment(os.environ, lab.variables)
-    return subprocess.run(
-        [sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()", *arguments],
-        env={**isolated, **variables(lab.folder), "COLUMNS": "100", "NO_COLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )

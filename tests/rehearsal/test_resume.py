@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from slurmpod.cli.environment import sound_environment
 from slurmpod.jobs.metrics.log import lives
 from slurmpod.jobs.metrics.measures import measures
 from slurmpod.rehearsal.shell import Shell
+from tests.golden_files import ROOT
+from tests.jobs.tiny_wheel import tiny_wheel
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
-from tests.rehearsal.job_cluster import NAME, SubmittedJob, bring, job_cluster, submit
-from tests.rehearsal.torch_folder import torch_folder
+from tests.rehearsal.job_cluster import (
+    ENVIRONMENT,
+    NAME,
+    TORCH,
+    SubmittedJob,
+    bring,
+    job_cluster,
+    slurmpod,
+    submit,
+)
+from tests.rehearsal.torch_folder import PACKAGES, torch_folder
 from tests.rehearsal.training import (
     CUT_CHECKPOINT,
     HELD_AFTER,
@@ -29,6 +42,15 @@ from tests.rehearsal.training import (
     part_sizes,
 )
 
+PAGE = (ROOT / "docs" / "resume.md").read_text(encoding="utf-8").replace("\\\n", " ")
+IN_A_REHEARSAL = PAGE.partition("\n## In a rehearsal\n")[2].partition("\n## ")[0]
+VENV, VENV_JOB, RENDER, TRAIN = (
+    tuple(shlex.split(words))
+    for words in re.findall(r"^    slurmpod (job .+)$", IN_A_REHEARSAL, re.MULTILINE)
+)
+"""Commands of the page, as they stand there."""
+PYTHON = TRAIN[TRAIN.index("--python") + 1]
+
 
 @pytest.fixture(scope="module")
 def torch() -> Path:
@@ -41,6 +63,38 @@ def lab(
 ) -> Iterator[HyperPodLab]:
     with job_cluster(tmp_path_factory.mktemp("lab"), image, torch) as lab:
         yield lab
+
+
+@pytest.fixture(scope="module")
+def work(lab: HyperPodLab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a user, who has made the Python for trainings on the cluster.
+
+    PyTorch itself stays where it is on the nodes, as its files take a minute to install: the
+    wheels lead there. `make bench` installs those that the page names.
+    """
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "environments").mkdir()
+    (folder / "environments" / "dev.yaml").write_text(ENVIRONMENT)
+    (folder / "wheels").mkdir()
+    tiny_wheel(folder / "wheels", packages=f"{TORCH}/{PACKAGES}")
+    resolved = sound_environment(folder / "environments" / "dev.yaml").resolved
+    place = {"LocationConstraint": resolved.region}
+    lab.aws.s3.create_bucket(Bucket=resolved.lifecycle.bucket, CreateBucketConfiguration=place)  # type: ignore[arg-type]
+    for told in ("copied to s3://", "is in the bucket"):
+        rendered = slurmpod(lab, *VENV, cwd=folder)
+        assert rendered.returncode == 0, rendered.stderr
+        assert f"tiny-1.2-py3-none-any.whl: {told}" in rendered.stderr
+    followed = slurmpod(lab, *VENV_JOB, "--python", f"{TORCH}/bin/python3", cwd=folder)
+    assert followed.returncode == 0, followed.stdout + followed.stderr
+    assert f"PYTHON={PYTHON}\n" in followed.stdout
+    return folder
+
+
+def test_all_nodes_have_the_packages_from_the_bucket(lab: HyperPodLab, work: Path) -> None:
+    del work
+    for node in lab.nodes(NAME, "cpu"):
+        asked = [PYTHON, "-c", "import tiny; print(tiny.VERSION)"]
+        assert Shell(lab.folder, hostname(node), "ubuntu").run(asked) == "1.2"
 
 
 class Training(SubmittedJob):
@@ -80,17 +134,19 @@ def train(lab: HyperPodLab, name: str, folder: Path, *, held: str = "") -> Train
     if held:
         (out / "hold").touch()
     numbers = ["--steps", str(STEPS), "--save-every", str(SAVE_EVERY)]
-    submitted = submit(lab, out, *SMALL, *numbers)
+    submitted = submit(lab, out, *SMALL, *numbers, python=PYTHON)
     return Training(submitted.shell, submitted.output, submitted.job)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(lab: HyperPodLab, tmp_path_factory: pytest.TempPathFactory) -> dict[int, set[str]]:
+def undisturbed(lab: HyperPodLab, work: Path) -> dict[int, set[str]]:
     """What is printed where nothing happens: one line for each step."""
-    training = train(lab, "undisturbed", tmp_path_factory.mktemp("undisturbed"))
-    training.wait_until_done()
-    assert "starting from the beginning with 2 processes" in training.log()
-    found = losses(training.log())
+    rendered = slurmpod(lab, *RENDER, cwd=work)
+    assert rendered.returncode == 0, rendered.stderr
+    followed = slurmpod(lab, *TRAIN, cwd=work)
+    assert followed.returncode == 0, followed.stdout + followed.stderr
+    assert "starting from the beginning with 2 processes" in followed.stdout
+    found = losses(followed.stdout)
     assert sorted(found) == list(range(1, STEPS + 1))
     assert {len(lines) for lines in found.values()} == {1}
     return found

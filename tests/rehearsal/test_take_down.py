@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -11,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.cli.main import run
+from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.lifetimes import Host
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
-from slurmpod.rehearsal.state import read_state
+from slurmpod.rehearsal.state import Request, read_state
+from tests.checkout_copy import copy_checkout
 from tests.rehearsal.conftest import (
     PATIENCE_SECONDS,
     PROJECT,
@@ -20,6 +23,7 @@ from tests.rehearsal.conftest import (
     make_workplace,
     wait_until,
 )
+from tests.search_depth import cases
 
 SMALL = """\
 name: small
@@ -45,10 +49,14 @@ def journal(workplace: Workplace) -> str:
     return "".join(path.read_text() for path in workplace.home.glob("rehearsals/*/journal.jsonl"))
 
 
+def deployed(workplace: Workplace) -> str:
+    return "".join(path.read_text() for path in workplace.home.glob("rehearsals/*/cdk-deploy.log"))
+
+
 STAGES = {
     "starting": lambda workplace: bool(workplace.rehearsals()),
-    "bootstrapping": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-bootstrap.log")),
-    "deploying": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-deploy.log")),
+    "synthesizing": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-deploy.log")),
+    "deploying": lambda workplace: "CREATE" in deployed(workplace),
     "running scripts": lambda workplace: "mount_fsx: done" in journal(workplace),
     "running the job": lambda workplace: "in service" in journal(workplace),
 }
@@ -63,12 +71,48 @@ def assert_nothing_left(workplace: Workplace) -> None:
     wait_until(lambda: workplace.processes() == [], f"end of {workplace.processes()}")
 
 
+def kept_host(environment: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Leave a rehearsal up into which nothing is deployed; return its folder."""
+    monkeypatch.setenv("SLURMPOD_HOME", str(home))
+    request = Request(
+        name="small",
+        environment_file=environment,
+        account="123456789012",
+        region="us-west-2",
+        cloud_only=True,
+        image="",
+        port=None,
+        lifetime_seconds=10 * PATIENCE_SECONDS,
+        profile={},
+    )
+    host = Host.start(request)
+    host.wait_until_ready()
+    host.keep()
+    return host.folder
+
+
+FEW = (
+    (signal.SIGHUP, "starting"),
+    (signal.SIGTERM, "deploying"),
+    (signal.SIGINT, "running scripts"),
+)
+"""Before there is anything to take down, with a command of the CDK, and with nodes: what the other
+stages have to take down is the same. A command takes all three signals as Ctrl-C."""
+
+ALSO = tuple((signal.SIGINT, stage) for stage in STAGES if stage != "running scripts")
+
+
 class TestInterruption:
-    @pytest.mark.parametrize("stage", STAGES)
-    def test_ctrl_c_leaves_nothing(self, workplace: Workplace, small: str, stage: str) -> None:
+    @pytest.mark.parametrize(
+        ("number", "stage"),
+        cases(usual=FEW, deep=FEW + ALSO),
+    )
+    def test_leaves_nothing(
+        self, workplace: Workplace, small: str, number: signal.Signals, stage: str
+    ) -> None:
         with workplace.start("rehearse", small) as process:
             wait_until(lambda: STAGES[stage](workplace), stage)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 130
         assert stderr.rstrip().endswith("interrupted")
@@ -78,10 +122,9 @@ class TestInterruption:
 
 class TestDeath:
     def test_the_next_rehearsal_clears_what_a_dead_one_left_and_only_that(
-        self, workplace: Workplace, small: str
+        self, workplace: Workplace, small: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert workplace.run("rehearse", small, "--cloud-only", "--keep").returncode == 0
-        (alive,) = workplace.rehearsals()
+        alive = kept_host(small, workplace.home, monkeypatch)
         with workplace.start("rehearse", small) as process:
             wait_until(lambda: STAGES["running scripts"](workplace), "machines")
             (dead,) = set(workplace.rehearsals()) - {alive}
@@ -105,20 +148,12 @@ class TestDeath:
         assert workplace.run("rehearsal", "down").returncode == 0
         assert_nothing_left(workplace)
 
-    @pytest.mark.parametrize(
-        ("number", "stage"),
-        [
-            (signal.SIGKILL, "running scripts"),
-            (signal.SIGTERM, "deploying"),
-            (signal.SIGHUP, "starting"),
-        ],
-    )
     def test_nothing_is_left_when_only_the_command_is_killed(
-        self, workplace: Workplace, small: str, number: signal.Signals, stage: str
+        self, workplace: Workplace, small: str
     ) -> None:
         with workplace.start("rehearse", small) as process:
-            wait_until(lambda: STAGES[stage](workplace), stage)
-            process.send_signal(number)
+            wait_until(lambda: STAGES["running scripts"](workplace), "machines")
+            process.kill()
         wait_until(lambda: workplace.processes() == [], "all processes of the rehearsal end")
         wait_until(lambda: workplace.rehearsals() == [], "the folder goes")
 
@@ -128,11 +163,7 @@ class TestFailure:
         self, image: Path, tmp_path: Path, small: str
     ) -> None:
         project = tmp_path / "project"
-        shutil.copytree(
-            PROJECT,
-            project,
-            ignore=shutil.ignore_patterns(".venv", "node_modules", ".git", "cdk.out", ".*_cache"),
-        )
+        copy_checkout(project)
         for kept_outside in (".venv", "node_modules"):
             (project / kept_outside).symlink_to(PROJECT / kept_outside)
         (project / "lifecycle_scripts/on_create.sh").write_text(
@@ -153,13 +184,14 @@ class TestFailure:
 
 
 class TestRefusal:
+    """Before anything begins: commands that this process can run."""
+
     @pytest.mark.parametrize("port", ["0", "99999", "-1", "http"])
     def test_a_port_that_is_none_is_refused(
-        self, workplace: Workplace, small: str, port: str
+        self, small: str, port: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        result = workplace.run("rehearse", small, "--cloud-only", f"--port={port}")
-        assert result.returncode == 2
-        assert f"'{port}' is no port: a number from 1 to 65535" in result.stderr
+        assert run(["rehearse", small, "--cloud-only", f"--port={port}"]) == ExitCode.USAGE
+        assert f"'{port}' is no port: a number from 1 to 65535" in capsys.readouterr().err
 
     def test_a_port_in_use_is_named(self, workplace: Workplace, small: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as other:
@@ -172,23 +204,31 @@ class TestRefusal:
         assert_nothing_left(workplace)
 
     def test_missing_debian_packages_are_named_with_the_command(
-        self, workplace: Workplace, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        small: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
         bare = tmp_path / "bin"
         bare.mkdir()
         (bare / "python3").symlink_to(sys.executable)
         monkeypatch.setenv("PATH", str(bare))
-        result = workplace.run("rehearse", small)
-        assert result.returncode == 4
-        assert "apt-get install --yes mmdebstrap" in result.stderr
-        assert "--cloud-only" in result.stderr
+        assert run(["rehearse", small]) == ExitCode.UNPREPARED
+        told = capsys.readouterr().err
+        assert "apt-get install --yes mmdebstrap" in told
+        assert "--cloud-only" in told
 
     def test_an_environment_with_errors_is_not_rehearsed(
-        self, workplace: Workplace, tmp_path: Path
+        self,
+        workplace: Workplace,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
+        monkeypatch.setenv("SLURMPOD_HOME", str(workplace.home))
         wrong = tmp_path / "wrong.yaml"
         wrong.write_text(SMALL.replace("us-west-2", "us-weast-2"))
-        result = workplace.run("rehearse", str(wrong))
-        assert result.returncode == 3
-        assert f"{wrong}:" in result.stderr
+        assert run(["rehearse", str(wrong)]) == ExitCode.INVALID
+        assert f"{wrong}:" in capsys.readouterr().err
         assert workplace.rehearsals() == []

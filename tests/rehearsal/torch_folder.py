@@ -1,7 +1,8 @@
 """A Python with PyTorch in one folder that nodes can mount: it runs wherever it lies.
 
 The node image has another Python, for which there may be no build of PyTorch for CPUs; so the
-folder has the Python that runs the tests. It is made once, beside the node images.
+folder has the Python that runs the tests, and can make virtual environments of it. It is made
+once, beside the node images.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ PACKAGES = "packages"
 STARTER = f"""\
 #!/bin/sh
 folder=$(dirname "$0")
-export LD_LIBRARY_PATH="$folder/lib" PYTHONPATH="$folder/{PACKAGES}"
+export PYTHONPATH="$folder/{PACKAGES}"
 exec "$folder/bin/python3" "$@"
 """
-LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib", "ensurepip")
+LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib")
+BESIDE = b"$ORIGIN/../lib"
+"""Where the loader of programs finds libraries: beside the folder of the program itself."""
 
 
 def torch_folder() -> Path:
@@ -55,8 +58,12 @@ def _copy_python(folder: Path) -> None:
         library, folder / "lib" / library.name, ignore=shutil.ignore_patterns(*LEFT_OUT)
     )
     (folder / "bin").mkdir()
-    shutil.copy(os.path.realpath(sys.executable), folder / "bin" / "python3")
-    for shared in Path(sysconfig.get_config_var("LIBDIR")).glob("libpython3*.so*"):
+    libraries = sysconfig.get_config_var("LIBDIR")
+    program = folder / "bin" / "python3"
+    shutil.copy(os.path.realpath(sys.executable), program)
+    known = f"{libraries}\0".encode()  # a place that the program looks at, if it has a library
+    program.write_bytes(program.read_bytes().replace(known, BESIDE.ljust(len(known), b"\0")))
+    for shared in Path(libraries).glob("libpython3*.so*"):
         shutil.copy(shared, folder / "lib")
     starter = folder / "python"
     starter.write_text(STARTER)

@@ -15,6 +15,7 @@ from tests.stacks.synthesis import Synthesized
 
 PROJECT = Path(__file__).parents[2]
 INSTALLING_SECONDS = 1200
+FAULTY = "faulty.json"
 
 pytestmark = pytest.mark.timeout(INSTALLING_SECONDS)
 
@@ -49,11 +50,25 @@ def about_its_own(check: dict[str, Any]) -> bool:
 def findings(
     environments: dict[str, Synthesized], tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
+    """The findings in all templates, and in one more that has a fault: checkov starts slowly."""
     folder = tmp_path_factory.mktemp("templates")
+    (folder / FAULTY).write_text(json.dumps(faulty()))
     for name, environment in environments.items():
         for stack, template in environment.templates.items():
             (folder / f"{name}-{stack}.json").write_text(json.dumps(template))
     return checkov(folder)
+
+
+def faulty() -> dict[str, Any]:
+    """Return a template that lets everybody in."""
+    rule = {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22}
+    properties = {"GroupDescription": "all", "SecurityGroupIngress": [rule]}
+    resource = {"Type": "AWS::EC2::SecurityGroup", "Properties": properties}
+    return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"Open": resource}}
+
+
+def is_in_faulty(finding: dict[str, Any]) -> bool:
+    return Path(finding["file_path"]).name == FAULTY
 
 
 def accepts(accepted: Accepted, finding: dict[str, Any]) -> bool:
@@ -66,20 +81,16 @@ def test_every_finding_is_fixed_or_accepted(findings: list[dict[str, Any]]) -> N
     open_findings = {
         f"{each['file_path']}: {each['resource']}: {each['check_id']}: {each['check_name']}"
         for each in findings
-        if not any(accepts(accepted, each) for accepted in ACCEPTED)
+        if not is_in_faulty(each) and not any(accepts(accepted, each) for accepted in ACCEPTED)
     }
     assert sorted(open_findings) == []
 
 
 def test_nothing_is_accepted_without_need(findings: list[dict[str, Any]]) -> None:
-    idle = [each for each in ACCEPTED if not any(accepts(each, found) for found in findings)]
+    found = [finding for finding in findings if not is_in_faulty(finding)]
+    idle = [each for each in ACCEPTED if not any(accepts(each, finding) for finding in found)]
     assert idle == []
 
 
-def test_a_fault_is_found(tmp_path: Path) -> None:
-    rule = {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22}
-    properties = {"GroupDescription": "all", "SecurityGroupIngress": [rule]}
-    resource = {"Type": "AWS::EC2::SecurityGroup", "Properties": properties}
-    template = {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"Open": resource}}
-    (tmp_path / "open.json").write_text(json.dumps(template))
-    assert "CKV_AWS_24" in {finding["check_id"] for finding in checkov(tmp_path)}
+def test_a_fault_is_found(findings: list[dict[str, Any]]) -> None:
+    assert "CKV_AWS_24" in {each["check_id"] for each in findings if is_in_faulty(each)}

@@ -11,7 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 SLURM_CONF = Path("/opt/slurm/etc/slurm.conf")
-SLURMD_DEFAULTS = Path("/etc/default/slurmd")
+SLURMD_DROP_IN = Path("/etc/systemd/system/slurmd.service.d/own-scripts.conf")
+SLURMD_OPTIONS = """\
+[Unit]
+StartLimitIntervalSec=0
+
+[Service]
+Environment=SLURMD_OPTIONS=--conf-server={servers}
+Restart=on-failure
+RestartSec=5
+"""
+"""Images have the file with slurmd's options in different places. It ends on a node that slurm.conf
+does not name yet."""
+
 TIMEOUT_SECONDS = 1200
 
 
@@ -20,11 +32,13 @@ def main(resource_config: str, provisioning_parameters: str) -> None:
     addresses = addresses_by_group(Path(resource_config))
     controller = json.loads(Path(provisioning_parameters).read_text())["controller_group"]
     if own_addresses() & set(addresses[controller]):
-        wait_for("slurm.conf with its partitions", slurm_is_configured)
+        wait_for("slurm.conf", slurm_is_configured)
         wait_for("slurmctld", lambda: starts("slurmctld"))
         return
     servers = ",".join(f"{address}:6817" for address in addresses[controller])
-    SLURMD_DEFAULTS.write_text(f"SLURMD_OPTIONS=--conf-server={servers}\n")
+    SLURMD_DROP_IN.parent.mkdir(parents=True, exist_ok=True)
+    SLURMD_DROP_IN.write_text(SLURMD_OPTIONS.format(servers=servers))
+    run("systemctl", "daemon-reload")
     wait_for("slurmd, which needs the controller", lambda: starts("slurmd"))
 
 
@@ -43,8 +57,8 @@ def own_addresses() -> set[str]:
 
 
 def slurm_is_configured() -> bool:
-    """Tell whether HyperPod has written slurm.conf: partitions come last in it."""
-    return SLURM_CONF.exists() and "\nPartitionName=" in SLURM_CONF.read_text()
+    """Tell whether HyperPod has written slurm.conf; nodes may follow when this script has ended."""
+    return SLURM_CONF.exists() and "\nSlurmctldHost=" in SLURM_CONF.read_text()
 
 
 def starts(unit: str) -> bool:

@@ -2,7 +2,8 @@
 
 A controller that takes over reads its own files. HyperPod's agent may write those of one only. Each
 controller looks every few seconds what has changed: what is its own news it hands out through the
-shared folder, what is another's it takes. Where both have news the last one counts, for both.
+shared folder, what is another's it takes. Where both have news the one written last counts, for
+both: a controller that looks for the first time must not hand out what is older than another's.
 """
 
 from __future__ import annotations
@@ -33,15 +34,22 @@ mkdir -p "$shared" "$kept" || exit 1
 [ -e $own/slurm.conf ] || exit 0
 [ -z "$(find $own/slurm.conf -newermt '-5 seconds')" ] || exit 0 # somebody is writing
 put() {{{{
-    cp --preserve=mode,ownership "$1" "$2.$$" && mv "$2.$$" "$2"
+    cp --preserve=mode,ownership,timestamps "$1" "$2.$$" && mv "$2.$$" "$2"
+}}}}
+is_news() {{{{
+    [ -e "$1/$name" ] && ! cmp -s "$1/$name" "$kept/$name"
+}}}}
+is_of_another() {{{{
+    is_news "$shared" || return
+    ! is_news "$own" || [ "$shared/$name" -nt "$own/$name" ]
 }}}}
 took=
 for name in {OF_HYPERPOD}; do
-    if [ -e "$own/$name" ] && ! cmp -s "$own/$name" "$kept/$name"; then
-        put "$own/$name" "$shared/$name" && put "$own/$name" "$kept/$name"
-    elif [ -e "$shared/$name" ] && ! cmp -s "$shared/$name" "$kept/$name"; then
+    if is_of_another; then
         put "$shared/$name" "$own/$name" && put "$shared/$name" "$kept/$name" && took=yes
         echo "took $name of another controller"
+    elif is_news "$own"; then
+        put "$own/$name" "$shared/$name" && put "$own/$name" "$kept/$name"
     fi
 done
 [ "$took" ] || exit 0

@@ -27,6 +27,15 @@ LOG_GROUPS = "/aws/sagemaker/Clusters"
 """HyperPod's log group of a cluster is /aws/sagemaker/Clusters/<name>/<id>; its namespace of
 metrics has the same name."""
 
+DESCRIBE_NETWORK = (
+    "ec2:DescribeDhcpOptions",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
+)
+"""What SageMaker looks at before it makes interfaces in a VPC, for nodes and for services."""
+
 
 def _interfaces(scope: InNetwork) -> str:
     return scope.arn("ec2", "network-interface/*")
@@ -117,13 +126,7 @@ PLATFORM: tuple[Permission[Scope], ...] = (
     Permission(
         policy="Network",
         sid="DescribeNetwork",
-        actions=(
-            "ec2:DescribeDhcpOptions",
-            "ec2:DescribeNetworkInterfaces",
-            "ec2:DescribeSecurityGroups",
-            "ec2:DescribeSubnets",
-            "ec2:DescribeVpcs",
-        ),
+        actions=DESCRIBE_NETWORK,
         resource="`*`: IAM knows no narrower one",
         needed_by="HyperPod, before it makes interfaces",
         roles=ALL_NODES,

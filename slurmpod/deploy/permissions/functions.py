@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.deploy.permissions.agents import LOG_GROUPS
-from slurmpod.deploy.permissions.permission import ALL_NODES, Grant, Permission, Target
+from slurmpod.deploy.permissions.permission import ALL_NODES, Grant, Permission, Target, grants_of
 from slurmpod.resolve import Resolved
 
 BUCKET_DEPLOYMENT = (
@@ -39,9 +39,7 @@ WHO = "the CDK's function that fills the lifecycle bucket"
 
 def grants_of_functions(resolved: Resolved) -> Iterator[Grant]:
     """Yield what the functions of an environment do; nothing where it has none."""
-    for permission in FUNCTIONS:
-        for target in permission.targets(resolved):
-            yield Grant(permission, target)
+    yield from grants_of(FUNCTIONS, resolved)
 
 
 def _assets(resolved: Resolved) -> Iterator[Target]:

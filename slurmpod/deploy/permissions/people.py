@@ -23,10 +23,14 @@ NODES = (
     Right("sagemaker:DescribeCluster", CLUSTER, "status, groups, images"),
     Right("sagemaker:ListClusterNodes", CLUSTER, "nodes and their states"),
 )
-SESSIONS = Right(
-    "ssm:StartSession",
-    "the cluster, and the document AWS-StartNonInteractiveCommand",
-    "questions to Slurm and to nodes",
+SESSIONS = (
+    Right(
+        "ssm:StartSession",
+        "the cluster, and the document AWS-StartNonInteractiveCommand",
+        "questions to Slurm and to nodes",
+    ),
+    Right("ssmmessages:OpenDataChannel", ANY, "the plugin's way to a node"),
+    Right("ssm:TerminateSession", "one's own sessions", "the end of a question without an answer"),
 )
 
 LOGS = Right(
@@ -37,7 +41,7 @@ LOGS = Right(
 
 STATUS = (
     *NODES,
-    SESSIONS,
+    *SESSIONS,
     Right("cloudformation:DescribeStacks", ANY, "the last deployment"),
     Right("cloudformation:DescribeStackEvents", STACKS, "what happened to a stack, and when"),
     Right("cloudformation:ListStackResources", STACKS, "which alarms and budget there are"),
@@ -55,16 +59,16 @@ READING: Mapping[str, tuple[Right, ...]] = {
     ),
     "why": (
         *NODES,
-        SESSIONS,
+        *SESSIONS,
         Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
         LOGS,
     ),
     "logs": (
         *NODES,
-        SESSIONS,
+        *SESSIONS,
         LOGS,
         Right("logs:FilterLogEvents", "the log group of sessions", "with `--kind audit`"),
     ),
-    "cost": (*NODES, SESSIONS),
+    "cost": (*NODES, *SESSIONS),
 }
 """`sts:GetCallerIdentity`, which nobody can be denied, is needed by all."""

@@ -145,6 +145,15 @@ class Grant:
         return statement
 
 
+def grants_of(permissions: Iterable[Permission[Of]], scope: Of) -> tuple[Grant, ...]:
+    """Return the statements that `permissions` come to for `scope`, in their order."""
+    return tuple(
+        Grant(permission, target)
+        for permission in permissions
+        for target in permission.targets(scope)
+    )
+
+
 def on_all(_: object) -> Iterable[Target]:
     """Return the target of actions for which IAM knows no narrower resource."""
     return [Target(("*",))]

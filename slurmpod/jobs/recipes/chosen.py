@@ -105,5 +105,8 @@ def _phrase(detail: ErrorDetails, source: YamlSource, parameters: type[Parameter
     problem = phrase(detail, source, parameters)
     if detail["type"] != "extra_forbidden":
         return problem
-    name = parameters.renamed.get(str(detail["loc"][-1]))
+    key = str(detail["loc"][-1])
+    if lacking := parameters.lacking.get(key):
+        return replace(problem, message=f"{key}: {lacking.why}", fix=lacking.fix)
+    name = parameters.renamed.get(key)
     return replace(problem, fix=f"it was renamed: write {name}") if name else problem

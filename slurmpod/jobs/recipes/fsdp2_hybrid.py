@@ -18,20 +18,41 @@ from slurmpod.jobs.recipes.recipe import (
     SHARED_FOLDER,
     WITHOUT_PYTORCH,
     Fraction,
+    Lacking,
     Mistake,
     Parameters,
     Place,
     Recipe,
     unshared_width,
 )
+from slurmpod.jobs.recipes.smp_keys import RENAMED
 
 Degree = Annotated[int, Field(ge=1, le=65_536)]
+
+LACKING: Mapping[str, Lacking] = MappingProxyType(
+    {
+        "context_parallel_degree": Lacking(
+            "with it SMP shares each sample among processes; this recipe's mesh has replicas,"
+            " shards and parts of layers alone, and each process takes whole samples",
+            "leave it out, as 1 means the same; sm_activation_offloading and a higher"
+            " tensor_parallel_degree make room for long samples, and smp2-llama has the key",
+        ),
+        "expert_parallel_degree": Lacking(
+            "with it SMP shares the experts of a layer among processes; this recipe's model has"
+            " no experts",
+            "leave it out, as 1 means the same; smp2-llama has the key, for mixtral-8x7b",
+        ),
+    }
+)
+"""Keys of SMP for techniques that the recipe does not have. Source: "Core features of SMP v2",
+"Context parallelism" and "Expert parallelism"."""
 
 
 class HybridParameters(Parameters):
     """The mesh, what is kept for the backward pass, and the training's numbers."""
 
-    renamed: ClassVar[Mapping[str, str]] = MappingProxyType({"tensor_parallel_seed": "random_seed"})
+    renamed: ClassVar[Mapping[str, str]] = RENAMED
+    lacking: ClassVar[Mapping[str, Lacking]] = LACKING
 
     tensor_parallel_degree: Degree = 1
     """Into how many parts layers are split. Their processes exchange in every layer: keep them

@@ -74,6 +74,14 @@ class Mistake:
     fix: str
 
 
+@dataclass(frozen=True)
+class Lacking:
+    """Why a recipe has nothing for a key that others know, and what to do instead."""
+
+    why: str
+    fix: str
+
+
 def unshared_width(width: int, heads: int) -> Iterator[Mistake]:
     """Refuse heads of the attention of which each would have another width."""
     if width % heads:
@@ -85,10 +93,11 @@ class Parameters(Section):
     """What the user of a recipe may choose, in a file of YAML; each field is an option.
 
     The program is given all of them, so defaults stand here alone. `renamed` are keys of other
-    texts, with the names that they have here.
+    texts, with the names that they have here; `lacking` are those that the recipe does not have.
     """
 
     renamed: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    lacking: ClassVar[Mapping[str, Lacking]] = MappingProxyType({})
 
     def mistakes(self, place: Place) -> Iterator[Mistake]:
         """Yield what does not fit together, or not the place."""

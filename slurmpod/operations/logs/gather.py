@@ -12,6 +12,7 @@ from slurmpod.aws.cluster_state import IN_SERVICE, ClusterState, NodeState
 from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.logs.lines import Kind, Line, node_command, read_lines
@@ -66,9 +67,8 @@ def chosen_nodes(
     """
     known = {each for node in nodes for each in (node.name, node.instance_id)}
     if strangers := [name for name in names if name not in known]:
-        raise AwsUnavailable(
-            f"{resolved.name} has no node {', '.join(strangers)}; see: slurmpod status"
-        )
+        guess = did_you_mean(strangers[0], known) or "slurmpod status shows the nodes"
+        raise AwsUnavailable(f"{resolved.name} has no node {', '.join(strangers)}; {guess}")
     if not names and not groups:
         groups = [group.name for group in resolved.groups_with(Role.CONTROLLER)]
     found = [
@@ -120,7 +120,7 @@ def gather(
     command = node_command(wanted.kinds, wanted.since, wanted.until)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         work = {
-            node.name: pool.submit(ask_node, sessions, resolved, cluster.id, node, command)
+            node.name: pool.submit(ask_node, sessions, cluster.id, node, command)
             for node in asked
             if node.name not in unread
         }

@@ -35,6 +35,12 @@ class Meaning:
         )
 
 
+ROOT = 55
+"""From this weight on a meaning says what is behind Slurm's own view of a node."""
+
+BACK = re.compile(r"state set to (?:RESUME|IDLE)|returned to service")
+"""What slurmctld logs when a node takes jobs again."""
+
 RESUME = "when it is in order: slurmpod node resume ENV NODE"
 REPLACE = "let HyperPod replace it: slurmpod node replace ENV NODE"
 WAIT = "wait for HyperPod, and watch it: slurmpod status ENV --watch"

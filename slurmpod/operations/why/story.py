@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from slurmpod.operations.why.meanings import Meaning, meaning_of
+from slurmpod.operations.why.meanings import BACK, ROOT, Meaning, meaning_of
 
 TOLD_SECONDS = 2.0
 """Lines of one source that are alike and this close are one event."""
@@ -58,6 +58,17 @@ def told(moments: Iterable[Moment]) -> tuple[Moment, ...]:
 def _is_same(before: Moment, moment: Moment) -> bool:
     is_alike = (before.source, before.text) == (moment.source, moment.text)
     return is_alike and (moment.time - before.time).total_seconds() < TOLD_SECONDS
+
+
+def meanings_for_a_node(story: Sequence[Moment]) -> list[Meaning]:
+    """Return what moments mean for a node that is out of service now.
+
+    What Slurm held against the node before it last took jobs is over; what was behind it may not
+    be, as a fault of the hardware seldom goes by itself.
+    """
+    back = max((i for i, each in enumerate(story) if BACK.search(each.text)), default=-1)
+    found = ((i, meaning_of(each.text)) for i, each in enumerate(story))
+    return [meant for i, meant in found if meant and (i > back or meant.weight >= ROOT)]
 
 
 def most_probable(meanings: Iterable[Meaning | None]) -> Cause | None:

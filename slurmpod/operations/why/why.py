@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from slurmpod.aws.cluster_state import IN_SERVICE, ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.lifecycle import read_report
@@ -17,7 +18,14 @@ from slurmpod.operations.questions import ask_controller, ask_node
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.meanings import STATES, Meaning, meaning_of
 from slurmpod.operations.why.node_lines import RECORDS, STATE
-from slurmpod.operations.why.story import Cause, Moment, Story, most_probable, told
+from slurmpod.operations.why.story import (
+    Cause,
+    Moment,
+    Story,
+    meanings_for_a_node,
+    most_probable,
+    told,
+)
 from slurmpod.resolve import Resolved
 
 JOB = re.compile(r"\d+(_\d+)?")
@@ -80,6 +88,8 @@ class Witnesses:
         is_well = bool(node and node.status == IN_SERVICE and WELL.match(state))
         said = f"reason: {reason.rpartition(' [')[0] or reason}" if state else line
         cause = self._cause_of_node(name, story, said, is_well=is_well)
+        if node is None and not story and not self.unread:
+            cause = self._named(_no_such_node(name, nodes, self.hours))
         return Story(name, now, story, self.unread, cause)
 
     def _cause_of_node(
@@ -91,7 +101,7 @@ class Witnesses:
                 f"see the whole cluster: slurmpod status {self.file}",
             )
         no_cause = Cause(NOBODY, "see more: slurmpod logs ENV --node NODE")
-        meanings = [*(meaning_of(each.text) for each in story), meaning_of(said)]
+        meanings = [*meanings_for_a_node(story), meaning_of(said)]
         return self._named(most_probable(meanings) or no_cause, NODE=name)
 
     def _of_job(self, job: str, cluster: ClusterState, nodes: tuple[NodeState, ...]) -> Story:
@@ -140,7 +150,7 @@ class Witnesses:
             self.unread[node.name] = f"SageMaker says {node.status}"
             return {}
         try:
-            return ask_node(self.sessions, self.resolved, cluster.id, node, command)
+            return ask_node(self.sessions, cluster.id, node, command)
         except AwsUnavailable as refusal:
             self.unread[node.name] = str(refusal)
             return {}
@@ -177,6 +187,14 @@ class Witnesses:
         for word, name in {**names, "ENV": self.file}.items():
             fix = re.sub(rf"\b{word}\b", name.replace("\\", r"\\"), fix)
         return Cause(cause.says, fix)
+
+
+def _no_such_node(name: str, nodes: tuple[NodeState, ...], hours: int) -> Cause:
+    known = [word for each in nodes for word in (each.name, each.instance_id)]
+    return Cause(
+        f"there is no such node, and nobody tells of one within {hours} hours",
+        did_you_mean(name, known) or "see the nodes: slurmpod status ENV",
+    )
 
 
 def _no_cause_of_job(state: str, hours: int) -> Cause:

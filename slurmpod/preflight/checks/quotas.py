@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 from slurmpod.preflight.facts import Facts
 from slurmpod.preflight.registry import PREFLIGHT
-from slurmpod.problems import YamlPath
-from slurmpod.resolve import Resolved
+from slurmpod.problems import Severity, YamlPath
+from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.resolve.network import SUBNETS
+from slurmpod.rules.capacity import SPOT
 from slurmpod.rules.groups import GROUPS
 from slurmpod.rules.registry import Finding
 
 HYPERPOD_QUOTAS = (
     "https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-prerequisites.html"
 )
+PLAN_QUOTAS = "https://docs.aws.amazon.com/sagemaker/latest/dg/training-plan-quotas.html"
 VPC_QUOTAS = "https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html"
 FSX_QUOTAS = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/limits.html"
 RDS_QUOTAS = "https://docs.aws.amazon.com/AmazonRDS/latest/UserGuide/CHAP_Limits.html"
@@ -42,7 +44,7 @@ def _instances_of_each_type(resolved: Resolved, facts: Facts) -> Iterator[Findin
         if cluster.name != resolved.name:
             used.update(cluster.instances)
     for group in resolved.groups:
-        if group.settings.training_plan_arn or len(group.instance_types) != 1:
+        if _has_capacity_of_its_own(group) or len(group.instance_types) != 1:
             continue
         name = f"{group.instance_type} for cluster usage"
         quota = facts.quota("sagemaker", name)
@@ -52,6 +54,10 @@ def _instances_of_each_type(resolved: Resolved, facts: Facts) -> Iterator[Findin
             beside = f", beside {others} others" if others else ""
             message = f"the quota '{name}' is {quota:g}; this needs {group.count}{beside}"
             yield Finding((*group.path, "count"), message)
+
+
+def _has_capacity_of_its_own(group: ResolvedGroup) -> bool:
+    return bool(group.settings.training_plan_arn) or group.settings.capacity == "spot"
 
 
 @PREFLIGHT.rule(
@@ -239,3 +245,48 @@ def _free_addresses(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
         if found and found.free_addresses < needed:
             message = f"{named.id} has {found.free_addresses} free addresses; {needed} are needed"
             yield Finding((*SUBNETS, index, "id"), message)
+
+
+@PREFLIGHT.rule(
+    "PRE-109",
+    "Quotas allow the instances of training plans",
+    why="A plan is bought within quotas of its own. AWS asks for a quota for cluster usage that is "
+    "no smaller than the plan, too.",
+    fix=INCREASE,
+    source=PLAN_QUOTAS,
+    severity=Severity.WARNING,
+)
+def _instances_of_plans(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    needed = Counter[str]()
+    for group in resolved.groups:
+        if not group.settings.training_plan_arn:
+            continue
+        needed[group.instance_type] += group.count
+        name = f"{group.instance_type} for cluster usage"
+        quota = facts.quota("sagemaker", name)
+        if quota is not None and needed[group.instance_type] > quota:
+            wanted = f"{needed[group.instance_type]} come from training plans"
+            yield Finding((*group.path, "count"), f"the quota '{name}' is {quota:g}; {wanted}")
+
+
+@PREFLIGHT.rule(
+    "PRE-110",
+    "Quotas allow the spot instances",
+    why="Spot instances have quotas of their own, of which AWS documents no name. So slurmpod "
+    "judges none; it shows those of the account that seem to be meant.",
+    fix="look for the type and 'spot' among the quotas of Amazon SageMaker in Service Quotas",
+    source=SPOT,
+    severity=Severity.NOTE,
+)
+def _spot_instances(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    for group in resolved.groups:
+        if group.settings.capacity == "spot":
+            seeming = "".join(
+                f"; '{each.name}' is {each.value:g}"
+                for each in facts.quotas or ()
+                if each.service == "sagemaker"
+                and "spot" in each.name.lower()
+                and any(f"{kind} " in each.name for kind in group.instance_types)
+            )
+            message = f"not checked: the quota of {group.count} spot instances{seeming}"
+            yield Finding((*group.path, "capacity"), message)

@@ -19,6 +19,7 @@ OF_ENVIRONMENTS = (
     "for endpoint usage",
     "for notebook instance usage",
     "HyperPod",
+    "spot",
     "training plans",
 )
 """Words in the names of the few among SageMaker's thousands of quotas that matter here."""

@@ -56,7 +56,9 @@ class NodeLog:
 
 @dataclass(frozen=True)
 class FaultCluster:
-    """A cluster that runs in the rehearsal in `folder`; nodes are given by their host names.
+    """A cluster that runs in a rehearsal; nodes are given by their host names.
+
+    `folder` is that of its network, with which its nodes are entered.
 
     `aws` reaches the account that it is in. `shared` is the folder of a file system that all nodes
     have, where users keep their files; `partition` has all `workers`.

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from embedded_aws.cluster import AccountingDatabase, ClusterFailed
 from slurmpod.aws.gateway import DatabaseServer, Gateway
+from slurmpod.rehearsal.hyperpod.networks import Networks
 from slurmpod.rehearsal.hyperpod.node_files import put_file, run_script
 from slurmpod.rehearsal.hyperpod.slurm_conf import SLURM_ETC
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -155,10 +156,10 @@ RDS_PRIVILEGES = (
 
 
 class DatabaseServers:
-    """The machines of all servers of RDS in a rehearsal."""
+    """The machines of all servers of RDS in a rehearsal, each in the network of its VPC."""
 
-    def __init__(self, machines: Machines, gateway: Gateway, journal: Journal) -> None:
-        self._machines = machines
+    def __init__(self, networks: Networks, gateway: Gateway, journal: Journal) -> None:
+        self._networks = networks
         self._gateway = gateway
         self._journal = journal
         self._running: dict[str, DatabaseServer] = {}
@@ -172,7 +173,7 @@ class DatabaseServers:
         with self._one_at_a_time:
             there = {server.identifier: server for server in self._gateway.database_servers()}
             for identifier in self._running.keys() - there:
-                stop_machine(self._machines, machine_of(identifier))
+                self._stop(self._running[identifier])
                 del self._running[identifier]
             for identifier in sorted(there.keys() - self._running):
                 self._start(there[identifier])
@@ -182,10 +183,17 @@ class DatabaseServers:
         """Tell whether one of them answers at `endpoint`."""
         return any(server.endpoint == endpoint for server in self._running.values())
 
+    def _stop(self, server: DatabaseServer) -> None:
+        stop_machine(self._machines_for(server), machine_of(server.identifier))
+        self._networks.leave(_user(server))
+
+    def _machines_for(self, server: DatabaseServer) -> Machines:
+        return self._networks.take(server.vpc_id, _user(server)).machines
+
     def _start(self, server: DatabaseServer) -> None:
         secret = json.loads(self._gateway.secret(server.secret_arn))
         start_database(
-            self._machines,
+            self._machines_for(server),
             machine_of(server.identifier),
             address=f"{server.private_ip}/{server.subnet_cidr.partition('/')[2]}",
             access=DatabaseAccess(
@@ -195,6 +203,11 @@ class DatabaseServers:
             settings={**server.parameters, "log_bin": "binary-log"},
         )
         self._journal.note(machine_of(server.identifier), f"stands for {server.endpoint}")
+
+
+def _user(server: DatabaseServer) -> str:
+    """Return under what name a server is in its network; no cluster is named so."""
+    return f"RDS {server.identifier}"
 
 
 def machine_of(identifier: str) -> str:

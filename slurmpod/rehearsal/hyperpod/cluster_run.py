@@ -43,7 +43,7 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import (
 )
 from slurmpod.rehearsal.hyperpod.first_minutes import begin
 from slurmpod.rehearsal.hyperpod.host_agent import HostAgent, LogStream
-from slurmpod.rehearsal.hyperpod.image_disk import environment_file, files_of
+from slurmpod.rehearsal.hyperpod.image_disk import environment_file, files_of, files_of_agents
 from slurmpod.rehearsal.hyperpod.node_files import (
     AWS_ENVIRONMENT,
     PROVISIONING_PARAMETERS,
@@ -52,6 +52,7 @@ from slurmpod.rehearsal.hyperpod.node_files import (
     mount_file_systems,
     put_file,
     resource_config,
+    start_sackd,
     start_slurmctld,
     start_slurmd,
 )
@@ -351,6 +352,8 @@ def set_up(run: ClusterRun, node: ClusterNode) -> None:
         storage = storage_of(run.role(node).gateway, run.cluster.settings.accounting_database)
         start_accounting(run.machines, name, node.private_ip, storage)
         start_slurmctld(run.machines, name)
+    elif node.group == run.provisioning.login_group and not run.profile.slurm_conf.login_nodes:
+        start_sackd(run.machines, name, primary.private_ip)  # slurmd would refuse to start
     else:
         units = run.profile.image.units
         start_slurmd(run.machines, name, primary.private_ip, environment_file(units["slurmd"]))
@@ -362,6 +365,7 @@ def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
     files = {
         RESOURCE_CONFIG: File(resource_config(run.cluster, run.controllers)),
         **files_of(run.profile.image),
+        **files_of_agents(run.profile.agents),
         AWS_ENVIRONMENT: File(aws_environment(run.role(node).variables), mode=0o644),
         "/etc/munge/munge.key": File(run.munge_key, mode=0o400, owner="munge"),
     }

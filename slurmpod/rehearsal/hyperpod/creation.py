@@ -149,7 +149,7 @@ class Creation:
         """Bring nodes up until the cluster is in service; raises ClusterFailed with who failed."""
         run, settings = self._run, self._run.cluster.settings
         run.journal.note(run.cluster.name, CREATION_STARTS)
-        run.output_folder.mkdir(exist_ok=True)
+        run.output_folder.mkdir(parents=True, exist_ok=True)
         others = [node for node in run.cluster.nodes if node not in run.controllers]
         first = [partial(self._bring_up_controller, node) for node in run.controllers]
         if settings.is_continuous:

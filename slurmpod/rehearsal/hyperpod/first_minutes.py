@@ -13,7 +13,7 @@ from slurmpod.platform_profiles.profile import Image
 from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.nodes.machines import Machines
 
-PACKAGES = {"mariadb": "mariadb-server", "pam_slurm_adopt": "libpam-slurm-adopt"}
+PACKAGES = {"mariadb": "mariadb-server"}
 """Software that the rehearsal's image has, and the packages without which it is not there."""
 
 TREE, LINK = "slurm-24.11", "slurm"
@@ -55,8 +55,11 @@ STAND_INS: Mapping[str, str] = {
     "docker": _PROGRAM.replace("NAME", "docker") + _DOCKER,
     "enroot": _PROGRAM.replace("NAME", "enroot"),
     "pyxis": _PYXIS,
+    "pam_slurm_adopt": "install -m 644 /usr/local/lib/pam_slurm_adopt.so /usr/lib/*/security/",
 }
-"""Software that the rehearsal's image lacks: what scripts ask for is there and does nothing."""
+"""Software that the rehearsal's image lacks: what scripts ask for is there and does nothing.
+
+Only the last one does: it is Debian's own, put aside in the image."""
 
 _LOCK = """\
 import fcntl, os, sys, time

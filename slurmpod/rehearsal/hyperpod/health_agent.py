@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from enum import StrEnum
+from functools import partial
 from math import inf
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
@@ -94,7 +95,7 @@ class HealthAgent:
         faulty = [node for node in nodes if self._faults.get(hostname(node), -inf) >= since]
         if not faulty or not self._is_automatic:
             return ResumeAction.NONE
-        if not all(map(self._may_resume_on, nodes)):
+        if not self._may_resume_on(*nodes):
             self._slurm.requeue(job_id)
             return ResumeAction.REQUEUE
         return ResumeAction.RETRYSTEP
@@ -135,8 +136,9 @@ class HealthAgent:
             name = hostname(node)
             if not self._run.machines.is_off(name) or not self._is_ours(node):
                 continue
-            if self._run.machines.wants_reboot(name):  # EC2 boots it, whatever HyperPod holds of it
-                self._repair(node, Repair.REBOOT)
+            if self._run.machines.wants_reboot(name):
+                # EC2 boots it, and HyperPod tells Slurm nothing.
+                self._take_in_hand(node, partial(self._run.reboot, node))
             else:
                 self._report(node, INSTANCE_FAILED)
 
@@ -252,19 +254,24 @@ class HealthAgent:
         self.steps.forget_those_on(name)
         try:
             jobs = self._slurm.jobs_on(name)
-            if not self._may_resume_on(node) or self.steps.jobs.isdisjoint(jobs):
+            if self.steps.jobs.isdisjoint(jobs) or not self._may_resume_on(node):
                 self._slurm.set_node(name, "down", f"HyperPod: {INSTANCE_FAILED}")
             else:
                 self.steps.lose(jobs, name)
         except (ClusterFailed, MachineFailed) as failure:
             self._run.journal.note(name, f"slurmctld was not told: {failure}")
 
-    def _may_resume_on(self, node: ClusterNode) -> bool:
-        """Tell whether a step may run again in its job, when it was on this node."""
+    def _may_resume_on(self, *nodes: ClusterNode) -> bool:
+        """Tell whether a step may run again in its job, when it was on these nodes.
+
+        HyperPod takes a faulty node out of a job, and merges a second job with the new node into
+        it; here the node stays in the job, which slurmctld has to bear.
+        """
         in_place = self._run.profile.auto_resume.in_place
-        if in_place is Resuming.WITHOUT_GPUS:
-            return not gpu_count(node.instance_type)
-        return in_place is Resuming.ALL
+        has_gpus = any(gpu_count(node.instance_type) for node in nodes)
+        if in_place is Resuming.NONE or (in_place is Resuming.WITHOUT_GPUS and has_gpus):
+            return False
+        return self._slurm.keeps_jobs_of_rebooted_nodes()
 
     def _nodes_of(self, job_id: str) -> list[ClusterNode]:
         names: Collection[str] = self._slurm.nodes_of(job_id)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network
 from pathlib import Path
 
 from embedded_aws.cluster import (
@@ -34,6 +33,7 @@ from slurmpod.rehearsal.hyperpod.cluster_run import LOGS_FOLDER, ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
 from slurmpod.rehearsal.hyperpod.instance_metadata import Instance
+from slurmpod.rehearsal.hyperpod.networks import Network, Networks
 from slurmpod.rehearsal.hyperpod.node_roles import AssumeRole
 from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
@@ -65,9 +65,9 @@ class _Running:
 class HyperPod:
     """The platform of one rehearsal; machines, logs and file systems live in `folder`.
 
-    `assume_role` gives nodes what they are allowed; `gateway` is HyperPod's own. `profile` says
-    what HyperPod puts on nodes. `database` is a
-    server of the user's own that is there whether or not the cluster names it: the lifecycle
+    `networks` has a network for the machines of each VPC. `assume_role` gives nodes what they are
+    allowed; `gateway` is HyperPod's own. `profile` says what HyperPod puts on nodes. `database` is
+    a server of the user's own that is there whether or not the cluster names it: the lifecycle
     scripts may. With `keeps_failed` a cluster that could not be created cannot be deleted either:
     its nodes stay as they were, to be looked at.
     """
@@ -75,7 +75,7 @@ class HyperPod:
     def __init__(
         self,
         *,
-        machines: Machines,
+        networks: Networks,
         gateway: Gateway,
         journal: Journal,
         folder: Path,
@@ -84,7 +84,7 @@ class HyperPod:
         database: SharedDatabase | None = None,
         keeps_failed: bool = False,
     ) -> None:
-        self._machines = machines
+        self._networks = networks
         self._gateway = gateway
         self._journal = journal
         self._folder = folder
@@ -93,7 +93,7 @@ class HyperPod:
         self._database = database
         self._keeps_failed = keeps_failed
         self._running: dict[str, _Running] = {}
-        self._databases = DatabaseServers(machines, gateway, journal)
+        self._databases = DatabaseServers(networks, gateway, journal)
 
     def create(self, cluster: Cluster) -> None:
         """Bring the cluster into service; raises ClusterFailed if it does not come."""
@@ -101,21 +101,22 @@ class HyperPod:
         provisioning = provisioning_of(cluster.groups, bundles)
         cluster.controller_group = provisioning.controller_group
         _check_controllers(cluster, provisioning)
-        self._offer_file_systems()
-        self._follow_databases()
         for group in cluster.groups:
             cluster.nodes += [new_node(cluster, group) for _ in range(group.instance_count)]
         self._journal.note(cluster.name, f"{len(cluster.nodes)} instances have addresses")
-        check_ranges(cluster, [running.run.cluster for running in self._running.values()])
+        network = self._network_for(cluster)
+        self._offer_file_systems()
+        self._follow_databases()
+        within = "" if network is self._networks.first else cluster.name
         run = ClusterRun(
             cluster=cluster,
             profile=self._profile,
             provisioning=provisioning,
             bundles=bundles,
-            machines=self._machines,
+            machines=network.machines,
             assume_role=self._assume_role,
-            journal=self._journal,
-            output_folder=self._folder / LOGS_FOLDER,
+            journal=self._journal.within(within),
+            output_folder=self._folder / LOGS_FOLDER / within,
         )
         running = _Running(run, ContinuousProvisioning(run), HealthAgent(run))
         self._running[cluster.arn] = running
@@ -146,23 +147,32 @@ class HyperPod:
             if node.interface:
                 cluster.network.delete_interface(node.interface.interface_id)
         cluster.nodes.clear()
+        self._networks.leave(cluster.name)
         self._journal.note(cluster.name, "deleted")
 
-    def health_agent_of(self, name: str) -> HealthAgent | None:
-        """Return the agent that watches the node of this host name, if there is such a node."""
-        for running in list(self._running.values()):
+    def health_agent_of(self, machines: Machines, name: str) -> HealthAgent | None:
+        """Return the agent that watches the node of this host name, if there is such a node.
+
+        `machines` are those of its network.
+        """
+        for running in self._running_on(machines):
             if any(hostname(node) == name for node in list(running.run.cluster.nodes)):
                 return running.health
         return None
 
-    def instance_at(self, address: str, *, region: str) -> Instance | None:
-        """Return the instance that has an address now, as its metadata tell of it."""
-        for running in list(self._running.values()):
+    def instance_at(self, machines: Machines, address: str, *, region: str) -> Instance | None:
+        """Return the instance that has an address now, as its metadata tell of it.
+
+        `machines` are those of its network.
+        """
+        for running in self._running_on(machines):
             run = running.run
             for node in list(run.cluster.nodes):
                 if node.private_ip == address and node.interface:
                     role_arn = run.cluster.group(node.group).execution_role_arn
-                    return Instance(node, role_arn, run.role(node), region)
+                    has_tags = self._profile.image.metadata_has_tags
+                    tags = dict(run.cluster.tags) if has_tags else {}
+                    return Instance(node, role_arn, run.role(node), region, tags)
         return None
 
     def replace(self, cluster: Cluster, node: ClusterNode) -> None:
@@ -193,6 +203,17 @@ class HyperPod:
         self._offer_file_systems()
         SoftwareRollout(self._run_of(cluster), update).run()
 
+    def _running_on(self, machines: Machines) -> list[_Running]:
+        return [each for each in list(self._running.values()) if each.run.machines is machines]
+
+    def _network_for(self, cluster: Cluster) -> Network:
+        """Return the network for a cluster's nodes, which are all in one VPC."""
+        vpc_id = next(node.interface.vpc_id for node in cluster.nodes if node.interface)
+        try:
+            return self._networks.take(vpc_id, cluster.name)
+        except (MachineFailed, OSError) as error:
+            raise ClusterFailed(f"the rehearsal has no network for {vpc_id}: {error}") from error
+
     def _run_of(self, cluster: Cluster) -> ClusterRun:
         """Return a cluster's run; raises ClusterFailed once it is being deleted."""
         running = self._running.get(cluster.arn)
@@ -214,14 +235,14 @@ class HyperPod:
         for node in list(run.cluster.nodes):
             run.remove(node)
         if running.database_interface is not None:
-            stop_machine(self._machines, _database_hostname(run.cluster))
+            stop_machine(run.machines, _database_hostname(run.cluster))
             run.cluster.network.delete_interface(running.database_interface.interface_id)
 
     def _offer_file_systems(self) -> None:
         for file_system in self._gateway.shared_file_systems():
             content = self._folder / "file_systems" / file_system.file_system_id
             content.mkdir(parents=True, exist_ok=True)
-            self._machines.add_file_system(file_system.source, content)
+            self._networks.add_file_system(file_system.source, content)
 
     def _follow_databases(self) -> None:
         try:
@@ -240,7 +261,7 @@ class HyperPod:
         running.database_interface, name = interface, _database_hostname(cluster)
         try:
             address = f"{interface.private_ip}/{interface.subnet_cidr.partition('/')[2]}"
-            start_database(self._machines, name, address=address, access=access)
+            start_database(running.run.machines, name, address=address, access=access)
         except MachineFailed as error:
             raise _no_database(error) from error
         self._journal.note(name, f"stands for {access.endpoint}")
@@ -255,29 +276,6 @@ class HyperPod:
             _, password = credentials(self._gateway, shared.secret_arn)
             return DatabaseAccess(shared.endpoint, shared.port, shared.user, password)
         return None
-
-
-def check_ranges(cluster: Cluster, others: Sequence[Cluster]) -> None:
-    """Raise ClusterFailed if nodes of another cluster lie in another subnet of the same range.
-
-    In AWS two VPCs may have the same addresses. Here all nodes hang on one bridge, and a node is
-    known by the name that it has from its address.
-    """
-    for other in others:
-        for theirs in _subnets(other).items():
-            for ours in _subnets(cluster).items():
-                if ours[0] != theirs[0] and ours[1].overlaps(theirs[1]):
-                    raise ClusterFailed(
-                        f"{ours[0]} of cluster {cluster.name} has {ours[1]}, which overlaps "
-                        f"{theirs[1]} of {theirs[0]}, where cluster {other.name} has nodes. In a "
-                        "rehearsal all nodes share one network. Rehearse one of the two with "
-                        "another range of addresses, or one after the other."
-                    )
-
-
-def _subnets(cluster: Cluster) -> dict[str, IPv4Network]:
-    interfaces = [node.interface for node in list(cluster.nodes)]
-    return {each.subnet_id: IPv4Network(each.subnet_cidr) for each in interfaces if each}
 
 
 def _check_controllers(cluster: Cluster, provisioning: Provisioning) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from slurmpod.platform_profiles.profile import Image, Unit
+from slurmpod.platform_profiles.profile import Agents, Image, Unit
+from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.spec import File
 
 UNITS = "/etc/systemd/system"
+PLUGSTACK = "/opt/slurm/etc/plugstack.conf"
 
 
 def files_of(image: Image) -> Mapping[str, File]:
@@ -15,6 +17,17 @@ def files_of(image: Image) -> Mapping[str, File]:
     units = {f"{UNITS}/{name}.service": unit_text(unit) for name, unit in image.units.items()}
     texts = {**image.files, **units}
     return {path: File(text.encode(), mode=0o644) for path, text in texts.items()}
+
+
+def files_of_agents(agents: Agents) -> Mapping[str, File]:
+    """Return the files of HyperPod's agents: logs, and Slurm's way to the cluster agent."""
+    plugin = f"required auto_resume.so agent={DOOR_ADDRESS}:{agents.cluster_agent_port}\n"
+    logs = (agents.logs.cluster_agent, agents.logs.host_agent, agents.logs.role_proxy_agent)
+    return {
+        PLUGSTACK: File(plugin.encode(), mode=0o644),
+        **{path: File(b"", mode=0o644) for path in logs},
+        agents.logs.autoresume: File(b"", mode=0o666),  # by users' steps
+    }
 
 
 def environment_file(unit: Unit) -> str:

@@ -4,7 +4,8 @@ It answers with a session's token (IMDSv2), without one only if the profile says
 apart by their addresses. Sources:
 EC2 user guide, "Instance metadata categories" and "Use the Instance Metadata Service"; public
 lifecycle scripts ask HyperPod's nodes for the instance id and type, the Region, the zone and the
-role's credentials. Nobody has published what else is there on HyperPod, so tags are not.
+role's credentials. Nobody has published what else is there on HyperPod. Tags are there if the
+profile says so: EC2 has them only for instances that were started with InstanceMetadataTags.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
@@ -36,12 +37,13 @@ SERVICE_ACCOUNT = "000000000000"
 
 @dataclass(frozen=True)
 class Instance:
-    """A node as its metadata tells of it: with its group's role, in a Region."""
+    """A node as its metadata tells of it: with its group's role and its tags, in a Region."""
 
     node: ClusterNode
     role_arn: str
     role: NodeRole
     region: str
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 Metadata = Mapping[str, str]
@@ -55,6 +57,7 @@ def metadata_of(instance: Instance, now: datetime) -> Metadata:
     type_of_ec2 = node.instance_type.removeprefix("ml.")
     name = f"ip-{node.private_ip.replace('.', '-')}.{instance.region}.compute.internal"
     return {
+        **{f"meta-data/tags/instance/{key}": text for key, text in instance.tags.items()},
         "meta-data/hostname": name,
         "meta-data/iam/info": _json(
             Code="Success", InstanceProfileArn=instance.role_arn, InstanceProfileId=node.instance_id

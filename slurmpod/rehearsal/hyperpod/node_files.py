@@ -214,3 +214,10 @@ def start_slurmd(
     options = f"SLURMD_OPTIONS=--conf-server={controller_address}:6817\n"
     put_file(machines, hostname, environment_file, options.encode())
     run_script(machines, hostname, "systemctl enable --quiet --now slurmd")
+
+
+def start_sackd(machines: Machines, hostname: str, controller_address: str) -> None:
+    """Start the daemon that gives Slurm's commands their configuration, without being a node."""
+    options = f"SACKD_OPTIONS=--conf-server={controller_address}:6817\n"
+    put_file(machines, hostname, "/etc/default/sackd", options.encode())
+    run_script(machines, hostname, "systemctl enable --quiet --now sackd")

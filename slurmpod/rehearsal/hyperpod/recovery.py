@@ -21,7 +21,6 @@ PLACE = Isolation(
     partition="hyperpod-system-maintenance",
     feature="SageMakerDeepHealthCheck:InProgress",
 )
-LOG = "/var/log/aws/clusters/sagemaker-deep-health-check.log"
 CHECK_ATTEMPTS = 3
 """How many instances in one place may fail the checks before the node is in status Failure."""
 
@@ -86,7 +85,8 @@ class DeepHealthCheck:
         """Write to the node's log and to CloudWatch Logs what was found."""
         line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}  {message}"
         self._run.journal.note(self._name, message)
-        run_script(self._run.machines, self._name, f"echo {shlex.quote(line)} >> {LOG}")
+        log = self._run.profile.agents.logs.deep_health_check
+        run_script(self._run.machines, self._name, f"echo {shlex.quote(line)} >> {log}")
         stream = f"DeepHealthCheckResults/{self._node.instance_id}"
         write_cluster_log(self._run, self._node, stream, line)
 

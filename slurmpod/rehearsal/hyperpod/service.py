@@ -6,7 +6,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,22 +19,20 @@ from slurmpod.rehearsal.hyperpod import instance_metadata
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
 from slurmpod.rehearsal.hyperpod.instance_metadata import MetadataServer
+from slurmpod.rehearsal.hyperpod.networks import Networks
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRoles
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
-from slurmpod.rehearsal.nodes.enclosure import Listener
+from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS, Listener
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.state import Journal
-
-AGENT_PORT = 4001
-"""The cluster agent's port on HyperPod; plugstack.conf of the image names it."""
 
 
 class AutoResumeServer:
     """The server that `srun --auto-resume=1` asks about a step that failed.
 
     The other side, and the conversation, is image_files/auto_resume.c. On HyperPod the cluster
-    agent of the controller answers; here all clusters of a rehearsal have this one. It answers on a
+    agent of the controller answers; here all clusters of a network have this one. It answers on a
     port of the loopback interface until it is closed.
 
     `agent_of` finds the agent of a node's cluster.
@@ -94,22 +92,40 @@ def hyperpod(
 
     Raises MachineFailed or OSError when the kernel refuses to let them.
     """
-    endpoint = f"http://{machines.open_door(aws.port)}"
+    endpoint = f"http://{DOOR_ADDRESS}:{aws.port}"
     led = variables(endpoint=endpoint, account=aws.account, region=aws.region)
-    platform = HyperPod(
-        machines=machines,
-        gateway=gateway,
-        journal=Journal(folder),
-        folder=folder,
-        profile=profile,
-        database=database,
-        keeps_failed=keeps_failed,
-        assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,
-    )
-    with closing(AutoResumeServer(platform.health_agent_of)) as auto_resume:
-        machines.open_door(auto_resume.port, inside=AGENT_PORT)
-        listening = machines.listen(instance_metadata.ADDRESS, instance_metadata.PORT)
-        find = partial(platform.instance_at, region=aws.region)
-        needs_token = profile.image.metadata_needs_token
-        with closing(MetadataServer(listening, find, is_token_needed=needs_token)):
-            yield platform
+    with ExitStack() as stack:
+
+        def connect(further: Machines) -> None:
+            stack.enter_context(further)
+            _connect(stack, platform, further, aws, profile)
+
+        platform = HyperPod(
+            networks=Networks(machines, folder, connect),
+            gateway=gateway,
+            journal=Journal(folder),
+            folder=folder,
+            profile=profile,
+            database=database,
+            keeps_failed=keeps_failed,
+            assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,
+        )
+        _connect(stack, platform, machines, aws, profile)
+        yield platform
+
+
+def _connect(
+    stack: ExitStack, platform: HyperPod, machines: Machines, aws: EmbeddedAws, profile: Profile
+) -> None:
+    """Let machines of a network reach AWS, the cluster agent and their metadata, until the end.
+
+    The last two know the network that they are asked from: names and addresses alone do not tell.
+    """
+    machines.open_door(aws.port)
+    agent_of = partial(platform.health_agent_of, machines)
+    auto_resume = stack.enter_context(closing(AutoResumeServer(agent_of)))
+    machines.open_door(auto_resume.port, inside=profile.agents.cluster_agent_port)
+    listening = machines.listen(instance_metadata.ADDRESS, instance_metadata.PORT)
+    find = partial(platform.instance_at, machines, region=aws.region)
+    needs_token = profile.image.metadata_needs_token
+    stack.enter_context(closing(MetadataServer(listening, find, is_token_needed=needs_token)))

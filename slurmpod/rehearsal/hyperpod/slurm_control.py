@@ -18,6 +18,7 @@ from slurmpod.rehearsal.nodes.machines import Machines
 _NODE = re.compile(r"^NodeName=(?P<name>\S+) .*? State=(?P<state>\S+)")
 _STARTED = re.compile(r" SlurmdStartTime=(?P<started>\S+)")
 _REASON = re.compile(r" Reason=(?P<reason>.*?) \[[^\[\]]+@[^\[\]]+\]")
+_RETURNS_BY_ITSELF = re.compile(r"^ReturnToService += 2$", re.MULTILINE)
 _COMMAND_SECONDS = 15
 """A controller that is down makes Slurm's commands try again for long."""
 _SHOW_NODES = ("scontrol", "--oneliner", "show", "node")
@@ -82,6 +83,13 @@ class SlurmControl:
     def nodes(self) -> Mapping[str, SlurmNodeState]:
         """Return the state of every node that slurm.conf names."""
         return dict(parse_nodes(self._run(*_SHOW_NODES)))
+
+    def keeps_jobs_of_rebooted_nodes(self) -> bool:
+        """Whether a job goes on when a node of it registers after a boot that Slurm knew not of.
+
+        Otherwise slurmctld sets that node down, and ends the job (slurm.conf(5), ReturnToService).
+        """
+        return _RETURNS_BY_ITSELF.search(self._run("scontrol", "show", "config")) is not None
 
     def nodes_and_updates(self) -> tuple[Mapping[str, SlurmNodeState], str]:
         """Return all states, and what slurmctld's log says of changes that somebody made to nodes.

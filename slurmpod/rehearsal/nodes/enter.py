@@ -58,7 +58,8 @@ def enter_command(
     """Return the argv with which root runs `command` in a machine of a running rehearsal.
 
     The command has what a login of `user` gives it: home, groups, TERM. `directory` is that of
-    the rehearsal. Raises MachineFailed when there is no such machine, or it does not run.
+    the machine's network (see `network_of`). Raises MachineFailed when there is no such machine,
+    or it does not run.
     """
     machines = machines_cgroup(directory)
     if machines is None:

@@ -1,5 +1,9 @@
 """The machines' part of a rehearsal's folder: who owns them, and which cgroup they are in.
 
+The machines of the first network are in the rehearsal's own folder. Each further network has a
+folder like it below `networks`. Every network's folder names its users: the clusters whose machines
+are in it, for instance.
+
 The owner holds a lock on a file for as long as it lives, so that a lock that nobody holds means
 that the owner is dead, even if it could not clean up.
 """
@@ -16,6 +20,8 @@ from slurmpod.rehearsal.nodes.errors import MachineFailed
 
 _LOCK = "lock"
 _CGROUP = "cgroup"
+_NETWORKS = "networks"
+_USERS = "users"
 
 
 class MachinesFolder:
@@ -68,11 +74,46 @@ def machines_cgroup(directory: Path) -> Path | None:
         return None
 
 
+def further_network(directory: Path, number: int) -> Path:
+    """Return the folder of a network of the rehearsal in `directory` beside the first."""
+    return directory / _NETWORKS / str(number)
+
+
+def enroll(network: Path, user: str) -> None:
+    """Note in a network's folder who has machines there, until `withdraw`."""
+    users = network / _USERS
+    users.mkdir(exist_ok=True)
+    (users / user).touch()
+
+
+def withdraw(network: Path, user: str) -> None:
+    """Note that somebody has no machines in a network any more, who need not have had any."""
+    (network / _USERS / user).unlink(missing_ok=True)
+
+
+def network_of(directory: Path, cluster: str) -> Path:
+    """Return the folder of the network in which a cluster of a rehearsal has its machines.
+
+    `enter_command` takes it: another network may have machines of the same names.
+    """
+    networks = _networks(directory)
+    return next((each for each in networks if (each / _USERS / cluster).exists()), directory)
+
+
 def clear_if_dead(directory: Path) -> bool:
     """End what a rehearsal's dead owner left running; True when there was something to clear.
 
     Does nothing while the owner lives, and nothing to files.
     """
+    cleared = [_clear_if_dead(network) for network in _networks(directory)]
+    return any(cleared)
+
+
+def _networks(directory: Path) -> list[Path]:
+    return [directory, *(directory / _NETWORKS).glob("*")]
+
+
+def _clear_if_dead(directory: Path) -> bool:
     try:
         lock = (machines_folder(directory) / _LOCK).open("r+")
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""All machines of one rehearsal, for the process that owns the rehearsal."""
+"""All machines of one network of a rehearsal, for the process that owns the rehearsal."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ BOOTS_AT_ONCE = 8
 
 
 class Machines:
-    """The machines of one rehearsal; all of them end when this process does, however it does.
+    """The machines of one network; all of them end when this process does, however it does.
 
     All methods may be called from several threads at once.
     """
+
+    _boot_slots = threading.BoundedSemaphore(BOOTS_AT_ONCE)  # one processor boots all networks'
 
     def __init__(self, folder: MachinesFolder, enclosure: Enclosure, *, image: Path) -> None:
         self._folder = folder
         self._enclosure = enclosure
         self._image = image
         self._machines: dict[str, Machine] = {}
+        self._file_systems: dict[str, Path] = {}
+        self._allowed: list[tuple[str, int]] = []
         self._hosts = ["127.0.0.1 localhost\n"]
         self._lock = threading.Lock()
         self._is_closed = False
-        self._boot_slots = threading.BoundedSemaphore(BOOTS_AT_ONCE)
         self._numbers = itertools.count()
 
     @classmethod
@@ -61,6 +64,23 @@ class Machines:
             raise
         return machines
 
+    def beside(self, directory: Path) -> Machines:
+        """Make another network, for machines that never reach these; they may be named alike.
+
+        They have the same image, and by now the same file systems and hosts that they are let out
+        to. Raises what `start` and `allow` raise.
+        """
+        with self._lock:
+            file_systems, allowed = dict(self._file_systems), list(self._allowed)
+        beside = Machines.start(directory, image=self._image, file_systems=file_systems)
+        try:
+            for host, port in allowed:
+                beside.allow(host, port)
+        except BaseException:
+            beside.close()
+            raise
+        return beside
+
     def add_file_system(self, source: str, directory: Path) -> None:
         """Let all machines, also running ones, mount `directory` as `source`.
 
@@ -68,6 +88,8 @@ class Machines:
         ValueError when it is neither. What is there already stays as it is.
         """
         self._enclosure.add_file_system(source, directory)
+        with self._lock:
+            self._file_systems.setdefault(source, directory)
 
     def open_door(self, port: int, *, inside: int | None = None) -> str:
         """Let machines reach a port of this computer's loopback; return address and port there.
@@ -83,6 +105,8 @@ class Machines:
         This computer's own ports are at the door: machines have a loopback of their own. Raises
         MachineFailed or OSError when the kernel refuses.
         """
+        with self._lock:
+            self._allowed.append((host, port))
         if host in LOOPBACK:
             return self.open_door(port)
         address = self._enclosure.let_out(host, port)

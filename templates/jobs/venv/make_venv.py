@@ -48,7 +48,7 @@ def _digest() -> str:
 def _make(folder: Path, options: argparse.Namespace) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # what was cut off
     try:
-        venv.create(folder, with_pip=True)
+        venv.create(folder, symlinks=True, with_pip=True)  # its libraries may lie beside it
     except (subprocess.CalledProcessError, OSError) as error:
         sys.exit(f"{folder} cannot be made: {error}\n  fix: {NO_VENV}")
     if options.wheels:

@@ -1,7 +1,7 @@
 """Faults where HyperPod sets Slurm up and our scripts run after it, provisioned continuously.
 
 Some of those that can be tried there: what differs is who starts Slurm, and that the cluster has
-events.
+events. Here, login nodes are no nodes of Slurm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOME = chosen(["worker-power-cut", "scripts-twice", "replacement-fails"])
 
 @pytest.fixture(scope="module")
 def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultCluster]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, ("login-unlisted",)) as lab:
         uri = upload(lab, f"{ENVIRONMENT}lifecycle: {{mode: extended}}\n")
         common: dict[str, Any] = {
             "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},

@@ -14,46 +14,11 @@ from botocore.exceptions import ClientError
 
 from slurmpod.cli.main import run
 from slurmpod.problems import ExitCode
-from tests.sound_environment import SOUND
+from tests.unit.cli.every_command import ASKING, ENVIRONMENT, lay_out, let_in
 
-MORE = f"""\
-monitoring: {{prometheus: {{scrape_seconds: 30}}, grafana: {{}}}}
-slurm: {{records_backup: {{}}}}
-lifecycle:
-  containers: true
-  artefacts: [{{name: enroot, url: https://example.com/enroot.deb, sha256: {"0" * 64}}}]
-"""
-BATCH = "#!/bin/bash\n#SBATCH --time=1:00:00\n#SBATCH --chdir=/fsx/ubuntu/job\nsrun hostname\n"
 COMMANDS = (
-    "adopt dev.yaml --yes",
-    "artefacts list dev.yaml",
-    "artefacts mirror dev.yaml",
-    "backup dev.yaml",
-    "connect dev.yaml",
-    "cost dev.yaml",
-    "dashboards dev.yaml --output out --pictures",
+    *(f"{name} {rest}" for name, rest in ASKING.items()),
     "dashboards dev.yaml --push",
-    "deploy dev.yaml --yes",
-    "destroy dev.yaml --yes",
-    "diff dev.yaml",
-    "job cancel dev.yaml 7",
-    "job logs dev.yaml 7",
-    "job status dev.yaml",
-    "job submit dev.yaml job",
-    "lifecycle report dev.yaml",
-    "lifecycle run dev.yaml --yes",
-    "logs dev.yaml",
-    "node add dev.yaml workers 1 --yes",
-    "node drain dev.yaml ip-10-0-0-4 --yes",
-    "observe dev.yaml --compare",
-    "patch dev.yaml --yes",
-    "plan dev.yaml --deployed",
-    "preflight dev.yaml",
-    "report dev.yaml",
-    "scale dev.yaml workers 3 --yes",
-    "ssh-config dev.yaml",
-    "status dev.yaml",
-    "why dev.yaml ip-10-0-0-4",
 )
 SHOW_THE_REST = ("preflight", "report", "status")
 """They say in each place what they were refused, and show what they were not."""
@@ -63,22 +28,7 @@ IDENTITY = {"Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/ne
 
 @pytest.fixture(autouse=True)
 def _somebody_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with an environment and a job, and a shell that knows nothing of AWS."""
-    (tmp_path / "dev.yaml").write_text(SOUND + MORE)
-    (tmp_path / "job").mkdir()
-    (tmp_path / "job/train.sbatch").write_text(BATCH)
-    plugin = tmp_path / "bin/session-manager-plugin"
-    plugin.parent.mkdir()
-    plugin.write_text("#!/bin/sh\necho 1.2.764.0\n")
-    plugin.chmod(0o755)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(plugin.parent), prepend=":")
-    monkeypatch.setenv("SLURMPOD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-        monkeypatch.setenv(name, str(tmp_path / "none"))
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
+    lay_out(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -102,12 +52,11 @@ def test_when_aws_refuses_everything_but_who_asks(
         raise ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
 
     monkeypatch.setattr(BaseClient, "_make_api_call", refuse)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "unused")
+    let_in(monkeypatch)
     shows_the_rest = command.startswith(SHOW_THE_REST)
     assert run(command.split()) == (ExitCode.OK if shows_the_rest else ExitCode.FAILED)
     shown = "".join(capsys.readouterr())
     if command == "report dev.yaml":
         shown = (tmp_path / "report.html").read_text()
     assert code in shown
-    assert (tmp_path / "dev.yaml").read_text() == SOUND + MORE
+    assert (tmp_path / "dev.yaml").read_text() == ENVIRONMENT

@@ -41,7 +41,7 @@ class Command:
         self.done: list[str] = []
         self.stale: tuple[ListedNode, ...] = ()
         self.owed: list[str] = []
-        self.interrupted = ""
+        self.is_interrupted = False
         self.scripts_succeed = True
         self.problems: tuple[Problem, ...] = ()
         self.job = CheckedJob(True, "a job ran on ip-1")
@@ -50,8 +50,7 @@ class Command:
         monkeypatch.setenv("SLURMPOD_HOME", str(self.home))
         for name, stand_in in self._stand_ins().items():
             monkeypatch.setattr(deploy, name, stand_in)
-        monkeypatch.setattr(StackWork, "cdk", property(lambda _: Cdk(self)))
-        monkeypatch.setattr(StackWork, "run", self._run)
+        monkeypatch.setattr(StackWork, "deploy", self._deploy)
         monkeypatch.setattr(StackWork, "settle", lambda _: None)
         monkeypatch.setattr(StackWork, "in_progress", lambda _: ["dev-cluster"])
 
@@ -76,7 +75,7 @@ class Command:
             "run_rollout": self._rollout,
             "workers_of": lambda *_: None,
             "run_check_job": self._check_job,
-            "NodeSessions": SimpleNamespace,
+            "NodeSessions": lambda _: None,
         }
 
     def _stale_nodes(self, _: object, __: Resolved, due: Sequence[str]) -> tuple[ListedNode, ...]:
@@ -100,23 +99,10 @@ class Command:
             tell(report)
             yield report
 
-    def _run(self, title: str, run: str) -> None:
-        self.done.append(run)
-        if title == self.interrupted:
+    def _deploy(self, only: str, confirmed: str) -> None:
+        self.done.append(" ".join(filter(None, ["deploy", only, confirmed])))
+        if self.is_interrupted:
             raise KeyboardInterrupt
-
-
-class Cdk:
-    """The CDK's command line, of which only the commands are told."""
-
-    def __init__(self, command: Command) -> None:
-        self._command = command
-
-    def synthesize(self, _: Path, confirmed: str) -> str:
-        return f"synth {confirmed}".strip()
-
-    def deploy(self, only: str) -> str:
-        return f"deploy {only}".strip()
 
 
 @pytest.fixture
@@ -141,7 +127,7 @@ def test_deploys_then_sets_nodes_up_then_sees_a_job_run(
 ) -> None:
     command.stale = (NODE,)
     assert command("--yes") == ExitCode.OK
-    assert command.done == ["synth", "deploy", "plan ['i-1']", "scripts i-1", "job"]
+    assert command.done == ["deploy", "plan ['i-1']", "scripts i-1", "job"]
     said = capsys.readouterr().err
     assert "a job ran on ip-1" in said
     assert said.endswith(f"next: slurmpod connect {command.file}\n")
@@ -164,7 +150,7 @@ def test_a_protected_environment_is_typed_by_name_and_so_is_its_loss_confirmed(
     command.say(answer)
     assert command("--yes") == code
     confirmed = compared(environment(1), environment(2)).confirmation
-    assert command.done[:1] == ([f"synth {confirmed}"] if code is ExitCode.OK else [])
+    assert command.done[:1] == ([f"deploy {confirmed}".strip()] if code is ExitCode.OK else [])
 
 
 def test_what_aws_refuses_is_not_begun(
@@ -201,7 +187,7 @@ def test_what_the_preflight_finds_is_told_and_stops_what_would_fail(
 def test_nodes_may_be_left_alone(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     command.stale = (NODE,)
     assert command("--yes", "--no-nodes") == ExitCode.OK
-    assert command.done == ["synth", "deploy"]
+    assert command.done == ["deploy"]
     shown = capsys.readouterr()
     assert "1 node will keep older scripts" in shown.out
     assert shown.err.endswith(f"next: slurmpod lifecycle run {command.file}\n")
@@ -213,7 +199,7 @@ def test_one_stack_alone_needs_no_nodes(
 ) -> None:
     command.stale = (NODE,)
     assert command("--yes", "--only", name) == ExitCode.OK
-    assert command.done == ["synth", "deploy dev-storage"]
+    assert command.done == ["deploy dev-storage"]
     assert "scripts" not in capsys.readouterr().out
 
 
@@ -250,7 +236,7 @@ def test_workers_that_need_something_before_their_controller_come_first_also_the
 def test_an_interrupted_deployment_says_what_goes_on_and_how_to_come_back(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command.stale, command.interrupted = (NODE,), "stacks deployed"
+    command.stale, command.is_interrupted = (NODE,), True
     assert command("--yes", "--only", "cluster") == ExitCode.INTERRUPTED
     said = capsys.readouterr().err
     assert "CloudFormation goes on with dev-cluster" in said
@@ -351,7 +337,7 @@ class TestFailure:
 
             def __enter__(self) -> None: ...
             def __exit__(self, *_: object) -> None: ...
-            def wait(self, _: object) -> None:
+            def wait(self, *_: object) -> None:
                 raise CdkFailed(said)
 
         with pytest.raises(StacksFailed) as failed:

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmpod.cli import connect, lifecycle, main
+from slurmpod.aws import session_plugin
+from slurmpod.cli import lifecycle, main
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_report import line
@@ -27,7 +28,7 @@ class Command:
         self.sessions = Answers(**GOOD)
         self.file = folder / "dev.yaml"
         self.file.write_text(TEXT)
-        plugin = folder / connect.PLUGIN
+        plugin = folder / session_plugin.NAME
         plugin.touch(mode=0o755)
         monkeypatch.setenv("PATH", str(folder))
         monkeypatch.setattr(lifecycle, "clients_of", lambda _: None)
@@ -35,7 +36,7 @@ class Command:
         monkeypatch.setattr(lifecycle, "AwsAccount", lambda _: account)
         monkeypatch.setattr(lifecycle, "Deployment", lambda _: Cluster())
         monkeypatch.setattr(lifecycle, "SessionNodes", lambda _: Cluster())
-        monkeypatch.setattr(lifecycle, "NodeSessions", lambda: self.sessions)
+        monkeypatch.setattr(lifecycle, "NodeSessions", lambda _: self.sessions)
         monkeypatch.setattr(lifecycle, "workers_of", lambda *_: None)
         monkeypatch.setattr(sys, "stdin", io.StringIO(""))
 
@@ -83,14 +84,16 @@ def test_a_protected_environment_has_to_be_named(
 
 def test_a_dry_run_needs_no_yes(command: Command) -> None:
     assert command("--group", "cpu", "--dry-run") == ExitCode.OK
-    assert all("--dry-run" in session[-1] for session in command.sessions.asked)
+    assert all("--dry-run" in request.command for request in command.sessions.asked)
 
 
 def test_a_group_that_is_none_is_told_with_those_that_are(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("--group", "gpu") == ExitCode.USAGE
-    assert "dev has no group 'gpu'; it has" in capsys.readouterr().err
+    assert "dev has no group 'gpu'; did you mean 'cpu'?" in capsys.readouterr().err
+    assert command("--group", "storage") == ExitCode.USAGE
+    assert "dev has no group 'storage'; it has" in capsys.readouterr().err
 
 
 def test_without_the_plugin_it_says_where_to_get_it(
@@ -98,4 +101,4 @@ def test_without_the_plugin_it_says_where_to_get_it(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert command("--group", "cpu") == ExitCode.FAILED
-    assert connect.INSTALLATION in capsys.readouterr().err
+    assert session_plugin.INSTALLATION in capsys.readouterr().err

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from slurmpod.cli import connect, live_cluster, main
+from slurmpod.aws import session_plugin
+from slurmpod.cli import live_cluster, main
 from slurmpod.operations import node_work
 from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.problems import ExitCode
@@ -26,7 +27,7 @@ class Command:
         self.file = folder / "dev.yaml"
         self.file.write_text(SOUND)
         self.world: Any = World(jobs=[JOB])
-        (folder / connect.PLUGIN).touch(mode=0o755)
+        (folder / session_plugin.NAME).touch(mode=0o755)
         monkeypatch.setenv("PATH", str(folder))
         monkeypatch.setattr(sys, "stdin", io.StringIO(""))
         monkeypatch.setattr(node_work, "POLL_SECONDS", 0.0)

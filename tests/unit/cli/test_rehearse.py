@@ -164,7 +164,7 @@ def test_the_nodes_are_of_the_profiles_that_were_chosen(
     monkeypatch.setattr(rehearse, "rehearse", rehearsed)
     parser = ArgumentParser()
     add_arguments(parser)
-    arguments = [DEV, "--profile", "returns-once-told", "--profile", str(own)]
+    arguments = [DEV, "--profile", "returns-by-itself", "--profile", str(own)]
     assert run(parser.parse_args(arguments)) is ExitCode.OK
     lines = chosen[0].profile.slurm_conf.lines
-    assert (lines["MpiDefault"], lines["ReturnToService"]) == ("pmix", "1")
+    assert (lines["MpiDefault"], lines["ReturnToService"]) == ("pmix", "2")

@@ -38,6 +38,7 @@ def test_without_credentials_the_page_shows_what_is_planned(
     assert "dev: what is planned" in Path("report.html").read_text()
     assert capsys.readouterr().err == (
         "report.html shows what is planned; what is there is unknown: there are no credentials\n"
+        "next: slurmpod preflight dev.yaml\n"
     )
     assert {each.name for each in Path().iterdir()} == {"dev.yaml", "report.html"}
 
@@ -76,7 +77,7 @@ def test_a_page_is_whole_or_not_there(file: str, monkeypatch: pytest.MonkeyPatch
 
     assert main.run(["report", file]) == ExitCode.OK
     before = Path("report.html").read_bytes()
-    monkeypatch.setattr(Path, "write_text", full_disk)
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
     assert main.run(["report", file]) == ExitCode.FAILED
     assert Path("report.html").read_bytes() == before
     assert {each.name for each in Path().iterdir()} == {"dev.yaml", "report.html"}

@@ -16,10 +16,10 @@ from embedded_aws.cloudformation.stack import (
     Stack,
     Submission,
 )
-from embedded_aws.cloudformation.template import parse_template
 from embedded_aws.resources import registry, schemas
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.registry import PROVIDERS
+from embedded_aws.templates.template import parse_template
 
 if TYPE_CHECKING:
     import pytest

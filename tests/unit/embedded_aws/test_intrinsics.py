@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from embedded_aws.cloudformation.changes import Unborn
-from embedded_aws.cloudformation.intrinsics import (
+from embedded_aws.templates.intrinsics import (
     Resolver,
     StackScope,
     check_rules,
     is_unknown,
 )
-from embedded_aws.cloudformation.template import TemplateError, parse_template
+from embedded_aws.templates.template import TemplateError, parse_template
 
 
 @dataclass

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from embedded_aws.cloudformation.language_extensions import processed_template
-from embedded_aws.cloudformation.template import Template, TemplateError
+from embedded_aws.templates.language_extensions import processed_template
+from embedded_aws.templates.template import Template, TemplateError
 
 TRANSFORM = "AWS::LanguageExtensions"
 TOPIC = {"Type": "T", "Properties": {"Name": {"Fn::Sub": "${AWS::StackName}-${Which}"}}}

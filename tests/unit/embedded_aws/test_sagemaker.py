@@ -63,7 +63,7 @@ class NoNetwork:
 def cluster_of(asked: dict[str, Any]) -> Cluster:
     interface = NetworkInterface(
         "eni-1", "10.1.0.4", "ip-10-1-0-4.us-west-2.compute.internal", "subnet-12345678",
-        "10.1.0.0/24", "us-west-2a", "usw2-az2",
+        "10.1.0.0/24", "us-west-2a", "usw2-az2", "vpc-12345678",
     )  # fmt: skip
     node = ClusterNode(
         "i-0123456789abcdef0", "workers", "ml.c5.large", interface.private_ip,

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from embedded_aws.cloudformation.template import TemplateError, parse_template
 from embedded_aws.errors import members
 from embedded_aws.resources.ec2_network import association_problem
 from embedded_aws.resources.registry import PROVIDERS
 from embedded_aws.resources.schemas import coerced, create_only_paths, extraneous_keys
+from embedded_aws.templates.template import TemplateError, parse_template
 from tests.golden_files import ROOT, assert_matches
 from tools.resource_schemas import resource_schemas
 

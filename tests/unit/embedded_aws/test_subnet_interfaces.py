@@ -19,7 +19,7 @@ class Ec2:
         self.taken: list[str] = []
 
     def describe_subnets(self, **_: Any) -> Any:
-        subnet = {"SubnetId": "subnet-1", "CidrBlock": "10.0.0.0/24"}
+        subnet = {"SubnetId": "subnet-1", "VpcId": "vpc-1", "CidrBlock": "10.0.0.0/24"}
         place = {"AvailableIpAddressCount": 9, "AvailabilityZone": "us-west-2a"}
         return {"Subnets": [{**subnet, **place, "AvailabilityZoneId": "usw2-az1"}]}
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from embedded_aws.cloudformation.parameters import resolve_parameters
-from embedded_aws.cloudformation.template import (
+from embedded_aws.templates.parameters import resolve_parameters
+from embedded_aws.templates.template import (
     Template,
     TemplateError,
     creation_order,

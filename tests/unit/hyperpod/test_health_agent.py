@@ -38,6 +38,10 @@ class Slurm:
         self.jobs_end_for = 0
         self.log: list[str] = []
         self.controller = "head"
+        self.keeps_jobs = True
+
+    def keeps_jobs_of_rebooted_nodes(self) -> bool:
+        return self.keeps_jobs
 
     def nodes(self) -> dict[str, SlurmNodeState]:
         return dict(self.states)
@@ -299,6 +303,18 @@ def test_which_jobs_are_requeued_is_the_profiles(
     assert agent.diagnose("7", since=0.0) is action
 
 
+def test_no_step_resumes_in_a_job_that_slurm_will_end(slurm_state: Slurm) -> None:
+    slurm_state.keeps_jobs = False
+    run = Run(slurm_state)
+    agent = HealthAgent(run)  # type: ignore[arg-type]
+    with agent.steps.step("7", A, lambda _: None):
+        run.off = {B}
+        assert agent.diagnose("7", since=0.0) is ResumeAction.REQUEUE
+        run.given_up.set()
+        agent.end()
+    assert f"{B} down" in slurm_state.did
+
+
 def test_without_a_fault_since_it_began_a_step_ends(slurm_state: Slurm) -> None:
     run = Run(slurm_state)
     agent = HealthAgent(run)  # type: ignore[arg-type]
@@ -472,8 +488,8 @@ def test_a_new_node_is_checked_before_jobs_start_if_its_group_wants_it(
 def test_a_node_that_reboots_by_itself_is_not_replaced(slurm_state: Slurm) -> None:
     run = Run(slurm_state)
     run.off, run.reboots = {A}, True
-    watch(run, lambda: "requeued jobs start" in slurm_state.did)
-    assert (run.repairs, run.told) == ([f"reboot {A}"], [])
+    watch(run, lambda: run.repairs)
+    assert (run.repairs, run.told, slurm_state.did) == ([f"reboot {A}"], [], [])
 
 
 def test_a_reboot_that_fails_becomes_a_replacement(slurm_state: Slurm) -> None:

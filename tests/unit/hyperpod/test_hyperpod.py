@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ import pytest
 
 from embedded_aws.cluster import (
     AccountingDatabase,
+    Cluster,
     ClusterFailed,
     ClusterNode,
     InstanceGroup,
@@ -25,7 +25,8 @@ from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod import creation
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import together
-from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod, check_ranges
+from slurmpod.rehearsal.hyperpod.hyperpod import HyperPod
+from slurmpod.rehearsal.hyperpod.networks import Networks
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRole
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.state import Journal
@@ -33,16 +34,24 @@ from tests.unit.hyperpod.clusters import ON_CREATE, cluster, group, node, slurm
 
 
 class Network:
-    """Gives out interfaces and knows which there are."""
+    """Gives out interfaces in a VPC and knows which there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, vpc_id: str = "vpc-1") -> None:
+        self.vpc_id = vpc_id
         self.interfaces: list[str] = []
 
     def create_interface(self, group: InstanceGroup) -> NetworkInterface:
         number = len(self.interfaces)
         self.interfaces.append(f"eni-{number}")
         return NetworkInterface(
-            f"eni-{number}", f"10.0.0.{number + 4}", "", "subnet-1", "10.0.0.0/24", "a", "az1"
+            interface_id=f"eni-{number}",
+            private_ip=f"10.0.0.{number + 4}",
+            private_dns_hostname="",
+            subnet_id="subnet-1",
+            subnet_cidr="10.0.0.0/24",
+            availability_zone="a",
+            availability_zone_id="az1",
+            vpc_id=self.vpc_id,
         )
 
     def delete_interface(self, interface_id: str) -> None:
@@ -63,12 +72,21 @@ class NoMachines:
     def add_file_system(self, source: str, directory: Path) -> None:
         raise NotImplementedError
 
+    def beside(self, directory: Path) -> NoMachines:
+        directory.mkdir(parents=True)
+        return NoMachines()
 
-def hyperpod(folder: Path, *, keeps_failed: bool = False, **answers: Any) -> HyperPod:
+
+def hyperpod(
+    folder: Path,
+    *,
+    keeps_failed: bool = False,
+    networks: Networks | None = None,
+    **answers: Any,
+) -> HyperPod:
     gateway: Any = SimpleNamespace(shared_file_systems=tuple, database_servers=tuple, **answers)
-    machines: Any = NoMachines()
     return HyperPod(
-        machines=machines,
+        networks=networks or networks_in(folder),
         gateway=gateway,
         journal=Journal(folder),
         folder=folder,
@@ -76,6 +94,11 @@ def hyperpod(folder: Path, *, keeps_failed: bool = False, **answers: Any) -> Hyp
         profile=load().profile,
         keeps_failed=keeps_failed,
     )
+
+
+def networks_in(folder: Path) -> Networks:
+    first: Any = NoMachines()
+    return Networks(first, folder, lambda _: None)
 
 
 def test_a_cluster_whose_database_does_not_start_fails_and_can_be_deleted(tmp_path: Path) -> None:
@@ -224,23 +247,46 @@ class TestTogether:
         together([], lambda: None)
 
 
-@pytest.mark.parametrize(
-    ("subnet", "cidr", "collides"),
-    [
-        ("subnet-1", "10.0.0.0/24", False),
-        ("subnet-2", "10.0.1.0/24", False),
-        ("subnet-2", "10.0.0.0/16", True),
-    ],
-)
-def test_clusters_side_by_side_have_addresses_of_their_own(
-    subnet: str, cidr: str, collides: bool
-) -> None:
-    def placed(subnet_id: str, block: str) -> ClusterNode:
-        interface = NetworkInterface("eni-1", "10.0.0.5", "", subnet_id, block, "a", "az1")
-        return replace(node("cpu", "10.0.0.5"), interface=interface)
+class TestTwoVpcs:
+    """Two clusters in VPCs of the same range; their nodes are kept, though none of them boots."""
 
-    there = cluster(group("cpu"), nodes=[placed("subnet-1", "10.0.0.0/24")])
-    new = cluster(group("cpu"), nodes=[placed(subnet, cidr)])
-    refused = pytest.raises(ClusterFailed, match="all nodes share one network")
-    with refused if collides else nullcontext():
-        check_ranges(new, [there])
+    @pytest.fixture
+    def networks(self, tmp_path: Path) -> Networks:
+        return networks_in(tmp_path)
+
+    @pytest.fixture
+    def platform(self, tmp_path: Path, networks: Networks) -> HyperPod:
+        platform = hyperpod(tmp_path, networks=networks)
+        for number, name in enumerate(("demo", "twin"), start=1):
+            with pytest.raises(ClusterFailed, match="no memory"):
+                platform.create(self.cluster(name, f"vpc-{number}"))
+        return platform
+
+    def cluster(self, name: str, vpc_id: str) -> Cluster:
+        made = replace(cluster(group("head", slurm=slurm("Controller"))), name=name, arn=name)
+        network: Any = Network(vpc_id)
+        made.network = network
+        return made
+
+    def test_who_asks_is_known_by_its_network_and_its_address(
+        self, tmp_path: Path, networks: Networks, platform: HyperPod
+    ) -> None:
+        first, second = networks.first, networks.take("vpc-2", "twin")
+        asked = [
+            platform.instance_at(each.machines, "10.0.0.4", region="us-west-2")
+            for each in (first, second)
+        ]
+        assert all(asked)
+        assert len({each.node.instance_id for each in asked if each}) == 2
+        agents = [
+            platform.health_agent_of(each.machines, "ip-10-0-0-4") for each in (first, second)
+        ]
+        assert all(agents)
+        assert agents[0] is not agents[1]
+        assert platform.health_agent_of(first.machines, "ip-10-0-0-5") is None
+
+    def test_the_network_of_a_cluster_that_is_deleted_is_free(
+        self, networks: Networks, platform: HyperPod
+    ) -> None:
+        platform.delete(self.cluster("demo", "vpc-1"))
+        assert networks.take("vpc-3", "next") is networks.first

@@ -62,7 +62,7 @@ def test_the_default_image_is_that_of_the_rehearsal() -> None:
     ("profile", "does"),
     [
         ("no-mariadb", ["dpkg --purge --force-depends mariadb-server "]),
-        ("no-pam-slurm-adopt", ["dpkg --purge --force-depends libpam-slurm-adopt "]),
+        ("pam-slurm-adopt-there", ["install -m 644 /usr/local/lib/pam_slurm_adopt.so"]),
         ("docker-there", ["systemctl enable --quiet --now docker"]),
         ("own-disk", ["mount /opt/sagemaker"]),
         (

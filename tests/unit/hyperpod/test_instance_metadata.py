@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,7 +41,7 @@ def instance(instance_type: str = "ml.p5.48xlarge") -> Instance:
     one = node("cpu", "10.0.0.4")
     one.instance_type = instance_type
     one.interface = NetworkInterface(
-        "eni-1", "10.0.0.4", "", "subnet-1", "10.0.0.0/24", "us-west-2b", "usw2-az2"
+        "eni-1", "10.0.0.4", "", "subnet-1", "10.0.0.0/24", "us-west-2b", "usw2-az2", "vpc-1"
     )
     return Instance(one, ROLE, NodeRole(gateway, CREDENTIALS), "us-west-2")
 
@@ -69,6 +70,13 @@ def identity(instance_type: str) -> dict[str, str]:
 )
 def test_values_and_folders(path: str, value: str | None) -> None:
     assert ask(path) == value
+
+
+def test_tags_are_there_where_the_instance_has_them() -> None:
+    tagged = replace(instance(), tags={"team": "vision", "sagemaker:note": "a b"})
+    metadata = metadata_of(tagged, NOW)
+    assert answer(metadata, "meta-data/tags/instance/") == "team\nsagemaker:note"
+    assert answer(metadata, "meta-data/tags/instance/team") == "vision"
 
 
 def test_the_identity_document_names_the_instance() -> None:

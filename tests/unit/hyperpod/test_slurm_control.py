@@ -110,3 +110,10 @@ def test_the_first_isolated_node_makes_the_place_and_the_last_one_ends_it() -> N
     )
     control(last).release("a", PLACE)
     assert last.ran[-1] == "scontrol delete reservationname=reservation"
+
+
+def test_a_job_outlives_a_boot_of_its_node_where_nodes_return_by_themselves() -> None:
+    config = "ResvOverRun             = 0 min\nReturnToService         = {}\nSchedulerType = x\n"
+    for number, keeps in (("2", True), ("1", False), ("0", False)):
+        machine = Machine(scontrol_show_config=config.format(number))
+        assert control(machine).keeps_jobs_of_rebooted_nodes() is keeps

@@ -28,7 +28,9 @@ FILES = {
     "/opt/slurm/etc/default/slurmd": "SLURMD_OPTIONS=--conf-server=hunter2\n# A comment\n",
     "/opt/slurm/etc/slurm.conf": "ClusterName=a\nAccountingStoragePass=hunter2\n#Pass: hunter2\n",
     "/opt/slurm/etc/slurmdbd.conf": "StoragePass=hunter2\n",
-    "/opt/slurm/etc/accounting.conf": "AccountingStoragePass=hunter2\n",
+    "/opt/slurm/etc/accounting.conf": (
+        "AccountingStoragePort=6819\nAccountingStoragePass=hunter2\n"
+    ),
 }
 ANSWERS = {
     "/opt/slurm/bin/sinfo --version": "slurm 24.11.5\n",
@@ -36,6 +38,7 @@ ANSWERS = {
     "readlink": "/opt/slurm-24.11\n",
     "find /opt -maxdepth": "/opt/slurm-25.11\n/opt/slurm-24.11\n",
     "find /opt/slurm/etc/": "/opt/slurm/etc/slurm.conf\n/opt/slurm/etc/default/slurmd\n",
+    "find /var/log/aws/clusters/": "/var/log/aws/clusters/sagemaker-host-agent.log\n",
     "ip": "default via 10.0.0.1 dev enp107s0 proto dhcp \n",
     "id -u ubuntu": "1000\n",
     "curl": "<html>hunter2</html>401",
@@ -70,6 +73,7 @@ def test_a_node_tells_what_a_profile_holds() -> None:
         "users": {"ubuntu": 1000},
         "disks": ["/opt/sagemaker"],
         "metadata_needs_token": True,
+        "agent_logs": ["sagemaker-host-agent.log"],
         "software": {
             "docker": True,
             "enroot": False,
@@ -80,6 +84,7 @@ def test_a_node_tells_what_a_profile_holds() -> None:
         "units": {"slurmd": without_secrets(SLURMD)},
         "options": {"/opt/slurm/etc/default/slurmd": ["SLURMD_OPTIONS"]},
         "etc": ["default/slurmd", "slurm.conf"],
+        "accounting_conf": "AccountingStoragePort=6819\n",
         "slurm_files": {"slurm.conf": "ClusterName=a\n"},
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -17,12 +18,17 @@ class Controllers:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.written_at = 1_700_000_000
         for name in ("first", "second"):
             (folder / name).mkdir()
             self.write(name, "slurm.conf", "ClusterName=dev\n")
 
     def write(self, controller: str, name: str, text: str) -> None:
-        (self.folder / controller / name).write_text(text)
+        """Write a file, a minute after the one before."""
+        path = self.folder / controller / name
+        path.write_text(text)
+        self.written_at += 60
+        os.utime(path, (self.written_at, self.written_at))
 
     def read(self, controller: str, name: str = "slurm.conf") -> str:
         return (self.folder / controller / name).read_text()
@@ -33,7 +39,10 @@ class Controllers:
         text = program(f"{self.folder}/shared/state").replace("/opt/slurm/etc", str(own))
         text = text.replace(KEPT, f"{own}/kept").replace("/opt/slurm/bin/scontrol", "scontrol")
         outside = f"systemctl() {{ :; }}\nscontrol() {{ echo $* >>{own}/asked; }}\n"
-        outside += "" if just_written else "find() { :; }\n"
+        if just_written:
+            os.utime(own / "slurm.conf")
+        else:
+            outside += "find() { :; }\n"
         subprocess.run(["sh", "-c", outside + text], check=True)
 
     def look_in_turn(self) -> None:
@@ -69,11 +78,23 @@ def test_nothing_happens_while_they_agree(two: Controllers) -> None:
     assert two.asked("first") == two.asked("second") == 0
 
 
-def test_of_two_changes_one_is_on_both_in_the_end(two: Controllers) -> None:
+@pytest.mark.parametrize(("looks", "waits"), [("first", "second"), ("second", "first")])
+def test_of_two_changes_the_later_is_on_both_in_the_end(
+    two: Controllers, looks: str, waits: str
+) -> None:
     two.write("first", "slurm.conf", "ClusterName=one\n")
     two.write("second", "slurm.conf", "ClusterName=two\n")
-    two.look_in_turn()
-    assert two.read("first") == two.read("second")
+    for controller in (looks, waits, looks):
+        two.look(controller)
+    assert two.read("first") == two.read("second") == "ClusterName=two\n"
+
+
+def test_a_first_look_takes_what_was_written_meanwhile(tmp_path: Path) -> None:
+    controllers = Controllers(tmp_path)
+    controllers.look("first")
+    controllers.write("first", "slurm.conf", "PartitionName=new\n")
+    controllers.look_in_turn()
+    assert controllers.read("first") == controllers.read("second") == "PartitionName=new\n"
 
 
 def test_half_a_file_is_handed_to_nobody(two: Controllers) -> None:

@@ -192,13 +192,19 @@ class TestKeeper:
         return tmp_path
 
     def keep(
-        self, etc: Path, *, scontrol: str = "", is_active: bool = False, gres: Sequence[str] = ()
+        self,
+        etc: Path,
+        *,
+        scontrol: str = "",
+        sleep: str = ":",
+        is_active: bool = False,
+        gres: Sequence[str] = (),
     ) -> str:
-        """Run it where `scontrol` is this shell command, and return slurm.conf."""
+        """Run it where `scontrol` and `sleep` are these commands, and return slurm.conf."""
         files = [str(etc / name) for name in ("accounting.conf", "slurmpod.conf")]
         program = keeper_program(*files, gres_types=gres).replace("/opt/slurm/etc", str(etc))
         program = program.replace("/opt/slurm/bin/", "")
-        outside = f"systemctl() {{ return {0 if is_active else 3}; }}\nsleep() {{ :; }}\n"
+        outside = f"systemctl() {{ return {0 if is_active else 3}; }}\nsleep() {{ {sleep}; }}\n"
         outside += f"sinfo() {{ cat {etc}/nodes; }}\n"
         outside += f"scontrol() {{ echo $* >>{etc}/asked; {scontrol or ':'}; }}\n"
         subprocess.run(["sh", "-c", outside + program], check=True)
@@ -218,6 +224,22 @@ class TestKeeper:
         self.keep(etc, scontrol=command, is_active=is_active)
         self.keep(etc, scontrol=command, is_active=is_active)
         assert (etc / "asked").read_text() == "reconfigure\n" * asked
+
+    @pytest.mark.parametrize("moment", ["scontrol reconfigure", "scontrol update", "sleep"])
+    def test_puts_back_what_is_lost_while_it_runs(self, etc: Path, moment: str) -> None:
+        """systemd does not start it again for a change that it could have seen itself."""
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        none = "gres/gpu count reported lower than configured (0 < 8)"
+        (etc / "nodes").write_text(f"ip-1|9999-11-20T10:00:00|{none}\n")
+        anew = f"[ -e {etc}/anew ] || {{ echo ClusterName=dev >{etc}/slurm.conf; >{etc}/anew; }}"
+        scontrol = f'case "scontrol $1" in "{moment}") {anew} ;; esac'
+        sleep = anew if moment == "sleep" else ":"
+        text = self.keep(etc, scontrol=scontrol, sleep=sleep, is_active=True, gres=["gpu"])
+        assert [text.count(line) for line in ("\ninclude accounting.conf\n", "GresTypes=gpu")] == [
+            *(1, 1)
+        ]
+        asked = (etc / "asked").read_text().splitlines()
+        assert asked.count("reconfigure") == 2
 
     def test_puts_back_what_is_missing_once(self, etc: Path) -> None:
         (etc / "slurm.conf").write_text("PartitionName=dev Nodes=ALL")

@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from slurmpod.aws.cluster_state import ClusterView
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.aws.watch import Watch
 from slurmpod.operations.questions import END, MARK
 from slurmpod.operations.status import Sources
@@ -170,10 +171,9 @@ class Cluster:
         moment = int(NOW.timestamp() * 1000) - 60_000
         yield {"events": [{"timestamp": moment, "message": line} for line in lines]}
 
-    def _output(self, session: list[str], _: float) -> str:
+    def _output(self, request: SessionRequest, _: float) -> str:
         self._ask("session")
-        target = session[session.index("--target") + 1].rpartition("-")[2]
-        answers = self.answers_of.get(f"i-{target}", self.answers)
+        answers = self.answers_of.get(f"i-{request.target.rpartition('-')[2]}", self.answers)
         marked = "".join(f"{MARK} {name}\n{text}" for name, text in answers.items())
         return f"Starting session\n{marked}{MARK} {END}\nExiting session\n"
 

@@ -52,9 +52,15 @@ def test_is_what_its_session_printed(printed: str, job: CheckedJob) -> None:
 def test_runs_in_the_workers_partition_from_where_users_work() -> None:
     sessions = Answers(**{"1": "slurmpod-job 0 0 ip-1"})
     assert run_check_job(Nodes("i-1"), dev(), sessions) == CheckedJob(True, "a job ran on ip-1")
-    (session,) = sessions.asked
-    assert "sagemaker-cluster:abcde01234yz_controller-i-1" in session
-    assert "--user=ubuntu" in shlex.split(session[-1])[0] or "--user=ubuntu" in session[-1]
+    (request,) = sessions.asked
+    assert request.target == "sagemaker-cluster:abcde01234yz_controller-i-1"
+    assert "--user=ubuntu" in shlex.split(request.command)
+
+
+def test_a_session_that_does_not_begin_is_a_job_that_did_not_run() -> None:
+    refusal = "cannot open a session on node: TargetNotConnected: it is not connected"
+    job = run_check_job(Nodes("i-1"), dev(), Answers(**{"1": refusal}))
+    assert job == CheckedJob(False, refusal)
 
 
 def test_a_cluster_without_workers_runs_none() -> None:

@@ -106,7 +106,7 @@ def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     account = SimpleNamespace(id=lambda: "123456789012")
     monkeypatch.setattr(cost, "AwsAccount", lambda _: account)
     monkeypatch.setattr(cost, "clients_of", lambda _: cluster.clients())
-    monkeypatch.setattr(cost, "NodeSessions", cluster.sessions)
+    monkeypatch.setattr(cost, "NodeSessions", lambda _: cluster.sessions())
     path = tmp_path / "dev.yaml"
     path.write_text(SOUND)
     return str(path)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import subprocess
-import threading
 from collections.abc import Collection
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from slurmpod.aws.deployment import ClusterNode, Deployment, ListedNode, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.operations.connect import NodeSessions, command_session
+from slurmpod.aws.session_manager import SessionRequest
+from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.lifecycle import RunPlan, node_command, plan_run, run_plan
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_report import line
+from tests.unit.session_fakes import Ssm
 
 URI = "s3://sagemaker-dev/lifecycle/0123456789ab"
 NODES = tuple(
@@ -62,14 +60,16 @@ class Answers(NodeSessions):
     """NodeSessions in which each node prints what it is told to."""
 
     def __init__(self, **printed: str) -> None:
-        super().__init__()
+        super().__init__(Ssm().clients())
         self._printed = printed
-        self.asked: list[list[str]] = []
+        self.asked: list[SessionRequest] = []
 
-    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
-        self.asked.append(session)
-        target = session[session.index("--target") + 1]
-        return self._printed[target.rpartition("-")[2]]
+    def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
+        self.asked.append(request)
+        printed = self._printed[request.target.rpartition("-")[2]]
+        if printed.startswith("cannot"):
+            raise AwsUnavailable(printed)
+        return printed
 
 
 def dev() -> Resolved:
@@ -150,11 +150,10 @@ class TestCommand:
     def test_goes_through_session_manager_to_the_node(self) -> None:
         sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3")})
         run_plan(plan(), lambda _: None, sessions)
-        session = next(each for each in sessions.asked if "i-3" in " ".join(each))
-        assert session[session.index("--target") + 1] == "sagemaker-cluster:abcde01234yz_cpu-i-3"
-        assert session[session.index("--document-name") + 1] == "AWS-StartNonInteractiveCommand"
-        (command,) = json.loads(session[-1])["command"]
-        assert command == node_command(plan())
+        targets = {request.target: request for request in sessions.asked}
+        request = targets["sagemaker-cluster:abcde01234yz_cpu-i-3"]
+        assert request.document == "AWS-StartNonInteractiveCommand"
+        assert request.command == node_command(plan())
 
 
 class TestRun:
@@ -167,6 +166,15 @@ class TestRun:
             "ip-3": False,
         }
         assert sorted(told) == ["ip-1", "ip-3"]
+
+    def test_a_session_that_does_not_begin_fails_its_node_alone(self) -> None:
+        refusal = "cannot open a session on node: TargetNotConnected: it is not connected"
+        sessions = Answers(**{"1": line("ip-1"), "3": refusal})
+        reports = run_plan(plan(), lambda _: None, sessions)
+        assert {report.instance_id: report.summary for report in reports if not report.steps} == {
+            "i-3": refusal
+        }
+        assert sum(report.succeeded for report in reports) == 1
 
     def test_a_session_that_ends_early_is_a_failure_with_its_last_words(self) -> None:
         sessions = Answers(**{"1": line("ip-1"), "3": "\nStarting session\naccess denied\n"})
@@ -181,28 +189,4 @@ class TestRun:
         sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3")})
         with pytest.raises(KeyboardInterrupt):
             run_plan(plan(), interrupt, sessions)
-        assert NodeSessions.output(sessions, ["true"]) == ""
-
-
-class TestSessions:
-    def test_have_a_terminal_and_return_what_was_printed(self) -> None:
-        assert (
-            NodeSessions().output(["sh", "-c", "tty -s && printf 'a\\nb\\n'; echo c >&2"])
-            == "a\nb\nc\n"
-        )
-
-    def test_end_with_all_that_they_started(self, tmp_path: Path) -> None:
-        sessions, file = NodeSessions(), tmp_path / "file"
-        script = f"sleep 987 & echo begun > {shlex.quote(str(file))}; wait"
-        thread = threading.Thread(target=sessions.output, args=(["sh", "-c", script],))
-        thread.start()
-        while not file.exists():
-            pass
-        sessions.end()
-        thread.join(60)
-        assert not thread.is_alive()
-
-    def test_parameters_are_one_argument_whatever_the_command_holds(self) -> None:
-        session = command_session("us-west-2", "target", "echo 'a \"b\"'; true")
-        echoed = subprocess.run(["printf", "%s", session[-1]], capture_output=True, text=True)
-        assert json.loads(echoed.stdout) == {"command": ["echo 'a \"b\"'; true"]}
+        assert NodeSessions.output(sessions, sessions.asked[0]) == ""

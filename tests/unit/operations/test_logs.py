@@ -96,7 +96,7 @@ class Command:
         account = SimpleNamespace(id=lambda: "123456789012")
         monkeypatch.setattr(logs, "AwsAccount", lambda _: account)
         monkeypatch.setattr(logs, "clients_of", lambda _: self.cluster.clients())
-        monkeypatch.setattr(logs, "NodeSessions", self.cluster.sessions)
+        monkeypatch.setattr(logs, "NodeSessions", lambda _: self.cluster.sessions())
 
     def __call__(self, *options: str) -> int:
         return main.run(["logs", str(self.file), *options])

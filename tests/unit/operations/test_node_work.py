@@ -44,6 +44,7 @@ class World:
     done: list[str] = field(default_factory=list)
     errors: int = 0
     is_deaf: bool = False
+    looked_at: set[str] = field(default_factory=set)
     becomes: Callable[[LiveNode], LiveNode] = successor
 
     def all(self) -> tuple[LiveNode, ...]:
@@ -59,7 +60,9 @@ class World:
     def look(self, names: Collection[str], *, seconds: int = 0) -> SlurmView:
         jobs = tuple(self.jobs)
         self.jobs = [] if seconds else self.jobs
-        return SlurmView({each: self.slurm[each] for each in names if each in self.slurm}, jobs)
+        seen = {each: self.slurm[each] for each in names if each in self.slurm}
+        self._hear()
+        return SlurmView(seen, jobs)
 
     def drain(self, names: Collection[str], reason: str) -> None:
         for name in names:
@@ -69,7 +72,8 @@ class World:
     def resume(self, names: Collection[str]) -> None:
         for name in () if self.is_deaf else names:
             self.done.append(f"resume {name}")
-            self.slurm[name] = replace(self.slurm[name], state=frozenset({"IDLE"}), reason="")
+            resumed = frozenset({"IDLE", "NOT_RESPONDING"})  # as slurmctld shows it for a second
+            self.slurm[name] = replace(self.slurm[name], state=resumed, reason="")
 
     def requeue(self, jobs: Sequence[SlurmJob]) -> dict[str, str]:
         self.done += [f"requeue {job.id}" for job in jobs]
@@ -98,6 +102,13 @@ class World:
             if node.hostname in self.slurm and node.instance_id not in {*self.refused, "i-0"}:
                 self.slurm[node.hostname] = replace(self.slurm[node.hostname], started="3")
         return self.refused
+
+    def _hear(self) -> None:
+        """Let slurmctld hear of nodes, at the second look after it has resumed them."""
+        for name, node in self.slurm.items():
+            if name in self.looked_at:
+                self.slurm[name] = replace(node, state=node.state - {"NOT_RESPONDING"})
+        self.looked_at = {each for each, node in self.slurm.items() if not node.answers}
 
 
 @pytest.fixture
@@ -154,6 +165,11 @@ class TestWork:
         (end,) = back.run(plan(world, Action.REBOOT, "ip-1"))
         assert (end.succeeded, end.detail) == (True, "takes jobs")
         assert world.done == ["drain ip-1", "reboot i-1", "resume ip-1"]
+
+    def test_a_node_takes_jobs_once_slurmctld_has_heard_of_it(self, world: World) -> None:
+        world.slurm["ip-1"] = slurm_node("ip-1", "IDLE+DRAIN", "x")
+        assert ends(world, Action.RESUME, "ip-1") == {"ip-1": (True, "takes jobs")}
+        assert world.slurm["ip-1"].answers
 
     def test_jobs_are_requeued_on_demand(self, world: World) -> None:
         world.jobs = [JOB]

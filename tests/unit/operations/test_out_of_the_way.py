@@ -10,6 +10,7 @@ import pytest
 
 from slurmpod.aws.deployment import ClusterNode
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.lifecycle import RunPlan
 from slurmpod.operations.out_of_the_way import DISTURBING, REASON, OutOfTheWay
@@ -59,13 +60,12 @@ class Answers(NodeSessions):
     """Nodes that tell what their scripts did, and in a dry run that this step would be done."""
 
     def __init__(self, slurm: Slurm, step: str, failing: Collection[str] = ()) -> None:
-        super().__init__()
+        super().__init__(None)  # type: ignore[arg-type]
         self._slurm, self._step, self._failing = slurm, step, failing
 
-    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
-        target = session[session.index("--target") + 1]
-        name = NAMES[f"i-{target.rpartition('-')[2]}"]
-        is_dry = "--dry-run" in session[-1]
+    def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
+        name = NAMES[f"i-{request.target.rpartition('-')[2]}"]
+        is_dry = "--dry-run" in request.command
         if not is_dry:
             self._slurm.done.append(f"run {name}")
         return report(name, self._step, "would run" if is_dry else "done", name in self._failing)

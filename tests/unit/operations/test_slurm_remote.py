@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmJob
 
@@ -32,7 +32,7 @@ class Controller(NodeSessions):
     """Runs what a session would run, here, with commands of Slurm that we know."""
 
     def __init__(self, folder: Path, state: str = "UP") -> None:
-        super().__init__()
+        super().__init__(None)  # type: ignore[arg-type]
         self.state, self.folder, self.log = state, folder, folder / "log"
         for name, text in (("scontrol", SCONTROL), ("squeue", SQUEUE)):
             (folder / name).write_text(text)
@@ -40,9 +40,8 @@ class Controller(NodeSessions):
         (folder / "sudo").write_text('#!/bin/sh\nshift\nexec "$@"\n')
         (folder / "sudo").chmod(0o755)
 
-    def output(self, session: list[str], patience_seconds: float | None = None) -> str:
-        (command,) = json.loads(session[-1])["command"]
-        command = command.replace("/opt/slurm/bin", str(self.folder))
+    def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
+        command = request.command.replace("/opt/slurm/bin", str(self.folder))
         variables = {"PATH": f"{self.folder}:/usr/bin:/bin", "STATE": self.state,
                      "LOG": str(self.log)}  # fmt: skip
         ran = subprocess.run(["sh", "-c", command], env=variables, capture_output=True, text=True,
@@ -51,7 +50,7 @@ class Controller(NodeSessions):
 
 
 def slurm(tmp_path: Path, state: str = "UP") -> RemoteSlurm:
-    return RemoteSlurm(Controller(tmp_path, state), "us-west-2", ["sagemaker-cluster:x_head-i-0"])
+    return RemoteSlurm(Controller(tmp_path, state), ["sagemaker-cluster:x_head-i-0"])
 
 
 def test_nodes_and_jobs_are_read(tmp_path: Path) -> None:
@@ -80,3 +79,26 @@ def test_a_job_that_is_not_requeued_says_why(tmp_path: Path) -> None:
 def test_a_slurmctld_that_is_down_is_told(tmp_path: Path) -> None:
     with pytest.raises(AwsUnavailable, match=r"slurmctld does not answer: .* is DOWN"):
         slurm(tmp_path, "DOWN").look(["ip-1"])
+
+
+def test_another_controller_is_asked_where_one_says_nothing(tmp_path: Path) -> None:
+    class OneIsGone(Controller):
+        def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
+            gone = request.target == "sagemaker-cluster:x_head-i-0"
+            return "" if gone else super().output(request, patience_seconds)
+
+    targets = ["sagemaker-cluster:x_head-i-0", "sagemaker-cluster:x_head-i-1"]
+    view = RemoteSlurm(OneIsGone(tmp_path), targets).look(["ip-1"])
+    assert list(view.nodes) == ["ip-1"]
+
+
+def test_a_controller_has_as_long_as_jobs_may_take(tmp_path: Path) -> None:
+    class Patient(Controller):
+        def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
+            self.patience_seconds = patience_seconds
+            return super().output(request, patience_seconds)
+
+    controller = Patient(tmp_path)
+    (tmp_path / "squeue").write_text("#!/bin/sh\n")
+    RemoteSlurm(controller, ["x"]).look(["ip-1"], seconds=3600)
+    assert (controller.patience_seconds or 0) > 3600

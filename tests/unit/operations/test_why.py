@@ -105,6 +105,24 @@ class TestNode:
         assert cause.says == "somebody took the node out of service: bad NVLink"
         assert cause.fix == f"when it is in order: slurmpod node resume dev.yaml {NODE}"
 
+    def test_what_was_over_before_it_was_taken_out_is_no_cause(self) -> None:
+        cluster = node_cluster()
+        cluster.answers_of["i-0"]["slurmctld"] = (
+            f"[2026-11-23T22:01:00.250] Node {NODE} unexpectedly rebooted boot_time=1\n"
+            f"[2026-11-23T22:02:00.250] update_node: node {NODE} state set to IDLE\n"
+            + cluster.answers_of["i-0"]["slurmctld"]
+        )
+        assert why(cluster).cause.says == "somebody took the node out of service: bad NVLink"
+
+    def test_a_failed_gpu_stays_the_cause_when_somebody_let_jobs_in_again(self) -> None:
+        xid = "2026-11-23T20:59:58+00:00 ip-10-0-1-3 kernel: NVRM: Xid (PCI:0000:53:00): 79, gone\n"
+        cluster = node_cluster(kernel=xid)
+        cluster.answers_of["i-0"]["slurmctld"] = (
+            f"[2026-11-23T22:02:00.250] update_node: node {NODE} state set to IDLE\n"
+            + cluster.answers_of["i-0"]["slurmctld"]
+        )
+        assert why(cluster).cause.says == "a GPU has failed (Xid 79)"
+
     def test_the_root_goes_before_what_followed(self) -> None:
         xid = "2026-11-23T21:09:58+00:00 ip-10-0-1-3 kernel: NVRM: Xid (PCI:0000:53:00): 79, gone\n"
         cause = why(node_cluster(kernel=xid)).cause

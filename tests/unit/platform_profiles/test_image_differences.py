@@ -33,6 +33,8 @@ def node(role: Role, at_first: dict[str, Any] | None = None, **changes: Any) -> 
         "units": {
             name: files[f"{UNITS}/{name}.service"].content.decode() for name in PROFILE.image.units
         },
+        "agent_logs": [Path(path).name for path in PROFILE.agents.logs.model_dump().values()],
+        "accounting_conf": "",
         "etc": ["accounting.conf", "plugstack.conf", "slurmdbd.conf.template"],
         "slurm_files": {Path(path).name: text.decode() for path, text in slurm.items()},
     }
@@ -66,7 +68,9 @@ def test_each_kind_of_fact_is_compared_the_worst_first() -> None:
         metadata_needs_token=False,
         software=software,
         etc=["plugstack.conf", "slurmdbd.conf.template"],
+        agent_logs=["sagemaker-cluster-agent.log", "sagemaker-host-agent.log", "autoresume.log"],
     )
+    logs = PROFILE.agents.logs
     assert found(*nodes) == [
         ("image.slurm_trees", ["slurm-24.11"], ["slurm-24.11", "slurm-25.11"]),
         ("image.software.mariadb", True, False),
@@ -76,7 +80,16 @@ def test_each_kind_of_fact_is_compared_the_worst_first() -> None:
         ("image.interface", "ens5", "enp107s0"),
         ("image.metadata_needs_token", True, False),
         ("image.files./opt/slurm/etc/accounting.conf", "", None),
+        ("agents.logs.autoresume", logs.autoresume, None),
+        ("agents.logs.role_proxy_agent", logs.role_proxy_agent, None),
     ]
+
+
+def test_accounting_conf_is_compared_as_it_was_before_scripts_filled_it() -> None:
+    line = "AccountingStorageType=accounting_storage/slurmdbd\n"
+    place = "image.files./opt/slurm/etc/accounting.conf"
+    assert found(node(Role.CONTROLLER, accounting_conf=line)) == [(place, "", line)]
+    assert found(node(Role.CONTROLLER, {"accounting_conf": ""}, accounting_conf=line)) == []
 
 
 def test_units_are_compared_line_by_line() -> None:

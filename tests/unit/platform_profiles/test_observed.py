@@ -93,7 +93,7 @@ def test_a_topology_that_is_described_is_a_difference(tmp_path: Path) -> None:
 
 
 def test_a_profile_of_the_differences_makes_the_same_files(tmp_path: Path) -> None:
-    live = OURS["slurm.conf"].replace("ReturnToService=2", "ReturnToService=1")
+    live = OURS["slurm.conf"].replace("ReturnToService=1", "ReturnToService=0")
     live = live.replace("MpiDefault=none\n", "").replace(
         "MailProg=", "GresTypes=gpu,nic\nMailProg="
     )

@@ -98,3 +98,36 @@ def test_what_is_deployed_already_is_not_in_its_own_way() -> None:
     assert [each.rule for each in again] == ["PRE-603"]
     others = replace(facts, stacks=deployed, clusters=(replace(own, name="other"),))
     assert [each.rule for each in judge(environment(), others)] == ["PRE-101"]
+
+
+PLAN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/t"
+OF_PLAN = SOUND.replace("ml.m5.xlarge", "ml.p5.48xlarge").replace(
+    "count: 2", f"count: 2\n      training_plan_arn: {PLAN}"
+)
+
+
+def test_a_plan_larger_than_the_quota_of_its_type_is_a_warning() -> None:
+    of_plan = environment(OF_PLAN)
+    quota = Quota("sagemaker", "L-1", "ml.p5.48xlarge for cluster usage", 1)
+    (problem,) = (
+        each for each in judge(of_plan, replace(FACTS, quotas=(quota,))) if each.rule == "PRE-109"
+    )
+    assert problem.severity is Severity.WARNING
+    assert problem.message.endswith("is 1; 2 come from training plans")
+    enough = replace(FACTS, quotas=(replace(quota, value=2),))
+    assert "PRE-109" not in {each.rule for each in judge(of_plan, enough)}
+
+
+def test_the_quota_of_spot_instances_is_said_to_be_unknown() -> None:
+    spot = environment(
+        SOUND.replace("count: 2", "count: 2\n      capacity: spot").replace(
+            "cluster:\n", "lifecycle: {mode: extended}\ncluster:\n  provisioning: continuous\n"
+        )
+    )
+    of_others = Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 0)
+    (problem,) = judge(spot, replace(FACTS, quotas=(of_others,)))
+    assert (problem.rule, problem.severity) == ("PRE-110", Severity.NOTE)
+    assert problem.message == "not checked: the quota of 2 spot instances"
+    seeming = replace(of_others, name="ml.m5.xlarge for spot cluster usage", value=1)
+    (problem,) = judge(spot, replace(FACTS, quotas=(of_others, seeming)))
+    assert problem.message.endswith("; 'ml.m5.xlarge for spot cluster usage' is 1")

@@ -18,25 +18,63 @@ REFUSAL = "sacct on login ended with 1:\nSlurm accounting storage is disabled"
 
 
 class WithoutRecords(Shell):
-    """A node on which all works but `sacct`."""
+    """A node on which all works but `sacct`; `ran` gets what it was asked."""
+
+    def __init__(self, ran: list[Sequence[str]]) -> None:
+        super().__init__(Path("/"), "login")
+        self._ran = ran
 
     def run(self, command: Sequence[str], *, stdin: str = "") -> str:
+        self._ran.append(command)
         if command[0] == "sacct":
             raise CommandFailed(REFUSAL)
         return "idle"
 
 
-def first_job(*, accounting: bool = True, own_scripts: bool = True) -> FirstJob:
+def first_job(
+    *,
+    accounting: bool = True,
+    own_scripts: bool = True,
+    types: Sequence[Any] = (),
+    ran: list[Sequence[str]] | None = None,
+) -> FirstJob:
+    group = SimpleNamespace(count=1, partition="cpu", facts_of_types=types)
     resolved: Any = SimpleNamespace(
-        groups_with=lambda _role: [SimpleNamespace(count=1, partition="cpu")],
+        groups_with=lambda _role: [group],
         lustre=(),
         openzfs=None,
         slurm=SimpleNamespace(accounting=accounting),
         lifecycle=SimpleNamespace(own_scripts=own_scripts),
     )
-    job = run_first_job(WithoutRecords(Path("/"), "login"), resolved)
+    job = run_first_job(WithoutRecords([] if ran is None else ran), resolved)
     assert job
     return job
+
+
+GPUS_8, GPUS_4, NONE, NEURON = (
+    SimpleNamespace(accelerator_kind=kind, accelerator_count=count)
+    for kind, count in (("gpu", 8), ("gpu", 4), ("", 0), ("neuron", 16))
+)
+
+
+@pytest.mark.parametrize(
+    ("types", "own_scripts", "asked"),
+    [
+        ([GPUS_8], False, ["--gpus-per-node=8"]),
+        ([GPUS_8, GPUS_4], False, ["--gpus-per-node=4"]),
+        ([GPUS_8, NONE], False, []),
+        ([NEURON], False, []),
+        ([None], False, []),
+        ([GPUS_8], True, []),
+    ],
+)
+def test_it_asks_for_all_gpus_of_its_nodes(
+    types: list[Any], own_scripts: bool, asked: list[str]
+) -> None:
+    ran: list[Sequence[str]] = []
+    first_job(accounting=False, own_scripts=own_scripts, types=types, ran=ran)
+    (srun,) = (command for command in ran if command[0] == "srun")
+    assert [word for word in srun if word.startswith("--gpus")] == asked
 
 
 def test_the_reason_is_told_where_own_scripts_keep_no_records() -> None:

@@ -24,15 +24,35 @@ def rehearsed(file: Path, folder: Path, *profiles: str) -> Path:
     return rehearsed_file(file, resolve(Reading(environment)), software, folder, Progress())
 
 
-def test_only_the_directory_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_directory_and_a_package_that_nodes_cannot_fetch_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     original = read(ENVIRONMENTS / "examples/research-teams.yaml")
     loaded = read(rehearsed(ENVIRONMENTS / "examples/research-teams.yaml", tmp_path))
     assert original.environment is not None
     assert loaded.environment is not None
-    without = original.environment.access.model_copy(update={"directory": None})
+    without = original.environment.access.model_copy(
+        update={"directory": None, "ssh_needs_job": False}
+    )
     assert loaded.environment == original.environment.model_copy(update={"access": without})
     assert (len(loaded.users), loaded.problems) == (2, ())
-    assert "access.directory" in "".join(capsys.readouterr())
+    said = "".join(capsys.readouterr())
+    assert "access.directory" in said
+    assert "access.ssh_needs_job" in said
+
+
+def test_ssh_needs_a_job_where_the_profiles_image_has_the_module(tmp_path: Path) -> None:
+    file = ENVIRONMENTS / "examples/research-teams.yaml"
+    loaded = read(rehearsed(file, tmp_path, "pam-slurm-adopt-there"))
+    assert loaded.environment is not None
+    assert loaded.environment.access.ssh_needs_job
+
+
+def test_nodes_that_lack_the_module_fail_where_no_package_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    written = (ENVIRONMENTS / "dev.yaml").read_text()
+    file.write_text(f"{written}\naccess: {{ssh_needs_job: true}}\n")
+    assert rehearsed(file, tmp_path) == file
 
 
 def test_containers_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

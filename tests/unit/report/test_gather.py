@@ -72,6 +72,6 @@ def test_panels_with_data_are_drawn_where_the_environment_has_prometheus() -> No
 def test_a_rehearsal_without_nodes_says_that_instead_of_asking_them() -> None:
     assert isinstance(askers(None, has_nodes=False).sources.sessions, NoSessions)  # type: ignore[arg-type]
     cluster = Cluster()
-    sources = replace(cluster.sources(), sessions=NoSessions())
+    sources = replace(cluster.sources(), sessions=NoSessions(None))  # type: ignore[arg-type]
     record = record_of(replace(asked(cluster), sources=sources), resolved(), NOW, None)
     assert record.jobs == record.status.slurm == Unread(NO_NODES)

@@ -81,6 +81,12 @@ make_users_and_folders() {
     done
 }
 
+# HyperPod's image has no pam_slurm_adopt; Debian's lies where nobody looks, for profiles that have.
+put_aside_pam_module() {
+    mv "$root"/usr/lib/*/security/pam_slurm_adopt.so "$root/usr/local/lib/"
+    chroot "$root" dpkg --purge libpam-slurm-adopt
+}
+
 # What must differ from machine to machine, or from cluster to cluster.
 remove_identity() {
     rm -f "$root/etc/hostname" "$root"/etc/ssh/ssh_host_* "$root/etc/munge/munge.key"
@@ -93,4 +99,5 @@ mask_units
 arrange_slurm
 make_users_and_folders
 build_plugin
+put_aside_pam_module
 remove_identity

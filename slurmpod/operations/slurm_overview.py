@@ -23,8 +23,8 @@ _FIELD = "|"
 
 
 @dataclass(frozen=True)
-class SlurmNode:
-    """A node in Slurm; who took it out of service, when (ISO 8601) and why, or empty."""
+class ListedNode:
+    """A node as `sinfo` lists it; who took it out of service, when (ISO 8601) and why, or empty."""
 
     state: str
     who: str
@@ -61,10 +61,10 @@ class Fill:
 
 
 @dataclass(frozen=True)
-class SlurmView:
+class Overview:
     """What a controller told; `failure` is what Slurm said where it did not answer."""
 
-    nodes: Mapping[str, SlurmNode]
+    nodes: Mapping[str, ListedNode]
     jobs: tuple[Job, ...]
     fills: tuple[Fill, ...]
     version: str
@@ -96,11 +96,11 @@ def view_command(folders: Sequence[str]) -> str:
     )
 
 
-def read_view(answers: Mapping[str, str]) -> SlurmView:
+def read_view(answers: Mapping[str, str]) -> Overview:
     """Read what `view_command` printed."""
     lines = answers[NODES].splitlines()
     said = [line for line in lines if line.count(_FIELD) < 4 and line.strip()]
-    return SlurmView(
+    return Overview(
         nodes=dict(_nodes(lines)),
         jobs=tuple(_jobs(answers[JOBS].splitlines())),
         fills=tuple(_fills(answers[FOLDERS].splitlines())),
@@ -116,13 +116,13 @@ def _df(folder: str) -> str:
     return f'echo {path}"|$({df} | tail -n 1)"'
 
 
-def _nodes(lines: Sequence[str]) -> Iterator[tuple[str, SlurmNode]]:
+def _nodes(lines: Sequence[str]) -> Iterator[tuple[str, ListedNode]]:
     for line in lines:
         fields = line.split(_FIELD, 4)
         if len(fields) == 5:
             names, state, who, since, reason = (field.strip() for field in fields)
-            is_set = reason not in ("", "none")
-            node = SlurmNode(state, who, since, reason) if is_set else SlurmNode(state, "", "", "")
+            known = (who, since, reason) if reason not in ("", "none") else ("", "", "")
+            node = ListedNode(state, *known)
             for name in expanded(names):
                 yield name, node
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from embedded_aws.cloudformation.references import references
-from embedded_aws.cloudformation.template_text import read_document
+from embedded_aws.templates.references import references
+from embedded_aws.templates.template_text import read_document
 
 _SECTIONS = frozenset(
     {

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from embedded_aws.cloudformation.intrinsics import as_text
-from embedded_aws.cloudformation.template import Template, TemplateError
+from embedded_aws.templates.intrinsics import as_text
+from embedded_aws.templates.template import Template, TemplateError
 
 _ITEM: Final = r"(String|Number|AWS::[\w:]+)"
 _VALUE: Final = rf"({_ITEM}|CommaDelimitedList|List<{_ITEM}>)"

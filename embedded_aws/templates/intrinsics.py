@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, Protocol
 
-from embedded_aws.cloudformation.template import Template, TemplateError
+from embedded_aws.templates.template import Template, TemplateError
 
 NO_VALUE: Final = object()
 """What `Ref: AWS::NoValue` resolves to; keys and list items with it disappear."""

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from embedded_aws.cloudformation.intrinsics import Resolver, StackScope, as_text
-from embedded_aws.cloudformation.parameters import resolve_parameters
-from embedded_aws.cloudformation.template import (
+from embedded_aws.templates.intrinsics import Resolver, StackScope, as_text
+from embedded_aws.templates.parameters import resolve_parameters
+from embedded_aws.templates.template import (
     Template,
     TemplateError,
     checked_template,

@@ -1,0 +1,1 @@
+"""CloudFormation's template language: templates read, checked and evaluated; nothing is made."""

@@ -1,0 +1,189 @@
+"""Permissions of the role of an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurmpod.deploy.permissions.agents import GUIDE
+from slurmpod.deploy.permissions.data import ECR_PULL, S3_ACTIONS, S3_KEYS
+from slurmpod.deploy.permissions.instances_of_sagemaker import in_your_network, use_of_key
+from slurmpod.deploy.permissions.permission import (
+    Grant,
+    InNetwork,
+    Permission,
+    Target,
+    grants_of,
+    on_all,
+)
+from slurmpod.environment.service_types import has_own_disks
+from slurmpod.resolve import Resolved, ResolvedEndpoint
+from slurmpod.resolve.services import ENDPOINT_LOGS
+
+MODEL_ROLE = f"{GUIDE}sagemaker-roles.html#sagemaker-roles-createmodel-perms"
+SERVING = "SageMaker, for the instances of the endpoint"
+METRICS = "AWS/SageMaker"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointScope(InNetwork):
+    """The subject of the endpoint's permissions: its model, its image, its log."""
+
+    endpoint: ResolvedEndpoint
+
+
+def endpoint_scope(
+    resolved: Resolved,
+    endpoint: ResolvedEndpoint,
+    *,
+    subnet_ids: tuple[str, ...],
+    security_group_ids: tuple[str, ...],
+) -> EndpointScope:
+    """Return what the endpoint is in an environment; the rest is known to a deployment only."""
+    return EndpointScope(
+        aws_partition=resolved.aws_partition,
+        region=resolved.region,
+        account=resolved.account,
+        subnet_ids=subnet_ids,
+        security_group_ids=security_group_ids,
+        endpoint=endpoint,
+    )
+
+
+def endpoint_grants(scope: EndpointScope) -> tuple[Grant, ...]:
+    """Return what the endpoint's role is allowed."""
+    return grants_of(ENDPOINT, scope)
+
+
+def _model_objects(scope: EndpointScope) -> Iterator[Target]:
+    endpoint = scope.endpoint
+    objects = f"{endpoint.model_key}*" if endpoint.is_folder else endpoint.model_key
+    yield Target((f"{scope.bucket_arn(endpoint.model_bucket)}/{objects}",))
+
+
+def _model_folder(scope: EndpointScope) -> Iterator[Target]:
+    endpoint = scope.endpoint
+    if endpoint.is_folder:
+        below = {"StringLike": {"s3:prefix": f"{endpoint.model_key}*"}}
+        yield Target((scope.bucket_arn(endpoint.model_bucket),), below)
+
+
+def _model_key(scope: EndpointScope) -> Iterator[Target]:
+    if key := scope.endpoint.settings.model_data_kms_key_arn:
+        yield Target((key,))
+
+
+def _repository(scope: EndpointScope) -> Iterator[Target]:
+    image = scope.endpoint.image
+    registry = f"arn:{scope.aws_partition}:ecr:{image.region}:{image.account}"
+    yield Target((f"{registry}:repository/{image.repository}",))
+
+
+def _log_streams(scope: EndpointScope) -> Iterator[Target]:
+    yield Target((scope.arn("logs", f"log-group:{scope.endpoint.log_group}:log-stream:*"),))
+
+
+def _metrics(_: EndpointScope) -> Iterator[Target]:
+    for number, namespace in enumerate((METRICS, ENDPOINT_LOGS), start=1):
+        yield Target(("*",), {"StringEquals": {"cloudwatch:namespace": namespace}}, number)
+
+
+def _volume_key(scope: EndpointScope) -> Iterator[Target]:
+    settings = scope.endpoint.settings
+    if settings.kms_key_arn and not has_own_disks(settings.instance_type):
+        yield Target((settings.kms_key_arn,))
+
+
+ENDPOINT: tuple[Permission[EndpointScope], ...] = (
+    Permission(
+        policy="Endpoint",
+        sid="ReadModel",
+        actions=("s3:GetObject",),
+        resource="the model: one archive, or all objects of its folder",
+        needed_by=SERVING,
+        why="Instances download the model when they start.",
+        source=MODEL_ROLE,
+        targets=_model_objects,
+    ),
+    Permission(
+        policy="Endpoint",
+        sid="ListModel",
+        actions=("s3:ListBucket",),
+        resource="the bucket of the model, where that is a folder",
+        condition="`s3:prefix` is below the folder",
+        needed_by=SERVING,
+        why="Instances find the files of the model.",
+        source=S3_ACTIONS,
+        targets=_model_folder,
+    ),
+    Permission(
+        policy="Endpoint",
+        sid="UseKeyOfModel",
+        actions=("kms:Decrypt",),
+        resource="the key of the model's bucket, where it is yours",
+        needed_by=SERVING,
+        why="S3 decrypts objects with the permissions of who reads them.",
+        source=S3_KEYS,
+        targets=_model_key,
+    ),
+    Permission(
+        policy="Endpoint",
+        sid="PullImage",
+        actions=(
+            "ecr:BatchCheckLayerAvailability",
+            "ecr:BatchGetImage",
+            "ecr:GetDownloadUrlForLayer",
+        ),
+        resource="the repository of the image, of whatever account",
+        needed_by=SERVING,
+        why="Instances pull the container image.",
+        source=MODEL_ROLE,
+        targets=_repository,
+    ),
+    Permission(
+        policy="Endpoint",
+        sid="LogInToRegistry",
+        actions=("ecr:GetAuthorizationToken",),
+        resource="`*`: IAM knows no narrower one",
+        needed_by=SERVING,
+        why="Images are pulled with a token of the registry.",
+        source=ECR_PULL,
+        targets=on_all,
+    ),
+    Permission(
+        policy="Endpoint",
+        sid="WriteLog",
+        actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+        resource="log streams of the endpoint's log group, which the stack makes",
+        needed_by=SERVING,
+        why="What the container writes is kept.",
+        source=MODEL_ROLE,
+        targets=_log_streams,
+    ),
+    Permission(
+        policy="Endpoint",
+        sid="PutMetrics",
+        actions=("cloudwatch:PutMetricData",),
+        resource="`*`: IAM knows no narrower one",
+        condition=f"`cloudwatch:namespace` is {METRICS} or {ENDPOINT_LOGS}",
+        needed_by=SERVING,
+        why="Alarms and scaling follow the requests.",
+        source=MODEL_ROLE,
+        targets=_metrics,
+    ),
+    *in_your_network(
+        "Endpoint",
+        SERVING,
+        MODEL_ROLE,
+        why_interfaces="Interfaces put the container into your VPC.",
+        why_describing="SageMaker looks at the subnets and security groups that the model names.",
+    ),
+    use_of_key(
+        "Endpoint",
+        "UseKeyOfVolumes",
+        SERVING,
+        resource="the key of the volumes, where it is yours",
+        why="SageMaker encrypts volumes with your key.",
+        targets=_volume_key,
+    ),
+)

@@ -1,0 +1,138 @@
+"""Permissions of the role of a notebook instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurmpod.deploy.permissions.agents import GUIDE
+from slurmpod.deploy.permissions.instances_of_sagemaker import in_your_network, use_of_key
+from slurmpod.deploy.permissions.permission import (
+    Grant,
+    InNetwork,
+    Permission,
+    Target,
+    grants_of,
+)
+from slurmpod.resolve import Resolved, ResolvedEndpoint, ResolvedNotebook
+
+NOTEBOOK_LOGS = "/aws/sagemaker/NotebookInstances"
+NOTEBOOK_ROLE = f"{GUIDE}sagemaker-roles.html#sagemaker-roles-createnotebookinstance-perms"
+RUNNING = "SageMaker, for the notebook instance"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotebookScope(InNetwork):
+    """The subject of the notebook's permissions: itself, its key, and the endpoint, if any."""
+
+    notebook: ResolvedNotebook
+    endpoint: ResolvedEndpoint | None
+    kms_key_arn: str
+
+
+def notebook_scope(
+    resolved: Resolved,
+    notebook: ResolvedNotebook,
+    *,
+    subnet_ids: tuple[str, ...],
+    security_group_ids: tuple[str, ...],
+    kms_key_arn: str,
+) -> NotebookScope:
+    """Return what the notebook instance is in an environment."""
+    return NotebookScope(
+        aws_partition=resolved.aws_partition,
+        region=resolved.region,
+        account=resolved.account,
+        subnet_ids=subnet_ids,
+        security_group_ids=security_group_ids,
+        notebook=notebook,
+        endpoint=resolved.endpoint,
+        kms_key_arn=kms_key_arn,
+    )
+
+
+def notebook_grants(scope: NotebookScope) -> tuple[Grant, ...]:
+    """Return what the notebook's role is allowed."""
+    return grants_of(NOTEBOOK, scope)
+
+
+def _itself(scope: NotebookScope) -> Iterator[Target]:
+    yield Target((scope.arn("sagemaker", f"notebook-instance/{scope.notebook.name}"),))
+
+
+def _endpoint_to_call(scope: NotebookScope) -> Iterator[Target]:
+    if scope.endpoint:
+        yield Target((scope.arn("sagemaker", f"endpoint/{scope.endpoint.name}"),))
+
+
+def _notebook_log_group(scope: NotebookScope) -> Iterator[Target]:
+    yield Target((scope.arn("logs", f"log-group:{NOTEBOOK_LOGS}"),))
+
+
+def _notebook_streams(scope: NotebookScope) -> Iterator[Target]:
+    streams = f"log-group:{NOTEBOOK_LOGS}:log-stream:{scope.notebook.name}/*"
+    yield Target((scope.arn("logs", streams),))
+
+
+def _notebook_key(scope: NotebookScope) -> Iterator[Target]:
+    yield Target((scope.kms_key_arn,))
+
+
+NOTEBOOK: tuple[Permission[NotebookScope], ...] = (
+    Permission(
+        policy="Notebook",
+        sid="StopItself",
+        actions=("sagemaker:StopNotebookInstance",),
+        resource="the notebook instance itself",
+        needed_by="the timer on the notebook instance",
+        why="It stops when nobody uses it.",
+        source=NOTEBOOK_ROLE,
+        targets=_itself,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="CallEndpoint",
+        actions=("sagemaker:InvokeEndpoint",),
+        resource="the endpoint of the environment, if there is one",
+        needed_by="notebooks",
+        why="People try the model that is served.",
+        source="https://docs.aws.amazon.com/sagemaker/latest/APIReference/"
+        "API_runtime_InvokeEndpoint.html",
+        targets=_endpoint_to_call,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="CreateLogGroup",
+        actions=("logs:CreateLogGroup",),
+        resource=f"the log group {NOTEBOOK_LOGS}, which all notebook instances share",
+        needed_by=RUNNING,
+        why="What Jupyter and the script at the start write is kept.",
+        source=NOTEBOOK_ROLE,
+        targets=_notebook_log_group,
+    ),
+    Permission(
+        policy="Notebook",
+        sid="WriteLog",
+        actions=("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"),
+        resource="log streams of this notebook instance there",
+        needed_by=RUNNING,
+        why="What Jupyter and the script at the start write is kept.",
+        source=NOTEBOOK_ROLE,
+        targets=_notebook_streams,
+    ),
+    *in_your_network(
+        "Notebook",
+        RUNNING,
+        NOTEBOOK_ROLE,
+        why_interfaces="An interface puts the instance into your VPC.",
+        why_describing="SageMaker looks at the subnet and the security groups.",
+    ),
+    use_of_key(
+        "Notebook",
+        "UseKeyOfVolume",
+        RUNNING,
+        resource="the key of the volume",
+        why="SageMaker encrypts the volume with it.",
+        targets=_notebook_key,
+    ),
+)
