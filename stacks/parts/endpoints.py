@@ -14,6 +14,7 @@ from constructs import Construct
 from slurmpod.deploy.permissions import actions_through_endpoint
 from slurmpod.environment.network import SERVICES_WITHOUT_POLICIES
 from slurmpod.resolve import Resolved, session_names
+from slurmpod.resolve.database import records_key
 
 READ = ("s3:GetObject", "s3:GetBucketLocation", "s3:ListBucket")
 WRITE = (
@@ -32,6 +33,9 @@ _BUCKETS_OF_THE_AGENT = (
 )
 RECORD = ("s3:AbortMultipartUpload", "s3:GetEncryptionConfiguration", "s3:PutObject")
 """What the Systems Manager agent does with the bucket for records of sessions."""
+
+SAVE = ("s3:AbortMultipartUpload", "s3:PutObject")
+"""What the controller does with the one object of saved job records; it may read its bucket."""
 
 
 def service_policy(resolved: Resolved, service: str) -> aws_iam.PolicyDocument:
@@ -75,6 +79,8 @@ def s3_policy(resolved: Resolved) -> aws_iam.PolicyDocument:
         )
         if buckets
     ]
+    if key := records_key(resolved):
+        statements.append(_job_records(resolved, key))
     if resolved.notebook:
         statements.append(_packages(resolved))
     agents = _files_of_the_agent(resolved)
@@ -110,6 +116,17 @@ def _arns(resolved: Resolved, buckets: Sequence[str]) -> list[str]:
 
 def _own_account(resolved: Resolved) -> dict[str, object]:
     return {"StringEquals": {"aws:PrincipalAccount": resolved.account}}
+
+
+def _job_records(resolved: Resolved, key: str) -> aws_iam.PolicyStatement:
+    """Let job records out into the bucket of the scripts, of which nothing else may be written."""
+    return aws_iam.PolicyStatement(
+        sid="SaveJobRecords",
+        principals=[aws_iam.AnyPrincipal()],
+        actions=list(SAVE),
+        resources=[f"{resolved.bucket_arn(resolved.lifecycle.bucket)}/{key}"],
+        conditions=_own_account(resolved),
+    )
 
 
 def _files_of_the_agent(resolved: Resolved) -> aws_iam.PolicyStatement:

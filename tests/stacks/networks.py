@@ -32,10 +32,18 @@ IDENTITY = {
     ]
 }
 
+SLURM = {"records_backup": {}}
+
 
 @cache
 def network(name: str) -> tuple[Resolved, ClusterNetwork, App]:
-    data = {**sound_data(), "network": VARIANTS[name], "storage": STORAGE, "identity": IDENTITY}
+    data = {
+        **sound_data(),
+        "network": VARIANTS[name],
+        "storage": STORAGE,
+        "identity": IDENTITY,
+        "slurm": SLURM,
+    }
     resolved = resolve(Reading(Environment.model_validate(data, strict=False)))
     app = App(context=CONTEXT)
     made = network_of(app, resolved)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2
 
+from slurmpod.deploy.permissions import expected_scope, grants
+from slurmpod.environment.cluster import Role
 from slurmpod.environment.network import interface_endpoint_services
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
-from tests.stacks.networks import NEW, endpoints, network, properties, template
+from tests.stacks.networks import IDENTITY, NEW, endpoints, network, properties, template
 from tests.stacks.synthesis import of_type, only
 
 
@@ -82,7 +85,39 @@ def test_the_s3_endpoint_of_a_closed_network_leads_to_the_buckets_in_use() -> No
     layers = found["ReadImageLayersOfEcr"]
     assert layers["Resource"] == "arn:aws:s3:::prod-us-west-2-starport-layer-bucket/*"
     assert layers["Action"] == "s3:GetObject"
-    assert len(found) == 4
+    records = found["SaveJobRecords"]
+    assert records["Resource"] == f"arn:aws:s3:::{lifecycle}/records/dev.sql.gz"
+    assert records["Action"] == ["s3:AbortMultipartUpload", "s3:PutObject"]
+    assert len(found) == 5
+
+
+def test_what_nodes_may_do_in_buckets_may_pass_the_endpoint_of_a_closed_network() -> None:
+    policy = endpoints("closed", "Gateway")["s3"]["PolicyDocument"]["Statement"]
+    passing = {
+        (action, resource)
+        for statement in policy
+        for action in words(statement["Action"])
+        for resource in words(statement["Resource"])
+    }
+    scope = expected_scope(network("closed")[0], tuple(Role))
+    asked = {
+        (action, resource)
+        for grant in grants(scope)
+        for action in grant.permission.actions
+        for resource in grant.target.resources
+        if action.startswith("s3:")
+    }
+    assert len({resource for _, resource in asked}) > len(IDENTITY["data_buckets"])
+    refused = {
+        (action, resource)
+        for action, resource in asked
+        if not any(action == each and fnmatchcase(resource, pattern) for each, pattern in passing)
+    }
+    assert refused == set()
+
+
+def words(written: str | list[str]) -> list[str]:
+    return [written] if isinstance(written, str) else written
 
 
 def bucket_names(statement: dict[str, Any]) -> set[str]:
