@@ -51,8 +51,8 @@ def figures(usual: Usual) -> str:
     noticed = usual.noticed_seconds
     seen = "nobody notices" if noticed is None else f"noticed after {noticed:.1f} s"
     return (
-        f"{seen}, as before {usual.recovered_seconds:.1f} s after its cause was gone;"
-        f" {usual.total_seconds:.0f} s with all that belongs to it"
+        f"{seen}; everything was as before {usual.recovered_seconds:.1f} s after the cause was"
+        f" gone; the whole rehearsal of the fault took {usual.total_seconds:.0f} s"
     )
 
 

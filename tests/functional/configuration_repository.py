@@ -42,6 +42,7 @@ class Repository:
             (folder / name).mkdir()
         dev = (ROOT / "environments/dev.yaml").read_text()
         (folder / "environments/dev.yaml").write_text(dev)
+        (folder / "environments/_company.yaml").write_text("tags: {team: ml}\n")
         for name in STAND_INS:
             program = folder / "bin" / name
             program.write_text(f'#!/bin/sh\necho {name} "$@" >> {folder / CALLS}\n')

@@ -53,7 +53,7 @@ def enroot_folders(base: str) -> tuple[str, ...]:
 
 def enroot_conf(text: str, base: str) -> str:
     """Return enroot.conf with our folders at its end; all other settings stay."""
-    kept = [line for line in text.splitlines() if line and line.split()[0] not in FOLDERS]
+    kept = [line for line in text.splitlines() if line.strip() and line.split()[0] not in FOLDERS]
     ours = [f"{name} {base}/enroot/{path}" for name, path in FOLDERS.items()]
     return "".join(f"{line}\n" for line in [*kept, *ours])
 

@@ -174,7 +174,7 @@ class TestFolders:
         assert machine_of(step.node).files[ENROOT_CONF] == conf
 
     def test_ours_are_not_taken_for_the_images(self) -> None:
-        text = enroot_conf("ENROOT_MOUNT_HOME n\n#ENROOT_DATA_PATH x\n", "/opt/dlami/nvme")
+        text = enroot_conf("ENROOT_MOUNT_HOME n\n  \n#ENROOT_DATA_PATH x\n", "/opt/dlami/nvme")
         assert not has_own_enroot_folders(text, "/opt/dlami/nvme")
         assert text.startswith("ENROOT_MOUNT_HOME n\n#ENROOT_DATA_PATH x\nENROOT_RUNTIME_PATH ")
         assert enroot_conf(text, "/opt/dlami/nvme") == text
