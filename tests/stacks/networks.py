@@ -32,7 +32,7 @@ IDENTITY = {
     ]
 }
 
-SLURM = {"records_backup": {}}
+SLURM: dict[str, Any] = {"records_backup": {}}
 
 
 @cache
