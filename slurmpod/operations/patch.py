@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slurmpod.aws.live_nodes import LiveNode, LiveNodes
 from slurmpod.environment.cluster import Role
@@ -84,7 +84,8 @@ class Rollout:
         `saves` the job records before a controller loses its disk.
         """
         ends: list[Outcome] = []
-        for patch, plan in plans:
+        for patch, planned in plans:
+            plan = self._as_it_is_now(planned)
             self.work.free(plan, requeue=requeue)
             if patch.role is Role.CONTROLLER and saves:
                 self.work.slurm.save_records()
@@ -94,6 +95,12 @@ class Rollout:
                 self.tell(f"stopped at {patch.group}; groups after it are as they were")
                 break
         return tuple(ends)
+
+    def _as_it_is_now(self, plan: NodePlan) -> NodePlan:
+        """Look at Slurm again: the groups before have drained nodes, and given them back."""
+        view = self.work.patiently(lambda: self.work.slurm.look(plan.named()))
+        nodes = (replace(node, slurm=view.nodes.get(node.name)) for node in plan.nodes)
+        return replace(plan, nodes=tuple(nodes), jobs=view.jobs)
 
     def _update(self, patch: GroupPatch, plan: NodePlan) -> list[Outcome]:
         if self.live.software_update(patch.group).cluster_status != UPDATING:

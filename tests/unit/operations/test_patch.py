@@ -110,6 +110,18 @@ def test_an_update_that_runs_already_is_waited_for() -> None:
     assert "patch workers" not in world.done
 
 
+def test_workers_that_an_interrupted_run_left_drained_are_drained_for_their_own_group() -> None:
+    left = {
+        name: slurm_node(name, "IDLE+DRAIN", f"{Action.PATCH.reason}, since 2")
+        for name in ("ip-1", "ip-2")
+    }
+    world = Patched(slurm=left)
+    assert all(end.succeeded for end in run(world))
+    resumes, drains = ["resume ip-1", "resume ip-2"], ["drain ip-1", "drain ip-2"]
+    controller = ["patch controller", *resumes, "job of controller"]
+    assert world.done == [*controller, *drains, "patch workers", *resumes, "job of workers"]
+
+
 @pytest.mark.parametrize(("only", "groups"), [((), 2), (("workers",), 1)])
 def test_groups_may_be_named(only: tuple[str, ...], groups: int) -> None:
     assert len(patches(dev(), only, (HEAD, ONE, TWO))) == groups
