@@ -63,6 +63,10 @@ class PlannedNode:
         """The node's name in Slurm."""
         return self.live.hostname
 
+    def is_drained_for(self, action: Action) -> bool:
+        """Tell whether an earlier run has drained it for this action."""
+        return self.slurm is not None and self.slurm.is_held_for(action.reason)
+
 
 @dataclass(frozen=True)
 class NodePlan:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode, LiveNodes, Refusals
+from slurmpod.aws.live_nodes import LiveNodes, Refusals
 from slurmpod.operations.node_plan import FREES, Action, NodePlan, PlannedNode
+from slurmpod.operations.node_progress import away, end_of, in_place_of, was_begun
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmNode, SlurmView
 from slurmpod.problems import first_of
 
@@ -67,9 +68,9 @@ class NodeWork:
             return tuple(_succeeded(node, "drained") for node in plan.nodes)
         if plan.action is Action.RESUME:
             return self.give_back(plan.nodes, set())
-        refused = self._asked(plan)
+        refused, begun = self._asked(plan)
         accepted = [node for node in plan.nodes if node.live.instance_id not in refused]
-        failed = self._until_done(plan.action, accepted)
+        failed = self._until_done(plan.action, accepted, begun)
         back = [node for node in plan.nodes if node.live.instance_id not in failed]
         ends = self._ends(plan.action, back, refused)
         ends += [_failed(node, failed[id_]) for node in accepted
@@ -79,19 +80,25 @@ class NodeWork:
     def _ends(
         self, action: Action, nodes: Sequence[PlannedNode], refused: Refusals
     ) -> list[Outcome]:
-        """Give back what is there; a refused node is as it was before, and is told as refused."""
+        """Give back what is there; a refused node is as it was before, and is told as refused.
+
+        So one that an earlier run has drained stays so: it may be at work there after all.
+        """
         if action is Action.DELETE:
             there = [node for node in nodes if node.live.instance_id in refused]
             gone = [_succeeded(node, "deleted") for node in nodes if node not in there]
         else:
             there, gone = list(nodes), []
         restarted = {node.name for node in there if node.live.instance_id not in refused}
-        given = {end.instance_id: end for end in self.give_back(there, restarted)}
+        kept = {node.name for node in there if node.is_drained_for(action)} - restarted
+        back = [node for node in there if node.name not in kept]
+        given = {end.instance_id: end for end in self.give_back(back, restarted)}
         for node in there:
             id_ = node.live.instance_id
             given.setdefault(id_, _succeeded(node, self._left(node)))
             if id_ in refused:
-                given[id_] = _failed(node, f"refused: {refused[id_]}")
+                stays = "; it stays drained" if node.name in kept else ""
+                given[id_] = _failed(node, f"refused: {refused[id_]}{stays}")
         return [*given.values(), *gone]
 
     def _left(self, node: PlannedNode) -> str:
@@ -137,40 +144,51 @@ class NodeWork:
     def _looked(self, names: Sequence[str], seconds: int = 0) -> SlurmView:
         return self.patiently(lambda: self.slurm.look(names, seconds=seconds))
 
-    def _asked(self, plan: NodePlan) -> Refusals:
-        """Ask HyperPod for the action; return the refusals."""
+    def _asked(self, plan: NodePlan) -> tuple[Refusals, Refusals]:
+        """Ask HyperPod for the action; return the refusals, and those that were begun before."""
         ids = [node.live.instance_id for node in plan.nodes if not node.is_done]
         do = {
             Action.REBOOT: self.live.reboot,
             Action.REPLACE: self.live.replace,
             Action.DELETE: self.live.delete,
         }[plan.action]
-        refused = do(ids) if ids else {}
-        names = {node.live.instance_id: node.name for node in plan.nodes}
+        answer = do(ids) if ids else {}
+        nodes = {node.live.instance_id: node for node in plan.nodes}
+        begun = {id_: why for id_, why in answer.items()
+                 if was_begun(plan.action, nodes[id_], why)}  # fmt: skip
+        refused = {id_: why for id_, why in answer.items() if id_ not in begun}
         for id_, why in refused.items():
-            self.tell(f"{names[id_]}: refused: {why}")
+            self.tell(f"{nodes[id_].name}: refused: {why}")
         if len(refused) < len(ids):
             self.tell(f"HyperPod has begun to {plan.action} the nodes: {USUAL[plan.action]}")
-        return refused
+        return refused, begun
 
-    def _until_done(self, action: Action, nodes: Sequence[PlannedNode]) -> Mapping[str, str]:
-        """Wait until HyperPod has done it, and return why it failed, by the former instance id."""
+    def _until_done(
+        self, action: Action, nodes: Sequence[PlannedNode], begun: Refusals
+    ) -> Mapping[str, str]:
+        """Wait until HyperPod has done it, and return why it failed, by the former instance id.
+
+        HyperPod was at other work where it has not begun in time with what seemed to be `begun`.
+        """
         left = {node.live.instance_id: node for node in nodes if not node.is_done}
         failed: dict[str, str] = {}
-        away: set[str] = set()
+        gone: set[str] = set()
         deadline = time.monotonic() + AWAY_SECONDS
         while left:
             there = self.patiently(self.live.all)
-            away |= _away(left.values(), there)
+            gone |= away(left.values(), there)
+            is_late = time.monotonic() > deadline
             for id_, node in list(left.items()):
-                now = _now(node, there)
-                if now is not None and now.status == "Failure":
-                    failed[id_] = f"{action} failed: {now.message or 'HyperPod does not say why'}"
-                elif not _is_done(action, node, now, is_late=time.monotonic() > deadline,
-                                  was_away=id_ in away):  # fmt: skip
+                now = in_place_of(node, there)
+                end = end_of(action, node, now, is_late=is_late, was_away=id_ in gone)
+                if end is None and id_ in begun and id_ not in gone and is_late:
+                    end = f"refused: {begun[id_]}; it stays drained"
+                if end is None:
                     continue
+                if end:
+                    failed[id_] = end
                 del left[id_]
-                self.tell(f"{node.name}: {failed.get(id_, f'{action} done')}")
+                self.tell(f"{node.name}: {end or f'{action} done'}")
             if left:
                 self.pause(POLL_SECONDS)
         return failed
@@ -220,32 +238,6 @@ class NodeWork:
                 self.tell(f"{error}; asking again")
                 self.pause(POLL_SECONDS)
         return ask()
-
-
-def _away(nodes: Iterable[PlannedNode], there: Collection[LiveNode]) -> set[str]:
-    """Return the ids of those that HyperPod has visibly begun with."""
-    now = {node.instance_id: node for node in there}
-    ids = [node.live.instance_id for node in nodes]
-    return {id_ for id_ in ids if id_ not in now or now[id_].status != "Running"}
-
-
-def _now(node: PlannedNode, there: Collection[LiveNode]) -> LiveNode | None:
-    """Return what stands in a node's place: the same instance, or its successor by name."""
-    same = [each for each in there if each.instance_id == node.live.instance_id]
-    place = [each for each in there if each.hostname == node.name and each.group == node.live.group]
-    return next(iter([*same, *place]), None)
-
-
-def _is_done(
-    action: Action, node: PlannedNode, now: LiveNode | None, *, is_late: bool, was_away: bool
-) -> bool:
-    if action is Action.DELETE:
-        return now is None or now.instance_id != node.live.instance_id
-    if now is None or now.status != "Running":
-        return False
-    if action is Action.REPLACE:
-        return now.instance_id != node.live.instance_id
-    return was_away or is_late
 
 
 def _answers(node: PlannedNode, now: SlurmNode | None, *, is_new: bool) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.operations import node_work
 from slurmpod.operations.node_plan import Action, NodePlan, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
@@ -137,6 +138,13 @@ def ends(
     return {end.name: (end.succeeded, end.detail) for end in found}
 
 
+def left_drained(world: World, action: Action, status: str, why: str) -> None:
+    """Let an interrupted run have drained a node, which HyperPod refuses from then on."""
+    world.nodes = (HEAD, replace(ONE, status=status), TWO)
+    world.slurm["ip-1"] = slurm_node("ip-1", "IDLE+DRAIN", f"{action.reason}, since 2")
+    world.refused = {"i-1": why}
+
+
 class TestPlan:
     def test_a_node_goes_by_its_name_or_id_and_once(self, world: World) -> None:
         assert plan(world, Action.DRAIN, "i-1", "ip-1").named() == ("ip-1",)
@@ -204,6 +212,65 @@ class TestWork:
         assert plan(world, Action.REPLACE, "ip-1").nodes[0].is_done
         assert ends(world, Action.REPLACE, "ip-1") == {"ip-1": (True, "takes jobs")}
         assert world.done == ["resume ip-1"]
+
+    @pytest.mark.parametrize(
+        ("action", "status", "why", "now"),
+        [
+            (Action.REBOOT, "Pending", "InvalidInstanceStatus: Pending", ONE),
+            (Action.REPLACE, "Running", "InstanceIdInUse: busy", successor(ONE)),
+            (Action.REPLACE, "Pending", "InvalidInstanceStatus: Pending", ONE),
+            (Action.REPLACE, "Pending", "cannot replace nodes of dev: Throttling: slow", ONE),
+        ],
+    )
+    def test_what_an_interrupted_run_has_begun_is_waited_for(
+        self, world: World, action: Action, status: str, why: str, now: LiveNode
+    ) -> None:
+        left_drained(world, action, status, why)
+
+        def come_back(_: float) -> None:
+            world.nodes = (HEAD, now, TWO)
+            world.slurm["ip-1"] = replace(world.slurm["ip-1"], started="3")
+
+        said: list[str] = []
+        (end,) = worker(world, said, come_back).run(plan(world, action, "ip-1"))
+        assert (end.succeeded, end.detail) == (True, "takes jobs")
+        assert world.done == [f"{action} i-1", "resume ip-1"]
+        assert not any("refused" in line for line in said)
+
+    def test_a_deletion_that_an_interrupted_run_has_begun_is_waited_for(self, world: World) -> None:
+        left_drained(world, Action.DELETE, "Running", "NodeIdInUse: busy")
+        late = worker(world, [], lambda _: setattr(world, "nodes", (HEAD, TWO)))
+        (end,) = late.run(plan(world, Action.DELETE, "ip-1"))
+        assert (end.succeeded, end.detail) == (True, "deleted")
+        assert world.done == ["delete i-1"]
+
+    @pytest.mark.parametrize(
+        ("status", "why"),
+        [
+            ("Running", "InternalServerError: try again"),
+            ("Failure", "InvalidInstanceStatus: Failure"),
+            ("SystemUpdating", "InstanceIdInUse: it is being updated"),
+        ],
+    )
+    def test_a_refused_node_that_an_earlier_run_has_drained_stays_so(
+        self, world: World, status: str, why: str
+    ) -> None:
+        left_drained(world, Action.REPLACE, status, why)
+        assert ends(world, Action.REPLACE, "ip-1") == {
+            "ip-1": (False, f"refused: {why}; it stays drained")
+        }
+        assert world.done == ["replace i-1"]
+
+    def test_a_node_at_which_other_work_goes_on_is_not_waited_for_without_end(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(node_work, "AWAY_SECONDS", -1.0)
+        why = "InstanceIdInUse: the cluster is being updated"
+        left_drained(world, Action.REPLACE, "Running", why)
+        assert ends(world, Action.REPLACE, "ip-1") == {
+            "ip-1": (False, f"refused: {why}; it stays drained")
+        }
+        assert world.done == ["replace i-1"]
 
     def test_nodes_are_deleted_after_their_jobs(self, world: World) -> None:
         world.jobs = [JOB]

@@ -1,0 +1,62 @@
+"""How far HyperPod has come with nodes that it reboots, replaces or deletes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.operations.node_plan import Action, PlannedNode
+
+RUNNING, FAILURE = "Running", "Failure"
+
+OTHER_WORK = {FAILURE, "SystemUpdating"}
+"""Statuses that no reboot, replacement or deletion has while HyperPod is at it."""
+
+BUSY_CODES = ("InstanceIdInUse", "NodeIdInUse", "InvalidInstanceStatus", "InvalidNodeStatus")
+"""How HyperPod refuses a node at which it is at work (API reference, BatchRebootClusterNodes,
+BatchReplaceClusterNodes, BatchDeleteClusterNodes)."""
+
+
+def was_begun(action: Action, node: PlannedNode, refusal: str) -> bool:
+    """Tell whether a refused node seems to be at what an interrupted run has asked for."""
+    status = node.live.status
+    if status in OTHER_WORK or not node.is_drained_for(action):
+        return False
+    return status != RUNNING or refusal.startswith(BUSY_CODES)
+
+
+def away(nodes: Iterable[PlannedNode], there: Collection[LiveNode]) -> set[str]:
+    """Return the ids of those that HyperPod has visibly begun with."""
+    now = {node.instance_id: node for node in there}
+    ids = [node.live.instance_id for node in nodes]
+    return {id_ for id_ in ids if id_ not in now or now[id_].status != RUNNING}
+
+
+def in_place_of(node: PlannedNode, there: Collection[LiveNode]) -> LiveNode | None:
+    """Return what stands in a node's place: the same instance, or its successor by name."""
+    same = [each for each in there if each.instance_id == node.live.instance_id]
+    place = [each for each in there if each.hostname == node.name and each.group == node.live.group]
+    return next(iter([*same, *place]), None)
+
+
+def end_of(
+    action: Action, node: PlannedNode, now: LiveNode | None, *, is_late: bool, was_away: bool
+) -> str | None:
+    """Return why it failed, nothing where it is done, and None while HyperPod is at it."""
+    if now is not None and now.status == FAILURE:
+        return f"{action} failed: {now.message or 'HyperPod does not say why'}"
+    return "" if _is_done(action, node, now, is_late=is_late, was_away=was_away) else None
+
+
+def _is_done(
+    action: Action, node: PlannedNode, now: LiveNode | None, *, is_late: bool, was_away: bool
+) -> bool:
+    """Tell whether it is done; a node that was on its way before we asked is the successor."""
+    if action is Action.DELETE:
+        return now is None or now.instance_id != node.live.instance_id
+    if now is None or now.status != RUNNING:
+        return False
+    if action is Action.REPLACE:
+        was_on_its_way = node.live.status not in {RUNNING, *OTHER_WORK}
+        return was_on_its_way or now.instance_id != node.live.instance_id
+    return was_away or is_late
