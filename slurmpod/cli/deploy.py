@@ -115,6 +115,7 @@ class Work:
         owed = Owed.read(self._due)
         self._workers_first = owed.workers_first or workers_go_first(self.difference.changes)
         self.stale: tuple[ListedNode, ...] = self._stale(owed)
+        self._owed = {node.instance_id for node in self.stale} | self._still_there(owed)
 
     def show(self) -> None:
         """Print what changes, what it costs, and on which nodes scripts will run."""
@@ -165,7 +166,7 @@ class Work:
 
     def _deploy(self) -> None:
         self._stacks.settle()
-        self._remember({node.instance_id for node in self.stale})
+        self._remember(self._owed)
         needed = self.difference.needs_confirmation
         self._stacks.deploy(self._only, self.difference.confirmation if needed else "")
 
@@ -190,7 +191,7 @@ class Work:
             with progress.stage("scripts run on nodes"):
                 workers = workers_of(self._nodes, self._resolved, sessions, self._tell, self._say)
                 reports += run_rollout(plans, self._tell, sessions, workers)
-            self._remember(due - {each.instance_id for each in reports if each.succeeded})
+            self._remember(self._owed - {each.instance_id for each in reports if each.succeeded})
         if any(not each.succeeded for each in reports):
             return Done(is_deployed=True, reports=reports)
         with progress.stage("a job run"):
@@ -204,13 +205,27 @@ class Work:
         self._stacks.progress.note(f"  {line}")
 
     def _stale(self, owed: Owed) -> tuple[ListedNode, ...]:
-        deployed = self.difference.deployed
-        if deployed is None or not deployed.has_cluster or not self._is_of_cluster:
+        if not self._has_nodes:
             return ()
         return stale_nodes(self._nodes, self._resolved, owed.instance_ids)
 
+    def _still_there(self, owed: Owed) -> set[str]:
+        """Return what an earlier deployment owes to nodes that are there, also if none runs now."""
+        if not (owed.instance_ids and self._has_nodes):
+            return set(owed.instance_ids)
+        there = {node.instance_id for node in self._nodes.all(self._resolved.name)}
+        return there.intersection(owed.instance_ids)
+
+    @property
+    def _has_nodes(self) -> bool:
+        """Tell whether there is a cluster, and this deployment is about it."""
+        deployed = self.difference.deployed
+        return deployed is not None and deployed.has_cluster and self._is_of_cluster
+
     def _remember(self, instance_ids: set[str]) -> None:
-        Owed(tuple(sorted(instance_ids)), self._workers_first).write(self._due)
+        """Keep which nodes are owed their scripts; without the cluster's stack nothing changes."""
+        if self._is_of_cluster:
+            Owed(tuple(sorted(instance_ids)), self._workers_first).write(self._due)
 
     def _data(self) -> dict[str, Any]:
         stacks = [self._only] if self._only else [*self._resolved.stacks.in_order()]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.deployment import ListedNode
+from slurmpod.aws.deployment import ListedNode, SessionNodes
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import deploy, main
 from slurmpod.cli.stack_work import StacksFailed, StackWork
@@ -40,6 +40,7 @@ class Command:
         self.home = folder / "home"
         self.done: list[str] = []
         self.stale: tuple[ListedNode, ...] = ()
+        self.there: tuple[ListedNode, ...] = (NODE,)
         self.owed: list[str] = []
         self.is_interrupted = False
         self.scripts_succeed = True
@@ -50,6 +51,7 @@ class Command:
         monkeypatch.setenv("SLURMPOD_HOME", str(self.home))
         for name, stand_in in self._stand_ins().items():
             monkeypatch.setattr(deploy, name, stand_in)
+        monkeypatch.setattr(SessionNodes, "all", lambda *_: self.there)
         monkeypatch.setattr(StackWork, "deploy", self._deploy)
         monkeypatch.setattr(StackWork, "settle", lambda _: None)
         monkeypatch.setattr(StackWork, "in_progress", lambda _: ["dev-cluster"])
@@ -219,6 +221,36 @@ def test_scripts_that_fail_are_a_failure_and_are_due_the_next_time(command: Comm
     assert command.owed == ["i-1"]
     command("--dry-run")
     assert command.owed == []
+
+
+def fail_on_nodes(command: Command) -> None:
+    """Let a deployment end with scripts that fail, so that it owes them to a node."""
+    command.stale, command.scripts_succeed = (NODE,), False
+    assert command("--yes") == ExitCode.FAILED
+    command.scripts_succeed = True
+
+
+def owed(command: Command) -> list[str]:
+    command("--dry-run")
+    return command.owed
+
+
+def test_another_stack_alone_does_not_make_up_for_scripts_that_are_due(command: Command) -> None:
+    fail_on_nodes(command)
+    assert command("--yes", "--only", "storage") == ExitCode.OK
+    assert owed(command) == ["i-1"]
+
+
+def test_scripts_are_due_to_a_node_that_does_not_run_now_until_it_is_gone(command: Command) -> None:
+    fail_on_nodes(command)
+    command.stale = (ListedNode("workers", "i-2", "Running"),)
+    command.there = (ListedNode("workers", "i-1", "Pending"), *command.stale)
+    assert command("--yes") == ExitCode.OK
+    assert command.done[-2:] == ["scripts i-2", "job"]
+    assert owed(command) == ["i-1"]
+    command.there = command.stale
+    assert command("--yes") == ExitCode.OK
+    assert owed(command) == []
 
 
 def test_workers_that_need_something_before_their_controller_come_first_also_the_next_time(
