@@ -10,7 +10,7 @@ from pathlib import Path
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.errors import AwsUnavailable, code_of
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli.confirmation import is_named
@@ -29,6 +29,8 @@ from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.database import records_key
+
+NO_CLUSTER = "ResourceNotFound"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         if not is_named(wanted.environment, options, "destroy it"):
             say("nothing was destroyed")
             return ExitCode.FAILED
-        _carry_out(work, plan, inventory, options)
+        _carry_out(work, inventory, options, only)
         return _end(plan_destroy(work.deployment, inventory, resolved), resolved, options)
 
 
@@ -99,11 +101,17 @@ def _refusal(resolved: Resolved) -> ExitCode | None:
 
 
 def _carry_out(
-    work: StackWork, plan: DestroyPlan, inventory: AccountInventory, options: argparse.Namespace
+    work: StackWork, inventory: AccountInventory, options: argparse.Namespace, only: str
 ) -> None:
-    """Destroy the stacks, and the network's once nothing is in it; raises StacksFailed."""
+    """Destroy the stacks, and the network's once nothing is in it; raises StacksFailed.
+
+    What CloudFormation had begun before has ended by then, and may have destroyed some of them.
+    """
     try:
         work.settle()
+        plan = plan_destroy(work.deployment, inventory, work.resolved, only)
+        if plan.is_nothing:
+            return
         if work.resolved.stacks.cluster in plan.stacks and records_key(work.resolved):
             save_records(work)
         work.run("templates synthesized", work.cdk.synthesize(options.file))
@@ -120,15 +128,20 @@ def _carry_out(
 def save_records(work: StackWork) -> None:
     """Save the job records of the controller, which go with its disk.
 
+    A stack may be there without its cluster: it was rolled back, or its deletion has failed.
+
     Raises:
         WorkFailed: There is no copy: nothing has been destroyed.
     """
     resolved, nodes = work.resolved, work.nodes
     try:
+        live = LiveNodes(nodes.clients, resolved.name).all()
         with work.progress.stage("job records saved"):
-            live = LiveNodes(nodes.clients, resolved.name).all()
             RemoteSlurm.of(resolved, nodes, live, NodeSessions(nodes.clients)).save_records()
     except AwsUnavailable as error:
+        if code_of(error) == NO_CLUSTER:
+            say(f"{resolved.name} has no cluster, so that there are no job records to save")
+            return
         raise WorkFailed(
             f"nothing was destroyed, as the job records could not be saved: {error}\n"
             "  fix: mend it, or take slurm.records_backup out of the file to destroy without a copy"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.errors import AwsUnavailable, as_unavailable
 from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli import destroy, main
 from slurmpod.cli.stack_work import StackWork
@@ -25,13 +26,13 @@ GONE = DestroyPlan((), "", (), ())
 
 
 class Command:
-    """The command in an account with these stacks, before and after it."""
+    """The command in an account with these stacks: first, once they are at rest, and after it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.file = folder / "dev.yaml"
         self.file.write_text(SOUND)
         self.done: list[str] = []
-        self.plans = [BEFORE, AFTER]
+        self.plans = [BEFORE, BEFORE, AFTER]
         self.interrupted = False
         self.patch = monkeypatch
         self.say("")
@@ -105,7 +106,8 @@ def test_leaves_the_network_with_what_is_in_it_and_says_how_that_goes(
 def test_what_is_left_goes_the_second_time_and_nothing_the_third(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command.plans = [DestroyPlan((), "dev-network", (), ()), GONE, GONE]
+    left = DestroyPlan((), "dev-network", (), ())
+    command.plans = [left, left, GONE, GONE]
     assert command("--yes") == ExitCode.OK
     assert command.done == ["synth", "destroy dev-network"]
     assert "nothing of dev is left in CloudFormation" in capsys.readouterr().err
@@ -171,6 +173,43 @@ def test_a_controllers_records_are_saved_before_its_disk_goes(
     shown = capsys.readouterr()
     assert "job records are saved first" in shown.out
     assert ("take slurm.records_backup out of the file" in shown.err) is not answers
+
+
+@pytest.mark.parametrize(
+    ("left", "done"),
+    [
+        (DestroyPlan(("dev-storage",), "dev-network", (), ()), ["synth", "destroy dev-storage"]),
+        (GONE, []),
+    ],
+)
+def test_what_an_interrupted_one_had_begun_is_gone_with_its_records(
+    command: Command, left: DestroyPlan, done: list[str]
+) -> None:
+    command.file.write_text(f"{SOUND}{RECORDS}")
+    command.plans = [BEFORE, left, AFTER]
+    assert command("--yes") == ExitCode.OK
+    assert command.done == done
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "told"),
+    [
+        ("ResourceNotFound", ExitCode.OK, "dev has no cluster, so that there are no job records"),
+        ("AccessDeniedException", ExitCode.FAILED, "nothing was destroyed, as the job records"),
+    ],
+)
+def test_a_stack_without_its_cluster_has_no_records(
+    command: Command, capsys: pytest.CaptureFixture[str], answer: str, code: ExitCode, told: str
+) -> None:
+    def refuse(_: LiveNodes) -> None:
+        with as_unavailable("list the nodes of dev"):
+            raise ClientError({"Error": {"Code": answer}}, "ListClusterNodes")
+
+    command.file.write_text(f"{SOUND}{RECORDS}")
+    command.patch.setattr(LiveNodes, "all", refuse)
+    assert command("--yes") == code
+    assert bool(command.done) is (code == ExitCode.OK)
+    assert told in capsys.readouterr().err
 
 
 def test_a_stack_that_there_is_not_is_told(command: Command) -> None:
