@@ -1,0 +1,58 @@
+"""The training of `gpt2-compile`: the job fails where the losses of both ways part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from slurmpod.jobs.recipes.registry import RECIPES
+from tests.jobs.torch_runs import Outcome, Run, outcomes
+
+RECIPE = RECIPES["gpt2-compile"]
+NUMBERS = {
+    "device": "cpu",
+    "learning-rate": 1e-3,
+    "tolerance": 0.01,
+    "backend": "aot_eager",
+    "batch-per-process": 2,
+    "steps": 1,
+    "warm-up-steps": 1,
+    "samples": 8,
+    "layers": 1,
+    "width": 8,
+    "heads": 1,
+    "vocabulary": 16,
+    "block": 8,
+}
+WORDS = tuple(str(word) for name, value in NUMBERS.items() for word in (f"--{name}", value))
+COMPILED = "torch.compile(shared, backend=options.backend)"
+SPOILED = "shared.register_forward_hook(lambda *found: found[-1] * {}) and shared"
+FACTORS = {"same": "1.0", "other": "1.5", "no-number": "float('nan')"}
+"""By what the loss of stand-ins for a compiler differs."""
+
+RUNS = tuple(replace(Run(name, 1, WORDS), program=f"{name}.py") for name in FACTORS)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
+    folder = tmp_path_factory.mktemp("compiled")
+    program = RECIPE.programs[RECIPE.program].decode()
+    assert COMPILED in program
+    for name, factor in FACTORS.items():
+        (folder / f"{name}.py").write_text(program.replace(COMPILED, SPOILED.format(factor)))
+    done = outcomes(RECIPE, folder, RUNS)
+    return {each.name: outcome for each, outcome in zip(RUNS, done, strict=True)}
+
+
+@pytest.mark.parametrize(("name", "status"), [("same", 0), ("other", 1), ("no-number", 1)])
+def test_a_compiler_that_changes_the_loss_fails_the_job(
+    found: Mapping[str, Outcome], name: str, status: int
+) -> None:
+    assert found[name].status == status, found[name].log
+    assert ("the loss is " in found[name].log) == bool(status)
+
+
+def test_a_loss_that_is_no_number_is_told(found: Mapping[str, Outcome]) -> None:
+    assert "the loss is nan compiled, and " in found["no-number"].log
