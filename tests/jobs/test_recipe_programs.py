@@ -8,6 +8,7 @@ import os
 import runpy
 import subprocess
 import sys
+from argparse import Namespace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,23 @@ class TestIo:
             assert row["mib_per_s"] == pytest.approx(4 / row["seconds"])
         assert (tmp_path / "results" / "io.svg").read_text().count("<polyline ") == 2
         assert not list(tmp_path.glob(".io-bench*"))
+
+    def test_nodes_meet_anew_for_each_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By default all folders have the same name: that of the user."""
+        bench = program("io-bench/bench_io.py")["main"]
+        met: list[str] = []
+        meet = lambda results, name, node: met.append(name)  # noqa: E731  # all that is needed
+        monkeypatch.setitem(bench.__globals__, "meet", meet)
+        monkeypatch.setenv("SLURMD_NODENAME", "a1")
+        monkeypatch.setenv("SLURM_JOB_ID", "7")
+        folders = [tmp_path / mount / "ubuntu" for mount in ("fsx", "home")]
+        for folder in folders:
+            folder.mkdir(parents=True)
+        sizes = {"block_kib": [4], "mib_per_file": 1, "files_per_node": 1, "needed_mib_per_s": 0}
+        bench(Namespace(results=tmp_path, folders=map(str, folders), **sizes))
+        assert len(set(met)) == len(met) == 4
 
     def test_what_is_too_slow_and_who_is_silent(self, tmp_path: Path) -> None:
         (tmp_path / "slow").mkdir()

@@ -24,21 +24,30 @@ Work = Callable[[Path, int, int], None]
 def main(options: argparse.Namespace) -> None:
     """Measure each folder with each size of blocks, and write the times all at once."""
     node = os.environ["SLURMD_NODENAME"]
-    rows = [row for folder in options.folders for row in measured(Path(folder), node, options)]
+    rows = [
+        row
+        for place, folder in enumerate(options.folders)
+        for row in measured(place, Path(folder), node, options)
+    ]
     partial = options.results / f".{node}.partial"
     partial.write_text(json.dumps({"needed_mib_per_s": options.needed_mib_per_s, "rows": rows}))
     partial.rename(options.results / f"{node}.json")
 
 
-def measured(folder: Path, node: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield the times of writing and reading some files, which are removed again."""
+def measured(
+    place: int, folder: Path, node: str, options: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """Yield the times of writing and reading some files, which are removed again.
+
+    Nodes meet by the folder's place in the list: several may have the same name.
+    """
     own = folder / f".io-bench-{os.environ['SLURM_JOB_ID']}-{node}"
     own.mkdir()
     files = [own / str(number) for number in range(options.files_per_node)]
     try:
         for block_kib in options.block_kib:
             for kind, work in (("write", write), ("read", read)):
-                meet(options.results, f"{folder.name}-{block_kib}-{kind}", node)
+                meet(options.results, f"{place}-{block_kib}-{kind}", node)
                 seconds = _seconds(work, files, block_kib * 1024, options.mib_per_file * MIB)
                 size = len(files) * options.mib_per_file * MIB
                 row = {"folder": str(folder), "kind": kind, "block_bytes": block_kib * 1024}
