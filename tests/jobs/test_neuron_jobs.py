@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from argparse import ArgumentParser
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -164,3 +165,32 @@ def test_a_rounding_is_told_to_the_runtime_and_to_the_program() -> None:
     job = job_for(resolved_of("trn1-llama2"), "trn1-llama2-7b")
     assert b"NEURON_RT_STOCHASTIC_ROUNDING_EN=1\n" in job.files["step.sh"]
     assert b"--use_gpu_compatible_precision 0 " in job.files["trn1-llama2-7b.sbatch"]
+
+
+SRUN = """\
+#!/bin/bash
+while [[ $1 != step.sh ]]; do shift; done
+printf '%s\\n' "${@:4}" > "$RECORD"
+"""
+"""A stand-in that notes what the program is given, behind its stage and its name."""
+
+
+@pytest.mark.parametrize(
+    ("script", "steps", "saved_every"),
+    [("trn1-llama2-7b-compile.sbatch", 10, 0), ("trn1-llama2-7b.sbatch", 10_000, 7)],
+)
+def test_only_the_training_saves_checkpoints(
+    script: str, steps: int, saved_every: int, folder: Folder
+) -> None:
+    """The program saves none where this is 0, and takes the last value of an option."""
+    srun = folder.record.parent / "bin" / "srun"
+    srun.write_text(SRUN)
+    srun.chmod(0o755)
+    command = ["bash", script, "--checkpoint_freq", "7"]
+    subprocess.run(command, cwd=folder.job, env=folder.variables, check=True)
+    words = folder.record.read_text().splitlines()
+    options = ArgumentParser()
+    options.add_argument("--steps_this_run", type=int)
+    options.add_argument("--checkpoint_freq", type=int)
+    found, _ = options.parse_known_args(words)
+    assert (found.steps_this_run, found.checkpoint_freq) == (steps, saved_every)

@@ -265,7 +265,7 @@ def test_llama_is_compiled_and_trained_by_32_processes_on_each_of_four_nodes(
         assert len(set(known["FILES"].split())) == 1
         assert ("NEURON_EXTRACT_GRAPHS_ONLY" in known) == (rank < 4)
     options = trained[0][0][5:]
-    assert compiled[0][0][5:] == [*options, "--steps_this_run", "10"]
+    assert compiled[0][0][5:] == [*options, "--steps_this_run", "10", "--checkpoint_freq", "0"]
     given = dict(pairwise(options))
     assert (given["--tensor_parallel_size"], given["--grad_accum_usteps"]) == ("8", "16")
     assert (given["--seq_len"], given["--batch_size"]) == ("4096", "1")
