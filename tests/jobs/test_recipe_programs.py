@@ -216,14 +216,14 @@ class TestIo:
 
 
 class ArrayFolder:
-    """A rendered array of four tasks in a folder, whose tasks are run one by one."""
+    """A rendered array in a folder, whose tasks are run one by one."""
 
-    def __init__(self, folder: Path, recipe: str, *options: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, recipe: str, *options: str, tasks: int = 4) -> None:
+        self.folder, self.tasks = folder, tasks
         for name, content in RECIPES[recipe].programs.items():
             (folder / name).write_bytes(content)
         program = folder / RECIPES[recipe].program
-        self._command = [sys.executable, str(program), *options, "--tasks", "4"]
+        self._command = [sys.executable, str(program), *options, "--tasks", str(tasks)]
 
     def run(self, *options: str, task: int = 0, **variables: str) -> tuple[int, str]:
         slurm = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_JOB_ID": "7"}
@@ -238,10 +238,10 @@ class ArrayFolder:
         return done.returncode, done.stdout + done.stderr
 
     def run_all(self) -> list[int]:
-        return [self.run(task=task)[0] for task in range(4)]
+        return [self.run(task=task)[0] for task in range(self.tasks)]
 
     def done(self) -> list[list[str]]:
-        files = (self.folder / "done" / f"{task}.txt" for task in range(4))
+        files = (self.folder / "done" / f"{task}.txt" for task in range(self.tasks))
         return [file.read_text().splitlines() for file in files]
 
 
@@ -283,6 +283,33 @@ class TestShardedArray:
         assert (status, log.splitlines()[0]) == (0, "task 1 of 4: 1 to do, of 10 in all")
         assert array.run("--after")[0] == 0
         assert len(set(array.done()[1])) == len(array.done()[1]) == 3
+
+    @pytest.mark.parametrize("tasks", [1, 3, 7])
+    def test_other_tasks_go_on_behind_what_was_done(
+        self, tasks: int, array: ArrayFolder, data: Path
+    ) -> None:
+        assert [array.run(task=task)[0] for task in range(2)] == [0, 0]
+        other = ArrayFolder(array.folder, "sharded-array", "--prefix", str(data), tasks=tasks)
+        assert other.run("--after")[1].startswith("6 of 10 are done\n")
+        assert other.run_all() == [0] * tasks
+        assert other.run("--after") == (0, "10 of 10 are done\n")
+        notes = [file.read_text().splitlines() for file in (array.folder / "done").iterdir()]
+        assert len(list(chain(*notes))) == len(set(chain(*notes))) == 10
+
+    def test_a_line_that_is_being_written_is_not_done(self, array: ArrayFolder, data: Path) -> None:
+        (array.folder / "done").mkdir()
+        (array.folder / "done" / "3.txt").write_text(str(data / "0.txt"))
+        assert array.run()[1].startswith("task 0 of 4: 3 to do, of 10 in all\n")
+
+    @pytest.mark.parametrize("options", [(), ("--after",)])
+    def test_another_prefix_needs_another_folder(
+        self, options: tuple[str, ...], array: ArrayFolder, data: Path
+    ) -> None:
+        assert array.run()[0] == 0
+        other = ArrayFolder(array.folder, "sharded-array", "--prefix", str(data / "more"))
+        told = f"keys.txt lists {data}, not {data}/more: begin in another folder\n"
+        assert other.run(*options) == (1, told)
+        assert array.run() == (0, "task 0 of 4: 0 to do, of 10 in all\n")
 
     def test_a_task_runs_once_at_a_time(self, array: ArrayFolder) -> None:
         (array.folder / "done").mkdir()

@@ -52,5 +52,6 @@ RECIPE = Recipe(
 Task i of n takes every n-th file from the i-th on, so each file has one task, and it is worked on
 once; only a file in whose midst a node was lost begins again. `bash submit.sh` submits the array,
 and a job after it that tells what is left, with the command that runs the failed tasks alone. It
-fails while something is left. What a task has done stands in `done/`.""",
+fails while something is left. What tasks have done stands in `done/`: with another number of
+`tasks` they go on behind it. Files below another prefix need another folder.""",
 )

@@ -1,7 +1,7 @@
 """Work on this task's share of the keys below a prefix, or tell what is left of all shares.
 
 The keys are listed once, by the first task, into `keys.txt`; so all tasks share the same list, and
-so do those that run again later. For other data begin in another folder.
+so do those that run again later. `prefix.txt` says of what: for other data begin in another folder.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from shards import tell_left, work_on_share
 from work import work
 
 KEYS = Path("keys.txt")
+PREFIX = Path("prefix.txt")
 S3 = "s3://"
 
 
 def main(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit status."""
     if not KEYS.exists():
-        _write_once(keys_below(options.prefix))
+        _write_once(keys_below(options.prefix), options.prefix)
+    _refuse_another(options.prefix)
     keys = KEYS.read_text().splitlines()
     if options.after:
         return tell_left(keys, options.tasks, options.script)
@@ -47,19 +49,33 @@ def _objects(bucket: str, prefix: str = "") -> list[str]:
     return sorted(f"{S3}{bucket}/{key}" for key in found if not key.endswith("/"))
 
 
-def _write_once(keys: list[str]) -> None:
+def _refuse_another(prefix: str) -> None:
+    """End where the list is of another prefix than this one."""
+    listed = PREFIX.read_text() if PREFIX.exists() else prefix
+    if listed != prefix:
+        sys.exit(f"{KEYS} lists {listed}, not {prefix}: begin in another folder")
+
+
+def _write_once(keys: list[str], prefix: str) -> None:
     """Write the list, unless another task was faster: then its list counts."""
     odd = [key for key in keys if len(key.splitlines()) != 1]
     if odd or not keys:
         sys.exit(f"a key has a line break: {odd[0]!r}" if odd else "there are no keys")
-    own = KEYS.with_name(f".keys-{os.environ['SLURM_JOB_ID']}.txt")
-    own.write_text("".join(f"{key}\n" for key in keys))
+    _own(PREFIX, prefix).replace(PREFIX)
+    own = _own(KEYS, "".join(f"{key}\n" for key in keys))
     try:
         os.link(own, KEYS)
     except FileExistsError:
         pass
     finally:
         own.unlink()
+
+
+def _own(file: Path, text: str) -> Path:
+    """Write a file of this task, which then becomes `file` at once."""
+    own = file.with_name(f".{file.stem}-{os.environ['SLURM_JOB_ID']}.txt")
+    own.write_text(text)
+    return own
 
 
 def _options() -> argparse.Namespace:

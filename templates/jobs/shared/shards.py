@@ -2,6 +2,7 @@
 
 What is done stands in `done/TASK.txt`, an entry a line. A task that starts again, after its node
 was lost or by hand, goes on behind that: only an entry in whose midst it was cut off begins again.
+What any task has done counts for all: so there may be more tasks or fewer when they start again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 DONE = Path("done")
@@ -28,22 +29,26 @@ def work_on_share(entries: Sequence[str], tasks: int, work: Callable[[str], None
         except BlockingIOError:
             print(f"task {task} runs already, in another job", flush=True)
             return 1
-        left = left_of(entries, tasks, task)
+        left = left_of(entries, tasks, task, done_by_all())
         print(f"task {task} of {tasks}: {len(left)} to do, of {len(entries)} in all", flush=True)
         failed = sum(not _is_done(each, work, done.fileno()) for each in left)
     return 1 if failed else 0
 
 
-def left_of(entries: Sequence[str], tasks: int, task: int) -> list[str]:
+def left_of(entries: Sequence[str], tasks: int, task: int, done: Collection[str]) -> list[str]:
     """Return what is left of a task's share."""
-    file = _file_of(task)
-    done = set(file.read_text().splitlines()) if file.exists() else set()
     return [each for each in entries[task::tasks] if each not in done]
+
+
+def done_by_all() -> set[str]:
+    """Return what all tasks have done; what stands behind the last line break is being written."""
+    return {each for file in DONE.glob("*.txt") for each in file.read_text().split("\n")[:-1]}
 
 
 def tell_left(entries: Sequence[str], tasks: int, script: str) -> int:
     """Print what is left of all shares, and how to run these tasks alone; return 1 if any is."""
-    left = {task: left_of(entries, tasks, task) for task in range(tasks)}
+    done = done_by_all()
+    left = {task: left_of(entries, tasks, task, done) for task in range(tasks)}
     open_tasks = [str(task) for task, share in left.items() if share]
     count = sum(map(len, left.values()))
     print(f"{len(entries) - count} of {len(entries)} are done")
