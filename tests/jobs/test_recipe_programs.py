@@ -356,6 +356,23 @@ class TestSweep:
         assert [row["trial"] for row in shown["best"]] == [best]
         assert sorted(row["trial"] for row in shown["trials"]) == [0, 1, 2]
 
+    def test_results_belong_to_their_values(self, tmp_path: Path) -> None:
+        sweep = ArrayFolder(tmp_path, "sweep", "--goal", "minimize")
+        old = [{"learning_rate": rate, "width": 8} for rate in ("0.1", "0.01")]
+        new = [{"width": 8, "learning_rate": rate} for rate in ("0.5", "0.1")]
+        (tmp_path / "points.json").write_text(json.dumps(old))
+        assert sweep.run_all() == [0, 0, 0, 0]
+        (tmp_path / "points.json").write_text(json.dumps(new))
+        status, told = sweep.run("--after")
+        assert status == 1
+        assert f"1 of 2 are done\nnot done: {json.dumps(new[0], sort_keys=True)}\n" in told
+        assert sweep.run()[1].startswith("task 0 of 4: 1 to do, of 2 in all\n")
+        assert sweep.run(task=1)[1] == "task 1 of 4: 0 to do, of 2 in all\n"
+        assert sweep.run("--after")[0] == 0
+        shown = json.loads((tmp_path / "sweep.json").read_text())["trials"]
+        assert [row["values"] for row in shown] == [new[1], new[0]]
+        assert [row["score"] for row in shown] == pytest.approx([0.0081 + 1 / 8, 0.2401 + 1 / 8])
+
     def test_a_trial_without_a_number_is_not_done(self, tmp_path: Path) -> None:
         sweep = ArrayFolder(tmp_path, "sweep", "--goal", "minimize")
         points = [{"learning_rate": rate, "width": 8} for rate in ("1", "nan")]

@@ -103,5 +103,6 @@ RECIPE = Recipe(
 `bash submit.sh` submits an array whose tasks share the trials, and a job after it that prints all
 results, the best one first, and writes them to `sweep.json`. A trial that fails, or whose score is
 no finite number, is not done: the job after the array fails, and prints the command that runs the
-tasks with such trials alone.""",
+tasks with such trials alone. A result belongs to its values: where other values are rendered into
+the same folder, those that are new are tried, and no others are shown.""",
 )

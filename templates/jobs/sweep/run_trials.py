@@ -1,11 +1,13 @@
 """Make this task's trials of the sweep, or show the results of all.
 
-`points.json` has the values of every trial. Each result stands in `results/NUMBER.json`.
+`points.json` has the values of every trial. Each result stands in `results/`, in a file that is
+named after these values: so a result of other values is never taken for one of these.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import sys
@@ -23,12 +25,12 @@ Point = dict[str, Any]
 def main(options: argparse.Namespace) -> int:
     """Do what the options say; return the exit status."""
     points: list[Point] = json.loads(POINTS.read_text())
-    numbers = [str(number) for number in range(len(points))]
+    entries = list(map(_entry, points))
     if options.after:
         show(points, options.goal)
-        return tell_left(numbers, options.tasks, options.script)
+        return tell_left(entries, options.tasks, options.script)
     RESULTS.mkdir(exist_ok=True)
-    return work_on_share(numbers, options.tasks, lambda number: _try(number, points))
+    return work_on_share(entries, options.tasks, _try)
 
 
 def show(points: list[Point], goal: str) -> None:
@@ -47,20 +49,32 @@ def show(points: list[Point], goal: str) -> None:
 def _rows(points: list[Point]) -> list[Point]:
     found = []
     for number, values in enumerate(points):
-        file = RESULTS / f"{number}.json"
+        file = _result(_entry(values))
         if file.exists():
-            found.append({"trial": number, "values": values, **json.loads(file.read_text())})
+            score = json.loads(file.read_text())["score"]
+            found.append({"trial": number, "values": values, "score": score})
     return found
 
 
-def _try(number: str, points: list[Point]) -> None:
+def _entry(values: Point) -> str:
+    """Return the values of a trial as one line, the same in whatever order they stand."""
+    return json.dumps(values, sort_keys=True)
+
+
+def _result(entry: str) -> Path:
+    return RESULTS / f"{hashlib.sha256(entry.encode()).hexdigest()[:16]}.json"
+
+
+def _try(entry: str) -> None:
     """Make one trial; its result is written all at once."""
-    score = float(trial(points[int(number)]))
+    values = json.loads(entry)
+    score = float(trial(values))
     if not math.isfinite(score):
-        raise ArithmeticError(f"trial {number} has the score {score}")
-    partial = RESULTS / f".{number}.partial"
-    partial.write_text(json.dumps({"score": score}))
-    partial.rename(RESULTS / f"{number}.json")
+        raise ArithmeticError(f"the trial has the score {score}")
+    file = _result(entry)
+    partial = file.with_name(f".{file.stem}.partial")
+    partial.write_text(json.dumps({"values": values, "score": score}))
+    partial.rename(file)
 
 
 def _options() -> argparse.Namespace:
