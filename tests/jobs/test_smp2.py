@@ -10,6 +10,7 @@ import pytest
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.recipes.chosen import chosen_parameters
 from slurmpod.jobs.recipes.registry import RECIPES
+from slurmpod.jobs.recipes.smp2_llama import SmpConfiguration
 from slurmpod.problems import InvalidEnvironment
 from tests.jobs.test_recipe_parameters import place_on
 from tests.jobs.test_render import job_for, resolved_of, workers_of_type
@@ -72,6 +73,19 @@ RULES = (
         "2 processes cannot share 4097 tokens",
     ),
     (
+        "sequence_length",
+        "context_parallel_degree: 4\nsequence_length: 4104",
+        "context_parallel_degree: 4\nsequence_length: 4100",
+        "4 processes cannot share 4100 tokens",
+    ),
+    ("sequence_length", "sequence_length: 4097", "sequence_length: 127", "small"),
+    (
+        "context_parallel_degree",
+        "context_parallel_degree: 4",
+        "context_parallel_degree: 3\nsequence_length: 4092",
+        "3 times the tensor_parallel_degree 1 does not divide the 16 processes",
+    ),
+    (
         "activation_checkpointing",
         "sm_activation_offloading: false\nactivation_checkpointing: false",
         "activation_checkpointing: false",
@@ -127,6 +141,20 @@ def test_each_rule_accepts_and_refuses(
     assert message in problem.message
     assert field in f"{problem.where.path} {problem.fix}"
     assert problem.where.line
+
+
+@pytest.mark.parametrize(
+    ("processes", "messages"),
+    [
+        (32, []),
+        (24, ["8 times the tensor_parallel_degree 2 does not divide the 24 processes of the job"]),
+    ],
+)
+def test_groups_that_share_layers_and_samples_divide_the_job(
+    processes: int, messages: list[str]
+) -> None:
+    keys = SmpConfiguration(tensor_parallel_degree=2, context_parallel_degree=8)
+    assert [mistake.message for mistake in keys.key_mistakes(processes)] == messages
 
 
 @pytest.mark.parametrize("name", ["p5en.48xlarge", "p5.4xlarge", "g5.48xlarge"])

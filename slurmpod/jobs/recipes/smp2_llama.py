@@ -79,8 +79,13 @@ class SmpConfiguration(Techniques):
             fix = f"write one of {divisors(processes // others)}"
             yield Mistake("expert_parallel_degree", message, fix)
         shards = self.hybrid_shard_degree or processes // (self.tensor_parallel_degree * expert)
-        if context > 1 and (context > shards or processes % context):
+        message = ""
+        if context > shards:
             message = f"{context} processes are not among the {shards} that share the parameters"
+        elif processes % (self.tensor_parallel_degree * context):
+            degree = f"{context} times the tensor_parallel_degree {self.tensor_parallel_degree}"
+            message = f"{degree} does not divide the {processes} processes of the job"
+        if message:
             fix = f"write one of {divisors(shards)}"
             yield Mistake("context_parallel_degree", message, fix)
 
@@ -108,10 +113,10 @@ class SmpParameters(SmpConfiguration):
     """How processes exchange the parts of a sample, with a context_parallel_degree above 1."""
 
     sequence_length: Annotated[int, Field(ge=128, le=1_048_576)] = 4096
-    """Tokens of a sample."""
+    """Tokens of a sample: processes that share it take two chunks each, all of the same length."""
 
     batch_per_process: Annotated[int, Field(ge=1, le=1024)] = 1
-    """Samples that a process takes in each step."""
+    """Samples that a process, or those that share each sample, take in each step."""
 
     steps: Annotated[int, Field(ge=1, le=1_000_000)] = 100
     """Steps of the optimizer."""
@@ -127,12 +132,7 @@ class SmpParameters(SmpConfiguration):
             message = "activations are only offloaded with activation checkpointing"
             fix = "write true, or sm_activation_offloading: false"
             yield Mistake("activation_checkpointing", message, fix)
-        if self.sequence_length % self.context_parallel_degree:
-            message = (
-                f"{self.context_parallel_degree} processes cannot share {self.sequence_length}"
-            )
-            fix = f"write a multiple of {self.context_parallel_degree}"
-            yield Mistake("sequence_length", f"{message} tokens", fix)
+        yield from self._length_mistakes()
         yield from self._backend_mistakes(place.allocation.facts.name)
 
     def arguments(self, place: Place) -> tuple[str, ...]:
@@ -158,6 +158,14 @@ class SmpParameters(SmpConfiguration):
         if self.model in MIXTURES and self.context_parallel_degree > 1:
             message = f"SMP has no context parallelism for {self.model}"
             yield Mistake("context_parallel_degree", message, "write 1, or choose a Llama")
+
+    def _length_mistakes(self) -> Iterator[Mistake]:
+        """Yield samples that cannot be cut into two chunks for each process that shares them."""
+        context = self.context_parallel_degree
+        if context > 1 and self.sequence_length % (2 * context):
+            message = f"{context} processes cannot share {self.sequence_length} tokens"
+            fix = f"write a multiple of {2 * context}: each takes two chunks of a sample"
+            yield Mistake("sequence_length", message, fix)
 
     def _backend_mistakes(self, instance_type: str) -> Iterator[Mistake]:
         if self.backend != "smddp":

@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 import torch.sagemaker as tsm
 from accelerate import init_empty_weights
+from samples import share_of
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
     CheckpointImpl,
     apply_activation_checkpointing,
@@ -31,7 +32,6 @@ from torch.sagemaker.moe.moe_config import MoEConfig
 from torch.sagemaker.tensor_parallel.transformer import TransformerLayer
 from transformers import AutoModelForCausalLM, LlamaConfig, MixtralConfig, PretrainedConfig
 
-VOCABULARY = 32_000
 LLAMAS = {
     "llama2-7b": {},
     "llama2-13b": {
@@ -61,18 +61,18 @@ def main(options: argparse.Namespace) -> None:
     tsm.init(keys)
     model = sharded(options, keys)
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
-    replica = dist.get_rank() // keys["tensor_parallel_degree"]
-    replicas = dist.get_world_size() // keys["tensor_parallel_degree"]
+    part = tsm.state.cp_rank if keys["context_parallel_degree"] > 1 else 0
+    share = share_of(dist.get_rank(), dist.get_world_size(), keys, part)
+    seen = options.batch_per_process * options.sequence_length * share.groups
     for step in range(options.steps):
         began = time.perf_counter()
-        batch = tokens(options, step * replicas + replica).cuda()
+        batch = share.batch(step, options.batch_per_process, options.sequence_length).cuda()
         loss = model(input_ids=batch, attention_mask=None, labels=batch)["loss"]
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         clip_grad_norm_(model, 1.0)
         optimizer.step()
         torch.cuda.synchronize()
-        seen = batch.numel() * replicas
         if dist.get_rank() == 0:
             speed = seen / (time.perf_counter() - began)
             print(f"step {step + 1} loss {loss.item():.6f} {speed:.0f} tokens/s", flush=True)
@@ -116,13 +116,6 @@ def sharded(options: argparse.Namespace, keys: dict[str, int]) -> torch.nn.Modul
             check_fn=lambda module: isinstance(module, TransformerLayer),
         )
     return offload_wrapper(shared) if keys["sm_activation_offloading"] else shared
-
-
-def tokens(options: argparse.Namespace, number: int) -> torch.Tensor:
-    """Return the made-up samples of one replica in one step: each counts on from a random token."""
-    random = torch.Generator().manual_seed(number)
-    first = torch.randint(VOCABULARY, (options.batch_per_process, 1), generator=random)
-    return (first + torch.arange(options.sequence_length)) % VOCABULARY
 
 
 def _shape(options: argparse.Namespace) -> tuple[PretrainedConfig, MoEConfig | None]:
