@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
@@ -96,9 +97,8 @@ def _print(bill: Bill, by: str) -> None:
     for title in ("jobs", "node-hours", "USD"):
         table.add_column(title, justify="right")
     for use in summed(bill.uses, by):
-        table.add_row(
-            getattr(use, by) or "none", str(use.jobs), f"{use.node_hours:,.2f}", _usd(use)
-        )
+        name = Text(getattr(use, by) or "none")  # in a plain string rich reads markup
+        table.add_row(name, str(use.jobs), f"{use.node_hours:,.2f}", _usd(use))
     console = Console(highlight=False)
     console.print(f"{bill.since:%Y-%m-%d %H:%M} to {bill.until:%Y-%m-%d %H:%M} UTC")
     console.print(table if bill.uses else "no job ran")

@@ -93,7 +93,7 @@ def _groups(groups: Sequence[GroupState]) -> RenderableType:
         status = "" if group.status in ("InService", "") else group.status
         update = f"gets the image {group.wanted_image}" if _is_old(group) else ""
         notes = ", ".join(filter(None, (status, update)))
-        table.add_row(group.name, group.instance_type, counts, notes)
+        table.add_row(Text(group.name), Text(group.instance_type), counts, Text(notes))
     return _with_rest(table, len(groups[MOST_GROUPS:]), "group")
 
 
@@ -117,8 +117,8 @@ def _nodes(rows: Sequence[Alike]) -> RenderableType:
     for row in rows[:MOST_NODES]:
         count = f"{row.count} x " if row.count > 1 else ""
         style = "" if row.is_well else BAD
-        names = Text(f"{count}{_short(row.names)}")
-        table.add_row(row.group, names, row.status, Text(row.slurm, style), _why(row))
+        names, slurm = Text(f"{count}{_short(row.names)}"), Text(row.slurm, style)
+        table.add_row(Text(row.group), names, Text(row.status), slurm, Text(_why(row)))
     return Group(Text(counts), _with_rest(table, len(rows[MOST_NODES:]), "line"))
 
 
@@ -142,7 +142,7 @@ def _jobs(slurm: Overview) -> RenderableType:
     if running:
         table = _columns()
         for job in running[:MOST_JOBS]:
-            table.add_row(*_job(job))
+            table.add_row(*map(Text, _job(job)))
         lines.append(_with_rest(table, len(running[MOST_JOBS:]), "job"))
     reasons = _tasks_by(waiting, lambda job: job.reason).most_common()
     for reason, count in reasons[:MOST_REASONS]:
@@ -227,6 +227,7 @@ def _alarms(alarms: Sequence[Alarm]) -> RenderableType:
 
 
 def _columns() -> Table:
+    """Return a table whose cells are to be `Text`: in a plain string rich reads markup."""
     return Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
 
 

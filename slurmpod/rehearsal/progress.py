@@ -44,7 +44,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Show a line that stays."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(text, markup=False, emoji=False, soft_wrap=True)
 
     def _print(self, mark: str, title: str, started: float) -> None:
         self._console.print(f"{mark} {title} [dim]{time.monotonic() - started:.1f} s[/dim]")

@@ -23,4 +23,4 @@ def print_table(
 def print_text(console: Console, title: str, text: str) -> None:
     """Print a title, and a text as it is."""
     console.print(f"\n[bold]{title}[/bold]")
-    console.print(text, markup=False, soft_wrap=True)
+    console.print(text, markup=False, emoji=False, soft_wrap=True)

@@ -99,10 +99,16 @@ def test_the_idle_share_counts_workers_from_their_launch_on() -> None:
 
 
 @pytest.fixture
-def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """An environment whose controller has records."""
-    cluster = Cluster()
-    cluster.answers = {"used": USED, "idle": IDLE}
+def cluster() -> Cluster:
+    """A cluster whose controller has records."""
+    found = Cluster()
+    found.answers = {"used": USED, "idle": IDLE}
+    return found
+
+
+@pytest.fixture
+def file(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """The environment of the cluster."""
     account = SimpleNamespace(id=lambda: "123456789012")
     monkeypatch.setattr(cost, "AwsAccount", lambda _: account)
     monkeypatch.setattr(cost, "clients_of", lambda _: cluster.clients())
@@ -123,6 +129,14 @@ def test_the_bill_fits_on_a_narrow_terminal(
     ]
     assert any(line.split()[-1] == "unknown" for line in lines if line.startswith("carol"))
     assert max(map(len, lines)) <= 80
+
+
+def test_the_name_of_an_account_is_shown_as_it_is(
+    file: str, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.answers["used"] = "lab[/fsx]:fire:|alice|cpu|2|7200\n"
+    assert main.run(["cost", file]) == ExitCode.OK
+    assert "lab[/fsx]:fire:" in capsys.readouterr().out
 
 
 def test_csv_and_json_have_each_account_user_and_partition(

@@ -104,6 +104,16 @@ class TestScreen:
         assert max(map(len, page)) <= 80
         assert len(page) < SCREEN_LINES
 
+    @pytest.mark.parametrize("text", ["eval[/fsx/run1]", "eval[baseline]", "train:fire:"])
+    def test_what_users_write_is_shown_as_it_is(self, resolved: Resolved, text: str) -> None:
+        cluster = Cluster(
+            sinfo=f"ip-10-0-1-[1-4]|drained|alice|2026-11-23T21:10:00|reason {text}\n",
+            squeue=f"7|RUNNING|alice|cpu|2|1:02:03|ip-10-0-1-[1-2]|job {text}\n",
+        )
+        page = screen(status_of(cluster.sources(), resolved, NOW))
+        assert line(page, "alice, 11-23").endswith(f"reason {text}")
+        assert line(page, "1:02:03").endswith(f"job {text}")
+
     def test_as_json_nothing_is_folded_away(self, resolved: Resolved) -> None:
         data = json.loads(json.dumps(plain(status_of(Cluster().sources(), resolved, NOW))))
         assert data["slurm"]["nodes"]["ip-10-0-1-4"]["reason"] == "Not responding"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -107,3 +108,9 @@ def test_the_report_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"No job records\n{REFUSAL}\n" in capsys.readouterr().out
     data: Any = as_data(outcome, {})
     assert data["first_job"]["no_record"] == REFUSAL
+
+
+def test_the_report_shows_what_jobs_print_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    job = replace(first_job(), output="train:fire:[/fsx]")
+    print_outcome(Outcome("http://localhost:1", (), (), "login", job, (), None, None))
+    assert "Output of the first job\ntrain:fire:[/fsx]\n" in capsys.readouterr().out
