@@ -20,10 +20,13 @@ from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 USED = "used"
 SECONDS = 60
 SECONDS_OF_AN_HOUR = 3600
-_SUM = """'NF != 5 { print; next }
-$5 > 0 { k = $1 "|" $2 "|" $3; n[k]++; s[k] += $4 * $5 }
+_SUM = """'NF != 6 { print; next }
+$6 > 0 { k = $2 "|" $3 "|" $4; n[k] += !seen[k, $1]++; s[k] += $5 * $6 }
 END { for (k in n) printf "%s|%d|%.0f\\n", k, n[k], s[k] }'"""
-"""Adds up nodes times seconds, so that few lines leave the node; other lines stay as they are."""
+"""Adds up nodes times seconds, so that few lines leave the node; other lines stay as they are.
+
+A job that was requeued has a record for each of its runs, and counts once.
+"""
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,8 @@ def use_command(since: datetime, until: datetime) -> str:
     """Return what a controller's shell has to do to tell of use and idle nodes; it only reads."""
     when = "+%Y-%m-%dT%H:%M:%S"
     begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
-    records = f"sacct -a -X -T -nP -S {begin} -E {end}"
-    fields = "--format=account,user,partition,nnodes,elapsedraw"
+    records = f"sacct --duplicates -a -X -T -nP -S {begin} -E {end}"
+    fields = "--format=jobidraw,account,user,partition,nnodes,elapsedraw"
     asked = f"{{ timeout {SECONDS} {records} {fields} || echo sacct failed; }} 2>&1"
     summed_up = f"{asked} | awk -F'|' {_SUM}"
     asked_for = question(USED, summed_up) + question(IDLE, idle_command())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -21,9 +22,11 @@ from slurmpod.operations.cost import (
     prices_of_partitions,
     read_uses,
     summed,
+    use_command,
     worker_hours,
 )
 from slurmpod.operations.idle import idle_command, read_idle
+from slurmpod.operations.questions import read_answers
 from slurmpod.plan.prices import bundled_prices
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import read_as
@@ -38,6 +41,16 @@ ip-10-0-1-3|2026-11-21T08:00:00
 ip-10-0-1-4|2026-11-22T08:00:00
 ip-10-0-1-2|Unknown
 """
+SACCT = """\
+record() { echo "$1|lab|alice|cpu|$2|$3"; }
+[[ $* != *--duplicates* ]] || record 7 16 72000
+record 7 16 3600
+record 8 1 7200
+record 9 1 0
+[[ $* == *jobidraw,account,user,partition,nnodes,elapsedraw* ]]
+"""
+"""Job 7 ran for 20 hours, was requeued and ran for one more; job 9 has not begun."""
+
 PRICES = {"cpu": Decimal(2), "gpu": None}
 MORE = """\
     - {name: more, role: worker, instance_type: ml.p5.48xlarge, count: 1, partition: gpu}
@@ -66,6 +79,17 @@ def test_uses_are_summed_the_largest_first() -> None:
 def test_a_sum_with_an_unknown_price_is_unknown() -> None:
     uses = read_uses("lab|a|cpu|1|3600\nlab|a|gpu|1|3600\n", PRICES)
     assert summed(uses, "account")[0].usd is None
+
+
+def test_each_run_of_a_requeued_job_has_its_hours(tmp_path: Path) -> None:
+    for name, script in {"sudo": 'shift; exec "$@"', "sacct": SACCT, "scontrol": ":"}.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    command = use_command(BEGAN, BEGAN + timedelta(days=1))
+    tools = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    told = subprocess.run(["sh", "-c", command], env=tools, capture_output=True, text=True).stdout
+    (use,) = read_uses(read_answers(told, "head")["used"], PRICES)
+    assert (use.jobs, use.node_hours) == (2, 16 * 21 + 2)
 
 
 @pytest.mark.parametrize("said", ["Slurm accounting storage is disabled", "sacct failed"])
