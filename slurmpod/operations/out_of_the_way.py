@@ -63,7 +63,7 @@ class OutOfTheWay:
         return reports
 
     def _disturbed(self, plan: RunPlan, view: SlurmView) -> list[ClusterNode]:
-        """Return the nodes with jobs where a dry run finds something to do that disturbs them."""
+        """Return the nodes with jobs that the scripts would disturb, as a dry run tells."""
         busy = {
             node.instance_id: node
             for node in plan.nodes
@@ -99,8 +99,13 @@ class OutOfTheWay:
 
 
 def disturbs(dry: NodeReport) -> bool:
-    """Tell whether a dry run has found a step to do before which jobs leave."""
-    return any(step.state == "would run" and step.name in DISTURBING for step in dry.steps)
+    """Tell whether a dry run has found a step to do before which jobs leave.
+
+    One that gave no report, as its session failed, may have had such a step.
+    """
+    return not dry.steps or any(
+        step.state == "would run" and step.name in DISTURBING for step in dry.steps
+    )
 
 
 def workers_of(

@@ -57,7 +57,10 @@ class Slurm(RemoteSlurm):
 
 
 class Answers(NodeSessions):
-    """Nodes that tell what their scripts did, and in a dry run that this step would be done."""
+    """Nodes that tell what their scripts did, and in a dry run that this step would be done.
+
+    Without a step a dry run has no session.
+    """
 
     def __init__(self, slurm: Slurm, step: str, failing: Collection[str] = ()) -> None:
         super().__init__(None)  # type: ignore[arg-type]
@@ -66,6 +69,8 @@ class Answers(NodeSessions):
     def output(self, request: SessionRequest, patience_seconds: float | None = None) -> str:
         name = NAMES[f"i-{request.target.rpartition('-')[2]}"]
         is_dry = "--dry-run" in request.command
+        if is_dry and not self._step:
+            raise AwsUnavailable("cannot open a session: ThrottlingException")
         if not is_dry:
             self._slurm.done.append(f"run {name}")
         return report(name, self._step, "would run" if is_dry else "done", name in self._failing)
@@ -112,6 +117,13 @@ def test_jobs_end_before_a_step_that_disturbs_them() -> None:
     drained, waits, *then = run(Slurm(busy="1"), 1)
     assert drained == f"drain {ONE}"
     assert waits.startswith(f"waiting for the jobs 7 on {ONE}")
+    assert then == [f"run {ONE}", f"resume {ONE}"]
+
+
+def test_jobs_end_where_a_dry_run_gives_no_report() -> None:
+    drained, waits, *then = run(Slurm(busy="1"), 1, step="")
+    assert drained == f"drain {ONE}"
+    assert waits.startswith("waiting for the jobs 7")
     assert then == [f"run {ONE}", f"resume {ONE}"]
 
 
