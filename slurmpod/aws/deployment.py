@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable, suppressed
+from slurmpod.aws.stack_events import StackEvents
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation.type_defs import StackTypeDef
@@ -114,13 +115,7 @@ class Deployment:
         """Return why a stack failed: the reason of its first failed resource in this attempt."""
         if "FAILED" not in status and "ROLLBACK" not in status:
             return ""
-        events = self.clients.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
-        reasons = [
-            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"
-            for event in events
-            if event["ResourceStatus"].endswith("_FAILED")
-        ]
-        return reasons[-1] if reasons else ""
+        return StackEvents(self.clients).first_failure(stack)
 
 
 def _changed(described: StackTypeDef) -> str:

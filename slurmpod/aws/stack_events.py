@@ -50,13 +50,25 @@ class StackEvents:
         runs = (self._last_run(stack) for stack in stacks)
         return tuple(run for run in runs if run)
 
+    def first_failure(self, stack: str) -> str:
+        """Return which resource failed first in what was done last, and why; empty if none did."""
+        failed = (
+            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"
+            for event in self._of_last_run(stack)
+            if event["ResourceStatus"].endswith("_FAILED")
+        )
+        return next(failed, "")
+
     def _last_run(self, stack: str) -> StackRun | None:
+        return run_of(stack, self._of_last_run(stack))
+
+    def _of_last_run(self, stack: str) -> tuple[Mapping[str, Any], ...]:
+        """Return the events since what was done last began, the oldest first."""
         with as_unavailable(f"read what happened to {stack}"):
             pages = self.clients.cloudformation.get_paginator("describe_stack_events").paginate(
                 StackName=stack
             )
-            events = list(_back_to_the_beginning(pages))
-        return run_of(stack, tuple(reversed(events)))
+            return tuple(reversed(list(_back_to_the_beginning(pages))))
 
 
 def _back_to_the_beginning(pages: Iterable[Any]) -> Iterator[Mapping[str, Any]]:

@@ -22,16 +22,17 @@ STACKS = [
     },
 ]
 EVENTS = [  # CloudFormation tells the newest first
-    {"LogicalResourceId": "dev-cluster", "ResourceStatus": "ROLLBACK_COMPLETE"},
     {
-        "LogicalResourceId": "Role",
-        "ResourceStatus": "CREATE_FAILED",
-        "ResourceStatusReason": "Resource creation cancelled",
-    },
-    {
+        "StackId": "dev-cluster",
         "LogicalResourceId": "Cluster",
         "ResourceStatus": "CREATE_FAILED",
         "ResourceStatusReason": "no capacity",
+    },
+    {
+        "StackId": "dev-cluster",
+        "LogicalResourceId": "dev-cluster",
+        "PhysicalResourceId": "dev-cluster",
+        "ResourceStatus": "CREATE_IN_PROGRESS",
     },
 ]
 NODES = {"i-1": ("worker", "10.0.0.9"), "i-2": ("head", "10.0.0.7"), "i-3": ("worker", "10.0.0.8")}
@@ -53,11 +54,8 @@ def deployment(**clients: Any) -> Deployment:
     return Deployment(found)
 
 
-def test_stacks_come_in_the_order_of_their_names_with_what_failed_first() -> None:
-    cloudformation = SimpleNamespace(
-        get_paginator=pages(Stacks=STACKS),
-        describe_stack_events=lambda StackName: {"StackEvents": EVENTS},  # noqa: N803
-    )
+def test_stacks_come_in_the_order_of_their_names_with_why_one_failed() -> None:
+    cloudformation = SimpleNamespace(get_paginator=pages(Stacks=STACKS, StackEvents=EVENTS))
     names = ["dev-network", "dev-storage", "dev-cluster"]
     assert deployment(cloudformation=cloudformation).stacks(names) == (
         Stack("dev-network", "CREATE_COMPLETE", "", {"VpcId": "vpc-1"}),

@@ -28,15 +28,20 @@ def event(seconds: float, name: str, status: str, reason: str = "") -> dict[str,
     }
 
 
-def run(*events: dict[str, Any]) -> StackRun | None:
-    """Return the last run from events, the oldest first, two on a page."""
+def told(*events: dict[str, Any]) -> StackEvents:
+    """Return what tells of events, the oldest first, two on a page."""
     newest = list(reversed(events))
     pages = [{"StackEvents": newest[at : at + 2]} for at in range(0, len(newest), 2)]
     paginator = SimpleNamespace(paginate=lambda StackName: pages)  # noqa: N803
     clients: Any = SimpleNamespace(
         cloudformation=SimpleNamespace(get_paginator=lambda _: paginator)
     )
-    return next(iter(StackEvents(clients).last_runs(["dev-network"])), None)
+    return StackEvents(clients)
+
+
+def run(*events: dict[str, Any]) -> StackRun | None:
+    """Return the last run from events, the oldest first."""
+    return next(iter(told(*events).last_runs(["dev-network"])), None)
 
 
 MADE = (
@@ -92,6 +97,28 @@ def test_what_failed_stays_failed_after_it_was_taken_back() -> None:
     assert (found.status, seconds(found.ended)) == ("ROLLBACK_COMPLETE", 9)
     (vpc,) = found.resources
     assert (vpc.status, vpc.reason) == ("CREATE_FAILED", "no more VPCs")
+
+
+def test_the_first_failure_is_that_of_the_last_run() -> None:
+    failed_before = (
+        *MADE,
+        event(50, "dev-network", "UPDATE_IN_PROGRESS"),
+        event(51, "Role", "UPDATE_FAILED", "denied"),
+        event(52, "dev-network", "UPDATE_ROLLBACK_IN_PROGRESS"),
+        event(53, "dev-network", "UPDATE_ROLLBACK_COMPLETE"),
+    )
+    assert told(*failed_before).first_failure("dev-network") == "Role: denied"
+    events = told(
+        *failed_before,
+        event(100, "dev-network", "UPDATE_IN_PROGRESS"),
+        event(101, "Lustre", "CREATE_FAILED", "capacity"),
+        event(102, "Role", "UPDATE_FAILED", "Resource update cancelled"),
+        event(103, "dev-network", "UPDATE_ROLLBACK_IN_PROGRESS"),
+        event(104, "Lustre", "DELETE_COMPLETE"),
+        event(105, "dev-network", "UPDATE_ROLLBACK_COMPLETE"),
+    )
+    assert events.first_failure("dev-network") == "Lustre: capacity"
+    assert told(*MADE).first_failure("dev-network") == ""
 
 
 def test_what_goes_on_has_no_end() -> None:
