@@ -6,8 +6,10 @@ import base64
 import hashlib
 import io
 import shlex
+import stat
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +38,15 @@ class NoJob(WorkFailed):
 class JobFolder:
     """The files of a job by their names, and the folder of the cluster in which they belong.
 
-    `script` is the batch script; `starter` is what is run to submit it.
+    `script` is the batch script; `starter` is what is run to submit it; `programs` are the files
+    that their owner may run.
     """
 
     files: Mapping[str, bytes]
     script: str
     starter: str
     place: str
+    programs: Collection[str]
 
 
 def read_job_folder(folder: Path) -> JobFolder:
@@ -65,7 +69,8 @@ def read_job_folder(folder: Path) -> JobFolder:
     if not option or not option.value.startswith("/"):
         raise NoJob(f"{scripts[0]} says no folder of the cluster: add #SBATCH --chdir=/fsx/...")
     starter = SUBMITTER if SUBMITTER in files else scripts[0]
-    return JobFolder(contents, scripts[0], starter, option.value)
+    programs = (name for name, path in files.items() if path.stat().st_mode & stat.S_IXUSR)
+    return JobFolder(contents, scripts[0], starter, option.value, frozenset(programs))
 
 
 def _main_scripts(scripts: Sequence[str]) -> list[str]:
@@ -97,7 +102,7 @@ def differing_files(shell: NodeShell, job: JobFolder) -> list[str]:
 def copy_job(shell: NodeShell, job: JobFolder) -> None:
     """Put all files into their folder; what is cut off on the way changes none of them."""
     place = shlex.quote(job.place)
-    archive = base64.b64encode(_archive(job.files)).decode()
+    archive = base64.b64encode(_archive(job)).decode()
     first = f"mkdir -p {place} && cd {place} && : > {ARRIVING}"
     for start in range(0, len(archive), CHUNK):
         part = archive[start : start + CHUNK]
@@ -110,11 +115,16 @@ def copy_job(shell: NodeShell, job: JobFolder) -> None:
     )
 
 
-def _archive(files: Mapping[str, bytes]) -> bytes:
-    packed = io.BytesIO()
+def _archive(job: JobFolder) -> bytes:
+    """Pack the files as ones that were written now.
+
+    Python runs what it has compiled before where a file's time and size are those of that time.
+    """
+    packed, now = io.BytesIO(), int(time.time())
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in files.items():
+        for name, content in job.files.items():
             entry = tarfile.TarInfo(name)
-            entry.size = len(content)
+            entry.size, entry.mtime = len(content), now
+            entry.mode = 0o755 if name in job.programs else 0o644
             archive.addfile(entry, io.BytesIO(content))
     return packed.getvalue()

@@ -6,6 +6,7 @@ import argparse
 import os
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,27 @@ class TestFolder:
         (folder / "package" / "x.py").write_text("x = 2\n")
         (folder / "new.py").touch()
         assert differing_files(shell, read_job_folder(folder)) == ["package/x.py"]
+
+    def test_a_module_that_changes_is_not_run_as_it_was_before(
+        self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = read_job_folder(folder)
+        printed = []
+        for now, text in ((1_764_000_000.0, "RATE = 3e-3\n"), (1_764_000_009.0, "RATE = 1e-3\n")):
+            monkeypatch.setattr(time, "time", lambda now=now: now)
+            (folder / "model.py").write_text(text)
+            copy_job(shell, read_job_folder(folder))
+            train = f"cd {job.place} && {sys.executable} -c 'import model; print(model.RATE)'"
+            printed.append(shell.run(train))
+        assert printed == ["0.003\n", "0.001\n"]
+
+    def test_programs_can_be_run(self, shell: LocalShell, folder: Path) -> None:
+        (folder / "launch.sh").write_text("#!/bin/sh\necho launched\n")
+        (folder / "launch.sh").chmod(0o700)
+        job = read_job_folder(folder)
+        copy_job(shell, job)
+        assert shell.run(f"cd {job.place} && ./launch.sh") == "launched\n"
+        assert not os.access(f"{job.place}/mine.sbatch", os.X_OK)
 
     def test_a_part_that_is_lost_changes_no_file(
         self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
