@@ -17,7 +17,15 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.environment.access import IMAGE_USER
 from slurmpod.jobs.lint import lint
-from slurmpod.operations.cluster_jobs import Sight, cancel, look, news, queue, submit
+from slurmpod.operations.cluster_jobs import (
+    Sight,
+    WholeArray,
+    cancel,
+    look,
+    news,
+    queue,
+    submit,
+)
 from slurmpod.operations.connect import usual_group
 from slurmpod.operations.job_folder import JobFolder, copy_job, differing_files, read_job_folder
 from slurmpod.operations.node_shell import LastingShell, NoAnswer, NodeShell, first_node
@@ -57,7 +65,17 @@ def _submit(options: argparse.Namespace) -> ExitCode:
     if options.no_follow or options.json:
         _say_way_back(options, number)
         return ExitCode.OK
-    return _follow(options, shell, number)
+    return _follow_submitted(options, shell, number)
+
+
+def _follow_submitted(options: argparse.Namespace, shell: NodeShell, number: str) -> ExitCode:
+    """Follow a job, or say how to follow a task of an array."""
+    try:
+        return _follow(options, shell, number)
+    except WholeArray as array:
+        say(str(array))
+        _say_way_back(options, array.task)
+        return ExitCode.FAILED
 
 
 def _is_sound(job: JobFolder, resolved: Resolved) -> bool:
@@ -100,6 +118,14 @@ def _status(options: argparse.Namespace) -> ExitCode:
 def _logs(options: argparse.Namespace) -> ExitCode:
     if not (shell := _shell(options)):
         return ExitCode.FAILED
+    try:
+        return _tell_log(options, shell)
+    except WholeArray as array:
+        say(str(array))
+        return ExitCode.USAGE
+
+
+def _tell_log(options: argparse.Namespace, shell: NodeShell) -> ExitCode:
     if options.follow:
         return _follow(options, shell, options.job)
     if options.json:
@@ -149,11 +175,13 @@ def _usual_node(resolved: Resolved, user: str) -> NodeShell:
 
 
 def _follow(options: argparse.Namespace, shell: NodeShell, job: str) -> ExitCode:
-    """Tell what happens until the job ends; Ctrl-C ends the telling alone."""
+    """Tell what happens until the job ends; Ctrl-C ends the telling alone. Raises WholeArray."""
     seen: Sight | None = None
     try:
         while seen is None or not (seen.has_ended and seen.is_read):
             seen = _look_again(shell, job, seen)
+    except WholeArray:
+        raise
     except (KeyboardInterrupt, WorkFailed) as end:
         say(str(end) or f"job {job} goes on")
         _say_way_back(options, job)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from slurmpod.operations.job_folder import JobFolder
 from slurmpod.operations.node_shell import CommandFailed, NodeShell
-from slurmpod.problems import WorkFailed
+from slurmpod.problems import WorkFailed, first_of
 
 UNFINISHED = frozenset(
     {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "REQUEUED", "SUSPENDED", "STOPPED"}
@@ -21,6 +21,7 @@ UNFINISHED = frozenset(
 MOST_BYTES = 100_000
 """What one look takes of a log; the rest comes with the next one."""
 
+TASKS_SHOWN = 5
 LOG, NODES = "slurmpod-log", "slurmpod-nodes"
 FIELD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
 BAD_NODE = re.compile(
@@ -31,6 +32,15 @@ BAD_NODE = re.compile(
 
 class UnknownJob(WorkFailed):
     """Slurm does not know a job: there was none, or it is over for so long that it is forgotten."""
+
+
+class WholeArray(WorkFailed):
+    """An array: each of its tasks has a state and a log of its own; `task` is one of them."""
+
+    def __init__(self, job: str, tasks: Sequence[str]) -> None:
+        self.task = f"{job}_{re.split('[^0-9]', tasks[0])[0]}"
+        named = first_of(tasks, TASKS_SHOWN)
+        super().__init__(f"job {job} is an array (tasks {named}): give one, such as {self.task}")
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,11 @@ class Sight:
         return self.state not in UNFINISHED
 
     @property
+    def end(self) -> int:
+        """Up to where the log has been read."""
+        return self.offset + len(self.log)
+
+    @property
     def is_read(self) -> bool:
         """Whether the log has been read up to where it ended at this time."""
         return len(self.log) < MOST_BYTES
@@ -72,18 +87,19 @@ def submit(shell: NodeShell, job: JobFolder, arguments: Sequence[str], python: s
 
 
 def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
-    """Look at a job, and at what it wrote since `before`; raises UnknownJob."""
-    offset = before.offset + len(before.log) if before else 0
+    """Look at a job, and at what it wrote since `before`; raises UnknownJob and WholeArray."""
+    read, nodes = (before.end, before.nodes) if before else (0, "")
     try:
-        said = shell.run(_look_script(job, offset, before.nodes if before else ""))
+        said = shell.run(_look_script(job, read, nodes))
     except CommandFailed as error:
         raise UnknownJob(
             f"Slurm does not know job {job} ({error}): it forgets jobs some minutes after their"
             " end; what one wrote stays in its folder"
         ) from None
-    shown, _, rest = said.partition(f"{LOG}\n")
-    encoded, _, nodes = rest.partition(f"{NODES}\n")
-    fields = dict(FIELD.findall(shown))
+    shown, _, rest = said.partition(f"{LOG} ")
+    offset, _, rest = rest.partition("\n")
+    encoded, _, states = rest.partition(f"{NODES}\n")
+    fields = _fields(shown, job)
     return Sight(
         job=job,
         state=fields["JobState"],
@@ -93,19 +109,31 @@ def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
         file=fields.get("StdOut", ""),
         exit_code=fields.get("ExitCode", ""),
         log=base64.b64decode(encoded),
-        offset=offset,
-        bad_nodes=tuple(each[0] for each in BAD_NODE.finditer(nodes)),
+        offset=int(offset),
+        bad_nodes=tuple(each[0] for each in BAD_NODE.finditer(states)),
     )
 
 
-def _look_script(job: str, offset: int, nodes: str) -> str:
+def _fields(shown: str, job: str) -> dict[str, str]:
+    """Return what Slurm shows of a job, of one with several parts that of the first."""
+    lines = [line for line in shown.splitlines() if line.startswith("JobId=")]
+    records = [dict(FIELD.findall(line)) for line in lines]
+    if tasks := [each["ArrayTaskId"] for each in records if each.get("ArrayJobId") == job]:
+        raise WholeArray(job, tasks)
+    return records[0]
+
+
+def _look_script(job: str, read: int, nodes: str) -> str:
+    """Return what shows a job and its log from where it has been read, or anew if it is shorter."""
     states = f"sinfo --noheader --Node --nodes={shlex.quote(nodes)} --format='%N %T %E' | sort -u"
     return (
         f"shown=$(scontrol --oneliner show job {shlex.quote(job)}) ||"
         ' { echo "$shown"; exit 1; }\necho "$shown"\n'
-        f"echo {LOG}\n"
-        "[[ $shown =~ \\ StdOut=([^ ]*) ]] && [[ -r ${BASH_REMATCH[1]} ]] &&"
-        f' tail --bytes=+{offset + 1} "${{BASH_REMATCH[1]}}" | head --bytes={MOST_BYTES} | base64\n'
+        "[[ $shown =~ \\ StdOut=([^ ]*) ]]; log=${BASH_REMATCH[1]}\n"
+        f'from={read}; [[ -r $log && $(stat -L -c %s "$log") -lt from ]] && from=0\n'
+        f"echo {LOG} $from\n"
+        '[[ -r $log ]] && tail --bytes=+$((from + 1)) "$log" |'
+        f" head --bytes={MOST_BYTES} | base64\n"
         f"echo {NODES}\n{states if nodes else ':'}\n"
     )
 
@@ -114,6 +142,8 @@ def news(before: Sight | None, now: Sight) -> Iterator[str]:
     """Yield what has happened to a job between two looks, but for its log."""
     if before and now.restarts > before.restarts:
         yield f"restart {now.restarts} of the job"
+    if before and now.offset < before.end:
+        yield "its log was emptied, and begins anew"
     if before is None or (before.state, before.nodes) != (now.state, now.nodes):
         where = f" on {now.nodes}" if now.nodes and not now.has_ended else ""
         why = f" ({now.reason})" if now.state == "PENDING" and now.reason != "None" else ""

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import job_on_cluster
 from slurmpod.cli.job_on_cluster import run
 from slurmpod.operations import job_folder
-from slurmpod.operations.cluster_jobs import UnknownJob, look, news, submit
+from slurmpod.operations.cluster_jobs import UnknownJob, WholeArray, look, news, submit
 from slurmpod.operations.job_folder import (
     NoJob,
     copy_job,
@@ -66,7 +67,21 @@ class LocalShell:
         """Let Slurm show job 12 so."""
         log = self.log
         line = SHOWN.format(state=state, nodes=nodes, restarts=restarts, reason=reason, log=log)
-        self.add("scontrol", f'[[ $* == *" 12" ]] || exit 1\ncat <<"E"\n{line}\nE')
+        self.shows_records(line)
+
+    def shows_records(self, *lines: str) -> None:
+        """Let Slurm show these records of job 12."""
+        records = "\n".join(lines)
+        self.add("scontrol", f'[[ $* == *" 12" ]] || exit 1\ncat <<"E"\n{records}\nE')
+
+    def shows_array(self, states: Mapping[str, str]) -> None:
+        """Let Slurm show job 12 as an array with these states of its tasks."""
+        usual: dict[str, Any] = {"nodes": "a1", "restarts": 0, "reason": "None", "log": self.log}
+        lines = (SHOWN.format(state=state, **usual) for state in states.values())
+        of_tasks = (f"ArrayJobId=12 ArrayTaskId={task} JobName" for task in states)
+        self.shows_records(
+            *(line.replace("JobName", of, 1) for line, of in zip(lines, of_tasks, strict=True))
+        )
 
     def run(self, script: str) -> str:
         self.ran.append(script)
@@ -229,6 +244,41 @@ class TestFollowed:
         assert (first.log, second.log) == (b"step 1\n", b"step 2 \xff\n")
         assert look(shell, "12", second).log == b""
 
+    def test_a_log_that_a_restart_empties_is_read_from_its_beginning(
+        self, shell: LocalShell
+    ) -> None:
+        shell.shows("RUNNING")
+        shell.log.write_text("step 1\nstep 2\n")
+        first = look(shell, "12")
+        shell.shows("RUNNING", restarts=1)
+        shell.log.write_text("step 1\n")
+        second = look(shell, "12", first)
+        assert second.log == b"step 1\n"
+        assert list(news(first, second)) == [
+            "restart 1 of the job",
+            "its log was emptied, and begins anew",
+        ]
+        shell.log.unlink()
+        third = look(shell, "12", second)
+        shell.log.write_text("step 1\nstep 2\n")
+        assert look(shell, "12", third).log == b"step 2\n"
+
+    @pytest.mark.parametrize("tasks", [{"3": "RUNNING", "1": "COMPLETED"}, {"3": "FAILED"}])
+    def test_an_array_has_no_state_of_its_own(
+        self, shell: LocalShell, tasks: dict[str, str]
+    ) -> None:
+        shell.shows_array(tasks)
+        with pytest.raises(WholeArray, match=r"^job 12 is an array .*: give one, such as 12_3$"):
+            look(shell, "12")
+
+    def test_of_a_job_with_parts_the_first_is_shown(self, shell: LocalShell) -> None:
+        first, second = (
+            SHOWN.format(state=state, nodes="a1", restarts=0, reason="None", log=shell.log)
+            for state in ("RUNNING", "COMPLETED")
+        )
+        shell.shows_records(first, second.replace("=12", "=13"))
+        assert look(shell, "12").state == "RUNNING"
+
     def test_a_job_that_slurm_does_not_know(self, shell: LocalShell) -> None:
         shell.shows("RUNNING")
         with pytest.raises(UnknownJob, match="Slurm does not know job 13"):
@@ -373,6 +423,35 @@ class TestCommand:
         assert "[job 12: running on a[1-2]]\njob 12 goes on\n" in said
         assert said.endswith(f"slurmpod job logs {tmp_path}/dev.yaml 12 --follow\n")
         assert not (tmp_path / "cancelled").exists()
+
+    @pytest.mark.parametrize("more", [{}, {"follow": False}, {"follow": False, "json": True}])
+    def test_the_log_of_an_array_is_asked_for_by_task(
+        self,
+        shell: LocalShell,
+        tmp_path: Path,
+        more: dict[str, bool],
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        shell.shows_array({"3": "RUNNING", "1": "COMPLETED"})
+        assert run(self.options("logs", tmp_path, **more)) == ExitCode.USAGE
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert shown.err == "job 12 is an array (tasks 3, 1): give one, such as 12_3\n"
+
+    def test_after_an_array_is_submitted_the_way_to_a_task_is_told(
+        self,
+        shell: LocalShell,
+        rendered: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        shell.shows_array({"0-7%2": "PENDING"})
+        monkeypatch.setattr(job_on_cluster, "submit", lambda *_: "12")
+        assert run(self.options("submit", tmp_path)) == ExitCode.FAILED
+        said = capsys.readouterr().err
+        assert "job 12 is submitted\njob 12 is an array (tasks 0-7%2)" in said
+        assert said.endswith(f"slurmpod job logs {tmp_path}/dev.yaml 12_0 --follow\n")
 
     def test_a_lost_connection_loses_nothing(
         self, shell: LocalShell, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -195,7 +195,8 @@ ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 def spoken(script: str) -> str:
     """Return what a node prints to the questions of slurmpod: its Slurm has nothing to do."""
-    ended = "JobState=COMPLETED Restarts=0 StdOut=/fsx/log\nslurmpod-log\nNw==\nslurmpod-nodes\n"
+    shown = "JobId=7 JobState=COMPLETED Restarts=0 StdOut=/fsx/log"
+    ended = f"{shown}\nslurmpod-log 0\nNw==\nslurmpod-nodes\n"
     said = ended if "slurmpod-log" in script else "7\n"
     text = base64.b64encode(f"{said}slurmpod-status 0\n".encode()).decode()
     asked = re.findall(r"slurmpod-asks ([a-z_]+(?: [0-9]+)?)", script)

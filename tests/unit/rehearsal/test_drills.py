@@ -150,7 +150,7 @@ class Clusters:
         job = int(script.partition("show job ")[2].partition(")")[0])
         state = "COMPLETED" if self.looks > self._ends[job - 1] else "RUNNING"
         shown = f"JobId={job} JobState={state} Reason=None Restarts=0 NodeList=n1 ExitCode=0:0"
-        return f"{shown} StdOut=/fsx/out\nslurmpod-log\n\nslurmpod-nodes\n"
+        return f"{shown} StdOut=/fsx/out\nslurmpod-log 0\n\nslurmpod-nodes\n"
 
 
 def runs(cluster: Clusters, count: int, monkeypatch: pytest.MonkeyPatch) -> list[JobRun]:
