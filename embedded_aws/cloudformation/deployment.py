@@ -59,7 +59,8 @@ class Deployment:
         self._provisioner = provisioner
         self._lock = lock
         self._undo: list[tuple[str, Callable[[], None]]] = []
-        self._superseded: list[tuple[StackResource, str]] = []
+        self._superseded: dict[str, tuple[StackResource, str]] = {}
+        """What this deployment makes superfluous, and its policy, by logical id."""
         self._is_cancelled = Event()
 
     def create(self) -> None:
@@ -137,7 +138,7 @@ class Deployment:
             self._provisioner.create(definition, properties)
         elif provider_for(name, definition.type).replaces(resource.properties, properties):
             self._undo.append((name, partial(self._take_back, resource)))
-            self._superseded.append((resource, definition.update_replace_policy))
+            self._superseded[name] = (resource, definition.update_replace_policy)
             self._provisioner.create(definition, properties)
         else:
             self._update(resource, definition, properties)
@@ -158,7 +159,8 @@ class Deployment:
             self._undo.append((definition.logical_id, undo))
             self._provisioner.update(resource, properties)
             if resource.physical_id != before.physical_id:
-                self._superseded.append((before, definition.update_replace_policy))
+                superseded = (before, definition.update_replace_policy)
+                self._superseded[definition.logical_id] = superseded
 
     def _outputs(self) -> tuple[dict[str, str], dict[str, str]]:
         resolver = Resolver(self._scope)
@@ -224,10 +226,11 @@ class Deployment:
 
     def _delete_superseded(self, old: Submission) -> None:
         wanted = active_resources(self._submission.template, self._scope)
-        for resource in deletion_order(self._stack, old):
-            if resource.logical_id not in wanted:
-                self._superseded.append((resource, resource.deletion_policy))
-        for resource, policy in self._superseded:
+        for name, resource in self._stack.resources.items():
+            if name not in wanted:
+                self._superseded[name] = (resource, resource.deletion_policy)
+        for name in deletion_order(self._superseded, old):
+            resource, policy = self._superseded[name]
             try:
                 _remove(self._provisioner, resource, policy)
             except ResourceFailed:
@@ -286,7 +289,8 @@ def remove_all(
 ) -> list[str]:
     """Delete or leave every resource of a stack; return what could not be deleted."""
     failed: list[str] = []
-    for resource in deletion_order(stack, stack.submission):
+    for name in deletion_order(stack.resources, stack.submission):
+        resource = stack.resources[name]
         if is_kept(resource):
             provisioner.skip(resource)
         elif not _is_needed(resource.logical_id, stack.resources, stack.submission):
@@ -300,10 +304,10 @@ def remove_all(
     return failed
 
 
-def deletion_order(stack: Stack, submission: Submission) -> list[StackResource]:
-    """Return the stack's resources, dependents first."""
+def deletion_order(logical_ids: Collection[str], submission: Submission) -> list[str]:
+    """Return the logical ids, dependents first."""
     order = creation_order(submission.template.resources)
-    return [stack.resources[name] for name in reversed(order) if name in stack.resources]
+    return [name for name in reversed(order) if name in logical_ids]
 
 
 def failure_text(failed: Collection[str]) -> str:

@@ -159,6 +159,24 @@ def test_a_replacement_is_made_before_the_old_one_goes(lab: Lab) -> None:
     assert stack.resources["B"].properties["Needs"] == stack.resources["A"].physical_id
 
 
+def test_what_an_update_makes_superfluous_goes_dependents_first(lab: Lab) -> None:
+    lab.deploy(
+        Base=thing(Name="old"),
+        Removed=thing(Needs={"Ref": "Base"}),
+        Replaced=thing(Name="old", Needs={"Ref": "Removed"}),
+    )
+    lab.things.calls.clear()
+    lab.deploy(Base=thing(Name="new"), Replaced=thing(Name="new", Needs={"Ref": "Base"}))
+
+    assert lab.things.calls == [
+        "create Base",
+        "create Replaced",
+        "delete Replaced",
+        "delete Removed",
+        "delete Base",
+    ]
+
+
 def test_a_replaced_resource_may_be_retained(lab: Lab) -> None:
     lab.deploy(A=thing(Name="old", keep="Retain"))
     lab.deploy(A=thing(Name="new", keep="Retain"))
