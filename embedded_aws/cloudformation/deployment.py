@@ -85,7 +85,7 @@ class Deployment:
             self._stack.submission = self._submission
         self._set_status("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
         self._delete_superseded(old)
-        self._adopt_policies()
+        self._adopt_definitions()
         self._set_status("UPDATE_COMPLETE")
 
     def cancel(self) -> None:
@@ -236,11 +236,12 @@ class Deployment:
             except ResourceFailed:
                 self._provisioner.abandon(resource)
 
-    def _adopt_policies(self) -> None:
-        """Give resources that stay the new template's deletion policies, which act later."""
+    def _adopt_definitions(self) -> None:
+        """Give resources that stay what the new template says of their deletion, which is later."""
         for definition in active_resources(self._submission.template, self._scope).values():
             resource = self._stack.resources[definition.logical_id]
             resource.deletion_policy = definition.deletion_policy
+            resource.needs = frozenset(dependencies(definition))
 
     def _set_status(self, status: str, reason: str = "") -> None:
         with self._lock:
@@ -293,7 +294,7 @@ def remove_all(
         resource = stack.resources[name]
         if is_kept(resource):
             provisioner.skip(resource)
-        elif not _is_needed(resource.logical_id, stack.resources, stack.submission):
+        elif not any(name in other.needs for other in stack.resources.values()):
             try:
                 provisioner.delete(resource)
             except ResourceFailed:
@@ -305,16 +306,15 @@ def remove_all(
 
 
 def deletion_order(logical_ids: Collection[str], submission: Submission) -> list[str]:
-    """Return the logical ids, dependents first."""
+    """Return the logical ids, dependents first.
+
+    What an update that failed could not delete again comes before all that the template has.
+    """
     order = creation_order(submission.template.resources)
-    return [name for name in reversed(order) if name in logical_ids]
+    others = [name for name in logical_ids if name not in order]
+    return [name for name in reversed([*order, *others]) if name in logical_ids]
 
 
 def failure_text(failed: Collection[str]) -> str:
     """Return CloudFormation's words for what could not be deleted."""
     return f"The following resource(s) failed to delete: [{', '.join(sorted(failed))}]. "
-
-
-def _is_needed(logical_id: str, remaining: Collection[str], submission: Submission) -> bool:
-    definitions = submission.template.resources
-    return any(logical_id in dependencies(definitions[other]) for other in remaining)

@@ -17,7 +17,7 @@ from embedded_aws.cloudformation.stack import Stack, StackResource
 from embedded_aws.resources import registry, schemas
 from embedded_aws.resources.provider import Provider, ProviderError, ResourceRequest
 from embedded_aws.resources.registry import provider_for
-from embedded_aws.templates.template import ResourceDefinition, TemplateError
+from embedded_aws.templates.template import ResourceDefinition, TemplateError, dependencies
 
 _GONE: Final = re.compile(r"NotFound|NotAttached|NonExistent|NoSuch|DoesNotExist|^InvalidDocument$")
 """Parts of the codes by which services say that a thing is not there."""
@@ -206,4 +206,5 @@ def _new_resource(definition: ResourceDefinition, properties: Mapping[str, Any])
         type=definition.type,
         properties=properties,
         deletion_policy=definition.deletion_policy,
+        needs=frozenset(dependencies(definition)),
     )

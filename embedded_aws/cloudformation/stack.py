@@ -25,6 +25,8 @@ class StackResource:
     properties: Mapping[str, Any]
     """The resolved properties with which it was last created or updated."""
     deletion_policy: str
+    needs: frozenset[str]
+    """The names that its definition refers to: what has one of them stays as long as it does."""
     physical_id: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     status: str = "CREATE_IN_PROGRESS"

@@ -349,3 +349,34 @@ def test_a_roll_back_that_failed_goes_on_without_what_is_skipped(lab: Lab) -> No
     assert stack.resources["Kept"].properties == {"Size": "1"}
     with pytest.raises(ServiceError, match="ContinueUpdateRollback cannot be called"):
         lab.engine.continue_roll_back(REGION, "s", ())
+
+
+@pytest.mark.parametrize("skipped", [(), ("Stuck",)])
+def test_what_a_failed_update_could_not_delete_goes_with_the_stack(
+    lab: Lab, skipped: tuple[str, ...]
+) -> None:
+    lab.deploy(Kept=thing())
+    lab.things.undeletable.add("Stuck")
+    stack = lab.deploy(Kept=thing(), Stuck=thing(Needs={"Ref": "Kept"}), Bad=thing(Size="bad"))
+    if skipped:
+        lab.engine.continue_roll_back(REGION, "s", skipped).join()
+
+    lab.delete()
+    assert stack.status == "DELETE_FAILED"
+    assert stack.reason.strip().endswith("failed to delete: [Stuck].")
+    assert sorted(stack.resources) == ["Kept", "Stuck"]
+
+    lab.things.undeletable.clear()
+    lab.delete()
+    assert stack.status == "DELETE_COMPLETE"
+    assert lab.things.calls[-2:] == ["delete Stuck", "delete Kept"]
+    assert lab.things.existing == {}
+
+
+def test_what_a_failed_update_could_not_delete_goes_with_the_next_update(lab: Lab) -> None:
+    broken_roll_back(lab)
+    lab.engine.continue_roll_back(REGION, "s", ["Stuck"]).join()
+    lab.things.undeletable.clear()
+
+    assert list(lab.deploy(Kept=thing(Size="2")).resources) == ["Kept"]
+    assert len(lab.things.existing) == 1
