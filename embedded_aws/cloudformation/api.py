@@ -308,9 +308,9 @@ def read_submission(engine: CloudFormation, region: str, given: Mapping[str, Any
     return Submission(
         template=engine.template(region, body, parameters),
         parameters=parameters,
-        tags={tag["Key"]: tag["Value"] for tag in given.get("Tags") or []},
+        tags=_tags(given, current),
         capabilities=tuple(given.get("Capabilities") or ()),
-        role_arn=given.get("RoleARN"),
+        role_arn=given.get("RoleARN") or (current.role_arn if current else None),
     )
 
 
@@ -329,6 +329,13 @@ def template_body(engine: CloudFormation, region: str, given: Mapping[str, Any])
     if given.get("TemplateURL"):
         return engine.template_text(region, given["TemplateURL"])
     raise validation_error("Either Template URL or Template Body must be specified.")
+
+
+def _tags(given: Mapping[str, Any], current: Submission | None) -> Mapping[str, str]:
+    """Return the tags of a request; an empty list takes all away, none leaves them as they are."""
+    if "Tags" not in given and current is not None:
+        return current.tags
+    return {tag["Key"]: tag["Value"] for tag in given.get("Tags") or ()}
 
 
 def _parameters(given: Mapping[str, Any], current: Submission | None) -> dict[str, str]:

@@ -61,7 +61,8 @@ class NestedStack(Provider):
 def _arguments(request: ResourceRequest) -> dict[str, Any]:
     parameters = request.properties.get("Parameters", {})
     return {
-        **request.given("Tags", "TemplateURL"),
+        **request.given("TemplateURL"),
+        "Tags": request.properties.get("Tags", []),
         "Parameters": [
             {"ParameterKey": name, "ParameterValue": _text(value)}
             for name, value in parameters.items()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.functional.embedded_stacks import Stacks, running_stacks
+from tests.functional.embedded_stacks import Outcome, Stacks, running_stacks
 
 
 @pytest.fixture(scope="module")
@@ -259,6 +259,54 @@ def test_nested_stacks_live_and_change_and_end_with_their_parent(stacks: Stacks)
 
     assert stacks.delete("outer").status == "DELETE_COMPLETE"
     assert kept_days(stacks) == {}
+
+
+TAGGED = """
+Resources:
+  Child: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: PLACE}}
+  Logs: {Type: AWS::Logs::LogGroup, Properties: {RetentionInDays: DAYS}}
+"""
+
+
+def tags_of_stack_child_and_logs(stacks: Stacks, ids: dict[str, str]) -> list[dict[str, str]]:
+    api, logs = stacks.clients.service("cloudformation"), stacks.clients.logs
+    described = [
+        api.describe_stacks(StackName=name)["Stacks"][0] for name in ("tagged", ids["Child"])
+    ]
+    group = logs.describe_log_groups(logGroupNamePrefix=ids["Logs"])["logGroups"][0]
+    return [
+        *({tag["Key"]: tag["Value"] for tag in stack.get("Tags", [])} for stack in described),
+        logs.list_tags_for_resource(resourceArn=group["logGroupArn"])["tags"],
+    ]
+
+
+def test_tags_and_role_stay_when_an_update_does_not_mention_them(stacks: Stacks) -> None:
+    api, s3 = stacks.clients.service("cloudformation"), stacks.clients.s3
+    place: Any = {"CreateBucketConfiguration": {"LocationConstraint": "us-west-2"}}
+    s3.create_bucket(Bucket="grandchildren", **place)
+    grandchild = b"{Resources: {Logs: {Type: AWS::Logs::LogGroup}}}"
+    s3.put_object(Bucket="grandchildren", Key="plain.yaml", Body=grandchild)
+    body = TAGGED.replace("PLACE", "https://s3.us-west-2.amazonaws.com/grandchildren/plain.yaml")
+    role = "arn:aws:iam::111122223333:role/deploys"
+
+    def outcome(days: int, operation: Any = api.update_stack, **given: Any) -> Outcome:
+        operation(StackName="tagged", TemplateBody=body.replace("DAYS", str(days)), **given)
+        return stacks.outcome("tagged")
+
+    tags = [{"Key": "team", "Value": "ml"}]
+    made = outcome(1, api.create_stack, Tags=tags, RoleARN=role)
+    assert tags_of_stack_child_and_logs(stacks, made.ids) == [{"team": "ml"}] * 3
+    assert outcome(3).status == "UPDATE_COMPLETE"
+    assert tags_of_stack_child_and_logs(stacks, made.ids) == [{"team": "ml"}] * 3
+
+    outcome(5, api.create_change_set, ChangeSetName="c")
+    api.execute_change_set(StackName="tagged", ChangeSetName="c")
+    assert stacks.outcome("tagged").status == "UPDATE_COMPLETE"
+    assert tags_of_stack_child_and_logs(stacks, made.ids) == [{"team": "ml"}] * 3
+    assert api.describe_stacks(StackName="tagged")["Stacks"][0]["RoleARN"] == role
+
+    assert outcome(5, Tags=[]).status == "UPDATE_COMPLETE"
+    assert tags_of_stack_child_and_logs(stacks, made.ids) == [{}] * 3
 
 
 DIRECT = """
