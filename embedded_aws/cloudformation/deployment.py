@@ -22,6 +22,7 @@ from threading import Event, RLock
 from typing import Any
 
 from embedded_aws.cloudformation.changes import active_resources, resolve_properties, update_problem
+from embedded_aws.cloudformation.neighbourhood import Neighbourhood
 from embedded_aws.cloudformation.provisioner import Provisioner, ResourceFailed
 from embedded_aws.cloudformation.stack import DeletionRequest, Stack, StackResource, Submission
 from embedded_aws.resources.registry import provider_for
@@ -39,14 +40,16 @@ from embedded_aws.templates.template import (
 class Deployment:
     """One creation or update of a stack that is already `..._IN_PROGRESS`.
 
-    `scope` must see the stack's live resources. `imports` are the physical ids of resources that
-    are there already and only enter the stack, by logical id.
+    `scope` must see the stack's live resources, and other stacks through `neighbourhood`.
+    `imports` are the physical ids of resources that are there already and only enter the stack,
+    by logical id.
     """
 
     def __init__(
         self,
         stack: Stack,
         submission: Submission,
+        neighbourhood: Neighbourhood,
         scope: StackScope,
         provisioner: Provisioner,
         lock: RLock,
@@ -55,6 +58,9 @@ class Deployment:
         self._stack = stack
         self._submission = submission
         self._imports = imports
+        self._neighbourhood = neighbourhood
+        self._used_before = stack.imports
+        """The exports of other stacks that the stack uses again after a roll-back."""
         self._scope = scope
         self._provisioner = provisioner
         self._lock = lock
@@ -71,7 +77,7 @@ class Deployment:
         except (ResourceFailed, TemplateError) as error:
             self._roll_back_creation(_reason(error))
             return
-        self._set_status("CREATE_COMPLETE")
+        self._end("CREATE_COMPLETE", self._neighbourhood.imported)
 
     def update(self) -> None:
         """Create, change and delete what differs, or leave everything as it was."""
@@ -86,7 +92,7 @@ class Deployment:
         self._set_status("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
         self._delete_superseded(old)
         self._adopt_definitions()
-        self._set_status("UPDATE_COMPLETE")
+        self._end("UPDATE_COMPLETE", self._neighbourhood.imported)
 
     def cancel(self) -> None:
         """Let an update go no further than the resource that it is at, and roll back."""
@@ -109,15 +115,17 @@ class Deployment:
             return
         with self._lock:
             self._stack.submission = self._submission
-        self._set_status("IMPORT_COMPLETE")
+        self._end("IMPORT_COMPLETE", self._neighbourhood.imported)
 
     def _apply(self) -> None:
         for definition in active_resources(self._submission.template, self._scope).values():
             if self._is_cancelled.is_set():
                 raise TemplateError("User Initiated")
             self._deploy(definition)
-        outputs, exports = self._outputs()
         with self._lock:
+            outputs, exports = self._outputs()
+            self._stack.imports |= self._neighbourhood.imported
+            self._neighbourhood.check_exports(exports)
             self._stack.outputs, self._stack.exports = outputs, exports
             self._stack.resolved_parameters = self._scope.parameters
 
@@ -125,9 +133,7 @@ class Deployment:
         name = definition.logical_id
         resource = self._stack.resources.get(name)
         try:
-            properties = resolve_properties(
-                definition, Resolver(self._scope), self._submission.tags
-            )
+            properties = self._properties(definition)
         except TemplateError as error:
             raise self._provisioner.refuse(definition, str(error)) from error
         if resource is None and name in self._imports:
@@ -142,6 +148,14 @@ class Deployment:
             self._provisioner.create(definition, properties)
         else:
             self._update(resource, definition, properties)
+
+    def _properties(self, definition: ResourceDefinition) -> dict[str, Any]:
+        """Resolve a resource's properties; the exports among them are in use from now on."""
+        with self._lock:
+            resolver = Resolver(self._scope)
+            properties = resolve_properties(definition, resolver, self._submission.tags)
+            self._stack.imports |= self._neighbourhood.imported
+            return properties
 
     def _update(
         self,
@@ -186,7 +200,7 @@ class Deployment:
         if failed:
             self._set_status("ROLLBACK_FAILED", failure_text(failed))
         else:
-            self._set_status("ROLLBACK_COMPLETE")
+            self._end("ROLLBACK_COMPLETE", self._used_before)
 
     def _roll_back(self, prefix: str, reason: str) -> None:
         self._set_status(f"{prefix}_IN_PROGRESS", reason)
@@ -197,7 +211,7 @@ class Deployment:
         except ResourceFailed as error:
             self._set_status(f"{prefix}_FAILED", f"{error.logical_id}: {error}")
             return
-        self._set_status(f"{prefix}_COMPLETE")
+        self._end(f"{prefix}_COMPLETE", self._used_before)
 
     def _discard(self, logical_id: str) -> None:
         resource = self._stack.resources[logical_id]
@@ -242,6 +256,12 @@ class Deployment:
             resource = self._stack.resources[definition.logical_id]
             resource.deletion_policy = definition.deletion_policy
             resource.needs = frozenset(dependencies(definition))
+
+    def _end(self, status: str, used: frozenset[str]) -> None:
+        """End with a status that is no failure: the stack uses these exports, and no others."""
+        with self._lock:
+            self._stack.imports = used
+            self._stack.set_status(status)
 
     def _set_status(self, status: str, reason: str = "") -> None:
         with self._lock:

@@ -20,6 +20,7 @@ from embedded_aws.cloudformation.deployment import (
     delete_stack,
 )
 from embedded_aws.cloudformation.drift import Drift, drift_of
+from embedded_aws.cloudformation.neighbourhood import Neighbourhood
 from embedded_aws.cloudformation.provisioner import Provisioner
 from embedded_aws.cloudformation.stack import (
     BROKEN,
@@ -28,7 +29,6 @@ from embedded_aws.cloudformation.stack import (
     ChangeSet,
     ChangeSetRequest,
     DeletionRequest,
-    Neighbourhood,
     Stack,
     Stacks,
     Submission,
@@ -251,7 +251,9 @@ class CloudFormation:
         neighbourhood = self._neighbourhood(stack)
         scope = scope_of(stack, submission, neighbourhood, self._clients(stack.region))
         provisioner = self._provisioner(stack)
-        deployment = Deployment(stack, submission, scope, provisioner, self.lock, imports)
+        deployment = Deployment(
+            stack, submission, neighbourhood, scope, provisioner, self.lock, imports
+        )
         self._deployments[stack.arn] = deployment
         operations = {
             "CREATE": deployment.create,
@@ -259,12 +261,8 @@ class CloudFormation:
             "UPDATE": deployment.update,
         }
 
-        def deploy() -> None:
-            operations[kind]()
-            stack.imports = frozenset(neighbourhood.imported)
-
         stack.set_status(f"{kind}_IN_PROGRESS", "User Initiated")
-        return self._start(stack, deploy)
+        return self._start(stack, operations[kind])
 
     def _start(self, stack: Stack, work: Callable[[], None]) -> threading.Thread:
         def run() -> None:
@@ -285,7 +283,7 @@ class CloudFormation:
         return Provisioner(stack, self._clients(stack.region), self.lock)
 
     def _neighbourhood(self, stack: Stack) -> Neighbourhood:
-        return Neighbourhood(self.stacks, stack.region, self._zones)
+        return Neighbourhood(self.stacks, stack, self._zones)
 
     def _zones(self, region: str) -> list[str]:
         zones = self._clients(region).ec2.describe_availability_zones()["AvailabilityZones"]

@@ -1,9 +1,9 @@
-"""Stacks of the account: their state, what they see of each other, and what may begin when."""
+"""Stacks of the account: their state, and what may begin when."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 from embedded_aws.clients import Clients
 from embedded_aws.errors import ServiceError, validation_error
 from embedded_aws.ids import ids
-from embedded_aws.templates.template import EMPTY_TEMPLATE, Template, TemplateError
+from embedded_aws.templates.template import EMPTY_TEMPLATE, Template
 
 STACK_TYPE = "AWS::CloudFormation::Stack"
 
@@ -261,37 +261,6 @@ class Stacks:
             for other in self.active(stack.region)
             for name in sorted(other.imports & stack.exports.keys())
         ]
-
-
-class Neighbourhood:
-    """One stack's view of the others; remembers what it imported."""
-
-    def __init__(self, stacks: Stacks, region: str, zones: Callable[[str], list[str]]) -> None:
-        self.imported: set[str] = set()
-        self._stacks = stacks
-        self._region = region
-        self._zones = zones
-
-    def exported(self, name: str) -> str:
-        """Return the value that a stack of the region exports as `name`."""
-        self.imported.add(name)
-        for stack in self._stacks.active(self._region):
-            if name in stack.exports:
-                return stack.exports[name]
-        raise TemplateError(f"No export named {name} found. Deploy the stack that exports it first")
-
-    def stack_output(self, stack_name: str, region: str, output: str) -> str:
-        """Return an output of another stack of the account."""
-        for stack in self._stacks.active(region):
-            if stack_name in (stack.name, stack.arn) and output in stack.outputs:
-                return stack.outputs[output]
-        raise TemplateError(
-            f"Stack {stack_name} in {region} has no output {output}. Deploy it first"
-        )
-
-    def zones(self, region: str) -> list[str]:
-        """Return the names of a region's availability zones."""
-        return self._zones(region)
 
 
 _UPDATABLE = (
