@@ -29,7 +29,7 @@ from embedded_aws.cloudformation.stack import (
 )
 from embedded_aws.errors import validation_error
 from embedded_aws.resources import registry, schemas
-from embedded_aws.resources.provider import ProviderError
+from embedded_aws.resources.provider import Provider, ProviderError
 from embedded_aws.resources.registry import provider_for
 from embedded_aws.resources.schemas import changed_properties
 from embedded_aws.templates.intrinsics import (
@@ -241,12 +241,25 @@ def resolve_properties(
     properties = _typed(definition, resolver.resolve(definition.properties))
     provider = provider_for(definition.logical_id, definition.type)
     if stack_tags and "Tags" in provider.supported:
-        given = properties.get("Tags", [])
-        own = given if provider.maps_tags else {tag["Key"]: tag["Value"] for tag in given}
-        merged = dict(sorted({**stack_tags, **dict(own)}.items()))
+        own = _own_tags(definition, properties, provider)
+        merged = dict(sorted({**stack_tags, **own}.items()))
         pairs = [{"Key": key, "Value": value} for key, value in merged.items()]
         properties["Tags"] = merged if provider.maps_tags else pairs
     return properties
+
+
+def _own_tags(
+    definition: ResourceDefinition, properties: Mapping[str, Any], provider: Provider
+) -> dict[str, str]:
+    given = properties.get("Tags", [])
+    try:
+        return dict(given) if provider.maps_tags else {tag["Key"]: tag["Value"] for tag in given}
+    except (KeyError, TypeError, ValueError) as error:
+        form = "JSONObject" if provider.maps_tags else "JSONArray of Key and Value"
+        raise TemplateError(
+            f"Resource {definition.logical_id}: Properties validation failed with message: "
+            f"#/Tags: expected type: {form}, found: {given!r}"
+        ) from error
 
 
 def _typed(definition: ResourceDefinition, properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ else: the rest goes all the same (CloudFormation API reference, DeleteStack).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,8 @@ from embedded_aws.templates.template import (
     creation_order,
     dependencies,
 )
+
+_log = logging.getLogger(__name__)
 
 
 class Deployment:
@@ -72,19 +75,17 @@ class Deployment:
     def create(self) -> None:
         """Create all resources, or none but the retained and what cannot be deleted."""
         self._stack.submission = self._submission
-        try:
-            self._apply()
-        except (ResourceFailed, TemplateError) as error:
-            self._roll_back_creation(_reason(error))
+        reason = self._failure()
+        if reason is not None:
+            self._roll_back_creation(reason)
             return
         self._end("CREATE_COMPLETE", self._neighbourhood.imported)
 
     def update(self) -> None:
         """Create, change and delete what differs, or leave everything as it was."""
-        try:
-            self._apply()
-        except (ResourceFailed, TemplateError) as error:
-            self._roll_back("UPDATE_ROLLBACK", _reason(error))
+        reason = self._failure()
+        if reason is not None:
+            self._roll_back("UPDATE_ROLLBACK", reason)
             return
         with self._lock:
             old = self._stack.submission
@@ -108,14 +109,29 @@ class Deployment:
 
     def take_in(self) -> None:
         """Enter what is imported into the stack, or leave it as it was."""
-        try:
-            self._apply()
-        except (ResourceFailed, TemplateError) as error:
-            self._roll_back("IMPORT_ROLLBACK", _reason(error))
+        reason = self._failure()
+        if reason is not None:
+            self._roll_back("IMPORT_ROLLBACK", reason)
             return
         with self._lock:
             self._stack.submission = self._submission
         self._end("IMPORT_COMPLETE", self._neighbourhood.imported)
+
+    def _failure(self) -> str | None:
+        """Bring the stack to what is submitted; return why that failed, if it did."""
+        try:
+            self._apply()
+        except ResourceFailed as error:
+            return (
+                f"The following resource(s) failed to {error.verb}: [{error.logical_id}]. "
+                "Rollback requested by user."
+            )
+        except TemplateError as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001 - nothing is left behind, whatever it was
+            _log.exception("internal error in a deployment of stack %s", self._stack.name)
+            return f"Internal error of the embedded AWS: {error!r}"
+        return None
 
     def _apply(self) -> None:
         for definition in active_resources(self._submission.template, self._scope).values():
@@ -274,15 +290,6 @@ def _remove(provisioner: Provisioner, resource: StackResource, policy: str) -> N
         provisioner.skip(resource)
     else:
         provisioner.delete(resource)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, ResourceFailed):
-        return (
-            f"The following resource(s) failed to {error.verb}: [{error.logical_id}]. "
-            "Rollback requested by user."
-        )
-    return str(error)
 
 
 def delete_stack(

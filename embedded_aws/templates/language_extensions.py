@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from embedded_aws.templates.intrinsics import Resolver, StackScope, as_text
 from embedded_aws.templates.parameters import resolve_parameters
+from embedded_aws.templates.shape import LOOP
 from embedded_aws.templates.template import (
     Template,
     TemplateError,
@@ -21,8 +22,7 @@ from embedded_aws.templates.template import (
 )
 
 _TRANSFORM: Final = "AWS::LanguageExtensions"
-_LOOP: Final = "Fn::ForEach::"
-_FUNCTIONS: Final = ("Fn::Length", "Fn::ToJsonString", _LOOP)
+_FUNCTIONS: Final = ("Fn::Length", "Fn::ToJsonString", LOOP)
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]")
 
 
@@ -96,7 +96,7 @@ def _unrolled(value: Any, resolver: Resolver) -> Any:
         return value
     unrolled: dict[str, Any] = {}
     for key, item in value.items():
-        if not key.startswith(_LOOP):
+        if not key.startswith(LOOP):
             unrolled[key] = _unrolled(item, resolver)
             continue
         for fragment in _iterations(key, item, resolver):

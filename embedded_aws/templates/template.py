@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from embedded_aws.templates.references import references
+from embedded_aws.templates.shape import document_problems, template_problems
 from embedded_aws.templates.template_text import read_document
 
 _SECTIONS = frozenset(
@@ -94,11 +95,13 @@ def read_template(body: str) -> dict[str, Any]:
         raise TemplateError(f"Template format error: {error}") from error
     if not isinstance(document, dict):
         raise TemplateError("Template format error: a template is a JSON or YAML object.")
+    _refuse(document_problems(document))
     return document
 
 
 def checked_template(body: str, document: Mapping[str, Any]) -> Template:
     """Return the template of a document, all of which is known; raises TemplateError."""
+    _refuse(template_problems(document))
     for section in document.keys() - _SECTIONS:
         raise TemplateError(
             f"Template section {section} is not supported by the embedded AWS; "
@@ -116,6 +119,11 @@ def checked_template(body: str, document: Mapping[str, Any]) -> Template:
             )
     _check_references(document)
     return Template(body=body, document=document, resources=definitions)
+
+
+def _refuse(problems: Iterable[str]) -> None:
+    for problem in problems:
+        raise TemplateError(problem)
 
 
 def _check_references(document: Mapping[str, Any]) -> None:

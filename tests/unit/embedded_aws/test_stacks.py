@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from embedded_aws.cloudformation import changes, deployment
 from embedded_aws.cloudformation.engine import NO_CHANGES
 from embedded_aws.errors import ServiceError
+from embedded_aws.templates.template import ResourceDefinition
 from tests.unit.embedded_aws.cloud_fakes import REGION, Lab, statuses, thing
 
 
@@ -296,6 +300,40 @@ def test_a_bug_in_a_provider_ends_the_stack_instead_of_leaving_it_in_progress(
     assert stack.status == "ROLLBACK_COMPLETE"
     assert any("Internal error of the embedded AWS" in event.reason for event in stack.events)
     assert "ZeroDivisionError" in caplog.text
+
+
+def break_deployments_of(logical_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is not a resource's own failure happen in the middle of the next operation."""
+
+    def resolve(definition: ResourceDefinition, *others: Any) -> dict[str, Any]:
+        if definition.logical_id == logical_id:
+            raise ZeroDivisionError
+        return changes.resolve_properties(definition, *others)
+
+    monkeypatch.setattr(deployment, "resolve_properties", resolve)
+
+
+@pytest.mark.parametrize("before", [{}, {"Kept": thing(Size="1")}])
+def test_a_bug_outside_of_providers_is_rolled_back(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, before: dict[str, Any]
+) -> None:
+    if before:
+        lab.deploy(**before)
+    break_deployments_of("Never", monkeypatch)
+    stack = lab.deploy(Kept=thing(Size="2"), Made=thing(), Never=thing(Needs={"Ref": "Made"}))
+
+    prefix = "UPDATE_ROLLBACK" if before else "ROLLBACK"
+    assert stack.status == f"{prefix}_COMPLETE"
+    assert stack.resources.keys() == before.keys()
+    assert [each["Size"] for each in lab.things.existing.values()] == ["1"] * len(before)
+    (rollback,) = [event for event in stack.events if event.status == f"{prefix}_IN_PROGRESS"]
+    assert "Internal error of the embedded AWS: ZeroDivisionError()" in rollback.reason
+
+
+def test_tags_that_are_none_are_refused_where_the_stack_has_tags(lab: Lab) -> None:
+    for tags in ({"a": "b"}, ["a"], [{"Key": "a"}], 5):
+        with pytest.raises(ServiceError, match=r"Resource A: .* #/Tags: expected type: JSONArray"):
+            lab.change_set(A=thing(Tags=tags), tags={"team": "ml"})
 
 
 def test_a_cancelled_update_goes_no_further_and_is_rolled_back(lab: Lab) -> None:
