@@ -12,9 +12,9 @@ end. CloudWatch Logs gets the two operations that give a log group another key, 
 FilterLogEvents the prefix of names. The others
 are of S3's buckets:
 
-- moto denies what a conditional statement of a bucket policy speaks of, whether or not the
-  condition holds, so that the usual "deny unless TLS" would deny everything. Conditional
-  statements are left out of its decision; GetBucketPolicy still returns them.
+- moto denies what a statement of a bucket policy denies anybody, whomever it names and whether or
+  not its condition holds. `enforcement` has judged by these policies before moto sees a request, so
+  moto does not judge again; GetBucketPolicy still returns them.
 - moto accepts server access logging only once the log bucket's policy allows it. In the CDK's
   templates (flag serverAccessLogsUseBucketPolicy) the logging bucket comes first, because the
   policy refers to it, and AWS takes them in that order.
@@ -27,7 +27,6 @@ service: once is enough.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -75,7 +74,7 @@ def patch_moto() -> None:
 
     BaseBackend.reset = _forget  # type: ignore[assignment,method-assign]
     responses.method_names_from_class = functools.cache(method_names_from_class)  # type: ignore[attr-defined]
-    FakeBucket.get_permission = _unconditional_permission  # type: ignore[assignment,method-assign]
+    FakeBucket.get_permission = _no_opinion  # type: ignore[assignment,method-assign]
     FakeBucket._log_permissions_enabled_policy = staticmethod(_logs_are_accepted)  # type: ignore[method-assign]  # noqa: SLF001
     wrap(LogsResponse, "filter_log_events", _filter_log_events)
     LogsResponse.associate_kms_key = _associate_kms_key  # type: ignore[attr-defined]
@@ -97,17 +96,10 @@ def _forget(backend: Any) -> None:
     vars(backend).clear()
 
 
-def _unconditional_permission(bucket: Any, action: str, resource: str) -> Any:
-    """Decide like moto's FakeBucket.get_permission, by the statements without conditions."""
-    from moto.iam.access_control import IAMPolicy, PermissionResult
+def _no_opinion(bucket: Any, action: str, resource: str) -> Any:  # noqa: ARG001
+    from moto.iam.access_control import PermissionResult
 
-    statements = json.loads(bucket.policy.decode())["Statement"] if bucket.policy else []
-    given = statements if isinstance(statements, list) else [statements]
-    unconditional = [statement for statement in given if "Condition" not in statement]
-    if not unconditional:
-        return PermissionResult.NEUTRAL
-    policy = IAMPolicy(json.dumps({"Statement": unconditional}))
-    return policy.is_action_permitted(action, resource)
+    return PermissionResult.NEUTRAL
 
 
 def _logs_are_accepted(target_bucket: Any, target_prefix: str | None) -> bool:  # noqa: ARG001

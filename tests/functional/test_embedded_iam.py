@@ -280,6 +280,22 @@ class TestPoliciesOfResources:
         )
         assert message.endswith("with an explicit deny in a resource-based policy")
 
+    def test_a_denial_is_about_whom_it_names_alone(self, account: Account) -> None:
+        may = document(allow("s3:*"))
+        shut_out, other = account.user("dora", may), account.user("emil", may)
+        s3, dora = account.clients.s3, f"arn:aws:iam::{ACCOUNT}:user/dora"
+        here: Any = {"LocationConstraint": REGION}
+        s3.create_bucket(Bucket="divided", CreateBucketConfiguration=here)
+        policy = document(deny("s3:*", "arn:aws:s3:::divided/*", Principal={"AWS": dora}))
+        s3.put_bucket_policy(Bucket="divided", Policy=json.dumps(policy))
+        s3.put_object(Bucket="divided", Key="a", Body=b"content")
+        message = shut_out.refused("s3", "get_object", Bucket="divided", Key="a")
+
+        assert message.startswith(f"AccessDenied: User: {dora} is not authorized")
+        assert not other.refused("s3", "get_object", Bucket="divided", Key="a")
+        everything: Any = {"Objects": [{"Key": "a"}]}
+        assert "Errors" not in s3.delete_objects(Bucket="divided", Delete=everything)
+
 
 class TestUsers:
     def test_a_user_may_what_its_policies_allow(self, account: Account) -> None:
