@@ -16,6 +16,7 @@ from itertools import product
 from typing import Any, Protocol
 from urllib.parse import unquote
 
+from moto.iam.models import iam_backends
 from moto.kms.models import kms_backends
 from moto.s3.models import s3_backends
 from moto.secretsmanager.models import secretsmanager_backends
@@ -53,9 +54,13 @@ class Names:
         self._kinds: Mapping[str, Callable[[str, str], str]] = {
             "": lambda _, name: name,
             "cluster": self._cluster,
+            "function": self._function,
             "key": self.key,
             "parameter": lambda _, name: name.strip("/"),
+            "role": self._role,
             "secret": self._secret,
+            "stack": self._stack,
+            "user": self._user,
         }
 
     def of(self, kind: str, region: str, name: str) -> str:
@@ -103,6 +108,16 @@ class Names:
                 return cluster.arn
         return f"arn:{self.partition}:sagemaker:{region}:{self.account}:cluster/{name}"
 
+    def _function(self, region: str, name: str) -> str:
+        if name.startswith("arn:"):
+            return name
+        own = name.removeprefix(f"{self.account}:function:")
+        return f"arn:{self.partition}:lambda:{region}:{self.account}:function:{own}"
+
+    def _role(self, _: str, name: str) -> str:
+        found = (role.arn for role in list(self._iam.roles.values()) if role.name == name)
+        return next(found, f"arn:{self.partition}:iam::{self.account}:role/{name}")
+
     def _secret(self, region: str, name: str) -> str:
         found = self.secret(region, name)
         if found is not None:
@@ -110,6 +125,19 @@ class Names:
         if name.startswith("arn:"):
             return name
         return f"arn:{self.partition}:secretsmanager:{region}:{self.account}:secret:{name}"
+
+    def _stack(self, region: str, name: str) -> str:
+        if name.startswith("arn:"):
+            return name
+        return f"arn:{self.partition}:cloudformation:{region}:{self.account}:stack/{name}/*"
+
+    def _user(self, _: str, name: str) -> str:
+        found = self._iam.users.get(name)
+        return str(found.arn) if found else f"arn:{self.partition}:iam::{self.account}:user/{name}"
+
+    @property
+    def _iam(self) -> Any:
+        return iam_backends[self.account][self.partition]
 
 
 @dataclass(frozen=True)
@@ -129,19 +157,21 @@ _SSM = "arn:{partition}:ssm:{region}:{account}"
 
 FIRST_FITTING: Mapping[str, Sequence[str]] = {
     "aps": ("arn:{partition}:aps:{region}:{account}:workspace/{workspaceId}",),
-    "cloudformation": ("arn:{partition}:cloudformation:{region}:{account}:stack/{StackName}/*",),
+    "cloudformation": ("{StackName|stack}",),
     "ecr": ("arn:{partition}:ecr:{region}:{account}:repository/{repositoryName}",),
     "fsx": (
         "arn:{partition}:fsx:{region}:{account}:file-system/{FileSystemId}",
         "{ResourceARN}",
     ),
     "iam": (
-        "arn:{partition}:iam::{account}:role/{RoleName}",
-        "arn:{partition}:iam::{account}:user/{UserName}",
+        "arn:{partition}:iam::{account}:role{Path}{RoleName}",
+        "{RoleName|role}",
+        "arn:{partition}:iam::{account}:user{Path}{UserName}",
+        "{UserName|user}",
         "{PolicyArn}",
     ),
     "kms": ("{KeyId|key}",),
-    "lambda": ("arn:{partition}:lambda:{region}:{account}:function:{FunctionName}",),
+    "lambda": ("{FunctionName|function}",),
     "logs": (
         f"{_LOGS}:{{logGroupName}}:log-stream:{{logStreamName}}",
         f"{_LOGS}:{{logGroupName}}:log-stream:",

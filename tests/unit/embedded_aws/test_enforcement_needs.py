@@ -215,13 +215,13 @@ CALLS: list[tuple[str, str, dict[str, Any], list[tuple[str, str]]]] = [
         "lambda",
         "invoke",
         {"FunctionName": "f"},
-        [("lambda:InvokeFunction", f"arn:aws:lambda:{HERE}:function:f")],
+        [("lambda:InvokeFunction", f"function f in {REGION}")],
     ),
     (
         "iam",
         "get_role",
         {"RoleName": "nodes"},
-        [("iam:GetRole", f"arn:aws:iam::{ACCOUNT}:role/nodes")],
+        [("iam:GetRole", f"role nodes in {REGION}")],
     ),
     (
         "ec2",
