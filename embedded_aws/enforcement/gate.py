@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -25,6 +24,8 @@ from embedded_aws.iam import Policies, Policy, Request, evaluate, policy_of
 _DEPLOYERS = re.compile(
     r".*/cdk-[a-z0-9]+-(deploy|file-publishing|image-publishing|lookup)-role-.*"
 )
+
+_ASSUME_ROLE = "sts:AssumeRole"
 
 
 class Gate:
@@ -91,7 +92,7 @@ class Judge:
             identity.policies,
             identity.limits,
             resource=self._resource_policy(need),
-            resource_decides=need.resource.split(":")[2:3] == ["kms"],
+            resource_decides=_resource_decides(need),
         )
         decision = evaluate(request, policies)
         if decision.allowed:
@@ -124,6 +125,10 @@ def _parsed(text: str) -> Policy:
     return policy_of("of the resource", json.loads(text))
 
 
+def _resource_decides(need: Need) -> bool:
+    return need.action == _ASSUME_ROLE or need.resource.split(":")[2:3] == ["kms"]
+
+
 def _denying(request: Request, policies: Policies) -> str:
     """Return which kind of policy has the statement that denies."""
     if evaluate(request, Policies(policies.identity)).explicit:
@@ -131,7 +136,7 @@ def _denying(request: Request, policies: Policies) -> str:
     for name, limit in policies.limits.items():
         if evaluate(request, Policies(limits={name: limit})).explicit:
             return f"a {name}"
-    return "a resource-based policy"
+    return "the role trust policy" if request.action == _ASSUME_ROLE else "a resource-based policy"
 
 
 def _missing(request: Request, policies: Policies) -> str:
@@ -139,9 +144,9 @@ def _missing(request: Request, policies: Policies) -> str:
     if not evaluate(request, Policies(policies.identity)).allowed:
         return "identity-based policy"
     for name, limit in policies.limits.items():
-        if not evaluate(request, replace(policies, limits={name: limit}, resource=None)).allowed:
+        if not evaluate(request, Policies(policies.identity, {name: limit})).allowed:
             return name
-    return "resource-based policy"
+    return "role trust policy" if request.action == _ASSUME_ROLE else "resource-based policy"
 
 
 def _shown(need: Need) -> str:

@@ -87,7 +87,7 @@ class Names:
         return sns_backends[self.account][region].topics.get(arn) if region else None
 
     def policy_of(self, arn: str) -> str | None:
-        """Return the policy of a bucket, of an object's bucket, of a secret or of a key."""
+        """Return the policy of a bucket, of an object's bucket, of a secret, a key or a role."""
         parts = arn.split(":", 5)
         service = parts[2] if len(parts) > 1 else ""
         if service == "s3":
@@ -98,6 +98,9 @@ class Names:
         if service == "kms":
             key = kms_backends[self.account][parts[3]].keys.get(arn.rpartition("/")[2])
             return str(key.policy) if key else None
+        if service == "iam":
+            roles = list(self._iam.roles.values())
+            return next((r.assume_role_policy_document for r in roles if r.arn == arn), None)
         return None
 
     def _cluster(self, region: str, name: str) -> str:

@@ -63,8 +63,8 @@ class Policies:
     `identity` are those of the user or role. `limits` go by what they are, such as "permissions
     boundary": each that is there must allow the request, too. `resource` is the resource's own
     policy, and `resource_account` whose it is, if not the principal's. Where
-    `resource_decides` (KMS keys), `identity` counts only if the resource's policy lets the whole
-    account in.
+    `resource_decides` (KMS keys, roles that are assumed), `identity` counts only if the resource's
+    policy lets the whole account in.
     """
 
     identity: Sequence[Policy] = ()

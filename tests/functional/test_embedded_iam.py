@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import boto3
 import pytest
@@ -137,6 +137,15 @@ class Account:
         more = {"Policy": json.dumps(policy)} if policy else {}
         made = sts.assume_role(RoleArn=self.arns[name], RoleSessionName="SageMaker", **more)
         return Session(self.aws, made["Credentials"])
+
+    def trusting(self, name: str, principal: dict[str, Any], **more: Any) -> str:
+        """Make a role that trusts somebody, and return its ARN."""
+        trust = trusting(principal)
+        trust["Statement"][0] |= more
+        made = self.clients.iam.create_role(
+            RoleName=name, AssumeRolePolicyDocument=json.dumps(trust)
+        )
+        return made["Role"]["Arn"]
 
     def user(self, name: str, policy: dict[str, Any]) -> Session:
         iam = self.clients.iam
@@ -311,6 +320,35 @@ class TestUsers:
 
         assert not carol.refused("s3", "put_object", Bucket=OWN, Key="carol/a", Body=b"1")
         assert carol.refused("s3", "put_object", Bucket=OWN, Key="alice/a", Body=b"1")
+
+
+class TestTrust:
+    ME: ClassVar = {"RoleSessionName": "me"}
+    ANYBODY: ClassVar = {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}
+
+    def test_in_a_service_is_none_in_a_user(self, account: Account) -> None:
+        user = account.user("fay", document(allow("sts:AssumeRole")))
+        role = account.trusting("of-functions", {"Service": "lambda.amazonaws.com"})
+        message = user.refused("sts", "assume_role", RoleArn=role, **self.ME)
+
+        assert message.startswith(f"AccessDenied: User: arn:aws:iam::{ACCOUNT}:user/fay is not")
+        assert message.endswith("because no role trust policy allows the sts:AssumeRole action")
+
+    def test_can_depend_on_what_the_call_says(self, account: Account) -> None:
+        user = account.user("gus", document(allow("sts:AssumeRole")))
+        condition = {"StringEquals": {"sts:ExternalId": "secret"}}
+        role = account.trusting("of-strangers", self.ANYBODY, Condition=condition)
+
+        assert user.refused("sts", "assume_role", RoleArn=role, **self.ME)
+        assert not user.refused("sts", "assume_role", RoleArn=role, ExternalId="secret", **self.ME)
+
+    def test_in_a_user_by_name_suffices(self, account: Account) -> None:
+        user = account.user("hal", document(allow("s3:*")))
+        own = account.trusting("of-hal", {"AWS": f"arn:aws:iam::{ACCOUNT}:user/hal"})
+        of_all = account.trusting("of-all", self.ANYBODY)
+
+        assert not user.refused("sts", "assume_role", RoleArn=own, **self.ME)
+        assert user.refused("sts", "assume_role", RoleArn=of_all, **self.ME)
 
 
 class TestTheAwsCli:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import botocore.parsers
 import botocore.session
@@ -102,6 +102,47 @@ def test_a_key_whose_policy_does_not_let_the_account_in_is_refused() -> None:
     )
     assert refusal(may, need=need, resource_policy=document(account)) is None
     assert refusal(need=need, resource_policy=document(own)) is None
+
+
+def trust(principal: dict[str, str], **more: Any) -> dict[str, Any]:
+    """Return a trust policy, whose statements have no resource."""
+    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole", **more}
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+class TestARoleToAssume:
+    NEED = Need("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/other", {})
+    WHAT = f"{WHO} sts:AssumeRole on resource: {NEED.resource}"
+    ACCOUNT_ROOT: ClassVar = {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}
+
+    def test_trusts_nobody_whom_its_policy_does_not_let_in(self) -> None:
+        may, service = policy(allow("sts:*")), {"Service": "lambda.amazonaws.com"}
+        message = f"{self.WHAT} because no role trust policy allows the sts:AssumeRole action"
+
+        assert refusal(may, need=self.NEED) == message
+        assert refusal(may, need=self.NEED, resource_policy=trust(service)) == message
+        bounded = refusal(
+            may, need=self.NEED, resource_policy=trust(service), permissions_boundary=may
+        )
+        assert bounded == message
+
+    def test_takes_an_own_policy_beside_trust_in_the_whole_account(self) -> None:
+        of_account = trust(self.ACCOUNT_ROOT)
+
+        assert refusal(policy(allow("sts:*")), need=self.NEED, resource_policy=of_account) is None
+        assert refusal(need=self.NEED, resource_policy=of_account) == (
+            f"{self.WHAT} because no identity-based policy allows the sts:AssumeRole action"
+        )
+
+    def test_takes_nothing_else_beside_trust_in_the_caller(self) -> None:
+        assert refusal(need=self.NEED, resource_policy=trust({"AWS": ROLE})) is None
+
+    def test_names_the_trust_policy_that_denies(self) -> None:
+        shut = trust({"AWS": ROLE}, Effect="Deny")
+
+        assert refusal(policy(allow("sts:*")), need=self.NEED, resource_policy=shut) == (
+            f"{self.WHAT} with an explicit deny in the role trust policy"
+        )
 
 
 def test_requests_count_as_encrypted_ones() -> None:
