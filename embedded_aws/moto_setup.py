@@ -7,10 +7,9 @@ SageMaker and FSx are exchanged for the embedded ones, so those need no patch. T
 - the policies that AWS manages exist, so that a role with a misspelled policy ARN fails;
 - no default AMIs, whose loading takes time and which nothing here starts.
 
-The patches of EC2 are in `moto_network`, those of RDS in `moto_databases`, and those of SNS at the
-end. CloudWatch Logs gets the two operations that give a log group another key, and
-FilterLogEvents the prefix of names. The others
-are of S3's buckets:
+The patches of EC2 are in `moto_network`, those of RDS in `moto_databases`, those of IAM in
+`moto_users`, and those of SNS at the end. CloudWatch Logs gets the two operations that give a log
+group another key, and FilterLogEvents the prefix of names. The others are of S3's buckets:
 
 - moto denies what a statement of a bucket policy denies anybody, whomever it names and whether or
   not its condition holds. `enforcement` has judged by these policies before moto sees a request, so
@@ -34,6 +33,7 @@ from urllib.parse import urlsplit
 
 from embedded_aws.moto_databases import patch_databases
 from embedded_aws.moto_network import patch_network, wrap
+from embedded_aws.moto_users import patch_users
 
 MOTO_VERSION = "5.2.5"
 ACCOUNT_HEADER = "HTTP_X_MOTO_ACCOUNT_ID"
@@ -82,6 +82,7 @@ def patch_moto() -> None:
     patch_network()
     patch_databases()
     patch_topics()
+    patch_users()
 
 
 def forget_everything() -> None:

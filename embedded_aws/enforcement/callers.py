@@ -109,7 +109,7 @@ class Identities:
         return Identity(
             Principal(arn=arn),
             tuple(policies),
-            {},
+            dict(self._boundary(user.permissions_boundary_arn)),
             {
                 "aws:PrincipalAccount": self._account,
                 "aws:PrincipalArn": arn,

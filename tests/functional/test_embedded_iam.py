@@ -125,7 +125,8 @@ class Account:
         self.aws = aws
         self.clients = aws.clients()
         outputs = {name: att(name, "Arn") for name in ("Nodes", "Bounded", "Reader")}
-        outcome = Stacks(self.clients).deploy("iam", resources(), **outputs, Key=ref("Key"))
+        refs = {"Key": ref("Key"), "Boundary": ref("Boundary")}
+        outcome = Stacks(self.clients).deploy("iam", resources(), **outputs, **refs)
         assert outcome.status == "CREATE_COMPLETE", outcome.reasons
         self.arns = outcome.outputs
         for bucket in (OWN, FOREIGN, GUARDED):
@@ -147,9 +148,9 @@ class Account:
         )
         return made["Role"]["Arn"]
 
-    def user(self, name: str, policy: dict[str, Any]) -> Session:
+    def user(self, name: str, policy: dict[str, Any], **more: Any) -> Session:
         iam = self.clients.iam
-        iam.create_user(UserName=name)
+        iam.create_user(UserName=name, **more)
         iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=json.dumps(policy))
         key: Any = iam.create_access_key(UserName=name)["AccessKey"]
         return Session(self.aws, key)
@@ -320,6 +321,37 @@ class TestUsers:
 
         assert not carol.refused("s3", "put_object", Bucket=OWN, Key="carol/a", Body=b"1")
         assert carol.refused("s3", "put_object", Bucket=OWN, Key="alice/a", Body=b"1")
+
+    def test_a_boundary_bounds_what_a_users_policies_allow(self, account: Account) -> None:
+        iam, everything = account.clients.iam, document(allow("*"))
+        bounds = {"PermissionsBoundary": account.arns["Boundary"]}
+        ida = account.user("ida", everything, **bounds)
+        jon = account.user("jon", everything)
+        message = ida.refused("s3", "list_buckets")
+        assert message.startswith("AccessDenied: ")
+        assert message.endswith("no permissions boundary allows the s3:ListAllMyBuckets action")
+        assert not ida.refused("s3", "list_objects_v2", Bucket=OWN)
+        assert not jon.refused("s3", "list_buckets")
+
+        iam.delete_user_permissions_boundary(UserName="ida")
+        iam.put_user_permissions_boundary(UserName="jon", **bounds)
+        assert not ida.refused("s3", "list_buckets")
+        assert jon.refused("s3", "list_buckets")
+
+    def test_a_users_boundary_is_shown_and_there(self, account: Account) -> None:
+        iam, arn = account.clients.iam, account.arns["Boundary"]
+        made = iam.create_user(UserName="kim", PermissionsBoundary=arn)["User"]
+        assert made["PermissionsBoundary"]["PermissionsBoundaryArn"] == arn
+        assert (
+            iam.get_user(UserName="kim")["User"]["PermissionsBoundary"]
+            == (made["PermissionsBoundary"])
+        )
+        assert "PermissionsBoundary" not in iam.create_user(UserName="lou")["User"]
+        with pytest.raises(ClientError, match="NoSuchEntity"):
+            iam.create_user(UserName="max", PermissionsBoundary=f"{arn}-of-nobody")
+        users = iam.list_users()["Users"]
+        assert "max" not in {user["UserName"] for user in users}
+        assert not [user for user in users if "PermissionsBoundary" in user]
 
 
 class TestTrust:
