@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.storage import OpenZfs
+from slurmpod.rehearsal.job_records import UNFINISHED, are_final, recorded_states
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import Resolved, ResolvedGroup
 
 IDLE_TIMEOUT_SECONDS = 120
 JOB_TIMEOUT_SECONDS = 120
+RECORD_TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.2
 NAME = "first-job"
-UNFINISHED = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 SACCT_FIELDS = "JobID%8,JobName%10,Partition%9,NNodes%6,NodeList%33,State%9,ExitCode%8"
 
 _TASK = (
@@ -104,11 +105,19 @@ def _record(shell: Shell, resolved: Resolved) -> tuple[str, str]:
     if not resolved.slurm.accounting:
         return "", NO_ACCOUNTING
     try:
+        _wait_until_recorded(shell)
         return shell.run(["sacct", f"--name={NAME}", f"--format={SACCT_FIELDS}"]), ""
     except CommandFailed as failure:
         if resolved.lifecycle.own_scripts:
             return "", str(failure)
         raise
+
+
+def _wait_until_recorded(shell: Shell) -> None:
+    """Wait until the record says how the job ended; one that stays late is shown as it is."""
+    deadline = time.monotonic() + RECORD_TIMEOUT_SECONDS
+    while not are_final(recorded_states(shell, f"--name={NAME}")) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
 
 
 def shared_folder(resolved: Resolved) -> str | None:

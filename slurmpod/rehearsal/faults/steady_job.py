@@ -15,7 +15,8 @@ from typing import Self
 
 from slurmpod.rehearsal import slurmctld_log
 from slurmpod.rehearsal.faults.cluster import FaultCluster
-from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.faults.watch import FaultFailed, Watch
+from slurmpod.rehearsal.job_records import are_final, recorded_states
 from slurmpod.rehearsal.shell import CommandFailed
 
 _SCRIPT = """#!/bin/bash
@@ -118,10 +119,20 @@ class SteadyJob:
             numbers = [int(line.split()[1]) for line in lines if line.startswith(f"{restart} ")]
             if any(after != before + 1 for before, after in pairwise([0, *numbers])):
                 yield f"job {self.id}: lines of its output"
-        record = ["sacct", "--noheader", "--allocations", f"--jobs={self.id}", "--format=State%20"]
-        states = self.cluster.user.run(record).split()
+        states = self._recorded_states()
         if states != ["COMPLETED"]:
             yield f"job {self.id}: its record, which says {' '.join(states) or 'nothing'}"
+
+    def _recorded_states(self) -> list[str]:
+        """Return the state in its record, once it is final; one that stays late is a loss."""
+
+        def states() -> list[str]:
+            return recorded_states(self.cluster.user, f"--jobs={self.id}")
+
+        with contextlib.suppress(FaultFailed):
+            known = f"the record of job {self.id} says how it ended"
+            self.watch.until(known, lambda: are_final(states()), wanted=True)
+        return states()
 
     def _lines(self) -> list[str]:
         return self.cluster.user.run(["sh", "-c", f"cat {self.folder}/out || true"]).splitlines()

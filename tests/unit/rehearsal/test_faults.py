@@ -184,6 +184,15 @@ class TestSteadyJob:
         job = SteadyJob(CLUSTER, Watch(0.0), "7", Path("/fsx/job"))
         assert list(job.losses()) == [f"job 7: {what}" for what in lost]
 
+    def test_a_record_that_comes_late_is_no_loss(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(time, "sleep", lambda _: None)
+        answers = {"sh": "0 1\nend\n", "scontrol": "JobId=7 Restarts=0 JobState=X"}
+        states = iter(("", "RUNNING", "COMPLETED", "COMPLETED"))
+        monkeypatch.setattr(
+            Shell, "run", lambda _, command: answers.get(command[0]) or next(states)
+        )
+        assert list(SteadyJob(CLUSTER, Watch(60.0), "7", Path("/fsx/job")).losses()) == []
+
 
 class TestPage:
     def test_the_page_is_fresh(self, update_golden: bool) -> None:

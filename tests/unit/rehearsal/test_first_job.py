@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from slurmpod.rehearsal import first_job as first_job_module
 from slurmpod.rehearsal.first_job import NO_ACCOUNTING, FirstJob, run_first_job
 from slurmpod.rehearsal.rehearse import Outcome, RehearsedFor
 from slurmpod.rehearsal.report import as_data, print_outcome
@@ -32,12 +34,29 @@ class WithoutRecords(Shell):
         return "idle"
 
 
+class LateRecord(Shell):
+    """A node on which the record of a job gets its states one after the other."""
+
+    def __init__(self, states: Iterable[str]) -> None:
+        super().__init__(Path("/"), "login")
+        self._states: Iterator[str] = iter(states)
+        self._state = ""
+
+    def run(self, command: Sequence[str], *, stdin: str = "") -> str:
+        if command[0] != "sacct":
+            return "idle"
+        if "--noheader" in command:
+            self._state = next(self._states, self._state)
+        return self._state
+
+
 def first_job(
     *,
     accounting: bool = True,
     own_scripts: bool = True,
     types: Sequence[Any] = (),
     ran: list[Sequence[str]] | None = None,
+    shell: Shell | None = None,
 ) -> FirstJob:
     group = SimpleNamespace(count=1, partition="cpu", facts_of_types=types)
     resolved: Any = SimpleNamespace(
@@ -47,7 +66,7 @@ def first_job(
         slurm=SimpleNamespace(accounting=accounting),
         lifecycle=SimpleNamespace(own_scripts=own_scripts),
     )
-    job = run_first_job(WithoutRecords([] if ran is None else ran), resolved)
+    job = run_first_job(shell or WithoutRecords([] if ran is None else ran), resolved)
     assert job
     return job
 
@@ -90,6 +109,17 @@ def test_the_reason_is_told_where_the_environment_asks_for_none() -> None:
 def test_records_that_our_own_scripts_should_have_kept_are_missed() -> None:
     with pytest.raises(CommandFailed, match="storage is disabled"):
         first_job(own_scripts=False)
+
+
+def test_a_record_that_comes_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    late = LateRecord(("", "RUNNING", "COMPLETED"))
+    assert first_job(own_scripts=False, shell=late).sacct == "COMPLETED"
+
+
+def test_a_record_that_stays_late_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_job_module, "RECORD_TIMEOUT_SECONDS", 0)
+    assert first_job(own_scripts=False, shell=LateRecord(("RUNNING",))).sacct == "RUNNING"
 
 
 def test_the_report_says_what_the_scripts_ran_on(capsys: pytest.CaptureFixture[str]) -> None:
