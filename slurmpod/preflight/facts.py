@@ -70,13 +70,20 @@ class Usage:
 class ClusterUse:
     """A HyperPod cluster of the Region, and how many instances of each type it asks for.
 
-    Those of training plans are counted by plan, and not by type.
+    Those of training plans are counted by plan, and not by type; `spot` are those of spot capacity,
+    of all types together. Facts that were saved before spot was told apart have none.
     """
 
     name: str
     status: str
     instances: Mapping[str, int]
     of_plans: Mapping[str, int]
+    spot: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many instances it asks for, whatever their capacity."""
+        return sum(self.instances.values()) + sum(self.of_plans.values()) + self.spot
 
 
 @dataclass(frozen=True)

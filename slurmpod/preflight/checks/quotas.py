@@ -70,11 +70,7 @@ def _has_capacity_of_its_own(group: ResolvedGroup) -> bool:
 )
 def _instances_of_the_cluster(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     own = sum(group.count for group in resolved.groups)
-    others = sum(
-        sum(each.instances.values()) + sum(each.of_plans.values())
-        for each in facts.clusters or ()
-        if each.name != resolved.name
-    )
+    others = sum(each.total for each in facts.clusters or () if each.name != resolved.name)
     for name, needed in ((PER_CLUSTER, own), (ALL_CLUSTERS, own + others)):
         quota = facts.quota("sagemaker", name)
         if quota is not None and needed > quota:

@@ -68,14 +68,16 @@ def _clusters(clients: AwsClients, _: Resolved) -> tuple[ClusterUse, ...]:
 def _cluster(clients: AwsClients, name: str) -> ClusterUse | None:
     with suppressed("ResourceNotFound"):  # gone meanwhile
         found = clients.sagemaker.describe_cluster(ClusterName=name)
-        instances, of_plans = Counter[str](), Counter[str]()
+        instances, of_plans, spot = Counter[str](), Counter[str](), 0
         for group in found.get("InstanceGroups", []):
             count = max(group.get("TargetCount", 0), group.get("CurrentCount", 0))
             if plan := group.get("TrainingPlanArn"):
                 of_plans[plan] += count
+            elif "Spot" in group.get("CapacityRequirements", {}):
+                spot += count
             else:
                 instances[group.get("InstanceType", "several types")] += count
-        return ClusterUse(name, found["ClusterStatus"], dict(instances), dict(of_plans))
+        return ClusterUse(name, found["ClusterStatus"], dict(instances), dict(of_plans), spot)
     return None
 
 

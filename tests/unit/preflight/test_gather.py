@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.preflight.gather import gather
+from slurmpod.preflight.checks.quotas import ALL_CLUSTERS
+from slurmpod.preflight.facts import ClusterUse, Quota
+from slurmpod.preflight.gather import QUESTIONS, answer, gather
 from slurmpod.preflight.judge import judge
-from tests.unit.preflight.test_judge import environment
+from slurmpod.preflight.saved import from_file, to_json
+from tests.unit.preflight.test_judge import FACTS, environment
 
 
 def refusing(code: str) -> Any:
@@ -39,3 +45,42 @@ def test_a_region_that_is_not_enabled_knows_no_credentials(code: str, expected: 
     sound = environment()
     facts = gather(refusing(code), sound.resolved, datetime(2026, 11, 23, tzinfo=UTC))
     assert sorted(each.rule for each in judge(sound, facts)) == expected
+
+
+def with_cluster(*groups: Any) -> Any:
+    """Return clients of an account with one cluster more, of these groups."""
+    described = {"ClusterName": "other", "ClusterStatus": "InService", "InstanceGroups": groups}
+    pages = [{"ClusterSummaries": [{"ClusterName": "other"}]}]
+    sagemaker = SimpleNamespace(
+        get_paginator=lambda _: SimpleNamespace(paginate=lambda: pages),
+        describe_cluster=lambda ClusterName: {**described, "ClusterName": ClusterName},  # noqa: N803
+    )
+    return SimpleNamespace(sagemaker=sagemaker)
+
+
+def test_spot_nodes_of_other_clusters_take_up_the_quota_of_all_and_not_of_their_type() -> None:
+    kind = {"InstanceType": "ml.m5.xlarge", "TargetCount": 3, "CurrentCount": 2}
+    clients = with_cluster(
+        {**kind, "CapacityRequirements": {"Spot": {}}},
+        {**kind, "CapacityRequirements": {"OnDemand": {}}},
+    )
+    sound = environment()
+    (question,) = (each for each in QUESTIONS if each.field == "clusters")
+    clusters: Any = answer(question, clients, sound.resolved)
+    assert clusters == (ClusterUse("other", "InService", {"ml.m5.xlarge": 3}, {}, spot=3),)
+    quotas = (
+        Quota("sagemaker", "L-1", "ml.m5.xlarge for cluster usage", 6),
+        Quota("sagemaker", "L-2", ALL_CLUSTERS, 7),
+    )
+    problems = judge(sound, replace(FACTS, clusters=clusters, quotas=quotas))
+    assert [each.rule for each in problems] == ["PRE-102"]
+    assert problems[0].message.startswith(f"the quota '{ALL_CLUSTERS}' is 7; ")
+
+
+def test_facts_that_were_saved_before_spot_was_told_apart_are_read(tmp_path: Path) -> None:
+    facts = replace(FACTS, clusters=(ClusterUse("other", "InService", {}, {}),))
+    file = tmp_path / "facts.json"
+    saved = json.loads(to_json(facts))
+    del saved["clusters"][0]["spot"]
+    file.write_text(json.dumps(saved))
+    assert from_file(file, environment().resolved) == facts
