@@ -413,6 +413,15 @@ def test_secrets_and_what_is_in_them(account: Account) -> None:
     assert "deleted" in account.finds(records, "secrets")["PRE-421"]
 
 
+def test_a_secret_without_a_value_is_there(account: Account) -> None:
+    manager = account.aws.service("secretsmanager")
+    empty = manager.create_secret(Name="empty")["ARN"]
+    database = f"{{endpoint: db.example.com, secret_arn: '{empty}'}}"
+    found = account.finds(f"{OWN}slurm: {{accounting_database: {database}}}\n", "secrets")
+    assert set(found) == {"PRE-422"}
+    assert found["PRE-422"].endswith("it has nothing that is JSON")
+
+
 def test_images(account: Account) -> None:
     with_image = group(instance_type="ml.m5.xlarge", image_id="ami-0123456789abcdef0")
     assert "PRE-501" in account.finds(with_image, "images")

@@ -79,13 +79,19 @@ def _secret(manager: Any, arn: str) -> Secret | None:
 def _entries(manager: Any, arn: str, refused: list[str]) -> tuple[str, ...] | None:
     """Return the names of what is in a secret; its values go no further than here."""
     with denied_into(refused, "secretsmanager:GetSecretValue"):
-        text = manager.get_secret_value(SecretId=arn).get("SecretString", "")
         try:
-            content = json.loads(text)
+            content = json.loads(_value(manager, arn))
         except ValueError:
             return ()
         return tuple(sorted(content)) if isinstance(content, dict) else ()
     return None
+
+
+def _value(manager: Any, arn: str) -> str:
+    """Return the text of a secret that is there; empty for one that was made without a value."""
+    with suppressed("ResourceNotFoundException"):
+        return str(manager.get_secret_value(SecretId=arn).get("SecretString", ""))
+    return ""
 
 
 def _images(clients: AwsClients, resolved: Resolved) -> dict[str, Image | None]:
