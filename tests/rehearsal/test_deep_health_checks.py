@@ -11,6 +11,8 @@ from tests.rehearsal.hyperpod_lab import HyperPodLab, group
 LOSES_ITS_GPU_ONCE = """#!/bin/bash
 if mkdir /fsx/lost; then rm /dev/nvidia0; else until [ -e /fsx/go ]; do sleep 0.1; done; fi
 """
+UNTIL_FREE = ("--chdir=/fsx", "--wrap=until [ -e free ]; do sleep 0.2; done")
+STATE = ("squeue", "--noheader", "--states=all", "--format=%T", "--jobs")
 LOG = "/var/log/aws/clusters/sagemaker-deep-health-check.log"
 
 
@@ -55,15 +57,31 @@ def test_a_node_that_fails_is_replaced_by_one_that_passes(image: Path, tmp_path:
         assert found.endswith("GpuPci Count check success")
         assert len(results(lab, logs)) == 2
 
-        lab.aws.sagemaker.start_cluster_health_check(
-            ClusterName="checked",
-            DeepHealthCheckConfigurations=[
-                {"InstanceGroupName": "gpu", "DeepHealthChecks": ["InstanceStress"]}
-            ],
-        )
+        check_on_demand(lab)
         wait_until(lambda: checks_on_demand(lab) == ["Done"], "the end of the check on demand")
         assert statuses(lab) == ["Running"]
         assert lab.shell("checked", "gpu").run(["grep", "-c", "success", LOG]) == "2"
+
+        job = head.run(["sbatch", "--parsable", "--exclusive", "--partition=cpu", *UNTIL_FREE])
+        wait_until(lambda: head.run([*STATE, job]) == "RUNNING", "a job with the whole node")
+        check_on_demand(lab)
+        journal = lab.folder / "journal.jsonl"
+        wait_until(lambda: "not finished: " in journal.read_text(), "a check without room")
+        assert statuses(lab) == ["DeepHealthCheckInProgress"]
+        head.run(["touch", "/fsx/free"])
+        wait_until(lambda: checks_on_demand(lab) == ["Done"] * 2, "the end of the second check")
+        assert head.run([*STATE, job]) == "COMPLETED"
+        assert len(results(lab, logs)) == 2, "the node was replaced"
+        assert journal.read_text().count("not finished: ") == 1
+
+
+def check_on_demand(lab: HyperPodLab) -> None:
+    lab.aws.sagemaker.start_cluster_health_check(
+        ClusterName="checked",
+        DeepHealthCheckConfigurations=[
+            {"InstanceGroupName": "gpu", "DeepHealthChecks": ["InstanceStress"]}
+        ],
+    )
 
 
 def checks_on_demand(lab: HyperPodLab) -> list[str]:

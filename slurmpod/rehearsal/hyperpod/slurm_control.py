@@ -21,6 +21,10 @@ _REASON = re.compile(r" Reason=(?P<reason>.*?) \[[^\[\]]+@[^\[\]]+\]")
 _RETURNS_BY_ITSELF = re.compile(r"^ReturnToService += 2$", re.MULTILINE)
 _COMMAND_SECONDS = 15
 """A controller that is down makes Slurm's commands try again for long."""
+_ALLOCATION_SECONDS = 10
+"""How long a job of ours waits for its node, on which somebody else's job may run for days."""
+_JOB_SECONDS = 60
+"""How long such a job may take, with its wait, on a machine that has much else to do."""
 _SHOW_NODES = ("scontrol", "--oneliner", "show", "node")
 _UPDATES_FOLLOW = "updates:\n"
 _NODES_AND_UPDATES = f"""\
@@ -147,9 +151,14 @@ class SlurmControl:
         )
 
     def run_on(self, node: str, script: str, place: Isolation) -> str:
-        """Run a script on an isolated node, as a job of root, and return what it prints."""
+        """Run a script on an isolated node, as a job of root, and return what it prints.
+
+        Raises ClusterFailed, too, when other jobs leave no room there.
+        """
         where = (f"--reservation={place.reservation}", f"--partition={place.partition}")
-        return self._run("srun", "--chdir=/", *where, f"--nodelist={node}", "sh", "-c", script)
+        patience = ("--quiet", f"--immediate={_ALLOCATION_SECONDS}")
+        job = ("srun", "--chdir=/", *patience, *where, f"--nodelist={node}", "sh", "-c", script)
+        return self._run(*job, seconds=_JOB_SECONDS)
 
     def is_telling_nodes(self) -> bool:
         """Whether slurmctld has messages to nodes, dead ones too, that may still arrive."""
@@ -186,10 +195,8 @@ class SlurmControl:
             return
         self._run(*last)
 
-    def _run(self, *command: str) -> str:
-        return run_command(
-            self._machines, self.controller, command, seconds=_COMMAND_SECONDS
-        ).decode()
+    def _run(self, *command: str, seconds: float = _COMMAND_SECONDS) -> str:
+        return run_command(self._machines, self.controller, command, seconds=seconds).decode()
 
 
 def parse_nodes(printed: str) -> Iterator[tuple[str, SlurmNodeState]]:

@@ -536,6 +536,25 @@ def test_a_check_that_cannot_begin_is_tried_again_and_noted_once(
     assert run.notes == ["not finished: no such node"]
 
 
+def test_a_node_whose_jobs_leave_no_room_for_the_check_stays_and_is_checked_later(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(slurm_state)
+    monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
+    refusals = [ClusterFailed("no room")] * 3
+
+    def run_on(*_: object) -> str:
+        if refusals:
+            raise refusals.pop()
+        return "0"
+
+    monkeypatch.setattr(slurm_state, "run_on", run_on)
+    worker = run.cluster.nodes[1]
+    worker.status = DEEP_HEALTH_CHECK
+    watch(run, lambda: worker.status == "Running")
+    assert (run.repairs, run.notes) == ([], ["not finished: no room"])
+
+
 def test_a_place_where_no_instance_passes_stays_out_of_service(
     slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
