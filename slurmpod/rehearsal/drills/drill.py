@@ -12,10 +12,8 @@ from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.drills.job_run import JobRun, RehearsedShell, follow
 from slurmpod.rehearsal.drills.losses import PrintedLosses, step_restarts
 from slurmpod.rehearsal.faults.cluster import FaultCluster
-from slurmpod.rehearsal.faults.fault import Fault, patient_watch
+from slurmpod.rehearsal.faults.fault import Fault, as_fault_failed, patient_watch
 from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Teller, Watch
-from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.shell import CommandFailed
 
 COMPLETED = "COMPLETED"
 PATIENCE_SECONDS = 600.0
@@ -119,10 +117,8 @@ def strike(
     nodes = cluster.nodes_of(runs[0].id)
     if not nodes:
         raise FaultFailed(f"job {runs[0].id} ended as {runs[0].state} before {fault.name} came")
-    try:
+    with as_fault_failed(fault):
         fault.strike(cluster, watch, nodes)
-    except (CommandFailed, MachineFailed) as failure:
-        raise FaultFailed(f"{fault.name}: {failure}") from failure
     follow(runs, f"after {fault.name}", patience_seconds=_patience(cluster, undisturbed))
     return tuple(_report(fault, run, watch, undisturbed) for run in runs)
 

@@ -97,6 +97,10 @@ class FaultCluster:
         root = self.root(node)
         return NodeLog(root, path, int(root.run(["stat", "--format=%s", path])))
 
+    def status(self) -> str:
+        """Return the cluster's status, as DescribeCluster tells it: `InService`, `Updating`..."""
+        return self._described["ClusterStatus"]
+
     def state(self, worker: str) -> str:
         """Return a node's state as sinfo shows it: `idle`, `down*`, `drained`..."""
         return self._sinfo(worker, "%T")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.usual import usual_duration
@@ -99,16 +101,24 @@ def run_fault(fault: Fault, cluster: FaultCluster, teller: Teller | None = None)
         usually = usual_duration(fault.name)
         teller.note(f"{fault.title} ({fault.name}){f': usually {usually}' if usually else ''}")
     try:
-        cluster.require_whole(watch)
-        fault.act(cluster, watch)
-        cluster.require_whole(watch)
-        lost = tuple(loss for job in watch.jobs for loss in job.losses())
-    except (CommandFailed, FaultFailed, MachineFailed) as failure:
-        raise FaultFailed(f"{fault.name}: {failure}") from failure
+        with as_fault_failed(fault):
+            cluster.require_whole(watch)
+            fault.act(cluster, watch)
+            cluster.require_whole(watch)
+            lost = tuple(loss for job in watch.jobs for loss in job.losses())
     finally:
         _cancel(watch)
     seconds = round(time.monotonic() - started, 2)
     return FaultReport(fault.name, fault.title, watch.moments, lost, seconds)
+
+
+@contextlib.contextmanager
+def as_fault_failed(fault: Fault) -> Iterator[None]:
+    """Turn what AWS refuses, and what nodes and commands fail in, into FaultFailed."""
+    try:
+        yield
+    except (BotoCoreError, ClientError, CommandFailed, FaultFailed, MachineFailed) as failure:
+        raise FaultFailed(f"{fault.name}: {failure}") from failure
 
 
 def patient_watch(cluster: FaultCluster, teller: Teller | None) -> Watch:

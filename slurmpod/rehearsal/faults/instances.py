@@ -221,7 +221,8 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
     job = SteadyJob.start(cluster, watch)
     count = len(cluster.workers)
     before = set(cluster.instances().values())
-    _scale(cluster, _MORE)
+    target = cluster.group_of(cluster.workers[0])["TargetCount"]
+    _scale(cluster, watch, target + _MORE)
     try:
         watch.injected(f"{_MORE} nodes join {count}")
         watch.until(
@@ -237,22 +238,25 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
         cluster.user.run(["srun", f"--partition={cluster.partition}", others, "hostname"])
         job.wait_until_it_writes()
     finally:
-        _scale(cluster, -_MORE)
+        _scale(cluster, watch, target)
     watch.until("they are gone", lambda: _ready(cluster), count, seconds=_SCALING_SECONDS)
     watch.recovered("they left again, the job was not disturbed")
     job.finish()
 
 
-def _scale(cluster: FaultCluster, more: int) -> None:
-    """Ask for more or fewer nodes in the group of the first worker, by UpdateCluster."""
+def _scale(cluster: FaultCluster, watch: Watch, count: int) -> None:
+    """Ask for so many nodes in the group of the first worker, by UpdateCluster.
+
+    HyperPod refuses it while the cluster is being updated.
+    """
+    watch.until("an update may begin", cluster.status, "InService", seconds=_SCALING_SECONDS)
     sagemaker: Any = cluster.aws.sagemaker
     growing = cluster.group_of(cluster.workers[0])["InstanceGroupName"]
     described = sagemaker.describe_cluster(ClusterName=cluster.name)["InstanceGroups"]
     groups = [
         {
             **{key: each[key] for key in _SAME if key in each},
-            "InstanceCount": each["TargetCount"]
-            + (more if each["InstanceGroupName"] == growing else 0),
+            "InstanceCount": count if each["InstanceGroupName"] == growing else each["TargetCount"],
         }
         for each in described
     ]
