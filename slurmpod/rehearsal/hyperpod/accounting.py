@@ -192,16 +192,21 @@ class DatabaseServers:
 
     def _start(self, server: DatabaseServer) -> None:
         secret = json.loads(self._gateway.secret(server.secret_arn))
-        start_database(
-            self._machines_for(server),
-            machine_of(server.identifier),
-            address=f"{server.private_ip}/{server.subnet_cidr.partition('/')[2]}",
-            access=DatabaseAccess(
-                server.endpoint, server.port, secret["username"], secret["password"]
-            ),
-            privileges=", ".join(RDS_PRIVILEGES),
-            settings={**server.parameters, "log_bin": "binary-log"},
-        )
+        machines = self._machines_for(server)
+        try:
+            start_database(
+                machines,
+                machine_of(server.identifier),
+                address=f"{server.private_ip}/{server.subnet_cidr.partition('/')[2]}",
+                access=DatabaseAccess(
+                    server.endpoint, server.port, secret["username"], secret["password"]
+                ),
+                privileges=", ".join(RDS_PRIVILEGES),
+                settings={**server.parameters, "log_bin": "binary-log"},
+            )
+        except BaseException:
+            self._stop(server)  # the next try boots its machine anew
+            raise
         self._journal.note(machine_of(server.identifier), f"stands for {server.endpoint}")
 
 
