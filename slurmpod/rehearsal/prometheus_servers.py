@@ -7,8 +7,10 @@ image, and so is its own page, which a person on this machine opens without sign
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import logging
 import re
 import socket
 import subprocess
@@ -32,6 +34,12 @@ PAGES = "usr/share/prometheus/web"
 """Where Debian's package has what the program shows in a browser."""
 
 EVALUATION_SECONDS = 5
+
+_log = logging.getLogger(__name__)
+
+
+class PrometheusFailed(Exception):
+    """The server of a workspace did not start; the next request tries again, at another port."""
 
 
 class PrometheusServers:
@@ -59,7 +67,10 @@ class PrometheusServers:
             return None
         if not SIGNED.match(str(environ.get("HTTP_AUTHORIZATION"))):
             return _say(start_response, "403 Forbidden", "Missing Authentication Token")
-        server = self._server(match["id"])
+        try:
+            server = self._server(match["id"])
+        except PrometheusFailed as failure:
+            return _say(start_response, "503 Service Unavailable", str(failure))
         if server is None:
             return _say(start_response, "404 Not Found", f"Workspace not found: {match['id']}")
         status, kind, body = server.forward(environ, match["call"])
@@ -101,11 +112,13 @@ class _Server:
             f"--web.listen-address=127.0.0.1:{self._port}",
             f"--web.local-assets={image / PAGES}",
         )
-        started = threading.Event()
-        runner = threading.Thread(target=self._run, args=(command, folder, started), daemon=True)
+        log, started = folder / "log", threading.Event()
+        runner = threading.Thread(target=self._run, args=(command, log, started), daemon=True)
         runner.start()
         started.wait()
-        self._wait_until_ready()
+        if not self._becomes_ready():
+            self.close()
+            raise PrometheusFailed(f"the workspace's Prometheus does not start; see {log}")
         (folder / ADDRESS_FILE).write_text(f"http://127.0.0.1:{self._port}/")
 
     def forward(self, environ: Mapping[str, Any], call: str) -> tuple[str, str, bytes]:
@@ -126,29 +139,33 @@ class _Server:
             self._process.kill()
             self._process.wait()
 
-    def _run(self, command: list[str], folder: Path, started: threading.Event) -> None:
+    def _run(self, command: list[str], log: Path, started: threading.Event) -> None:
         """Be the thread with which the process ends, however this process does."""
-        with (folder / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig=KILL", "--", *command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        try:
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(
+                    ["setpriv", "--pdeathsig=KILL", "--", *command],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+        except OSError:
+            _log.exception("cannot start a Prometheus")
+            return
+        finally:
             started.set()
-            self._process.wait()
+        self._process.wait()
 
-    def _wait_until_ready(self) -> None:
+    def _becomes_ready(self) -> bool:
+        """Wait until the process answers; tell whether it did so in time, before it ended."""
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
-        while time.monotonic() < deadline:
-            try:
+        while self._process and self._process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(OSError):
                 if self._ask("GET", "/-/ready", b"", {}).status == http.client.OK:
-                    return
-            except OSError:
-                pass
+                    return True
             time.sleep(0.05)
-        raise TimeoutError("the Prometheus of a workspace does not start; see its log")
+        return False
 
     def _ask(
         self, method: str, path: str, body: bytes, headers: dict[str, str]
@@ -159,7 +176,7 @@ class _Server:
 
 
 def _write_configuration(folder: Path, rules: Mapping[str, str]) -> Path:
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)  # an earlier try may have made it
     for name, text in rules.items():
         (folder / f"{name}.rules.yml").write_text(text)
     configuration = {
