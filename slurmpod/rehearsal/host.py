@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -42,10 +43,15 @@ MOST_INSTANCES = 6758
 """What HyperPod allows in one cluster (API reference, ClusterInstanceGroupSpecification). A new
 account may have none: whoever rehearses has asked for more, or will."""
 
+MANY_FILES = 65536
+"""More than the connections of many nodes take. It is no more than that because programs on nodes
+inherit the limit, and some of them close every descriptor up to it when they start."""
+
 
 def main() -> None:
     """Run the rehearsal whose folder is the only argument, until it is told to end."""
     collect_garbage_rarely()
+    allow_many_files()
     os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
     folder = Path(sys.argv[1])
     request = read_request(folder)
@@ -62,6 +68,12 @@ def main() -> None:
         ended.wait(request.lifetime_seconds)
     shutil.rmtree(folder, ignore_errors=True)  # our starter does it, too, if it still lives
     os._exit(0)  # threads of an unfinished deployment must not hold us
+
+
+def allow_many_files() -> None:
+    """Raise the limit of open files, as far as we may: each connection of a node takes two."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, MANY_FILES)), hard))
 
 
 def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State:

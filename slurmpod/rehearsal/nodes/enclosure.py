@@ -20,6 +20,9 @@ from pathlib import Path
 from slurmpod.rehearsal.nodes import cgroups
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 
+_PAUSE_SECONDS = 0.2
+"""How long to wait where nobody can be let in for the moment, for want of file descriptors, say."""
+
 
 class Listener:
     """Gives each connection to `answer`, which has to close it."""
@@ -29,20 +32,23 @@ class Listener:
     ) -> None:
         self._socket = listening
         self._answer = answer
+        self._is_closed = threading.Event()
         threading.Thread(target=self._accept, name=name, daemon=True).start()
 
     def close(self) -> None:
         """Let nobody in any more; may be repeated."""
+        self._is_closed.set()
         with contextlib.suppress(OSError):  # it wakes up the thread that waits, unless closed
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
     def _accept(self) -> None:
-        while True:
+        while not self._is_closed.is_set():
             try:
                 connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
+            except OSError:
+                self._is_closed.wait(_PAUSE_SECONDS)
+                continue
             threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
 
