@@ -48,6 +48,8 @@ BUCKET = "sagemaker-lab"
 OPENZFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com"
 """The DNS name of an OpenZFS file system that every lab has."""
 ENDED = ("InService", "Failed")
+KEEPER_STATE = "systemctl show --property=ActiveState --value slurmpod-keep"
+"""Run on a controller it says `inactive` when all of slurm.conf's changes have reached Slurm."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from slurmpod.platform_profiles.loading import built_in
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal import test_auto_resume, test_lifecycle_bundles
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname, succeeds
+from tests.rehearsal.hyperpod_lab import KEEPER_STATE, HyperPodLab, hostname, succeeds
 from tests.rehearsal.test_health_agent import SECONDS_OF_SLURM
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 
@@ -246,7 +246,14 @@ def runs_in_place_of(lab: HyperPodLab, instance_id: str) -> bool:
 
 
 def test_a_node_that_rebooted_by_itself_takes_jobs_again(cluster: Cluster) -> None:
-    """slurmctld keeps it down, and says why; our timer resumes it."""
+    """slurmctld keeps it down, and says why; our timer resumes it.
+
+    slurmctld knows that by when the node last answered, which it forgets when it is configured.
+    """
+    wait_until(
+        lambda: cluster.run(cluster.head, KEEPER_STATE) == "inactive", "the end of all changes"
+    )
+    assert_in_service(cluster)
     worker = cluster.lab.shell("adverse", "gpu", user="root")
     said = f"grep -c 'Node {worker.hostname} unexpectedly rebooted' /var/log/slurm/slurmctld.log"
     before = cluster.run(cluster.head, said)

@@ -153,10 +153,11 @@ class SlurmControl:
     def run_on(self, node: str, script: str, place: Isolation) -> str:
         """Run a script on an isolated node, as a job of root, and return what it prints.
 
-        Raises ClusterFailed, too, when other jobs leave no room there.
+        Raises ClusterFailed, too, when other jobs leave no room there. A job that is given up ends
+        within the minute, and makes room for the next try.
         """
         where = (f"--reservation={place.reservation}", f"--partition={place.partition}")
-        patience = ("--quiet", f"--immediate={_ALLOCATION_SECONDS}")
+        patience = ("--quiet", f"--immediate={_ALLOCATION_SECONDS}", "--time=1")
         job = ("srun", "--chdir=/", *patience, *where, f"--nodelist={node}", "sh", "-c", script)
         return self._run(*job, seconds=_JOB_SECONDS)
 
