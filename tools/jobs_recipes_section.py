@@ -77,12 +77,16 @@ beside it its state, its restarts, and nodes that fail and come back. What stand
 to the job. The command ends with exit code 0 if the job completed, else with 1.
 
 Files that are on the cluster with other content are named, and replaced only after a `y` or with
-`--yes`. Ctrl-C ends the following alone, and says how to come back; a connection that is lost is
-made again. `--no-follow` returns once the job is submitted.
+`--yes`. A file that you may run here can be run there. Ctrl-C ends the following alone, and says
+how to come back; a connection that is lost is made again. `--no-follow` returns once the job is
+submitted.
 
     slurmpod job status environments/dev.yaml
     slurmpod job logs environments/dev.yaml 12 --follow
     slurmpod job cancel environments/dev.yaml 12
+
+Each task of an array has a log of its own: `job logs` takes `12_3`, and refuses the number of the
+whole. A log that a restart of its job has emptied is printed from its new beginning.
 
 All of it goes through Session Manager to the first node of the group where users work, in the name
 of `ubuntu` (`--user`). Like `slurmpod lifecycle run` it needs `sagemaker:DescribeCluster`,
