@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import sys
 import traceback
@@ -29,13 +30,28 @@ def in_own_process(work: Callable[[], int]) -> int:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         _work_and_tell(work, writing)
     os.close(writing)
+    signals = _pipe_of_signals()
     signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts both
+    while reading not in select.select([reading, signals], [], [])[0]:
+        os.read(signals, 1)
     told = os.read(reading, 1)
     if told:
         return told[0]
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     return status if status >= 0 else 128 - status
+
+
+def _pipe_of_signals() -> int:
+    """Return what can be read when a signal has come, also one that came before anybody waited.
+
+    Python runs a handler between two instructions of its own: a signal that comes behind the last
+    one of these, and before a call that waits, would have to wait with it.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
+    return reading
 
 
 def _work_and_tell(work: Callable[[], int], writing: int) -> NoReturn:

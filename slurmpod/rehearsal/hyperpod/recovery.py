@@ -24,6 +24,9 @@ PLACE = Isolation(
 CHECK_ATTEMPTS = 3
 """How many instances in one place may fail the checks before the node is in status Failure."""
 
+REBOOTED = "Node unexpectedly rebooted"
+"""Slurm's own reason for a node that has booted since its last answer (ReturnToService)."""
+
 _COUNT_GPUS = "ls /dev | grep -c '^nvidia[0-9]' || true"
 
 
@@ -53,6 +56,7 @@ class DeepHealthCheck:
         """
         for _ in range(CHECK_ATTEMPTS):
             self.isolate()
+            self._resume()
             if self._passes():
                 self._slurm.release(self._name, PLACE)
                 self._node.status = RUNNING
@@ -60,6 +64,12 @@ class DeepHealthCheck:
             self._run.replace(self._node)
         self._node.status, self._node.message = "Failure", "Deep health checks failed."
         return False
+
+    def _resume(self) -> None:
+        """Take back that slurmctld has set the node down, as another instance stands there now."""
+        state = self._slurm.nodes().get(self._name)
+        if state is not None and state.is_down and state.reason == REBOOTED:
+            self._slurm.set_node(self._name, "resume")
 
     def _passes(self) -> bool:
         fault = self._fault()

@@ -555,6 +555,18 @@ def test_a_node_whose_jobs_leave_no_room_for_the_check_stays_and_is_checked_late
     assert (run.repairs, run.notes) == ([], ["not finished: no room"])
 
 
+def test_an_instance_that_slurm_takes_for_a_reboot_is_checked_all_the_same(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(slurm_state)
+    monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
+    slurm_state.states[A] = SlurmNodeState(frozenset({"DOWN"}), "Node unexpectedly rebooted")
+    worker = run.cluster.nodes[1]
+    worker.status = DEEP_HEALTH_CHECK
+    watch(run, lambda: worker.status == "Running")
+    assert slurm_state.did == [f"{A} isolated", f"{A} resume", f"{A} released"]
+
+
 def test_a_place_where_no_instance_passes_stays_out_of_service(
     slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
