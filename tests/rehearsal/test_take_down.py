@@ -142,7 +142,7 @@ class TestDeath:
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
         assert f"removed what the rehearsal {dead.name} left behind when it died" in stderr
-        assert workplace.rehearsals() == [alive]
+        wait_until(lambda: workplace.rehearsals() == [alive], "end of the interrupted one's folder")
         assert not cgroup.exists()
         assert alive.name in workplace.run("rehearsal", "list").stdout
         assert workplace.run("rehearsal", "down").returncode == 0
