@@ -68,20 +68,13 @@ def customer_group(name: str, uri: str, count: int = 1) -> dict[str, Any]:
     }
 
 
-SECONDS_OF_A_STANDBY = 360
-"""Units of the second controller may wait for its slurmdbd, which serves nobody while the first one
-does: systemd gives its start up after 90 seconds, again and again."""
 
 
 def assert_same_files(written: Shell, other: Shell) -> None:
     """Fail unless what is written on one controller is on the other soon."""
     line = f"# HyperPod writes on {written.hostname}"
     written.run(["sh", "-c", f"echo '{line}' >>{SLURM_CONF}"])
-    wait_until(
-        lambda: line in other.run(["cat", SLURM_CONF]),
-        "the other's file",
-        seconds=SECONDS_OF_A_STANDBY,
-    )
+    wait_until(lambda: line in other.run(["cat", SLURM_CONF]), "the other's file")
 
 
 def nodes_in(head: Shell) -> list[str]:

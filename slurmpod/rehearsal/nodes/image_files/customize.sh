@@ -41,6 +41,26 @@ mask_units() {
     done
 }
 
+# Every daemon-reload runs all generators of units; these find nothing in such a machine.
+mask_generators() {
+    generators=$root/etc/systemd/system-generators
+    mkdir "$generators"
+    for name in debug getty gpt-auto hibernate-resume rc-local run ssh system-update tpm2; do
+        ln -s /dev/null "$generators/systemd-$name-generator"
+    done
+}
+
+# Without a certificate MariaDB makes a key for one at each start, most of what a start takes.
+give_mariadb_a_certificate() {
+    folder=/etc/mysql/certificate
+    mkdir "$root$folder"
+    chroot "$root" openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+        -subj /CN=mariadb -days 36500 -keyout "$folder/key.pem" -out "$folder/certificate.pem"
+    chroot "$root" chown -R mysql: "$folder"
+    printf '[mariadbd]\nssl_key = %s/key.pem\nssl_cert = %s/certificate.pem\n' "$folder" "$folder" \
+        >"$root/etc/mysql/mariadb.conf.d/90-certificate.cnf"
+}
+
 # /opt/slurm -> /opt/slurm-24.11, with etc as the one place of the configuration.
 arrange_slurm() {
     slurm=$root/opt/slurm-24.11
@@ -96,6 +116,8 @@ remove_identity() {
 copy_files
 disable_services
 mask_units
+mask_generators
+give_mariadb_a_certificate
 arrange_slurm
 make_users_and_folders
 build_plugin
