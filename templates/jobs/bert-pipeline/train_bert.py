@@ -20,7 +20,7 @@ from checkpoints import Checkpoints
 from processes import join, run_to_the_end, say
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
-from training import RandomNumbers, Training, finite, report, resume, share_of_rate
+from training import RandomNumbers, Training, adamw, finite, report, resume, share_of_rate
 
 
 class Pipeline:
@@ -115,7 +115,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _training(pipeline: Pipeline, options: argparse.Namespace) -> Training:
-    optimizer = torch.optim.AdamW(pipeline.bert.parameters(), lr=options.learning_rate)
+    optimizer = adamw(pipeline.bert, options.learning_rate)
     warmup = round(options.warm_up_share * options.steps)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: share_of_rate(step, warmup, options.steps)

@@ -55,16 +55,16 @@ def spread(model: Model, mesh: DeviceMesh, precision: torch.dtype) -> Model:
 def fill(model: nn.Module, device: torch.device, seed: int) -> None:
     """Put the spread model on its device; each process makes the values of its own shards.
 
-    A parameter follows from the seed and its name, so every mesh begins with the same model. No
-    process ever has more than one parameter as a whole.
+    A parameter follows from the seed and its name, so every mesh of such devices begins with the
+    same model. No process ever has more than one parameter as a whole.
     """
     if any(True for _ in model.buffers()):
         raise NotImplementedError("the model has buffers: say in mesh.py what they begin with")
     model.to_empty(device=device)
     with torch.no_grad():
         for number, (name, parameter) in enumerate(model.named_parameters()):
-            random = torch.Generator().manual_seed(seed + number)
-            whole = _first_values(name, parameter, random).to(device)
+            random = torch.Generator(device).manual_seed(seed + number)
+            whole = _first_values(name, parameter, random)
             places = parameter.device_mesh, parameter.placements
             parameter.copy_(distribute_tensor(whole, *places, src_data_rank=None))
 
@@ -89,8 +89,7 @@ def _copies(values: DTensor) -> int:
 
 
 def _first_values(name: str, parameter: torch.Tensor, random: torch.Generator) -> torch.Tensor:
+    values = torch.empty(parameter.shape, dtype=parameter.dtype, device=random.device)
     if parameter.ndim == 1:
-        begin = torch.ones if name.endswith("weight") else torch.zeros  # norms; biases
-        return begin(parameter.shape, dtype=parameter.dtype)
-    values = torch.randn(parameter.shape, generator=random, dtype=torch.float64)
-    return (DEVIATION * values).to(parameter.dtype)
+        return values.fill_(float(name.endswith("weight")))  # norms; biases
+    return values.normal_(std=DEVIATION, generator=random)

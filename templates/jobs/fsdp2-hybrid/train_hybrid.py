@@ -19,11 +19,12 @@ from checkpoints import Checkpoints
 from mesh import clip, fill, mesh_of, spread
 from model import Model, samples
 from processes import join, run_to_the_end, say
-from torch.nn import functional
 from training import (
     RandomNumbers,
     Training,
+    adamw,
     finite,
+    loss_of,
     mean_of_all,
     report,
     resume,
@@ -77,7 +78,7 @@ def _training(options: argparse.Namespace, device: torch.device) -> Training:
     keep_less(model.blocks, options.activations, options.loading_horizon, device)
     spread(model, mesh, precision)
     fill(model, device, options.seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
+    optimizer = adamw(model, options.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: share_of_rate(step, options.warmup, options.steps)
     )
@@ -91,9 +92,7 @@ def _train_one_step(
     """Take this reader's share of the next samples; return the mean loss of all of them."""
     share = options.batch // (options.replicate * options.shard)
     texts = samples(training.samples_seen + reader * share, share).to(device)
-    scores = training.model(texts[:, :-1])
-    exact = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    loss = functional.cross_entropy(exact, texts[:, 1:].flatten())
+    loss = loss_of(training.model, texts)
     loss.backward()
     mean = finite(mean_of_all(loss.detach()), "loss", training.step)
     finite(clip(training.model, most=1.0), "norm of all gradients", training.step)

@@ -20,6 +20,7 @@ from torch.distributed.checkpoint.state_dict import (
     get_state_dict,
     set_state_dict,
 )
+from torch.nn import functional
 
 
 class Training:
@@ -115,6 +116,28 @@ def resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) 
     if written_by == processes:
         checkpoints.load(newest, {"random": random})
     say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
+
+
+def adamw(model: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
+    """Return AdamW for a model that is on its device.
+
+    On NVIDIA GPUs it is the one whose step is one kernel: others need memory for it, a quarter more
+    than weights, gradients and moments take.
+    """
+    parameters = list(model.parameters())
+    return torch.optim.AdamW(parameters, lr=learning_rate, fused=parameters[0].is_cuda)
+
+
+def loss_of(model: nn.Module, texts: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss of predicting each token from those before it, with 32 bits or more.
+
+    Scores have no name here: they are large, and would stay until the backward pass has ended.
+    """
+    return functional.cross_entropy(_exact(model(texts[:, :-1])), texts[:, 1:].flatten())
+
+
+def _exact(scores: torch.Tensor) -> torch.Tensor:
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def report(training: Training, loss: float) -> None:

@@ -17,12 +17,13 @@ from checkpoints import Checkpoints
 from model import Model, samples
 from processes import join, run_to_the_end, say
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.nn import functional
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from training import (
     RandomNumbers,
     Training,
+    adamw,
     finite,
+    loss_of,
     mean_of_all,
     report,
     resume,
@@ -55,7 +56,7 @@ def main(options: argparse.Namespace) -> None:
 def _training(options: argparse.Namespace, device: torch.device) -> Training:
     torch.manual_seed(SEED)  # all processes begin with the same weights
     model = _sharded(Model(options.width, options.depth, options.dropout), device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
+    optimizer = adamw(model, options.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: share_of_rate(step, options.warmup, options.steps)
     )
@@ -66,8 +67,7 @@ def _train_one_step(training: Training, batch: int, device: torch.device) -> flo
     """Take this process's share of the next samples; return the mean loss of all of them."""
     share = batch // dist.get_world_size()
     texts = samples(training.samples_seen + dist.get_rank() * share, share).to(device)
-    scores = training.model(texts[:, :-1])
-    loss = functional.cross_entropy(scores, texts[:, 1:].flatten())
+    loss = loss_of(training.model, texts)
     loss.backward()
     mean = finite(mean_of_all(loss.detach()), "loss", training.step)
     norm = torch.nn.utils.clip_grad_norm_(training.model.parameters(), max_norm=1.0)
@@ -77,10 +77,14 @@ def _train_one_step(training: Training, batch: int, device: torch.device) -> flo
 
 
 def _sharded(model: Model, device: torch.device) -> Model:
+    """Shard the model; accelerators compute with 16 bits, and weights and their sums keep 32."""
     mesh = init_device_mesh(device.type, (dist.get_world_size(),))
+    policy = MixedPrecisionPolicy()
+    if device.type != "cpu":
+        policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for block in model.blocks:
-        fully_shard(block, mesh=mesh)
-    return fully_shard(model, mesh=mesh).to(device)
+        fully_shard(block, mesh=mesh, mp_policy=policy)
+    return fully_shard(model, mesh=mesh, mp_policy=policy).to(device)
 
 
 def _options() -> argparse.Namespace:
