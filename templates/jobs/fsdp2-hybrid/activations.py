@@ -43,7 +43,9 @@ class Host:
         """Take what is saved for the backward pass while this is open."""
         return saved_tensors_hooks(self._put, self._take)
 
-    def _put(self, tensor: torch.Tensor) -> _Input:
+    def _put(self, tensor: torch.Tensor) -> torch.Tensor | _Input:
+        if tensor.device.type != self._device.type:
+            return tensor  # PyTorch before 2.13 also saves an empty one, which is on the host
         with self._beside():
             found = _Input(tensor.to("cpu", non_blocking=True, copy=True))
         if self._stream:
@@ -51,7 +53,10 @@ class Host:
         self._inputs.append(found)
         return found
 
-    def _take(self, wanted: _Input) -> torch.Tensor:
+    def _take(self, wanted: torch.Tensor | _Input) -> torch.Tensor:
+        """Return what was saved, and hold nothing of it: the graph may live to the step's end."""
+        if isinstance(wanted, torch.Tensor):
+            return wanted
         end = self._inputs.index(wanted) + 1
         for each in reversed(self._inputs[max(0, end - self._horizon) : end]):
             self._load(each)
@@ -60,7 +65,8 @@ class Host:
             current = torch.accelerator.current_stream()
             current.wait_event(wanted.arrival)
             wanted.loaded.record_stream(current)
-        return wanted.loaded
+        found, wanted.on_host, wanted.loaded = wanted.loaded, None, None
+        return found
 
     def _load(self, wanted: _Input) -> None:
         if wanted.loaded is not None:
@@ -84,7 +90,7 @@ class Host:
 class _Input:
     """The input of a block: on the host, and on its way back."""
 
-    on_host: torch.Tensor
+    on_host: torch.Tensor | None
     loaded: torch.Tensor | None = None
     arrival: torch.Event | None = None
 
