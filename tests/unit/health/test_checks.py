@@ -25,6 +25,10 @@ NODE = Expectations(
 )
 SHARED = SharedFolder("/fsx", writable=True)
 MOUNTED = "10.0.0.1@tcp:/abc /fsx lustre rw 0 0\n"
+H200S = "".join(
+    f"GPU {n}: NVIDIA H200 (UUID: GPU-4328c804-1111-2222-3333-44445555666{n})\n" for n in range(4)
+)
+"""As driver 580.159 prints them."""
 
 
 def answers(said: str | ProbeFailed) -> Callable[..., str]:
@@ -41,7 +45,7 @@ class TestAccelerators:
     @pytest.mark.parametrize(
         ("kind", "said", "verdict", "detail"),
         [
-            ("gpu", "".join(f"GPU {n}: A10G\n" for n in range(4)), Verdict.GOOD, "4 accelerators"),
+            ("gpu", H200S, Verdict.GOOD, "4 accelerators"),
             ("gpu", "GPU 0: A10G\n  MIG 1g: x\n", Verdict.BAD, "1 of 4 accelerators"),
             ("gpu", ProbeFailed("lost"), Verdict.BAD, "0 of 4 accelerators (nvidia-smi: lost)"),
             ("gpu", ProbeTimedOut("too slow"), Verdict.REPORTED, "nvidia-smi: too slow"),
