@@ -29,9 +29,9 @@ plan.
 
 LEGEND = """
 N: parameters; L: layers; h: width; v: vocabulary; s: sequence; b: micro batch; t: parts of a layer;
-C: time of a checkpoint; T: interval; M: hours between failures of the job; R: restart. Memory was
-measured on no GPU; the formulas were held against the numbers of these papers
-(`tests/jobs/test_planning.py`).
+C: time of a checkpoint; T: interval; M: hours between failures of the job; R: restart. Memory and
+utilization were [measured on one H200](benchmarks.md#on-one-gpu), which shares nothing with others;
+the formulas were also held against the numbers of these papers (`tests/jobs/test_planning.py`).
 """
 
 FORMULAS = (
@@ -59,8 +59,18 @@ FORMULAS = (
         "the same, section 5",
         "half more or less",
     ),
-    ("output", "`8 s b v / t`", "32-bit logits and gradients", "less with fused losses"),
-    ("what may be used", "90% of the memory", "the rest is for CUDA, NCCL, fragments", "5% of it"),
+    (
+        "output",
+        "`12 s b v / t`",
+        "32 bits: softmax, its gradient, that of the scores; measured",
+        "a third less with fused losses, half more where a program keeps the scores",
+    ),
+    (
+        "what may be used",
+        "90% of the memory",
+        "the rest is for CUDA, NCCL, fragments; measured: 92% to 99% of the sum / 0.9",
+        "5% of it",
+    ),
     (
         "operations of a token",
         "`6 N + 12 L h s`",
@@ -70,7 +80,10 @@ FORMULAS = (
     (
         "hours",
         "40% of the dense 16-bit peak (`--utilization`)",
-        "Llama 2 had 43% to 46% by its hours (arXiv 2307.09288), Llama 3 405B says 38% to 43%",
+        (
+            "Llama 2 had 43% to 46% by its hours (arXiv 2307.09288), Llama 3 405B says 38% to 43%; "
+            "measured on one GPU: 39% to 53%"
+        ),
         "a third more or less",
     ),
     ("tokens", "20 for each parameter", "Hoffmann et al. (arXiv 2203.15556)", "a default only"),

@@ -39,8 +39,8 @@ HELP = {
 
 ROUGH = (
     (
-        "memory: by formulas, measured on no GPU here; activations are half more or less with"
-        " other kernels, and several times as much without FlashAttention, e.g. on T4"
+        "memory: by formulas, which one H200 bore out within a tenth; activations are half more or"
+        " less with other kernels, and several times as much without FlashAttention, e.g. on T4"
     ),
     "hours: a third more or less (a utilization of 0.3 to 0.5 is usual)",
     "failures: the two published runs differ 3.7 times; new clusters fail more often",

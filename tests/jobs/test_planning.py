@@ -16,9 +16,9 @@ from slurmpod.jobs.planning.checkpoints import (
     checkpoint_bytes,
     failures,
 )
-from slurmpod.jobs.planning.memory import WEIGHT_BYTES, Load, Mesh, memory_of
+from slurmpod.jobs.planning.memory import USABLE, WEIGHT_BYTES, Load, Mesh, memory_of
 from slurmpod.jobs.planning.meshes import fits, meshes
-from slurmpod.jobs.planning.models import MODELS, count, model_of_size
+from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
 from slurmpod.jobs.planning.plan import plan_for, room_of
 from slurmpod.jobs.planning.wish import NUMBERS, PlanRefused, wish_of
 from slurmpod.resolve.storage import lustre_facts
@@ -88,6 +88,39 @@ def test_meshes_of_published_examples_fit(
     found = {fit.mesh: fit for fit in fits(MODELS[model], room, sequence, batch)}
     assert mesh in found
     assert found[mesh].load.micro >= micro
+
+
+def model_of(layers: int, width: int, vocabulary: int) -> Model:
+    heads = width // 128
+    return Model("trained", layers, width, heads, heads, 4 * width, vocabulary, mlp_matrices=2)
+
+
+DEEP, WIDE, WORDY = (
+    model_of(24, 2048, 32_000),
+    model_of(12, 4096, 32_000),
+    model_of(4, 2048, 128_256),
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "load", "allocated", "in_use"),
+    [
+        (DEEP, Load(2048, 4, 1, is_checkpointed=False), 30.31, 36.91),
+        (DEEP, Load(2048, 8, 1, is_checkpointed=False), 45.29, 52.51),
+        (DEEP, Load(2048, 8, 1, is_checkpointed=True), 22.76, 30.69),
+        (DEEP, Load(2048, 32, 1, is_checkpointed=True), 45.02, 56.16),
+        (WIDE, Load(4096, 2, 1, is_checkpointed=False), 45.71, 58.77),
+        (WIDE, Load(4096, 2, 1, is_checkpointed=True), 41.77, 48.32),
+        (WORDY, Load(4096, 2, 1, is_checkpointed=False), 23.05, 27.23),
+    ],
+)
+def test_memory_is_what_a_gpu_had_in_use(
+    model: Model, load: Load, allocated: float, in_use: float
+) -> None:
+    """GiB of `fsdp2-hybrid` on an H200 with PyTorch 2.11; gradients came while activations went."""
+    total = memory_of(model, Mesh(1, 1, 1, 1), load).total
+    assert 0.79 < allocated * GIB / total < 0.95
+    assert 0.91 < in_use * GIB / (total / USABLE) < 1
 
 
 def test_shards_hold_two_whole_layers() -> None:

@@ -23,8 +23,10 @@ USABLE = 0.9
 GATHERED_LAYERS = 2
 """Layers whose weights FSDP holds whole: the one that is computed, and the next."""
 
-LOGIT_BYTES = 8
-"""The output for each word of the vocabulary, and its gradient, in 32 bits."""
+LOGIT_BYTES = 12
+"""What the loss has at once for each word of the vocabulary, in 32 bits: the logarithm of the
+softmax, its gradient, and the gradient of the scores. PyTorch's cross_entropy was seen to take
+that on a GPU."""
 
 
 @dataclass(frozen=True)

@@ -129,5 +129,6 @@ Before its first step each process computes its pipeline's batch once more alone
 model and without dropout. The job fails where the loss, or a gradient of its own stages, is another
 one. A checkpoint has the names of layers, not of stages: so other numbers of partitions go on from
 it, as `train-fsdp2` does. Put your model and data into `bert.py`; texts are made up, and BERT only
-learns to fill in what is masked. This was run on CPUs alone.""",
+learns to fill in what is masked. This was run on CPUs, and on one GPU with all stages in one
+process.""",
 )

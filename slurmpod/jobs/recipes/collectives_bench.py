@@ -74,5 +74,5 @@ bound of N nodes with g processes each is `network x (n-1)/n x N/(N-1)`, with n 
 a message have to enter each node; an all-to-all has 1/g of it. `network` is what EC2 says of the
 type. With EFA the job fails when all-reduce stays too far below, and when NCCL's log shows sockets
 instead of EFA. `collectives-JOB.json` has the numbers, `collectives-JOB.svg` is a picture. This was
-run on CPUs alone.""",
+run on CPUs, and with NCCL in one process on one GPU, where nothing is exchanged.""",
 )

@@ -28,4 +28,7 @@ RECIPE = Recipe(
     shared=("checkpoints.py", "lock.py", "model.py", "processes.py", "training.py"),
     parameters=TrainingParameters,
     unsuitable=WITHOUT_PYTORCH,
+    more="""\
+Accelerators compute with 16 bits (bfloat16); weights, gradients, and what the optimizer keeps have
+32. A training whose checkpoints were written with 32 bits alone goes on from them.""",
 )
