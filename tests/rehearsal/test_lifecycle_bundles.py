@@ -68,8 +68,6 @@ def customer_group(name: str, uri: str, count: int = 1) -> dict[str, Any]:
     }
 
 
-
-
 def assert_same_files(written: Shell, other: Shell) -> None:
     """Fail unless what is written on one controller is on the other soon."""
     line = f"# HyperPod writes on {written.hostname}"

@@ -1,9 +1,9 @@
 """Several controllers: Slurm's configuration is the same on all, whichever HyperPod has written to.
 
 A controller that takes over reads its own files. HyperPod's agent may write those of one only. Each
-controller looks every few seconds what has changed: what is its own news it hands out through the
-shared folder, what is another's it takes. Where both have news the one written last counts, for
-both: a controller that looks for the first time must not hand out what is older than another's.
+controller looks every few seconds what has changed: what is its own news it hands out, in a folder
+of its own that all can read, and of what all have handed out it takes what was written last. So two
+that look in the same moment write to no file of one another, and come to the same in the end.
 """
 
 from __future__ import annotations
@@ -30,26 +30,44 @@ set -u
 shared={{shared}}
 own={slurm.CONFIGURATION}
 kept={KEPT}
-mkdir -p "$shared" "$kept" || exit 1
+handed_out=$shared/$(uname -n)
+mkdir -p "$handed_out" "$kept" || exit 1
 [ -e $own/slurm.conf ] || exit 0
 [ -z "$(find $own/slurm.conf -newermt '-5 seconds')" ] || exit 0 # somebody is writing
 put() {{{{
     cp --preserve=mode,ownership,timestamps "$1" "$2.$$" && mv "$2.$$" "$2"
 }}}}
-is_news() {{{{
-    [ -e "$1/$name" ] && ! cmp -s "$1/$name" "$kept/$name"
+find_last() {{{{
+    last=
+    for each in "$shared"/*/"$name"; do
+        [ -e "$each" ] || continue
+        [ "$last" ] && ! [ "$each" -nt "$last" ] || last=$each
+    done
 }}}}
-is_of_another() {{{{
-    is_news "$shared" || return
-    ! is_news "$own" || [ "$shared/$name" -nt "$own/$name" ]
+hand_out() {{{{
+    find_last
+    seconds=
+    if [ "$last" ] && cmp -s "$last" "$kept/$name"; then
+        seconds=$(stat --format=%Y "$last")
+    fi
+    put "$own/$name" "$handed_out/$name" && put "$own/$name" "$kept/$name" || return
+    # It follows on what was last, even where this controller's clock is behind another's.
+    if [ "$seconds" ] && [ "$(stat --format=%Y "$handed_out/$name")" -le "$seconds" ]; then
+        touch --date="@$((seconds + 1))" "$handed_out/$name"
+    fi
+}}}}
+take() {{{{
+    put "$1" "$own/$name" && put "$1" "$kept/$name" && took=yes
+    echo "took $name of $(basename "$(dirname "$1")")"
 }}}}
 took=
 for name in {OF_HYPERPOD}; do
-    if is_of_another; then
-        put "$shared/$name" "$own/$name" && put "$shared/$name" "$kept/$name" && took=yes
-        echo "took $name of another controller"
-    elif is_news "$own"; then
-        put "$own/$name" "$shared/$name" && put "$own/$name" "$kept/$name"
+    if [ -e "$own/$name" ] && ! cmp -s "$own/$name" "$kept/$name"; then
+        hand_out
+    fi
+    find_last
+    if [ "$last" ] && ! cmp -s "$last" "$own/$name"; then
+        take "$last"
     fi
 done
 [ "$took" ] || exit 0
@@ -91,6 +109,6 @@ class SharedConfiguration(NodeStep):
 
 
 def program(state_folder: str) -> str:
-    """Return the script; the files are beside the state that the controllers share."""
+    """Return the script; what is handed out lies beside the state that the controllers share."""
     folder = f"{state_folder.rpartition('/')[0]}/etc"
     return PROGRAM.format(shared=shlex.quote(folder))

@@ -33,17 +33,29 @@ class Controllers:
     def read(self, controller: str, name: str = "slurm.conf") -> str:
         return (self.folder / controller / name).read_text()
 
-    def look(self, controller: str, *, just_written: bool = False) -> None:
-        """Let a controller look; files count as written some time ago."""
+    def look(self, controller: str, *, just_written: bool = False, meanwhile: str = "") -> None:
+        """Let a controller look; files count as written some time ago.
+
+        `meanwhile` is another one, which looks when this one has seen and not yet written.
+        """
+        text = self._program(controller)
+        if just_written:
+            os.utime(self.folder / controller / "slurm.conf")
+        else:
+            text = f"find() {{ :; }}\n{text}"
+        if meanwhile:
+            other = self.folder / "meanwhile.sh"
+            other.write_text(f"find() {{ :; }}\n{self._program(meanwhile)}")
+            once = f"[ ! -e {other} ] || {{ sh {other}; rm {other}; }}"
+            text = f'cp() {{ {once}; command cp "$@"; }}\n{text}'
+        subprocess.run(["sh", "-c", text], check=True)
+
+    def _program(self, controller: str) -> str:
         own = self.folder / controller
         text = program(f"{self.folder}/shared/state").replace("/opt/slurm/etc", str(own))
         text = text.replace(KEPT, f"{own}/kept").replace("/opt/slurm/bin/scontrol", "scontrol")
-        outside = f"systemctl() {{ :; }}\nscontrol() {{ echo $* >>{own}/asked; }}\n"
-        if just_written:
-            os.utime(own / "slurm.conf")
-        else:
-            outside += "find() { :; }\n"
-        subprocess.run(["sh", "-c", outside + text], check=True)
+        outside = f"systemctl() {{ :; }}\nuname() {{ echo {controller}; }}\n"
+        return f"{outside}scontrol() {{ echo $* >>{own}/asked; }}\n{text}"
 
     def look_in_turn(self) -> None:
         for _ in range(2):
@@ -95,6 +107,26 @@ def test_a_first_look_takes_what_was_written_meanwhile(tmp_path: Path) -> None:
     controllers.write("first", "slurm.conf", "PartitionName=new\n")
     controllers.look_in_turn()
     assert controllers.read("first") == controllers.read("second") == "PartitionName=new\n"
+
+
+@pytest.mark.parametrize(("looks", "meanwhile"), [("first", "second"), ("second", "first")])
+def test_two_first_looks_in_the_same_moment_lose_nothing(
+    tmp_path: Path, looks: str, meanwhile: str
+) -> None:
+    controllers = Controllers(tmp_path)
+    controllers.write("first", "slurm.conf", "PartitionName=new\n")
+    controllers.look(looks, meanwhile=meanwhile)
+    controllers.look_in_turn()
+    assert controllers.read("first") == controllers.read("second") == "PartitionName=new\n"
+
+
+def test_news_count_where_the_clock_is_behind(two: Controllers) -> None:
+    two.write("first", "slurm.conf", "ClusterName=one\n")
+    two.look_in_turn()
+    two.written_at -= 3600
+    two.write("second", "slurm.conf", "ClusterName=two\n")
+    two.look_in_turn()
+    assert two.read("first") == two.read("second") == "ClusterName=two\n"
 
 
 def test_half_a_file_is_handed_to_nobody(two: Controllers) -> None:
