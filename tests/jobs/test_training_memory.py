@@ -44,6 +44,7 @@ values = torch.randn(3, requires_grad=True)
 for _ in range(4):
     with host.keeps_inputs():
         values = checkpoint(torch.tanh, values * 2, use_reentrant=False)
+print("on the device are", [each.on_device is not None for each in host._inputs])
 values.sum().backward()
 kept = [weakref.ref(each) for each in taken]
 del taken[:]
@@ -62,7 +63,10 @@ print("gradient on", values.grad.device)
 
 PROGRAMS = {
     "scores": (SCORES, "scores are held: False"),
-    "offloaded": (OFFLOADED, "4 inputs were taken, and are held: 0"),
+    "offloaded": (
+        OFFLOADED,
+        "on the device are [False, False, False, True]\n4 inputs were taken, and are held: 0",
+    ),
     "elsewhere": (ELSEWHERE, "gradient on meta"),
 }
 

@@ -30,7 +30,10 @@ def keep_less(blocks: nn.ModuleList, way: str, horizon: int, device: torch.devic
 class Host:
     """Inputs of blocks in the host's memory. The backward pass takes them in turn, the last first.
 
-    Copies have a stream of their own, so that they run beside what is computed.
+    Copies have a stream of their own, so that they run beside what is computed. All memory on the
+    device belongs to the stream that computes, which waits for a copy before an input is let go:
+    then the memory is free for what comes next. `record_stream` would free it when the processor
+    finds the copy done, and the processor is ahead by many blocks.
     """
 
     def __init__(self, horizon: int, device: torch.device) -> None:
@@ -40,16 +43,20 @@ class Host:
         self._inputs: list[_Input] = []
 
     def keeps_inputs(self) -> AbstractContextManager[None]:
-        """Take what is saved for the backward pass while this is open."""
+        """Take what is saved for the backward pass while this is open; let earlier inputs go.
+
+        So the last block's input stays on the device: it is the first that is wanted.
+        """
+        for each in self._inputs:
+            if each.on_device is not None:
+                self._let_go(each)
         return saved_tensors_hooks(self._put, self._take)
 
     def _put(self, tensor: torch.Tensor) -> torch.Tensor | _Input:
         if tensor.device.type != self._device.type:
             return tensor  # PyTorch before 2.13 also saves an empty one, which is on the host
-        with self._beside():
-            found = _Input(tensor.to("cpu", non_blocking=True, copy=True))
-        if self._stream:
-            tensor.record_stream(self._stream)  # its memory is used until it is copied
+        with self._beside():  # PyTorch pins memory of the host that it copies to without blocking
+            found = _Input(tensor, tensor.to("cpu", non_blocking=True, copy=True), self._mark())
         self._inputs.append(found)
         return found
 
@@ -59,24 +66,25 @@ class Host:
             return wanted
         end = self._inputs.index(wanted) + 1
         for each in reversed(self._inputs[max(0, end - self._horizon) : end]):
-            self._load(each)
+            if each.on_device is None:
+                self._load(each)
         del self._inputs[end - 1 :]
-        if self._stream and wanted.arrival:
-            current = torch.accelerator.current_stream()
-            current.wait_event(wanted.arrival)
-            wanted.loaded.record_stream(current)
-        found, wanted.on_host, wanted.loaded = wanted.loaded, None, None
+        found = self._let_go(wanted)
+        wanted.on_host = None
         return found
 
     def _load(self, wanted: _Input) -> None:
-        if wanted.loaded is not None:
-            return
-        if not self._stream:
-            wanted.loaded = wanted.on_host
-            return
-        with self._stream:
-            wanted.loaded = wanted.on_host.to(self._device, non_blocking=True)
-            wanted.arrival = self._stream.record_event()
+        wanted.on_device = torch.empty_like(wanted.on_host, device=self._device)
+        with self._beside():
+            wanted.on_device.copy_(wanted.on_host, non_blocking=True)
+            wanted.copied = self._mark()
+
+    def _let_go(self, copied: _Input) -> torch.Tensor:
+        """Return the input, held no longer; what is computed from now on waits for its copy."""
+        if copied.copied:
+            torch.accelerator.current_stream().wait_event(copied.copied)
+        found, copied.on_device = copied.on_device, None
+        return found
 
     def _beside(self) -> AbstractContextManager[object]:
         """Have what is copied now copied by the other stream, behind what was computed so far."""
@@ -85,14 +93,17 @@ class Host:
         self._stream.wait_stream(torch.accelerator.current_stream())
         return self._stream
 
+    def _mark(self) -> torch.Event | None:
+        return self._stream.record_event() if self._stream else None
+
 
 @dataclass(eq=False)
 class _Input:
-    """The input of a block: on the host, and on its way back."""
+    """The input of a block: on the device while it is copied, and on the host."""
 
+    on_device: torch.Tensor | None
     on_host: torch.Tensor | None
-    loaded: torch.Tensor | None = None
-    arrival: torch.Event | None = None
+    copied: torch.Event | None
 
 
 def _computed_again(forward: nn.Module, host: Host | None, *inputs: torch.Tensor) -> torch.Tensor:
