@@ -7,8 +7,8 @@ import logging
 import os
 import signal
 import sys
-import threading
 
+from embedded_aws.ending import Ending
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import shell_lines
 from embedded_aws.moto_setup import WrongMotoVersion
@@ -21,9 +21,7 @@ def main() -> None:
     """Serve, and print the variables that lead a shell's AWS tools here."""
     collect_garbage_rarely()
     options = _options()
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    ending = Ending(signal.SIGINT, signal.SIGTERM)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
         aws = EmbeddedAws(
@@ -37,7 +35,7 @@ def main() -> None:
         lines.append(f"# {aws.endpoint} answers for account {aws.account}; Ctrl-C ends it")
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
-        ended.wait()
+        ending.wait()
     os._exit(0)  # threads of an unfinished deployment must not hold us
 
 

@@ -17,6 +17,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+from embedded_aws.ending import Ending
 from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
 from embedded_aws.isolation import isolated_environment, process_environment
 from embedded_aws.moto_setup import WrongMotoVersion
@@ -55,17 +56,15 @@ def main() -> None:
     os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
     folder = Path(sys.argv[1])
     request = read_request(folder)
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+    ending = Ending(signal.SIGTERM, signal.SIGINT)
     with contextlib.ExitStack() as stack:
         try:
             state = _start(stack, folder, request)
         except (PortInUse, MachineFailed, WrongMotoVersion, InvalidEnvironment, OSError) as error:
             sys.exit(str(error))  # into the log, whose end the starting command shows
         write_state(folder, state)
-        threading.Thread(target=_watch_starter, args=(folder, state, ended), daemon=True).start()
-        ended.wait(request.lifetime_seconds)
+        threading.Thread(target=_watch_starter, args=(folder, state, ending), daemon=True).start()
+        ending.wait(request.lifetime_seconds)
     shutil.rmtree(folder, ignore_errors=True)  # our starter does it, too, if it still lives
     os._exit(0)  # threads of an unfinished deployment must not hold us
 
@@ -135,12 +134,12 @@ def _prometheus(
     return servers
 
 
-def _watch_starter(folder: Path, state: State, ended: threading.Event) -> None:
+def _watch_starter(folder: Path, state: State, ending: Ending) -> None:
     """End with the command that started us, unless it says to keep what runs."""
     if sys.stdin.buffer.readline() == KEEP:
         write_state(folder, replace(state, kept=True))
         return
-    ended.set()
+    ending.tell()
 
 
 if __name__ == "__main__":
