@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError, WaiterError
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
 from slurmpod.aws.inventory import StackRecord
+from slurmpod.aws.stack_events import StackEvents
 from slurmpod.problems import WorkFailed
 
 CHANGE_SET = "slurmpod-adopt"
@@ -97,7 +98,9 @@ class Imports:
             try:
                 waiter.wait(StackName=wanted.stack, WaiterConfig=_POLLING)
             except WaiterError as error:
-                raise ImportRefused(f"{wanted.stack}: {self._reason(wanted.stack)}") from error
+                failed = StackEvents(self.clients).first_failure(wanted.stack)
+                reason = failed or "the import was rolled back"
+                raise ImportRefused(f"{wanted.stack}: {reason}") from error
 
     def _create(self, wanted: Import) -> None:
         self.clients.cloudformation.create_change_set(
@@ -111,15 +114,6 @@ class Imports:
         )
         waiter = self.clients.cloudformation.get_waiter("change_set_create_complete")
         waiter.wait(StackName=wanted.stack, ChangeSetName=CHANGE_SET, WaiterConfig=_POLLING)
-
-    def _reason(self, stack: str) -> str:
-        events = self.clients.cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
-        failed = [each for each in events if each["ResourceStatus"] == "IMPORT_FAILED"]
-        reasons = (
-            f"{each['LogicalResourceId']}: {each.get('ResourceStatusReason', '')}"
-            for each in failed
-        )
-        return "; ".join(reasons) or "the import was rolled back"
 
 
 _POLLING: Any = {"Delay": POLL_SECONDS, "MaxAttempts": POLLS}
