@@ -280,7 +280,9 @@ def _bind(port: int | None) -> socket.socket:
 
 
 class WarmUp:
-    """Calls one operation of every such service, in the background."""
+    """Calls one operation of every such service, in the background, once in a process."""
+
+    _is_done = threading.Event()
 
     def __init__(self, aws: Clients) -> None:
         self._ended = threading.Event()
@@ -298,10 +300,11 @@ class WarmUp:
 
     def _run(self, aws: Clients) -> None:
         with contextlib.suppress(BotoCoreError, ClientError):
-            for call in _calls(aws):
+            for call in () if self._is_done.is_set() else _calls(aws):
                 if self._ended.is_set():
                     return
                 call()
+            self._is_done.set()
 
 
 def _calls(aws: Clients) -> Iterator[Callable[[], object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,7 @@ class Stacks:
             (stack,) = self._api.describe_stacks(StackName=stack_id)["Stacks"]
             if not stack["StackStatus"].endswith("_IN_PROGRESS"):
                 break
+            time.sleep(0.05)
         events = self._api.describe_stack_events(StackName=stack_id)["StackEvents"]
         resources = self._api.describe_stack_resources(StackName=stack_id)["StackResources"]
         return Outcome(

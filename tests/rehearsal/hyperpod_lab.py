@@ -159,11 +159,12 @@ class HyperPodLab:
 
     def settled(self, name: str) -> Any:
         """Wait until a cluster is in service, or failed, and describe it."""
+        began = time.monotonic()
         while True:
             cluster = self.aws.sagemaker.describe_cluster(ClusterName=name)
             if cluster["ClusterStatus"] in ENDED:
                 return cluster
-            time.sleep(0.1)
+            time.sleep(min(max(0.1, (time.monotonic() - began) / 10), 1.0))
 
     def delete(self, name: str) -> None:
         """Delete a cluster and wait until it is gone."""

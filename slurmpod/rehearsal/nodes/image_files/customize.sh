@@ -50,6 +50,11 @@ mask_generators() {
     done
 }
 
+# Every service here has a unit; beside a script of System V `systemctl enable` does all twice.
+remove_init_scripts() {
+    rm -f "$root"/etc/init.d/* "$root"/etc/rc?.d/*
+}
+
 # Without a certificate MariaDB makes a key for one at each start, most of what a start takes.
 give_mariadb_a_certificate() {
     folder=/etc/mysql/certificate
@@ -117,6 +122,7 @@ copy_files
 disable_services
 mask_units
 mask_generators
+remove_init_scripts
 give_mariadb_a_certificate
 arrange_slurm
 make_users_and_folders
