@@ -405,8 +405,8 @@ class TestTopology:
         etc = "/opt/slurm/etc"
         cluster.run(cluster.head, f"echo {self.NAMED} >>{etc}/slurm.conf; : >{etc}/topology.conf")
         assert self.plugin(cluster) != "topology/tree"
-        hosts = "srun --quiet --nodes 2 hostname | sort | paste -s -d ' '"
-        wait_until(
+        hosts = "timeout 20 srun --quiet --nodes 2 hostname | sort | paste -s -d ' '"
+        wait_until(  # a request beside a start of slurmctld may wait for good
             lambda: cluster.run(cluster.head, hosts) == " ".join(cluster.names), "a job on both"
         )
         nodes = ",".join(cluster.names)
