@@ -31,7 +31,9 @@ browser: ## Install the browser in which tests look at pages, where there is non
 rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and run a job (KEEP=1: leave it up)
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
-test: machine browser check ## Run all checks and all tests, four at a time: many wait for nodes
+test: ## Run all checks and all tests, four at a time: many wait for nodes
+	@$(MAKE) --jobs=2 machine check
+	@$(MAKE) browser
 	@pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
 
 test-deep: machine ## Look longer for new mistakes: more cases, others each time, all examples with nodes
