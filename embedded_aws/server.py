@@ -299,8 +299,10 @@ class WarmUp:
         self._thread.join()
 
     def _run(self, aws: Clients) -> None:
+        if self._is_done.is_set():
+            return
         with contextlib.suppress(BotoCoreError, ClientError):
-            for call in () if self._is_done.is_set() else _calls(aws):
+            for call in _calls(aws):
                 if self._ended.is_set():
                     return
                 call()

@@ -130,16 +130,21 @@ def node_shell(workplace: Workplace, shown: Any, group: str, user: str = "root")
 def wait_until(
     condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE_SECONDS
 ) -> None:
-    """Wait for a condition, with pauses of what it takes to ask, or of a tenth of the time so far.
+    """Wait for a condition, and pause between two questions."""
+    began = asked = time.monotonic()
+    while not condition():
+        assert time.monotonic() < began + seconds, f"in vain: {what}"
+        pause(began, asked)
+        asked = time.monotonic()
+
+
+def pause(began: float, asked: float) -> None:
+    """Sleep for what it takes to ask, or a tenth of the time since `began`.
 
     Most questions are commands on nodes: they use the processor that the nodes need, too.
     """
-    began = asked = time.monotonic()
-    while not condition():
-        now = time.monotonic()
-        assert now < began + seconds, f"in vain: {what}"
-        time.sleep(min(max(0.05, now - asked, (now - began) / 10), 1.0))
-        asked = time.monotonic()
+    now = time.monotonic()
+    time.sleep(min(max(0.05, now - asked, (now - began) / 10), 1.0))
 
 
 def _end(journal: Path) -> str:

@@ -35,7 +35,7 @@ from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.rehearsal.state import Request
 from slurmpod.resolve import session_target
-from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.conftest import pause, wait_until
 
 if TYPE_CHECKING:
     from types_boto3_sagemaker.type_defs import VpcConfigTypeDef
@@ -161,10 +161,11 @@ class HyperPodLab:
         """Wait until a cluster is in service, or failed, and describe it."""
         began = time.monotonic()
         while True:
+            asked = time.monotonic()
             cluster = self.aws.sagemaker.describe_cluster(ClusterName=name)
             if cluster["ClusterStatus"] in ENDED:
                 return cluster
-            time.sleep(min(max(0.1, (time.monotonic() - began) / 10), 1.0))
+            pause(began, asked)
 
     def delete(self, name: str) -> None:
         """Delete a cluster and wait until it is gone."""
