@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
-from ipaddress import IPv4Network
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address, IPv4Network
+from itertools import chain
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -14,8 +13,8 @@ from embedded_aws.clients import Clients
 from embedded_aws.cluster import ClusterFailed, InstanceGroup, NetworkInterface
 from embedded_aws.errors import ServiceError
 
-ADDRESSES_KEPT_AT_THE_START = 3
-"""For router, DNS and later use, after the network's own address (VPC user guide)."""
+ADDRESSES_KEPT_AT_THE_START = 4
+"""The network's own, then those for router, DNS and later use (VPC user guide)."""
 
 
 def check_network(aws: Clients, request: Mapping[str, Any]) -> None:
@@ -38,21 +37,19 @@ def check_network(aws: Clients, request: Mapping[str, Any]) -> None:
 class SubnetInterfaces:
     """Creates interfaces for one cluster and knows those that still exist."""
 
-    _lock = threading.Lock()
-    """One for all clusters: between finding a free address and taking it, no other may take it."""
-
     def __init__(self, aws: Clients, cluster_name: str) -> None:
         self._aws = aws
         self._cluster_name = cluster_name
-        self._existing: list[str] = []
+        self._existing: dict[str, NetworkInterface] = {}
+        self._lowest: dict[str, IPv4Address] = {}
+        """The address in each subnet from which on the next free one is looked for."""
 
     def create_interface(self, group: InstanceGroup) -> NetworkInterface:
         """Create an interface in the first of the group's subnets that has a free address."""
-        with self._lock:
-            for subnet_id in group.vpc_config.subnet_ids:
-                subnet = self._aws.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]
-                if subnet["AvailableIpAddressCount"] > 0:
-                    return self._create(subnet, group)
+        for subnet_id in group.vpc_config.subnet_ids:
+            subnet = self._aws.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]
+            if subnet["AvailableIpAddressCount"] > 0 and (made := self._create(subnet, group)):
+                return made
         subnets = ", ".join(group.vpc_config.subnet_ids)
         raise ClusterFailed(
             f"No free IP address for instance group {group.name} in {subnets}. "
@@ -61,37 +58,50 @@ class SubnetInterfaces:
 
     def delete_interface(self, interface_id: str) -> None:
         """Delete an interface that was created here."""
-        with self._lock:
-            self._existing.remove(interface_id)
+        deleted = self._existing.pop(interface_id)
         self._aws.ec2.delete_network_interface(NetworkInterfaceId=interface_id)
+        freed = IPv4Address(deleted.private_ip)
+        self._lowest[deleted.subnet_id] = min(freed, self._lowest[deleted.subnet_id])
 
     def delete_all(self) -> None:
         """Delete every interface that still exists, so that the subnet can be deleted."""
         for interface_id in list(self._existing):
             self.delete_interface(interface_id)
 
-    def _create(self, subnet: Any, group: InstanceGroup) -> NetworkInterface:
+    def _create(self, subnet: Any, group: InstanceGroup) -> NetworkInterface | None:
+        """Create an interface with the lowest address that EC2 has; None where it has none left.
+
+        EC2 is not asked which are taken: the answer grows with every node.
+        """
+        for address in self._candidates(subnet):
+            if interface := self._created(subnet, group, address):
+                made = _described(interface, subnet, self._aws.region)
+                self._existing[made.interface_id] = made
+                self._lowest[made.subnet_id] = address + 1
+                return made
+        return None
+
+    def _candidates(self, subnet: Any) -> Iterator[IPv4Address]:
+        """Yield all addresses, first those that are not known to be taken."""
+        block = IPv4Network(subnet["CidrBlock"])
+        first, end = block[ADDRESSES_KEPT_AT_THE_START], block.broadcast_address
+        lowest = self._lowest.get(subnet["SubnetId"], first)
+        numbers = chain(range(int(lowest), int(end)), range(int(first), int(lowest)))
+        return map(IPv4Address, numbers)
+
+    def _created(self, subnet: Any, group: InstanceGroup, address: IPv4Address) -> Any:
+        """Create an interface with this address; None where another has it."""
         try:
-            interface = self._aws.ec2.create_network_interface(
+            return self._aws.ec2.create_network_interface(
                 SubnetId=subnet["SubnetId"],
-                PrivateIpAddress=self._free_address(subnet),
+                PrivateIpAddress=str(address),
                 Groups=list(group.vpc_config.security_group_ids),
                 Description=f"HyperPod cluster {self._cluster_name}, group {group.name}",
             )["NetworkInterface"]
         except ClientError as error:
+            if error.response["Error"]["Code"] == "InvalidIPAddress.InUse":
+                return None
             raise ClusterFailed(str(error)) from error
-        self._existing.append(interface["NetworkInterfaceId"])
-        return _described(interface, subnet, self._aws.region)
-
-    def _free_address(self, subnet: Any) -> str:
-        """Return the lowest free address; moto would take any, also those that AWS keeps."""
-        interfaces = self._aws.ec2.describe_network_interfaces(
-            Filters=[{"Name": "subnet-id", "Values": [subnet["SubnetId"]]}]
-        )["NetworkInterfaces"]
-        taken = {interface["PrivateIpAddress"] for interface in interfaces}
-        hosts = map(str, IPv4Network(subnet["CidrBlock"]).hosts())
-        usable = islice(hosts, ADDRESSES_KEPT_AT_THE_START, None)
-        return next(address for address in usable if address not in taken)
 
 
 def _vpc_of(aws: Clients, config: Mapping[str, Any], where: str) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from embedded_aws.cluster import Cluster, ClusterFailed, InstanceGroup
 from embedded_aws.errors import ServiceError
@@ -20,6 +21,7 @@ from tests.unit.embedded_aws.cloud_fakes import REGION, NoClients
 from tests.unit.embedded_aws.cluster_requests import COMPUTE, CONTROLLER, group, request
 
 REQUEST = request(group("workers", 2))
+OF_ANOTHER = "10.1.0.5"
 
 
 class Subnet:
@@ -47,19 +49,18 @@ class Subnet:
         zones = [("us-west-2a", "usw2-az2"), ("us-west-2b", "usw2-az1")]
         return {"AvailabilityZones": [{"ZoneName": n, "ZoneId": i} for n, i in zones]}
 
-    def describe_network_interfaces(self, **asked: object) -> dict[str, Any]:
-        others = ["10.1.0.5"]
-        addresses = (
-            others if "NetworkInterfaceIds" in asked else [*others, *self.interfaces.values()]
-        )
+    def describe_network_interfaces(self, **_: object) -> dict[str, Any]:
         here = {"AvailabilityZone": "us-west-2a"}
-        return {"NetworkInterfaces": [{"PrivateIpAddress": each, **here} for each in addresses]}
+        return {"NetworkInterfaces": [{"PrivateIpAddress": OF_ANOTHER, **here}]}
 
     def create_network_interface(
         self,
         PrivateIpAddress: str,  # noqa: N803 - EC2's name
         **_: object,
     ) -> dict[str, Any]:
+        if PrivateIpAddress in (OF_ANOTHER, *self.interfaces.values()):
+            error: Any = {"Error": {"Code": "InvalidIPAddress.InUse"}}
+            raise ClientError(error, "CreateNetworkInterface")
         interface_id = f"eni-{len(self.interfaces)}"
         self.interfaces[interface_id] = PrivateIpAddress
         interface = {"NetworkInterfaceId": interface_id, "PrivateIpAddress": PrivateIpAddress}
