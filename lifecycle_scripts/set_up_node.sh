@@ -11,7 +11,8 @@ logs=/var/log/provision
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
-if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+# -I and -S: no package of the image has a part in this.
+if ! python3 -ISc 'import sys; sys.exit(sys.version_info < (3, 10))'; then
     echo "FAILED: this image has no Python 3.10 or later as python3; fix: use an image of HyperPod" \
         "for Slurm with Ubuntu 22.04 or later (image_id of the group)"
     exit 1

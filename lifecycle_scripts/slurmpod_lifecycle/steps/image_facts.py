@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from slurmpod_lifecycle import platform_facts
@@ -58,82 +58,82 @@ class ImageFacts(NodeStep):
     def is_done(self) -> bool:
         """Tell whether the file says what is true, and there is nothing to tell of."""
         machine = self.node.machine
-        before = noted(machine.read(IMAGE_FACTS))
+        before, image = noted(machine.read(IMAGE_FACTS)), _Image(machine)
         return (
             "platform" in before
-            and before == {**facts(machine), "platform": before["platform"]}
+            and before == {**_facts(image), "platform": before["platform"]}
             and machine.read(PROGRAM) == _program()
-            and not kernels_of_client(machine)
+            and not _kernels_of_client(image)
         )
 
     def apply(self) -> str:
         """Write the file and say the most important of it."""
         machine = self.node.machine
-        found = facts(machine)
+        image = _Image(machine)
+        found = _facts(image)
         before = noted(machine.read(IMAGE_FACTS)).get("platform")
-        first = before or platform_facts.platform_facts(_Asked(machine))
+        first = before or platform_facts.platform_facts(image)
         machine.write(IMAGE_FACTS, json.dumps({**found, "platform": first}, indent=2) + "\n")
         machine.write(PROGRAM, _program(), mode=0o755)
         known = [f"{found[name]}" for name in ("os", "kernel", "slurm") if found[name]]
-        if others := kernels_of_client(machine):
+        if others := _kernels_of_client(image):
             known.append(f"warning: the Lustre client is built for {', '.join(others)}")
         if found["slurm"] and found["slurm"] not in KNOWN_SLURM:
             known.append("warning: nobody has tried these scripts with this Slurm")
         return ", ".join(known) or "nothing is known of this image"
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A machine as one that is asked for the facts of its platform."""
+class _Image:
+    """A machine as one that is asked for the facts of its image; the same question only once."""
 
-    machine: Machine
+    def __init__(self, machine: Machine) -> None:
+        self.read = machine.read
+        self.said = cache(partial(_said, machine))
 
-    def said(self, *command: str) -> str | None:
-        try:
-            return self.machine.run(*command)
-        except StepFailed:
-            return None
 
-    def read(self, path: str) -> str | None:
-        return self.machine.read(path)
+def _said(machine: Machine, *command: str) -> str | None:
+    try:
+        return machine.run(*command)
+    except StepFailed:
+        return None
 
 
 def _program() -> str:
     return f"#!/usr/bin/python3\n{SOURCE}"
 
 
-def facts(machine: Machine) -> dict[str, object]:
+def _facts(image: _Image) -> dict[str, object]:
     """Return what the image has; nothing is changed, and nothing is asked of the network."""
-    installed = _installed(machine)
+    installed = _installed(image)
     return {
         "rehearsed_for": REHEARSED_FOR,
-        "os": _os_name(machine.read(OS_RELEASE) or ""),
-        "kernel": _said(machine, "uname", "--kernel-release"),
-        "slurm": _folder_name(_said(machine, "readlink", "--canonicalize", SLURM)),
-        "nvidia_driver": _line(machine, NVIDIA),
-        "neuron_driver": _line(machine, NEURON),
-        "efa_driver": _line(machine, EFA),
-        "efa_installer": _line(machine, EFA_INSTALLER),
-        "lustre_client": _lustre_client(machine),
-        "pyxis": next((path for path in PYXIS if machine.succeeds("test", "-e", path)), None),
+        "os": _os_name(image.read(OS_RELEASE) or ""),
+        "kernel": _word(image, "uname", "--kernel-release"),
+        "slurm": _folder_name(_word(image, "readlink", "--canonicalize", SLURM)),
+        "nvidia_driver": _line(image, NVIDIA),
+        "neuron_driver": _line(image, NEURON),
+        "efa_driver": _line(image, EFA),
+        "efa_installer": _line(image, EFA_INSTALLER),
+        "lustre_client": _lustre_client(image),
+        "pyxis": next((path for path in PYXIS if image.said("test", "-e", path) is not None), None),
         "packages": {name: installed[name] for name in PACKAGES if name in installed},
     }
 
 
-def kernels_of_client(machine: Machine) -> list[str]:
+def _kernels_of_client(image: _Image) -> list[str]:
     """Return the kernels that the Lustre client is built for where none of them runs.
 
     Packages of its modules are named after the kernel (FSx for Lustre user guide, "Installing the
     Lustre client"); modinfo looks among the modules of the kernel that runs.
     """
-    if _lustre_client(machine):
+    if _lustre_client(image):
         return []
-    names = (name for name in _installed(machine) if re.match(rf"{MODULES}\d", name))
+    names = (name for name in _installed(image) if re.match(rf"{MODULES}\d", name))
     return sorted(name.removeprefix(MODULES) for name in names)
 
 
-def _lustre_client(machine: Machine) -> str | None:
-    return _said(machine, "modinfo", "--field", "version", "lustre")
+def _lustre_client(image: _Image) -> str | None:
+    return _word(image, "modinfo", "--field", "version", "lustre")
 
 
 def _os_name(os_release: str) -> str | None:
@@ -148,18 +148,18 @@ def _folder_name(path: str | None) -> str | None:
     return path.rpartition("/")[2] if path else None
 
 
-def _line(machine: Machine, path: str) -> str | None:
+def _line(image: _Image, path: str) -> str | None:
     """Return the first line of a file, without the sign of a comment."""
-    lines = (machine.read(path) or "").splitlines()
+    lines = (image.read(path) or "").splitlines()
     return lines[0].strip("# ") if lines else None
 
 
-def _said(machine: Machine, *command: str) -> str | None:
-    return (_Asked(machine).said(*command) or "").strip() or None
+def _word(image: _Image, *command: str) -> str | None:
+    return (image.said(*command) or "").strip() or None
 
 
-def _installed(machine: Machine) -> dict[str, str]:
+def _installed(image: _Image) -> dict[str, str]:
     """Return the versions of all packages that are installed."""
-    listed = _said(machine, "dpkg-query", "--show", f"--showformat={FORM}") or ""
+    listed = image.said("dpkg-query", "--show", f"--showformat={FORM}") or ""
     lines = (line.split() for line in listed.splitlines())
     return {package: version for state, package, version in lines if state == "installed"}

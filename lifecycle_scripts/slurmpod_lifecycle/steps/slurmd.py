@@ -14,6 +14,7 @@ starts it again until it is listed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.machine import Machine
@@ -51,7 +52,7 @@ class Slurmd(NodeStep):
     def is_done(self) -> bool:
         """Tell whether it runs and asks the right controller."""
         machine = self.node.machine
-        is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in() and machine.read(
+        is_written = machine.read(units.drop_in_path("slurmd")) == self._drop_in and machine.read(
             OPTIONS_PATH
         ) == options(self.node.controller_addresses())
         is_known = is_written and not units.is_outdated(machine, "slurmd")
@@ -67,7 +68,7 @@ class Slurmd(NodeStep):
                 "look at the controller's log: its slurmctld has to start first",
             )
         units.write_for(machine, "slurmd", OPTIONS_PATH, options(addresses))
-        units.add_drop_in(machine, "slurmd", self._drop_in())
+        units.add_drop_in(machine, "slurmd", self._drop_in)
         try:
             units.start(machine, "slurmd", anew=not knows_its_files(machine, "slurmd"))
         except NotYet:
@@ -76,6 +77,7 @@ class Slurmd(NodeStep):
             raise
         return f"slurmd gets its configuration from {shown}"
 
+    @cached_property
     def _drop_in(self) -> str:
         folders = [each.mount_path for each in self.node.settings.file_systems]
         mounts = [units.mount_unit(self.node.machine, folder) for folder in folders]

@@ -17,7 +17,7 @@ ENTRIES = ["on_create.sh", "on_init_complete.sh"]
 LOGS = "/var/log/provision"
 FAKE_PYTHON = """\
 #!/bin/sh
-[ "$1" != -c ] || exit 0
+[ "$1" != -ISc ] || exit 0
 echo "arguments: $*"
 echo "in: $(pwd)" >&2
 exit {status}
@@ -26,7 +26,7 @@ OLD_PYTHON = f"""\
 #!{sys.executable}
 import sys
 sys.version_info = (3, 7, 16)
-assert sys.argv[1] == "-c", "it runs the program itself"
+assert sys.argv[1] == "-ISc", "it runs the program itself"
 exec(sys.argv[2])
 """
 
@@ -125,6 +125,6 @@ def fake_python(entry: Path, printed: str) -> Path:
     """Put a python3 beside the bundle and return the folder that has it."""
     commands = entry.parents[1] / "commands"
     commands.mkdir(exist_ok=True)
-    (commands / "python3").write_text(f'#!/bin/sh\n[ "$1" = -c ] || echo {printed}\n')
+    (commands / "python3").write_text(f'#!/bin/sh\n[ "$1" = -ISc ] || echo {printed}\n')
     (commands / "python3").chmod(0o755)
     return commands

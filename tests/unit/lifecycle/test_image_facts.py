@@ -57,6 +57,12 @@ def test_the_versions_that_matter_are_noted(step: ImageFacts) -> None:
     assert step.is_done()
 
 
+def test_nothing_is_asked_twice(step: ImageFacts) -> None:
+    step.apply()
+    asked = machine_of(step.node).ran
+    assert sorted(asked) == sorted(set(asked))
+
+
 def test_a_lustre_client_for_another_kernel_is_told_of(step: ImageFacts) -> None:
     machine = machine_of(step.node)
     packages = ("lustre-client-modules-6.8.0-1057-aws", "lustre-client-modules-aws")
