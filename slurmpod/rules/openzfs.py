@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
+from slurmpod.rules.data_buckets import mistake_in_bucket_name
 from slurmpod.rules.file_systems import API, OPENZFS, new_openzfs
-from slurmpod.rules.identity import mistake_in_bucket_name
 from slurmpod.rules.registry import Area, Finding
 
 ZFS = Area("ZFS", "FSx for OpenZFS")

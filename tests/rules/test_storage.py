@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slurmpod.problems import Problem
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
-from slurmpod.rules.identity import mistake_in_bucket_name
+from slurmpod.rules.data_buckets import mistake_in_bucket_name
 from tests.sound_environment import sound_data
 
 AREAS = ("STO", "DAT", "MNT", "LUS", "TIE", "LAC", "DRA", "ZFS", "BKT")
