@@ -49,8 +49,7 @@ class Checkpoints:
         """Write the state after `step`; returns when it will survive a power cut."""
         partial = self._begin(step)
         dcp.save(dict(state), checkpoint_id=partial)
-        if _is_first():
-            self._end(partial, step)
+        self._end(partial, step)
         dist.barrier()
 
     def save_in_background(self, step: int, state: Mapping[str, Stateful]) -> None:
@@ -61,7 +60,7 @@ class Checkpoints:
         written = dcp.async_save(
             dict(state), checkpoint_id=partial, process_group=self._background.group
         )
-        self._background.then(written, lambda: _is_first() and self._end(partial, step))
+        self._background.then(written, lambda: self._end(partial, step))
 
     def finish(self) -> None:
         """Wait for what is being written; raises what went wrong with it."""
@@ -88,6 +87,9 @@ class Checkpoints:
         return partial
 
     def _end(self, partial: Path, step: int) -> None:
+        """Let the first process give the checkpoint its name, and forget old ones."""
+        if not _is_first():
+            return
         _complete(partial, self._folder / f"{PREFIX}{step:08d}")
         self._forget_old()
 
