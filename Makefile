@@ -34,7 +34,7 @@ rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and r
 test: ## Run all checks and all tests, four at a time: many wait for nodes
 	@$(MAKE) --jobs=2 machine check
 	@$(MAKE) browser
-	@pytest --numprocesses=4 --dist=loadfile --no-loadscope-reorder --durations=10 --durations-min=1
+	@pytest --numprocesses=4 --durations=10 --durations-min=1
 
 test-deep: machine ## Look longer for new mistakes: more cases, others each time, all examples with nodes
 	@pytest --numprocesses=2 --hypothesis-profile=deep --timeout=3600 --durations=10 --durations-min=1 $(SEARCHES)

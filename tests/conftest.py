@@ -50,8 +50,9 @@ TESTS = Path(__file__).parent
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether | None:
-    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
+    """Let processes take whole files, however many there are: tests go on where others ended."""
+    return FilesTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -47,6 +47,10 @@ class FilesTogether(LoadFileScheduling):  # type: ignore[misc]
     these wait. As soon as only one kind is left, all run that.
     """
 
+    def __init__(self, config: Any, log: Any) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False  # by number of tests, which says nothing of time
+
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(ALL_ENVIRONMENTS):
             return ALL_ENVIRONMENTS

@@ -34,7 +34,7 @@ def begun(count: int) -> tuple[FilesTogether, list[Process], list[str]]:
     """Start a run of so many processes; return them with the ids of all tests."""
     tests = [f"{file}::test_{n}" for file in [*BOOTED, *STACKS, *QUICK] for n in range(3)]
     config = SimpleNamespace(
-        getvalue=lambda _: [f"{count}*popen"], option=SimpleNamespace(loadscopereorder=False)
+        getvalue=lambda _: [f"{count}*popen"], option=SimpleNamespace(loadscopereorder=True)
     )
     run = FilesTogether(config, Producer("test", enabled=False))
     processes = [Process() for _ in range(count)]
