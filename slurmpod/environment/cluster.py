@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from slurmpod.environment.base import CLUSTER_AGAIN, IN_PLACE, NEW_NODES, Effect, Kind, Section
-from slurmpod.environment.names import KmsKeyArn, Zone
+from slurmpod.environment.names import RESOURCE_ID, KmsKeyArn, Zone
 
 ALARMS = Effect(Kind.IN_PLACE, "changed in place; counts from the next update on")
 
@@ -166,7 +166,7 @@ class Group(Section):
             "the nodes get the image, and lose what is on their root volumes",
             of_cluster=True,
         ),
-        Field(pattern=r"^ami-[0-9a-f]{8,17}$", examples=["ami-0123456789abcdef0"]),
+        Field(pattern=rf"^ami-{RESOURCE_ID}$", examples=["ami-0123456789abcdef0"]),
     ] = None
     """Machine image made from a HyperPod image; default: the newest of HyperPod."""
 

@@ -8,6 +8,9 @@ from pydantic import Field
 ZONE_NAME_PATTERN = r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]"
 ZONE_ID_PATTERN = r"[a-z]{3,6}[0-9]-az[0-9]{1,2}"
 
+RESOURCE_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
+"""What follows the kind in the ids of EC2: long ones, and short ones of before 2018."""
+
 Zone = Annotated[
     str, Field(pattern=f"^({ZONE_NAME_PATTERN}|{ZONE_ID_PATTERN})$", examples=["usw2-az2"])
 ]

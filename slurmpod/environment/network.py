@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
-from slurmpod.environment.names import BucketName, KmsKeyArn, Zone
+from slurmpod.environment.names import RESOURCE_ID, BucketName, KmsKeyArn, Zone
 
 SERVICES_WITHOUT_POLICIES = frozenset(
     {
@@ -60,9 +60,6 @@ LARGEST_VPC_PREFIX = 16
 
 SMALLEST_VPC_PREFIX = 24
 """Ours: half of a VPC is the nodes' subnet, and a smaller one has no room for a cluster."""
-
-RESOURCE_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
-"""What follows the kind in the ids of EC2: long ones, and short ones of before 2018."""
 
 RetentionDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827]
 """What CloudWatch Logs accepts up to five years (API reference, PutRetentionPolicy)."""

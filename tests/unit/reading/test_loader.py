@@ -217,6 +217,17 @@ def test_a_section_that_is_left_out_is_one_that_is_empty(section: type[BaseModel
             "'/ns1/' does not have the right form",
             "write it without the slash at the end (Folder inside the file system)",
         ),
+        (
+            "role: controller",
+            "role: controller\n      image_id: ami-0d6b8fd0705a",
+            "ENV-004",
+            16,
+            "'ami-0d6b8fd0705a' does not have the right form",
+            (
+                "write text such as ami-0123456789abcdef0 (Machine image made from a HyperPod"
+                " image; default: the newest of HyperPod)"
+            ),
+        ),
         ("name: dev", "nmae: dev", "ENV-003", 1, "unknown key 'nmae'", "did you mean 'name'?"),
         (
             "  lustre:\n    capacity_gib: 1200",
