@@ -9,7 +9,7 @@ from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
-from slurmpod.rules.sources import LIFECYCLE_SCRIPTS
+from slurmpod.rules.sources import BUCKET_NAMES, LIFECYCLE_SCRIPTS
 
 DATA_BUCKETS = Area("DBK", "Buckets with data, and images")
 
@@ -26,7 +26,7 @@ IMAGES = ("identity", "image_repositories")
     why="S3 has rules for the names of buckets. Directory buckets and access points need other "
     "permissions than the nodes get.",
     fix="correct the name; it must be a general purpose bucket",
-    source=f"{S3}bucketnamingrules.html",
+    source=BUCKET_NAMES,
 )
 def _names(resolved: Resolved) -> Iterator[Finding]:
     for index, data in enumerate(resolved.identity.data_buckets):
@@ -58,7 +58,7 @@ def _named_once(resolved: Resolved) -> Iterator[Finding]:
     "What a mount allows is not said again",
     why="Nodes may read through the AWS API what they see as a folder.",
     fix="remove the entry, or write 'access: write' if nodes are to delete objects too",
-    source="https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint.html",
+    source=f"{S3}mountpoint.html",
     severity=Severity.WARNING,
 )
 def _not_mounted_already(resolved: Resolved) -> Iterator[Finding]:

@@ -12,13 +12,13 @@ from slurmpod.resolve import Resolved, ResolvedLustre
 from slurmpod.rules.data_buckets import mistake_in_bucket_name
 from slurmpod.rules.file_systems import API, at, new_lustre
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.sources import BUCKET_NAMES
 
 REPOSITORIES = Area("DRA", "Data repositories")
 
 ASSOCIATION = f"{API}/API_DataRepositoryAssociation.html"
 CREATE_ASSOCIATION = f"{API}/API_CreateDataRepositoryAssociation.html"
 AUTO_EXPORT = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/autoexport-data-repo-dra.html"
-BUCKET_NAMES = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html"
 
 LONGEST_URI = 4357
 

@@ -17,6 +17,7 @@ from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
+from slurmpod.rules.sources import IAM_QUOTAS
 
 if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
     from slurmpod.deploy.permissions.sufficiency import Lack
@@ -27,7 +28,6 @@ IAM = "https://docs.aws.amazon.com/IAM/latest/UserGuide/"
 GRAMMAR = f"{IAM}reference_policies_grammar.html"
 BOUNDARIES = f"{IAM}access_policies_boundaries.html"
 EVALUATION = f"{IAM}reference_policies_evaluation-logic.html"
-QUOTAS = f"{IAM}reference_iam-quotas.html"
 PASSING_ROLES = f"{IAM}id_roles_use_passrole.html"
 LEAST_PRIVILEGE = f"{IAM}best-practices.html#grant-least-privilege"
 ROLE_OF_A_GROUP = (
@@ -190,7 +190,7 @@ def _roles_have_groups(resolved: Resolved) -> Iterator[Finding]:
     why=f"IAM attaches {MANAGED_POLICIES_OF_A_ROLE} managed policies to a role, unless the account "
     "has a higher quota (20 at most). A boundary does not count.",
     fix="put several policies into one, or accept it where the account's quota is higher",
-    source=QUOTAS,
+    source=IAM_QUOTAS,
     severity=Severity.WARNING,
 )
 def _policies_are_not_too_many(resolved: Resolved) -> Iterator[Finding]:
@@ -205,7 +205,7 @@ def _policies_are_not_too_many(resolved: Resolved) -> Iterator[Finding]:
     "Further policies are named once",
     why="Attached twice, a policy allows no more.",
     fix="remove the entry",
-    source=QUOTAS,
+    source=IAM_QUOTAS,
     severity=Severity.WARNING,
 )
 def _policies_are_named_once(resolved: Resolved) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from slurmpod.resolve import Resolved
 from slurmpod.rules.data_buckets import mistake_in_bucket_name
 from slurmpod.rules.file_systems import API, OPENZFS, new_openzfs
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.rules.sources import BUCKET_NAMES
 
 ZFS = Area("ZFS", "FSx for OpenZFS")
 
@@ -97,7 +98,6 @@ def _region(resolved: Resolved) -> Iterator[Finding]:
 
 BUCKETS = Area("BKT", "Buckets as folders")
 
-BUCKET_NAMES = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html"
 MOUNTPOINT = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint.html"
 
 S3_MOUNTS = ("storage", "s3_mounts")

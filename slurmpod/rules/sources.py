@@ -4,6 +4,7 @@ DELETION_POLICY = (
     "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/"
     "aws-attribute-deletionpolicy.html"
 )
+BUCKET_NAMES = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html"
 IAM_QUOTAS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"
 
 ACCESS_NODES = (
