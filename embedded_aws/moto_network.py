@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from itertools import islice
 from typing import Any
 
@@ -35,6 +35,11 @@ def patch_network() -> None:
     wrap(vpcs.VPCBackend, "modify_vpc_endpoint", _modify_endpoint)
     wrap(vpcs.VPCBackend, "delete_vpc_endpoints", _delete_endpoints)
     wrap(FlowLogsBackend, "create_flow_logs", _create_flow_logs)
+
+
+def usable_addresses(block: IPv4Network) -> range:
+    """Return the addresses of a subnet that AWS leaves to its users, as numbers."""
+    return range(int(block.network_address) + _KEPT_AT_THE_START, int(block.broadcast_address))
 
 
 def wrap(backend: type, name: str, replacement: Callable[..., Any]) -> None:
@@ -76,7 +81,7 @@ def _create_interface(
 def _check(address: str, subnet: Any, taken: set[str]) -> None:
     from moto.ec2.exceptions import EC2ClientError
 
-    if int(IPv4Address(address)) not in _usable(subnet):
+    if int(IPv4Address(address)) not in usable_addresses(subnet.cidr):
         raise EC2ClientError(
             "InvalidParameterValue", "Address does not fall within the subnet's address range"
         )
@@ -87,7 +92,7 @@ def _check(address: str, subnet: Any, taken: set[str]) -> None:
 def _highest_free(subnet: Any, taken: set[str], count: int) -> list[str]:
     from moto.ec2.exceptions import EC2ClientError
 
-    every = map(str, map(IPv4Address, reversed(_usable(subnet))))
+    every = map(str, map(IPv4Address, reversed(usable_addresses(subnet.cidr))))
     chosen = list(islice((address for address in every if address not in taken), max(count, 0)))
     if len(chosen) < count:
         raise EC2ClientError(
@@ -95,12 +100,6 @@ def _highest_free(subnet: Any, taken: set[str], count: int) -> list[str]:
             "The specified subnet does not have enough free addresses to satisfy the request.",
         )
     return chosen
-
-
-def _usable(subnet: Any) -> range:
-    """Return the addresses that AWS leaves to its users, as numbers."""
-    first, last = int(subnet.cidr.network_address), int(subnet.cidr.broadcast_address)
-    return range(first + _KEPT_AT_THE_START, last)
 
 
 def _taken(ec2: Any, subnet: Any) -> set[str]:

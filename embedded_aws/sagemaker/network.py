@@ -12,9 +12,7 @@ from botocore.exceptions import ClientError
 from embedded_aws.clients import Clients
 from embedded_aws.cluster import ClusterFailed, InstanceGroup, NetworkInterface
 from embedded_aws.errors import ServiceError
-
-ADDRESSES_KEPT_AT_THE_START = 4
-"""The network's own, then those for router, DNS and later use (VPC user guide)."""
+from embedded_aws.moto_network import usable_addresses
 
 
 def check_network(aws: Clients, request: Mapping[str, Any]) -> None:
@@ -41,8 +39,8 @@ class SubnetInterfaces:
         self._aws = aws
         self._cluster_name = cluster_name
         self._existing: dict[str, NetworkInterface] = {}
-        self._lowest: dict[str, IPv4Address] = {}
-        """The address in each subnet from which on the next free one is looked for."""
+        self._lowest: dict[str, int] = {}
+        """The address in each subnet, as a number, from which on a free one is looked for."""
 
     def create_interface(self, group: InstanceGroup) -> NetworkInterface:
         """Create an interface in the first of the group's subnets that has a free address."""
@@ -60,7 +58,7 @@ class SubnetInterfaces:
         """Delete an interface that was created here."""
         deleted = self._existing.pop(interface_id)
         self._aws.ec2.delete_network_interface(NetworkInterfaceId=interface_id)
-        freed = IPv4Address(deleted.private_ip)
+        freed = int(IPv4Address(deleted.private_ip))
         self._lowest[deleted.subnet_id] = min(freed, self._lowest[deleted.subnet_id])
 
     def delete_all(self) -> None:
@@ -74,22 +72,21 @@ class SubnetInterfaces:
         EC2 is not asked which are taken: the answer grows with every node.
         """
         for address in self._candidates(subnet):
-            if interface := self._created(subnet, group, address):
+            if interface := self._create_at(subnet, group, address):
                 made = _described(interface, subnet, self._aws.region)
                 self._existing[made.interface_id] = made
-                self._lowest[made.subnet_id] = address + 1
+                self._lowest[made.subnet_id] = int(address) + 1
                 return made
         return None
 
     def _candidates(self, subnet: Any) -> Iterator[IPv4Address]:
         """Yield all addresses, first those that are not known to be taken."""
-        block = IPv4Network(subnet["CidrBlock"])
-        first, end = block[ADDRESSES_KEPT_AT_THE_START], block.broadcast_address
-        lowest = self._lowest.get(subnet["SubnetId"], first)
-        numbers = chain(range(int(lowest), int(end)), range(int(first), int(lowest)))
+        usable = usable_addresses(IPv4Network(subnet["CidrBlock"]))
+        lowest = self._lowest.get(subnet["SubnetId"], usable.start)
+        numbers = chain(range(lowest, usable.stop), range(usable.start, lowest))
         return map(IPv4Address, numbers)
 
-    def _created(self, subnet: Any, group: InstanceGroup, address: IPv4Address) -> Any:
+    def _create_at(self, subnet: Any, group: InstanceGroup, address: IPv4Address) -> Any:
         """Create an interface with this address; None where another has it."""
         try:
             return self._aws.ec2.create_network_interface(

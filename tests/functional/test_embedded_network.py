@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from embedded_aws.clients import Clients
-from embedded_aws.cluster import InstanceGroup, VpcConfig
+from embedded_aws.cluster import VpcConfig
 from embedded_aws.sagemaker.network import SubnetInterfaces
 from tests.functional.embedded_networks import (
     ECR,
@@ -25,6 +25,7 @@ from tests.functional.embedded_stacks import (
     ref,
     resource,
 )
+from tests.unit.hyperpod import clusters
 
 
 @pytest.mark.parametrize(
@@ -190,28 +191,14 @@ def test_nodes_of_two_clusters_get_the_lowest_addresses_of_a_subnet(clients: Cli
     ec2 = clients.ec2
     vpc_id = ec2.create_vpc(CidrBlock="10.9.0.0/24")["Vpc"]["VpcId"]
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.9.0.0/28")["Subnet"]["SubnetId"]
-    (every,) = ec2.describe_security_groups(
-        Filters=[{"Name": "vpc-id", "Values": [vpc_id]}],
-    )["SecurityGroups"]
+    found = ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
+    (every,) = found["SecurityGroups"]
     ec2.create_network_interface(SubnetId=subnet_id, PrivateIpAddress="10.9.0.5")
-    nodes = nodes_in(VpcConfig((every["GroupId"],), (subnet_id,)))
+    nodes = clusters.group("cpu", vpc_config=VpcConfig((every["GroupId"],), (subnet_id,)))
 
-    clusters = [SubnetInterfaces(clients, name) for name in ("one", "two")]
-    made = [cluster.create_interface(nodes).private_ip for _ in range(2) for cluster in clusters]
+    both = [SubnetInterfaces(clients, name) for name in ("one", "two")]
+    made = [each.create_interface(nodes).private_ip for _ in range(2) for each in both]
     assert made == ["10.9.0.4", "10.9.0.6", "10.9.0.7", "10.9.0.8"]
-
-
-def nodes_in(network: VpcConfig) -> InstanceGroup:
-    return InstanceGroup(
-        name="cpu",
-        instance_type="ml.c5.large",
-        instance_count=2,
-        execution_role_arn="",
-        threads_per_core=None,
-        lifecycle=None,
-        vpc_config=network,
-        request={},
-    )
 
 
 def test_an_existing_vpc_gets_what_a_stack_brings(stacks: Stacks, clients: Clients) -> None:

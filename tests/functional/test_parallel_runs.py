@@ -12,11 +12,12 @@ from tests.golden_files import ROOT
 CONFTEST = "from tests.conftest import pytest_xdist_make_scheduler"
 TESTS = """
 import os
+from pathlib import Path
 import pytest
 
 @pytest.mark.parametrize("number", range(12))
 def test_it(number):
-    with open("processes", "a") as file:
+    with Path(__file__).with_name("processes").open("a") as file:
         file.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
 """
 
@@ -25,8 +26,7 @@ def test_no_file_is_dealt_out_test_by_test(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        text = TESTS.replace('"processes"', f'"{tmp_path / name / "processes"}"')
-        (tmp_path / name / f"test_{name}.py").write_text(text)
+        (tmp_path / name / f"test_{name}.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "--numprocesses=2", f"--rootdir={tmp_path}"]
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     ended = subprocess.run([*command, tmp_path], cwd=ROOT, env=own, capture_output=True, text=True)
