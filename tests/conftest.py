@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from embedded_aws.server import collect_garbage_rarely, read_once
 from tests.file_order import FilesTogether, turn
+from tests.processor_time import ProcessorTime
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
@@ -38,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let all commands of the CDK share what was compiled, also with the next run of the tests."""
     if cache := getattr(config, "cache", None):
         os.environ.setdefault(NODE_COMPILE_CACHE, str(cache.mkdir("node")))
+    config.pluginmanager.register(ProcessorTime(config))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

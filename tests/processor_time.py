@@ -1,0 +1,144 @@
+"""Where the time of a run went, in processor seconds: what a test itself took, and all it started.
+
+A busy machine makes every wall-clock figure larger; processor seconds stay about the same, so that
+two commits can be compared by them. Each process of pytest counts in a group of the cpuacct
+controller, which holds whatever it starts, booted nodes included. Where that controller is not
+there, children that were waited for are counted, and the table says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KINDS = {
+    "tests/rehearsal/": "booted clusters",
+    "tests/functional/": "embedded AWS and command lines",
+    "tests/stacks/": "templates",
+    "tests/property/": "templates",
+    "tests/rules/": "rules",
+    "tests/jobs/": "jobs",
+}
+"""What the tests of a folder need most; all others compute alone."""
+
+OTHERS = "everything else"
+SHOWN_FILES = 15
+_CPUACCT = Path("/sys/fs/cgroup/cpuacct")
+_NANOSECONDS = 1e9
+
+
+def kind(file: str) -> str:
+    """Return what the tests of a file need most, by its path in the checkout."""
+    return next((kind for folder, kind in KINDS.items() if file.startswith(folder)), OTHERS)
+
+
+class Meter:
+    """Counts the processor seconds of this process and of everything that it starts."""
+
+    def __init__(self, name: str) -> None:
+        self._before = _own_group()
+        self._group = _join(self._before, name)
+
+    @property
+    def counts_everything(self) -> bool:
+        """Whether processes count that somebody else waits for, such as those of nodes."""
+        return self._group is not None
+
+    def seconds(self) -> float:
+        """Return the seconds since the start; only differences mean anything."""
+        if self._group is not None:
+            return int((self._group / "cpuacct.usage").read_text()) / _NANOSECONDS
+        return sum(os.times()[:4])
+
+    def close(self) -> None:
+        """Leave the group and remove it, unless somebody is still in it."""
+        if self._group is None or self._before is None:
+            return
+        with contextlib.suppress(OSError):
+            (self._before / "cgroup.procs").write_text("0")
+            for group in sorted(self._group.rglob("*/"), reverse=True):
+                group.rmdir()
+            self._group.rmdir()
+
+
+class ProcessorTime:
+    """Writes into each report what its part of a test took, and sums these up at the end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        worker = getattr(config, "workerinput", None)
+        self._meter = Meter(worker["workerid"] if worker else f"pytest-{os.getpid()}")
+        self._began = self._mark = self._meter.seconds()
+        self._by_file: dict[str, float] = {}
+
+    def pytest_collection_finish(self) -> None:
+        """Leave the start and the collection out of the first test."""
+        self._mark = self._meter.seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Note what was used since the last report of this process."""
+        report = yield
+        now = self._meter.seconds()
+        report.processor_seconds = now - self._mark  # type: ignore[attr-defined]
+        self._mark = now
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Sum up by file, in the process that prints."""
+        file = report.nodeid.partition("::")[0]
+        used = getattr(report, "processor_seconds", 0.0)
+        self._by_file[file] = self._by_file.get(file, 0.0) + used
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the table."""
+        whole = self._meter.seconds() - self._began
+        terminalreporter.section("processor seconds")
+        if not self._meter.counts_everything:
+            terminalreporter.write_line("nodes are not counted: no cpuacct controller is writable")
+        for line in lines(self._by_file, whole):
+            terminalreporter.write_line(line)
+
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing behind."""
+        self._meter.close()
+
+
+def lines(by_file: Mapping[str, float], whole: float) -> list[str]:
+    """Return the table: kinds, the rest of the `whole`, and the files that took most."""
+    by_kind: dict[str, float] = {"start and collection": whole - sum(by_file.values())}
+    for file, seconds in by_file.items():
+        by_kind[kind(file)] = by_kind.get(kind(file), 0.0) + seconds
+    kinds = _rows(by_kind)
+    return [f"{whole:8.1f}  in all", *kinds, "", *_rows(by_file)[:SHOWN_FILES]]
+
+
+def _rows(seconds: Mapping[str, float]) -> list[str]:
+    most_first = sorted(seconds.items(), key=lambda item: -item[1])
+    return [f"{each:8.1f}  {name}" for name, each in most_first]
+
+
+def _own_group() -> Path | None:
+    """Return the directory of this process's group of the cpuacct controller, where it has one."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "cpuacct" in controllers.split(","):
+            return _CPUACCT / path.lstrip("/")
+    return None
+
+
+def _join(parent: Path | None, name: str) -> Path | None:
+    """Make a group below `parent` and put this process into it; None where that cannot be."""
+    if parent is None:
+        return None
+    group = parent / name
+    try:
+        group.mkdir(exist_ok=True)
+        (group / "cgroup.procs").write_text("0")
+    except OSError:
+        return None
+    return group
