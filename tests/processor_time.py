@@ -30,6 +30,7 @@ OTHERS = "everything else"
 SHOWN_FILES = 15
 _CPUACCT = Path("/sys/fs/cgroup/cpuacct")
 _NANOSECONDS = 1e9
+_PREFIX = "pytest-"
 
 
 def kind(file: str) -> str:
@@ -42,28 +43,22 @@ class Meter:
 
     def __init__(self, name: str) -> None:
         self._before = _own_group()
-        self._group = _join(self._before, name)
-
-    @property
-    def counts_everything(self) -> bool:
-        """Whether processes count that somebody else waits for, such as those of nodes."""
-        return self._group is not None
+        self.group = _join(self._before, name)
+        """None: children count that were waited for, and those of nodes do not."""
 
     def seconds(self) -> float:
         """Return the seconds since the start; only differences mean anything."""
-        if self._group is not None:
-            return int((self._group / "cpuacct.usage").read_text()) / _NANOSECONDS
+        if self.group is not None:
+            return int((self.group / "cpuacct.usage").read_text()) / _NANOSECONDS
         return sum(os.times()[:4])
 
     def close(self) -> None:
         """Leave the group and remove it, unless somebody is still in it."""
-        if self._group is None or self._before is None:
+        if self.group is None or self._before is None:
             return
         with contextlib.suppress(OSError):
             (self._before / "cgroup.procs").write_text("0")
-            for group in sorted(self._group.rglob("*/"), reverse=True):
-                group.rmdir()
-            self._group.rmdir()
+        _remove(self.group)
 
 
 class ProcessorTime:
@@ -71,7 +66,7 @@ class ProcessorTime:
 
     def __init__(self, config: pytest.Config) -> None:
         worker = getattr(config, "workerinput", None)
-        self._meter = Meter(worker["workerid"] if worker else f"pytest-{os.getpid()}")
+        self._meter = Meter(worker["workerid"] if worker else f"{_PREFIX}{os.getpid()}")
         self._began = self._mark = self._meter.seconds()
         self._by_file: dict[str, float] = {}
 
@@ -98,7 +93,7 @@ class ProcessorTime:
         """Print the table."""
         whole = self._meter.seconds() - self._began
         terminalreporter.section("processor seconds")
-        if not self._meter.counts_everything:
+        if not self._meter.group:
             terminalreporter.write_line("nodes are not counted: no cpuacct controller is writable")
         for line in lines(self._by_file, whole):
             terminalreporter.write_line(line)
@@ -135,6 +130,8 @@ def _join(parent: Path | None, name: str) -> Path | None:
     """Make a group below `parent` and put this process into it; None where that cannot be."""
     if parent is None:
         return None
+    for dead in parent.glob(f"{_PREFIX}*"):
+        _remove(dead)
     group = parent / name
     try:
         group.mkdir(exist_ok=True)
@@ -142,3 +139,10 @@ def _join(parent: Path | None, name: str) -> Path | None:
     except OSError:
         return None
     return group
+
+
+def _remove(group: Path) -> None:
+    """Remove a group and those in it, as far as nobody is in them: a run that is killed cannot."""
+    for each in (*sorted(group.rglob("*/"), reverse=True), group):
+        with contextlib.suppress(OSError):
+            each.rmdir()
