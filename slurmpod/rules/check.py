@@ -22,6 +22,8 @@ from slurmpod.rules.acceptance import without_accepted
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.registry import Finding, Rule
 
+ALL_RULES = tuple(all_rules())
+
 SHOWN_FILES = 3
 """Environments that are named in a problem of their base."""
 
@@ -87,14 +89,9 @@ def each_once(found: Iterable[tuple[str, Iterable[Problem]]]) -> Iterator[Proble
         yield replace(problem, message=problem.message + about)
 
 
-def check(reading: Reading) -> tuple[Problem, ...]:
-    """Return all problems of an environment: of form, of the files that it names, and of rules."""
-    return _judged(reading)[0]
-
-
-def judge(resolved: Resolved, source: YamlSource) -> list[Problem]:
-    """Return what the rules find, each at its place in the file."""
-    return [problem for rule in all_rules() for problem in apply(rule, resolved, source)]
+def check(reading: Reading, rules: Sequence[Rule] = ALL_RULES) -> tuple[Problem, ...]:
+    """Return all problems of an environment: of form, of the files that it names, of `rules`."""
+    return _judged(reading, rules)[0]
 
 
 def check_together(readings: Iterable[Reading]) -> tuple[Problem, ...]:
@@ -149,24 +146,27 @@ def apply(rule: Rule, resolved: Resolved, source: YamlSource) -> list[Problem]:
         return [_crashed(rule.id, error, source)]
 
 
-def _judged(reading: Reading) -> tuple[tuple[Problem, ...], Resolved | None]:
+def _judged(
+    reading: Reading, rules: Sequence[Rule] = ALL_RULES
+) -> tuple[tuple[Problem, ...], Resolved | None]:
     """Return all problems and, where it can be told, what follows from the environment."""
     if reading.environment is None:
-        found = _found_in(reading.remains) if reading.remains else ()
+        found = _found_in(reading.remains, rules) if reading.remains else ()
         return in_file_order([*reading.problems, *found]), None
     try:
         resolved = resolve(reading)
     except Exception as error:  # noqa: BLE001  # a mistake of ours is reported like any other
         return (_crashed("resolve", error, reading.source),), None
-    problems = [*reading.problems, *judge(resolved, reading.source)]
+    found = (problem for rule in rules for problem in apply(rule, resolved, reading.source))
+    problems = (*reading.problems, *found)
     accepted = without_accepted(problems, reading.environment.suppress, reading.source)
     return in_file_order(accepted), resolved
 
 
-def _found_in(remains: Remains) -> Iterable[Problem]:
+def _found_in(remains: Remains, rules: Sequence[Rule]) -> Iterable[Problem]:
     from slurmpod.rules.remains import problems_in  # only needed on mistakes of form
 
-    return problems_in(remains, apply)
+    return problems_in(remains, rules, apply)
 
 
 def _problem(rule: Rule, finding: Finding, source: YamlSource) -> Problem:

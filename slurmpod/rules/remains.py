@@ -6,7 +6,7 @@ section would have said without its mistake, nobody knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,7 +16,6 @@ from slurmpod.reading.read import Remains
 from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.rules.acceptance import ACCEPTS_NOTHING, without_accepted
-from slurmpod.rules.areas import all_rules
 from slurmpod.rules.registry import Rule
 
 SECTIONS: dict[str, frozenset[str]] = {
@@ -59,7 +58,9 @@ FURTHER_SECTIONS: dict[str, dict[str, frozenset[str]]] = {
 
 
 def problems_in(
-    remains: Remains, apply: Callable[[Rule, Resolved, YamlSource], list[Problem]]
+    remains: Remains,
+    rules: Sequence[Rule],
+    apply: Callable[[Rule, Resolved, YamlSource], list[Problem]],
 ) -> Iterator[Problem]:
     """Yield what is wrong with sound sections of a file that has others; `apply` asks one rule."""
     reading, broken = remains.reading, remains.broken
@@ -67,7 +68,7 @@ def problems_in(
         return
     watched = _watched(resolve(reading))
     problems = list(reading.problems)
-    for rule in all_rules():
+    for rule in rules:
         watched.seen.clear()
         found = apply(rule, watched, reading.source)
         if watched.seen.isdisjoint(broken):

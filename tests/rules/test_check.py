@@ -14,10 +14,6 @@ def rule_that(judge: object, severity: Severity = Severity.ERROR) -> Rule:
     return Rule("NET-999", "title", "why.", "the rule's fix", "https://x", severity, judge)  # type: ignore[arg-type]
 
 
-def with_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
-    monkeypatch.setattr(check_module, "all_rules", lambda: iter(rules))
-
-
 def test_a_sound_environment_has_no_problems() -> None:
     assert check(read_as("dev.yaml", SOUND)) == ()
 
@@ -27,14 +23,14 @@ def test_problems_of_form_are_all_there_is_to_say_about_a_malformed_file() -> No
     assert check(loaded) == loaded.problems
 
 
-def test_a_finding_becomes_a_problem_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_becomes_a_problem_at_its_place() -> None:
     findings = [
         Finding(("network", "zone"), "at the value"),
         Finding(("network", "zone"), "at the key", "a better fix", at_key=True),
         Finding(("cluster", "groups", 1, "threads_per_core"), "at the group"),
     ]
-    with_rules(monkeypatch, rule_that(lambda *_: findings, Severity.WARNING))
-    problems = check(read_as("dev.yaml", SOUND))
+    rule = rule_that(lambda *_: findings, Severity.WARNING)
+    problems = check(read_as("dev.yaml", SOUND), [rule])
     assert [(p.where.line, p.where.column, p.message, p.fix) for p in problems] == [
         (7, 3, "at the key", "a better fix"),
         (7, 9, "at the value", "the rule's fix"),
@@ -43,14 +39,12 @@ def test_a_finding_becomes_a_problem_at_its_place(monkeypatch: pytest.MonkeyPatc
     assert {problem.severity for problem in problems} == {Severity.WARNING}
 
 
-def test_a_rule_that_crashes_is_a_problem_and_stops_no_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rule_that_crashes_is_a_problem_and_stops_no_other() -> None:
     def crash(*_: object) -> list[Finding]:
         raise ZeroDivisionError("division by zero")
 
-    with_rules(monkeypatch, rule_that(crash), rule_that(lambda *_: [Finding(("name",), "found")]))
-    crashed, found = check(read_as("dev.yaml", SOUND))
+    rules = [rule_that(crash), rule_that(lambda *_: [Finding(("name",), "found")])]
+    crashed, found = check(read_as("dev.yaml", SOUND), rules)
     assert (crashed.rule, crashed.severity, crashed.where.file) == (
         "RUL-001",
         Severity.ERROR,
@@ -62,13 +56,20 @@ def test_a_rule_that_crashes_is_a_problem_and_stops_no_other(
     assert found.message == "found"
 
 
-def test_a_rule_that_crashes_halfway_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_that_crashes_halfway_is_a_problem() -> None:
     def crash_late(*_: object) -> object:
         yield Finding(("name",), "found")
         raise KeyError("late")
 
-    with_rules(monkeypatch, rule_that(crash_late))
-    assert [problem.rule for problem in check(read_as("dev.yaml", SOUND))] == ["RUL-001"]
+    (problem,) = check(read_as("dev.yaml", SOUND), [rule_that(crash_late)])
+    assert problem.rule == "RUL-001"
+
+
+def test_beside_a_mistake_of_form_only_the_given_rules_are_heard_either() -> None:
+    loaded = read_as("dev.yaml", sound_with("count: 2", "count: two"))
+    tagged = rule_that(lambda resolved: [Finding(("tags",), resolved.environment.name)])
+    assert [each.rule for each in check(loaded, [tagged])] == ["NET-999", "ENV-004"]
+    assert [each.rule for each in check(loaded, [])] == ["ENV-004"]
 
 
 def test_an_environment_that_cannot_be_resolved_is_a_problem(
