@@ -115,31 +115,37 @@ def test_a_field_of_an_environment(copy: Copy) -> None:
 
 
 def test_a_rule(copy: Copy) -> None:
+    """Several cases of other rules have what this one finds, and stay as they are."""
     copy.insert(
         "slurmpod/rules/lustre.py",
         "def _either(values: Iterable[object]) -> str:\n",
         "@LUSTRE.rule(\n"
         '    "LUS-900",\n'
-        '    "File systems are compressed",\n'
-        '    why="Most data take half of the space.",\n'
-        '    fix="write LZ4",\n'
-        "    source=METADATA,\n"
+        '    "SSD file systems are PERSISTENT_2",\n'
+        '    why="PERSISTENT_1 is the older generation.",\n'
+        '    fix="remove the key",\n'
+        "    source=CREATE_FILE_SYSTEM,\n"
         ")\n"
-        "def _compressed(resolved: Resolved) -> Iterator[Finding]:\n"
+        "def _newer_generation(resolved: Resolved) -> Iterator[Finding]:\n"
         "    for each in new_lustre(resolved):\n"
-        '        if each.settings.mount_path == "/plain":\n'
-        '            yield at(each, "mount_path", "/plain is not compressed")\n\n\n',
+        '        is_older = each.settings.deployment_type == "PERSISTENT_1"\n'
+        "        if is_older and each.settings.storage_type is StorageType.SSD:\n"
+        '            yield at(each, "deployment_type", "this is the older generation")\n\n\n',
     )
-    example = copy.read("tests/rules/examples/LUS-010/good.yaml")
-    sound = re.sub(r"storage:\n(?: .*\n)+", "", example)
-    for name, mark in (("bad", " # <- LUS-900"), ("good", "")):
-        mount = "/plain" if mark else "/fsx"
-        text = f"{sound}storage:\n  lustre:\n    mount_path: {mount}{mark}\n"
-        copy.write(f"tests/rules/examples/LUS-900/{name}.yaml", text)
+    cases = "tests/rules/cases/lustre.yaml"
+    lustre = "storage:\n      lustre:\n        deployment_type"
+    assert copy.read(cases).count(f"  good: |\n    {lustre}: PERSISTENT_1\n") > 1
+    copy.insert(
+        cases,
+        "TIE-001:\n",
+        "LUS-900:\n"
+        f"  bad: |\n    {lustre}: PERSISTENT_1 # <- LUS-900\n"
+        f"  good: |\n    {lustre}: PERSISTENT_2\n\n",
+    )
     assert copy.written == files_on_the_page("A rule")
     copy.passes("tests/rules/test_documentation.py", "tests/rules/test_registry.py")
-    copy.passes("tests/rules/test_examples.py", "-k", "LUS")
-    assert "### LUS-900: File systems are compressed" in copy.read("docs/rules.md")
+    copy.passes("tests/rules/test_cases.py", "tests/rules/test_environments.py", "-k", "LUS or has")
+    assert "### LUS-900: SSD file systems are PERSISTENT_2" in copy.read("docs/rules.md")
 
 
 def test_a_step(copy: Copy) -> None:

@@ -1,4 +1,4 @@
-"""Rules about instance groups, beyond their examples."""
+"""Rules about instance groups, beyond their cases."""
 
 from __future__ import annotations
 

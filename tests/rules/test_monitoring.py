@@ -1,4 +1,4 @@
-"""Rules about monitoring, beyond their examples."""
+"""Rules about monitoring, beyond their cases."""
 
 from __future__ import annotations
 

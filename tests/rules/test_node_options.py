@@ -1,4 +1,4 @@
-"""What the examples of the rules about nodes do not show: where they keep silent, and why."""
+"""What the cases of the rules about nodes do not show: where they keep silent, and why."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from slurmpod.problems import Problem
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.sound_environment import sound_data
-
-OWN_SCRIPTS = str(Path(__file__).parent / "examples/OWN-011/good")
 
 
 def found(**sections: Any) -> list[Problem]:
@@ -85,17 +83,23 @@ class TestPackages:
 
 
 class TestOwnScripts:
-    def test_they_have_to_do_what_nodes_are_asked(self) -> None:
+    @pytest.fixture
+    def scripts(self, tmp_path: Path) -> str:
+        script = "#!/bin/bash\nsystemctl enable --now slurmctld || systemctl enable --now slurmd\n"
+        (tmp_path / "on_create.sh").write_text(script)
+        return str(tmp_path)
+
+    def test_they_have_to_do_what_nodes_are_asked(self, scripts: str) -> None:
         problems = found(
             storage=SCRATCH,
             cluster=cluster("ml.g5.xlarge"),
             access={"ssh_between_nodes": True},
-            lifecycle={"scripts": OWN_SCRIPTS},
+            lifecycle={"scripts": scripts},
         )
         assert [problem.rule for problem in problems] == ["OWN-011", "OWN-011"]
 
-    def test_they_read_no_options_of_steps(self) -> None:
-        lifecycle = {"scripts": OWN_SCRIPTS, "containers": True, "artefacts": [package("pyxis")]}
+    def test_they_read_no_options_of_steps(self, scripts: str) -> None:
+        lifecycle = {"scripts": scripts, "containers": True, "artefacts": [package("pyxis")]}
         assert [problem.rule for problem in found(lifecycle=lifecycle)] == ["LIF-003", "LIF-003"]
 
 

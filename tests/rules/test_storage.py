@@ -1,4 +1,4 @@
-"""What the examples of the rules for storage do not show: borders, fixes and odd combinations."""
+"""What the cases of the rules for storage do not show: borders, fixes and odd combinations."""
 
 from __future__ import annotations
 

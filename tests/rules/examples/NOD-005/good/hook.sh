@@ -1,3 +1,0 @@
-#!/bin/bash
-set -euo pipefail
-echo 'our worker is set up'

@@ -1,2 +1,0 @@
-#!/bin/bash
-systemctl enable --now slurmctld || systemctl enable --now slurmd

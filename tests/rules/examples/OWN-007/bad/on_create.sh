@@ -1,3 +1,0 @@
-#!/bin/bash
-systemctl enable --now slurmctld || systemctl enable --now slurmd
-python3 -m pip install torch

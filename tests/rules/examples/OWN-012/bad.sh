@@ -1,3 +1,0 @@
-#!/bin/bash
-set -e
-apt-get install htop

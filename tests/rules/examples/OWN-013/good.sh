@@ -1,4 +1,0 @@
-#!/bin/bash
-set -e
-systemctl restart rsyslog
-echo "no reboot is needed"
