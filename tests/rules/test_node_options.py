@@ -6,18 +6,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-import yaml
 
 from slurmpod.problems import Problem
-from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
-from tests.sound_environment import sound_data
+from tests.sound_environment import sound_and
 
 
 def found(**sections: Any) -> list[Problem]:
-    loaded = read_as("environment.yaml", yaml.safe_dump({**sound_data(), **sections}))
-    assert loaded.environment, loaded.problems
-    return [problem for problem in check(loaded) if problem.rule != "TAG-001"]
+    return [problem for problem in check(sound_and(**sections)) if problem.rule != "TAG-001"]
 
 
 def ids(**sections: Any) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from slurmpod.problems import YamlPath
 from slurmpod.reading.own_scripts import OwnScripts
-from slurmpod.reading.read import read_as
+from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import resolve
 from slurmpod.rules.own_provisioning import PROVISIONING_FILE
 from slurmpod.rules.own_scripts import OWN_SCRIPTS, asks, restarts
@@ -33,9 +34,14 @@ WITH_LOGIN = f"{PLAIN}    - {{name: login, role: login, instance_type: ml.m5.lar
 EXISTING = sound_with("capacity_gib: 1200", "existing: {id: fs-0123456789abcdef0, mount_name: abc}")
 
 
+@cache
+def reading_of(text: str) -> Reading:
+    return read_as("environment.yaml", text)
+
+
 def findings(files: Mapping[str, str | bytes], text: str = PLAIN) -> list[tuple[str, str]]:
     """Return rule and message of all that these areas find."""
-    reading = read_as("environment.yaml", f"{text}lifecycle:\n  scripts: s\n")
+    reading = reading_of(f"{text}lifecycle:\n  scripts: s\n")
     contents = {
         path: content.encode() if isinstance(content, str) else content
         for path, content in files.items()

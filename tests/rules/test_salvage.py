@@ -90,8 +90,9 @@ def test_a_mistake_hides_nothing_and_has_no_consequences(
     old: str, new: str, mistake: str, place: str
 ) -> None:
     text = SOUND.replace(old, new).replace("capacity_gib: 1200", "capacity_gib: 1300")
-    assert place in {path for rule, path in places(text) if rule == mistake}
-    others = {(rule, path) for rule, path in places(text) if not rule.startswith("ENV-")}
+    found_at = places(text)
+    assert place in {path for rule, path in found_at if rule == mistake}
+    others = {(rule, path) for rule, path in found_at if not rule.startswith("ENV-")}
     assert others == {("STO-001", "storage.lustre.capacity_gib")}
 
 

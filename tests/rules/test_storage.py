@@ -5,28 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurmpod.problems import Problem
-from slurmpod.reading.read import read_as
+from slurmpod.rules.areas import all_rules
 from slurmpod.rules.check import check
 from slurmpod.rules.data_buckets import mistake_in_bucket_name
-from tests.sound_environment import sound_data
+from tests.sound_environment import sound_and, sound_data
 
 AREAS = ("STO", "DAT", "MNT", "LUS", "TIE", "LAC", "DRA", "ZFS", "BKT")
+RULES = [rule for rule in all_rules() if rule.id.startswith(AREAS)]
 KEY = "arn:aws:kms:eu-west-1:210987654321:key/12345678-1234-1234-1234-123456789012"
 EXISTING = {"id": "fs-0123456789abcdef0", "mount_name": "abcd1234"}
 SQUASH = {"user": "65534:65534", "except_nids": ["10.0.128.5@tcp"]}
 
 
 def problems(storage: dict[str, Any], **changes: Any) -> list[Problem]:
-    """Return what the rules for storage find, and rules that failed."""
-    text = yaml.safe_dump({**sound_data(), "storage": storage, **changes})
-    loaded = read_as("environment.yaml", text)
-    assert loaded.environment, loaded.problems
-    return [problem for problem in check(loaded) if problem.rule[:3] in {*AREAS, "RUL"}]
+    """Return what the rules for storage find, and which of them failed."""
+    return list(check(sound_and(storage=storage, **changes), RULES))
 
 
 def ids(storage: dict[str, Any], **changes: Any) -> set[str]:
@@ -408,4 +405,5 @@ STORAGE = st.fixed_dictionaries(
 def test_no_rule_fails_whatever_is_combined(
     storage: dict[str, Any], mode: str, protected: bool
 ) -> None:
-    assert "RUL-001" not in ids(storage, lifecycle={"mode": mode}, protected=protected)
+    found = check(sound_and(storage=storage, lifecycle={"mode": mode}, protected=protected))
+    assert "RUL-001" not in {problem.rule for problem in found}
