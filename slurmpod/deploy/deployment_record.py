@@ -46,7 +46,8 @@ def record(resolved: Resolved) -> Mapping[str, str]:
     written = resolved.environment.model_dump(mode="json", exclude_unset=True)
     data = {**written, FILES: in_files(resolved)}
     text = to_json(data).decode()
-    text = "".join(each if each.isascii() else _escaped(each) for each in text)
+    if not text.isascii():
+        text = "".join(each if each.isascii() else _escaped(each) for each in text)
     text = text.replace("{{", "{\\u007b")
     return {
         f"{record_folder(resolved.name)}/{number:02}": text[first : first + CHARACTERS_PER_PART]

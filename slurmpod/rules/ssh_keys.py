@@ -56,7 +56,7 @@ def _are_public_keys(resolved: Resolved) -> Iterator[Finding]:
     source=SSH_KEYGEN,
 )
 def _no_private_keys(resolved: Resolved) -> Iterator[Finding]:
-    for path, text in _texts(resolved.environment.model_dump(mode="json", exclude_defaults=True)):
+    for path, text in _texts(resolved.environment.model_dump(mode="json", exclude_unset=True)):
         if holds_private_key(text):
             yield Finding(path, FOUND)
 
