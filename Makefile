@@ -56,8 +56,7 @@ synth: setup ## Synthesize all environments together, with all findings as error
 	@cdk synth --quiet --strict --no-lookups --context env=all
 
 golden: setup ## Refresh the golden files; review the diff before committing
-	@pytest -q --update-golden tests
-	@slurmpod schema --write
+	@pytest -q --update-golden
 	@git status --short tests/golden environments docs embedded_aws/data
 
 docs: setup ## Build the handbook of the pages in docs/ into build/handbook/site, links checked

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import atexit
+import gc
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +11,19 @@ from hypothesis import settings
 
 from embedded_aws.server import collect_garbage_rarely, read_once
 from tests.file_order import FilesTogether, turn
+from tests.golden_selection import WritersOnly
 from tests.processor_time import ProcessorTime
 from tests.search_depth import REPEATABLE
 
 settings.load_profile(REPEATABLE)
 collect_garbage_rarely()  # most of what tests hold, such as the services of moto, stays anyway
 read_once()  # tests make clients of AWS by the thousand
+atexit.register(gc.freeze)  # as it ends, Python would look through millions of objects again
 
 CDK_VALIDATION = "CDK_VALIDATION"
 os.environ.setdefault(CDK_VALIDATION, "false")
 """The CDK's own check of templates takes half of a synthesis: functional/test_examples.py has it
 look at every environment once, and no other test waits for it."""
-
-
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
-"""Images of containers often set it. Each of the many commands that tests start would then compile
-this project anew, which is up to a third of what a command takes, and so would every process of
-pytest with the tests."""
 
 
 NODE_COMPILE_CACHE = "NODE_COMPILE_CACHE"
@@ -40,11 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if cache := getattr(config, "cache", None):
         os.environ.setdefault(NODE_COMPILE_CACHE, str(cache.mkdir("node")))
     config.pluginmanager.register(ProcessorTime(config))
+    if config.getoption("--update-golden"):
+        config.pluginmanager.register(WritersOnly())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--update-golden", action="store_true", help="write the golden files instead of comparing"
+        "--update-golden",
+        action="store_true",
+        help="run only tests of golden files, and write these instead of comparing",
     )
 
 
@@ -60,6 +60,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long."""
     items.sort(key=lambda item: turn(item.path.relative_to(TESTS).as_posix()))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage all that stays: modules, tests and their parameters."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

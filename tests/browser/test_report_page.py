@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from slurmpod.report.page import page_of
+from slurmpod.report.page import Known, page_of
 from tests.browser.chromium import Page, browser
 from tests.unit.report.known import known, planned, rehearsed
 
@@ -17,10 +18,10 @@ WIDTHS = {"desk": 1200, "phone": 390, "small phone": 320}
 PAPER_WIDTH = 718
 """A4 at 96 dots per inch, without the margins of Chromium."""
 
-PAGES = {
-    "aws": page_of(known()),
-    "plan": page_of(planned()),
-    "rehearsal": page_of(rehearsed(failure="a-name-without-any-space" * 20)),
+PAGES: dict[str, Callable[[], Known]] = {
+    "aws": known,
+    "plan": planned,
+    "rehearsal": partial(rehearsed, failure="a-name-without-any-space" * 20),
 }
 BACKGROUND = "getComputedStyle(document.querySelector('section')).backgroundColor"
 CUT_OFF = """
@@ -47,7 +48,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 @pytest.fixture(params=PAGES)
 def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "report.html"
-    path.write_text(PAGES[request.param])
+    path.write_text(page_of(PAGES[request.param]()))
     return path
 
 
@@ -89,7 +90,7 @@ def test_on_paper_all_of_it_can_be_read(page: Page, file: Path, tmp_path: Path) 
 
 def test_bars_are_as_long_as_what_they_stand_for(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    file.write_text(PAGES["aws"])
+    file.write_text(page_of(known()))
     page.show(file, width=WIDTHS["desk"])
     network, vpc, endpoint, cluster, *_ = page.value(BARS)
     assert network == pytest.approx(1.5 * vpc, rel=0.05)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,19 @@ from tests.environment_files import FILES
 PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 CDK = PROJECT / "node_modules/.bin/cdk"
-ENVIRONMENTS = {name: sound_environment(file).resolved for name, file in FILES.items()}
 UNUSED_REGIONS = ("ca-west-1", "sa-east-1")
-REGIONS = sorted({resolved.region for resolved in ENVIRONMENTS.values()})
 AT_ONCE = "8"
 """Stacks that the CDK CLI deploys side by side."""
+
+
+@cache
+def environments() -> dict[str, Resolved]:
+    """Return what follows from every file, by name."""
+    return {name: sound_environment(file).resolved for name, file in FILES.items()}
+
+
+def regions() -> list[str]:
+    return sorted({resolved.region for resolved in environments().values()})
 
 
 @dataclass(frozen=True)
@@ -69,14 +78,14 @@ class Account:
 
     def stacks(self) -> dict[str, dict[str, str]]:
         """Return the state of every stack that there is, by environment."""
-        states = {region: self._states(region) for region in REGIONS}
+        states = {region: self._states(region) for region in regions()}
         return {
             name: {
                 stack: states[resolved.region][stack]
                 for stack in resolved.stacks.in_order()
                 if stack in states[resolved.region]
             }
-            for name, resolved in ENVIRONMENTS.items()
+            for name, resolved in environments().items()
         }
 
     def _states(self, region: str) -> dict[str, str]:
@@ -87,14 +96,14 @@ class Account:
 
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
-    (number,) = {resolved.account for resolved in ENVIRONMENTS.values()}
-    with EmbeddedAws(account=number, region=REGIONS[0]) as aws:
+    (number,) = {resolved.account for resolved in environments().values()}
+    with EmbeddedAws(account=number, region=regions()[0]) as aws:
         aws.start(CloudOnlyPlatform())
         account = Account(aws, tmp_path_factory.mktemp("assembly"))
-        for resolved in ENVIRONMENTS.values():
+        for resolved in environments().values():
             make_existing_resources(aws.clients(resolved.region), resolved)
         account.cdk(
-            "bootstrap", "bootstrap", *(f"aws://{number}/{each}" for each in REGIONS), "--app", ""
+            "bootstrap", "bootstrap", *(f"aws://{number}/{each}" for each in regions()), "--app", ""
         )
         live(account)
         yield account
@@ -109,10 +118,10 @@ def live(account: Account) -> None:
     )
     account.cdk("diff", "diff", "--all", *app, "--fail")
     unprotect(account)
-    above = above_the_network(ENVIRONMENTS.values())
+    above = above_the_network(environments().values())
     account.cdk("destroy", "destroy", *above, *app, "--exclusively", "--force")
     account.cdk("blocked", "destroy", "dev-network", *app, "--force")
-    for region in REGIONS:
+    for region in regions():
         clients = account.aws.clients(region)
         delete_databases(clients.service("rds"), clients.ec2)
         delete_file_systems(clients.fsx)
@@ -131,7 +140,7 @@ def above_the_network(environments: Iterable[Resolved]) -> list[str]:
 
 
 def unprotect(account: Account) -> None:
-    for resolved in ENVIRONMENTS.values():
+    for resolved in environments().values():
         cloudformation = account.aws.clients(resolved.region).service("cloudformation")
         for stack in resolved.stacks.in_order():
             cloudformation.update_termination_protection(
@@ -171,9 +180,9 @@ def test_the_cdk_command_line_succeeds(account: Account, step: str) -> None:
 
 
 def test_a_rehearsal_bootstraps_its_account_as_the_command_does(account: Account) -> None:
-    here = next(each for each in UNUSED_REGIONS if each not in REGIONS)
+    here = next(each for each in UNUSED_REGIONS if each not in regions())
     bootstrap(account.aws.clients(here).service("cloudformation"))
-    commands, ours = (toolkit(account, region) for region in (REGIONS[0], here))
+    commands, ours = (toolkit(account, region) for region in (regions()[0], here))
     assert ours == commands
 
 
@@ -188,9 +197,9 @@ def toolkit(account: Account, region: str) -> tuple[Any, Any, Any]:
     return template, parameters, sorted(resources)
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", FILES)
 def test_every_stack_is_deployed(account: Account, name: str) -> None:
-    made = dict.fromkeys(ENVIRONMENTS[name].stacks.in_order(), "CREATE_COMPLETE")
+    made = dict.fromkeys(environments()[name].stacks.in_order(), "CREATE_COMPLETE")
     assert account.steps["deploy"].stacks[name] == made
 
 
@@ -198,9 +207,9 @@ def test_nothing_differs_from_what_was_deployed(account: Account) -> None:
     assert "Number of stacks with differences: 0" in account.steps["diff"].printed
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", FILES)
 def test_what_stands_on_the_network_is_destroyed_first(account: Account, name: str) -> None:
-    network = {ENVIRONMENTS[name].stacks.network} & set(ENVIRONMENTS[name].stacks.in_order())
+    network = {environments()[name].stacks.network} & set(environments()[name].stacks.in_order())
     assert account.steps["destroy"].stacks[name].keys() == network
 
 
@@ -209,6 +218,6 @@ def test_data_does_not_end_with_its_stack(account: Account) -> None:
     assert account.steps["blocked"].stacks["dev"] == {"dev-network": "DELETE_FAILED"}
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("name", FILES)
 def test_nothing_is_left_once_the_data_was_deleted(account: Account, name: str) -> None:
     assert account.steps["destroy the rest"].stacks[name] == {}

@@ -11,7 +11,6 @@ from typing import Any
 
 import boto3
 import pytest
-from moto.ec2.models import ec2_backends
 
 from embedded_aws.clients import Clients
 from embedded_aws.existing import Existing
@@ -423,6 +422,8 @@ def test_a_secret_without_a_value_is_there(account: Account) -> None:
 
 
 def test_images(account: Account) -> None:
+    from moto.ec2.models import ec2_backends  # here: it reads for long what other tests never need
+
     with_image = group(instance_type="ml.m5.xlarge", image_id="ami-0123456789abcdef0")
     assert "PRE-501" in account.finds(with_image, "images")
     for architecture, expected in (("arm64", {"PRE-502"}), ("x86_64", set[str]())):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -9,15 +10,18 @@ from slurmpod.environment.descriptions import all_sections
 from slurmpod.reading.schema import environment_schema
 from tests.sound_environment import sound_data
 
-SCHEMA = environment_schema()
+
+@cache
+def schema() -> dict[str, Any]:
+    return environment_schema()
 
 
 def is_valid(document: Any) -> bool:
-    return bool(jsonschema.Draft202012Validator(SCHEMA).is_valid(document))
+    return bool(jsonschema.Draft202012Validator(schema()).is_valid(document))
 
 
 def test_the_schema_is_a_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator.check_schema(schema())
 
 
 def test_it_accepts_what_the_loader_accepts() -> None:
@@ -90,7 +94,7 @@ def test_what_changes_a_base_is_refused_where_there_is_none(change: dict[str, An
 
 def test_every_section_and_field_is_explained_to_the_editor() -> None:
     for section in all_sections():
-        definition = SCHEMA["$defs"][section.__name__]
+        definition = schema()["$defs"][section.__name__]
         assert definition["description"]
         assert all("description" in field for field in definition["properties"].values())
         assert not any("title" in field for field in definition["properties"].values())
