@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
 
 
-class Section(BaseModel):
-    """A mapping in an environment's YAML: unknown keys refused, values never coerced, immutable.
+class StrictModel(BaseModel):
+    """A mapping in YAML: unknown keys refused, values never coerced, immutable.
 
     Fields declare type and limits, and a docstring below each says what it means; from these come
     the checks, the texts of the error messages and the JSON Schema for editors. What relates
@@ -25,6 +26,21 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+class Section(StrictModel):
+    """A mapping in an environment's YAML, each of whose fields has an `Effect`."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Refuse a field without one here, and not when a live cluster is to be changed."""
+        for name, field in cls.model_fields.items():
+            if not any(isinstance(each, Effect) for each in field.metadata):
+                file = f"{cls.__module__.replace('.', '/')}.py"
+                raise TypeError(
+                    f"{cls.__name__}.{name} ({file}) has no Effect: annotate it with what a change"
+                    f" does, such as {name}: Annotated[int, IN_PLACE]; see docs/contributing.md"
+                )
 
 
 class Kind(StrEnum):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from slurmpod.environment.base import Section
+from slurmpod.environment.base import StrictModel
 
 
 class Confidence(StrEnum):
@@ -58,7 +58,7 @@ class Controllers(StrEnum):
     FIRST = "first"
 
 
-class SlurmConf(Section):
+class SlurmConf(StrictModel):
     """slurm.conf and the files beside it.
 
     `{cluster}` stands for the cluster's name. Words whose value is about GPUs are left out for
@@ -99,7 +99,7 @@ class SlurmConf(Section):
     """Whether nodes of a group that an update brings appear only after their own scripts."""
 
 
-class Software(Section):
+class Software(StrictModel):
     """What scripts look for on a node, and whether it is there before any of them ran."""
 
     docker: bool
@@ -121,7 +121,7 @@ Unit = dict[str, Line]
 TreeName = Annotated[str, Field(pattern=r"^slurm(-[a-z0-9.]+)?$")]
 
 
-class Image(Section):
+class Image(StrictModel):
     """A node's disk before any script ran, and its first minutes."""
 
     files: dict[str, Text]
@@ -151,7 +151,7 @@ class Image(Section):
 LogPath = Annotated[str, Field(pattern=r"^/var/log/[A-Za-z0-9._/-]+$")]
 
 
-class AgentLogs(Section):
+class AgentLogs(StrictModel):
     """Where HyperPod's agents write on nodes."""
 
     autoresume: LogPath
@@ -166,7 +166,7 @@ class AgentLogs(Section):
     """The results of deep health checks, where some were made."""
 
 
-class Agents(Section):
+class Agents(StrictModel):
     """HyperPod's own programs on nodes, as far as scripts and jobs see them."""
 
     cluster_agent_port: Annotated[int, Field(ge=1, le=65535)]
@@ -175,7 +175,7 @@ class Agents(Section):
     """Their logs."""
 
 
-class Lifecycle(Section):
+class Lifecycle(StrictModel):
     """How the host agent treats lifecycle scripts."""
 
     fetched_for_replacements: bool
@@ -196,14 +196,14 @@ class Resuming(StrEnum):
     ALL = "all"
 
 
-class AutoResume(Section):
+class AutoResume(StrictModel):
     """What `srun --auto-resume=1` does after a fault of hardware."""
 
     in_place: Resuming
     """Which jobs keep their allocation, and run the step again when the node is replaced."""
 
 
-class Timing(Section):
+class Timing(StrictModel):
     """When what HyperPod does is seen on nodes; a rehearsal has no time for the real figures."""
 
     slurm_conf_milliseconds: Milliseconds
@@ -212,7 +212,7 @@ class Timing(Section):
     """From the end of scripts until nodes are listed that appear only after them."""
 
 
-class Profile(Section):
+class Profile(StrictModel):
     """All values of one profile."""
 
     about: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
+from slurmpod.environment.base import NOTHING
 from slurmpod.environment.monitoring import Notify, Subscribers
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import resolve
@@ -16,7 +18,7 @@ WATCHED = f"{SOUND}\nmonitoring: {{}}\n"
 class QuietAtNight(Notify):
     """What the section could hold beside severities."""
 
-    quiet_hours: tuple[str, ...] = ("22:00", "22:00")
+    quiet_hours: Annotated[tuple[str, ...], NOTHING] = ("22:00", "22:00")
 
 
 def test_only_severities_have_subscribers() -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator
 
 from slurmpod.bundle.templates import FOLDER
-from slurmpod.environment.base import Section
+from slurmpod.environment.base import StrictModel
 from slurmpod.jobs.allocation import Allocation
 from slurmpod.resolve import Resolved
 
@@ -89,7 +89,7 @@ def unshared_width(width: int, heads: int) -> Iterator[Mistake]:
         yield Mistake("heads", message, "choose a number that divides the width")
 
 
-class Parameters(Section):
+class Parameters(StrictModel):
     """What the user of a recipe may choose, in a file of YAML; each field is an option.
 
     The program is given all of them, so defaults stand here alone. `renamed` are keys of other
