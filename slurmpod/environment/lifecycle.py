@@ -5,18 +5,15 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import BY_SCRIPTS, CLUSTER_AGAIN, GUARD, NEW_NODES, STAYS, Section
-
-READ_BY_SCRIPTS = (
-    "step_timeout_seconds",
-    "hooks",
-    "health_checks",
-    "containers",
-    "rotate_logs",
-    "motd",
-    "artefacts",
+from slurmpod.environment.base import (
+    BY_SCRIPTS,
+    CLUSTER_AGAIN,
+    GUARD,
+    NEW_NODES,
+    STAYS,
+    Section,
+    effect_of,
 )
-"""Keys of the `lifecycle` section that are there for slurmpod's own scripts."""
 
 USUAL_ARCHITECTURE: Final = "x86_64"
 """Processors that an artefact is for where nothing else is said."""
@@ -129,3 +126,11 @@ class Lifecycle(Section):
 
     bucket_on_delete: Annotated[Literal["retain", "delete"], GUARD] = "retain"
     """What becomes of the bucket with the scripts when its stack is deleted."""
+
+
+READ_BY_SCRIPTS = tuple(
+    name
+    for name, field in Lifecycle.model_fields.items()
+    if effect_of(field).meaning == BY_SCRIPTS.meaning
+)
+"""Keys of the `lifecycle` section that are there for slurmpod's own scripts."""

@@ -18,8 +18,22 @@ FILE = re.compile(r"^\| `([^`]+)` \|", re.MULTILINE)
 
 _REFRESHED_AND_RUN = """\
 import sys, pytest
-sys.exit(pytest.main(["--update-golden", *sys.argv[1:]]) or pytest.main(sys.argv[1:]))
+refreshed = pytest.main(["--update-golden", *sys.argv[1:]])
+nothing_writes = pytest.ExitCode.NO_TESTS_COLLECTED
+sys.exit(refreshed not in (0, nothing_writes) or pytest.main(sys.argv[1:]))
 """
+
+
+SCHEMA = "tests/functional/test_cli.py::test_the_schema_beside_the_environments_is_fresh"
+TEMPLATES = "tests/stacks/test_golden.py::test_templates_are_the_reviewed_ones"
+REPETITION = [
+    f"tests/unit/lifecycle/test_repetition.py::{test}"
+    for test in (
+        "test_a_second_run_changes_nothing",
+        "test_after_a_cut_anywhere_the_next_run_makes_it_good",
+        "test_the_question_whether_it_is_done_changes_nothing",
+    )
+]
 
 
 class Copy:
@@ -71,11 +85,26 @@ class Copy:
         assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    folder = tmp_path / "copy"
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One copy for all tests, in which git knows how every file was."""
+    folder = tmp_path_factory.mktemp("copy")
     copy_checkout(folder)
-    return Copy(folder)
+    git(folder, "init")
+    git(folder, "add", ".")
+    return folder
+
+
+@pytest.fixture
+def copy(checkout: Path) -> Copy:
+    """The copy without what other tests added."""
+    git(checkout, "checkout", "--", ".")
+    git(checkout, "clean", "--force", "-d")
+    return Copy(checkout)
+
+
+def git(folder: Path, *command: str) -> None:
+    subprocess.run(["git", "-C", folder, *command], check=True, capture_output=True)
 
 
 def files_on_the_page(heading: str) -> set[str]:
@@ -104,9 +133,10 @@ def test_a_field_of_an_environment(copy: Copy) -> None:
         "    imported_file_chunk_size_mib: 1024\n",
     )
     assert copy.written == files_on_the_page("A field of an environment")
-    assert copy.slurmpod("schema", "--write").returncode == 0
-    copy.passes("tests/rules/test_environments.py", "tests/unit/changes", "tests/unit/environment")
-    copy.passes("tests/stacks/test_golden.py", "-k", "data-lake or dev")
+    copy.passes(
+        *("tests/rules/test_environments.py", "tests/unit/changes", "tests/unit/environment"),
+        *(SCHEMA, f"{TEMPLATES}[data-lake]", f"{TEMPLATES}[dev]"),
+    )
     assert "imported_file_chunk_size_mib" in copy.read("environments/schema.json")
     templates = "tests/golden/templates"
     assert '"ImportedFileChunkSize": 1024' in copy.read(f"{templates}/data-lake/storage.json")
@@ -150,31 +180,92 @@ def test_a_rule(copy: Copy) -> None:
 
 def test_a_step(copy: Copy) -> None:
     copy.write(
-        "lifecycle_scripts/slurmpod_lifecycle/steps/greeting.py",
-        '"""A file that greets."""\n\n'
+        "lifecycle_scripts/slurmpod_lifecycle/steps/locked_memory.py",
+        '"""Memory that jobs may lock: RDMA does so with the buffers of its messages."""\n\n'
         "from __future__ import annotations\n\n"
-        "from slurmpod_lifecycle.node import NodeStep\n"
+        "from collections.abc import Mapping\n\n"
+        "from slurmpod_lifecycle.machine import Machine\n"
+        "from slurmpod_lifecycle.node import Node, NodeStep\n"
         "from slurmpod_lifecycle.settings import Role\n\n"
-        'FILE = "/etc/greeting"\n\n\n'
-        "class Greeting(NodeStep):\n"
-        '    """Every login node greets."""\n\n'
-        '    name = "greeting"\n'
-        "    roles = frozenset({Role.LOGIN})\n"
+        'FILE = "/etc/security/limits.d/slurmpod.conf"\n'
+        'LIMITS = "* soft memlock unlimited\\n* hard memlock unlimited\\n"\n\n\n'
+        "class LockedMemory(NodeStep):\n"
+        '    """Users may lock as much memory as they need."""\n\n'
+        '    name = "locked_memory"\n'
+        "    roles = frozenset({Role.WORKER})\n"
         "    required = False\n\n"
+        "    @classmethod\n"
+        "    def applies_to(cls, node: Node) -> bool:\n"
+        '        """Return whether the environment asks for it."""\n'
+        "        return super().applies_to(node) and node.settings.node.locked_memory\n\n"
+        "    @classmethod\n"
+        "    def files_without(cls, machine: Machine) -> Mapping[str, str | None]:\n"
+        '        """Return that its file goes."""\n'
+        "        del machine\n"
+        "        return {FILE: None}\n\n"
         "    def is_done(self) -> bool:\n"
-        '        """Tell whether the file is there."""\n'
-        '        return self.node.machine.succeeds("test", "-e", FILE)\n\n'
+        '        """Return whether the limits are there."""\n'
+        "        return self.node.machine.read(FILE) == LIMITS\n\n"
         "    def apply(self) -> str:\n"
-        '        """Write it."""\n'
-        '        self.node.machine.run("touch", FILE)\n'
-        '        return "greets"\n',
+        '        """Write them."""\n'
+        "        self.node.machine.write(FILE, LIMITS)\n"
+        '        return "unlimited"\n',
     )
     copy.insert(
-        "lifecycle_scripts/slurmpod_lifecycle/steps/__init__.py", "    motd\n", "    greeting\n"
+        "lifecycle_scripts/slurmpod_lifecycle/steps/__init__.py",
+        "    slurmd\n",
+        "    locked_memory\n",
+    )
+    copy.insert(
+        "lifecycle_scripts/slurmpod_lifecycle/steps/slurmd.py",
+        '        "health_checks",\n',
+        '        "locked_memory",\n',
+    )
+    copy.write(
+        "tests/unit/lifecycle/test_locked_memory.py",
+        "from dataclasses import replace\n\n"
+        "from slurmpod_lifecycle.settings import Role\n"
+        "from slurmpod_lifecycle.steps.locked_memory import FILE, LIMITS, LockedMemory\n"
+        "from tests.unit.lifecycle.fakes import NODE_OPTIONS, machine_of, node\n\n\n"
+        "def test_limits_are_written_where_the_environment_asks_for_them() -> None:\n"
+        "    assert not LockedMemory.applies_to(node(Role.WORKER))\n"
+        "    worker = node(Role.WORKER, node=replace(NODE_OPTIONS, locked_memory=True))\n"
+        "    assert LockedMemory.applies_to(worker)\n"
+        "    LockedMemory(worker).apply()\n"
+        "    assert machine_of(worker).files[FILE] == LIMITS\n",
     )
     assert copy.written == files_on_the_page("A step of the lifecycle scripts")
-    copy.passes("tests/unit/lifecycle/test_documentation.py", "tests/golden/test_bundles.py")
-    assert "| `greeting` | login |" in copy.read("docs/lifecycle.md")
+
+    copy.insert(
+        "slurmpod/environment/lifecycle.py",
+        "    motd: Annotated[",
+        "    locked_memory: Annotated[bool, replace(BY_SCRIPTS, less=STAYS)] = False\n"
+        '    """Let jobs lock as much memory as they need."""\n\n',
+    )
+    copy.insert("environments/examples/extended.yaml", "  motd: true\n", "  locked_memory: true\n")
+    copy.insert(
+        "lifecycle_scripts/slurmpod_lifecycle/settings.py",
+        "    motd: bool\n",
+        "    locked_memory: bool\n",
+    )
+    copy.insert(
+        "slurmpod/bundle/settings.py",
+        "        motd=lifecycle.motd,\n",
+        "        locked_memory=lifecycle.locked_memory,\n",
+    )
+    steps, setting = "A step of the lifecycle scripts", "A setting of a step"
+    assert copy.written == files_on_the_page(steps) | files_on_the_page(setting)
+    of_the_step = [f"{each}[locked_memory-worker]" for each in REPETITION]
+    copy.passes(
+        *("tests/golden/test_bundles.py", SCHEMA, "tests/rules/test_environments.py"),
+        *("tests/unit/environment", "tests/unit/changes/test_changes_page.py"),
+        *("tests/unit/lifecycle/test_documentation.py", "tests/unit/lifecycle/test_steps.py"),
+        *("tests/unit/lifecycle/test_locked_memory.py", *of_the_step),
+    )
+    assert "| `locked_memory` | worker |" in copy.read("docs/lifecycle.md")
+    bundles = "tests/golden/bundles"
+    assert '"locked_memory": true' in copy.read(f"{bundles}/extended/settings.json")
+    assert '"locked_memory": false' in copy.read(f"{bundles}/dev/settings.json")
 
 
 def test_a_recipe(copy: Copy) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from slurmpod_lifecycle.machine import COMMAND_TIMEOUT_SECONDS, RUN_BY_HAND, Machine
@@ -137,20 +137,20 @@ DATABASE = Database(
 TWO_HEADS = MultiHead(controllers=2, shared_directory="/fsx", sns_topic_arn=None)
 SLURM = SlurmSettings(configuration={}, partitions={}, qos={}, accounts=())
 NO_PEOPLE = Access(groups=(), users=(), home_directory="/home", homes_shared=False, directory=None)
-NODE_OPTIONS = NodeOptions(
-    instance_types={},
-    hardware={},
-    scratch_path=None,
-    health_checks=False,
-    containers=False,
-    rotate_logs=True,
-    motd=False,
-    ssh_between_nodes=False,
-    ssh_needs_job=False,
-    has_way_out=True,
-    artefacts=(),
-    hooks={},
-)
+SWITCHES = tuple(each.name for each in fields(NodeOptions) if each.type == "bool")
+_USUAL_OPTIONS: dict[str, Any] = {
+    **dict.fromkeys(SWITCHES, False),
+    "instance_types": {},
+    "hardware": {},
+    "scratch_path": None,
+    "rotate_logs": True,
+    "has_way_out": True,
+    "artefacts": (),
+    "hooks": {},
+}
+NODE_OPTIONS = NodeOptions(**_USUAL_OPTIONS)
+"""What is asked of nodes by default: a new switch is off."""
+
 BACKUP_ADDRESS = "10.0.127.9"
 
 

@@ -27,6 +27,7 @@ from tests.unit.lifecycle.fakes import (
     NODE_OPTIONS,
     OPENZFS,
     SLURM,
+    SWITCHES,
     TWO_HEADS,
     controller_of_two,
     machine_of,
@@ -42,16 +43,13 @@ HARDWARE = {
     name: Hardware("x86_64", kind, accelerators=8, efa_interfaces=32, nvme_gb=30_000)
     for kind, name in TYPES.items()
 }
+SWITCHED_ON: dict[str, Any] = dict.fromkeys(SWITCHES, True)
 OPTIONS = replace(
     NODE_OPTIONS,
     instance_types=dict.fromkeys(GROUPS.values(), (TYPES["gpu"],)),
     hardware=HARDWARE,
     scratch_path="/scratch",
-    health_checks=True,
-    containers=True,
-    motd=True,
-    ssh_between_nodes=True,
-    ssh_needs_job=True,
+    **SWITCHED_ON,
 )
 EVERYTHING: dict[str, Any] = {
     "file_systems": (replace(LUSTRE, efa=True), OPENZFS),
