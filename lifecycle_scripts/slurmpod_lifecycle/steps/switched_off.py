@@ -8,27 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slurmpod_lifecycle import units
+from slurmpod_lifecycle import steps, units
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Role
-from slurmpod_lifecycle.steps.health_checks import HealthChecks
-from slurmpod_lifecycle.steps.job_bound_ssh import JobBoundSsh
-from slurmpod_lifecycle.steps.log_rotation import LogRotation
-from slurmpod_lifecycle.steps.metrics import Metrics
-from slurmpod_lifecycle.steps.motd import Motd
-from slurmpod_lifecycle.steps.records_backup import SavedRecords
-from slurmpod_lifecycle.steps.returned_nodes import ReturnedNodes
-
-REMOVABLE: tuple[type[NodeStep], ...] = (
-    HealthChecks,
-    JobBoundSsh,
-    LogRotation,
-    Metrics,
-    Motd,
-    ReturnedNodes,
-    SavedRecords,
-)
-"""The steps that know what they leave behind."""
 
 
 class SwitchedOff(NodeStep):
@@ -61,7 +43,7 @@ class SwitchedOff(NodeStep):
     def _left(self) -> Mapping[str, str | None]:
         """Return what files should say that say something else, by path; None for no file."""
         node = self.node
-        off = [step for step in REMOVABLE if not step.applies_to(node)]
+        off = [step for step in steps.STEPS if not step.applies_to(node)]
         wanted = {
             path: text for step in off for path, text in step.files_without(node.machine).items()
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,18 +11,16 @@ from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.steps import STEPS
 from slurmpod_lifecycle.steps.job_bound_ssh import PAM_FILE
-from slurmpod_lifecycle.steps.switched_off import REMOVABLE, SwitchedOff
+from slurmpod_lifecycle.steps.switched_off import SwitchedOff
+from tests.unit.lifecycle.fakes import SWITCHES
 from tests.unit.lifecycle.living_machine import LivingMachine
 from tests.unit.lifecycle.test_repetition import EVERYTHING, OPTIONS, finish, living_node
 
-OFF = replace(
-    OPTIONS,
-    health_checks=False,
-    motd=False,
-    rotate_logs=False,
-    ssh_needs_job=False,
-    containers=False,
-)
+SWITCHED_OFF: dict[str, Any] = dict.fromkeys(SWITCHES, False)
+OFF = replace(OPTIONS, **SWITCHED_OFF)
+_NOTHING = NodeStep.files_without.__func__  # type: ignore[attr-defined]
+REMOVABLE = [each for each in STEPS if each.files_without.__func__ is not _NOTHING]  # type: ignore[attr-defined]
+"""The steps that know what they leave behind."""
 
 
 def grown_node(role: Role) -> tuple[Node, LivingMachine, dict[str, object]]:
@@ -81,9 +80,3 @@ def test_what_the_image_and_others_have_written_stays() -> None:
     assert machine.files[PAM_FILE] == (
         "@include common-auth\naccount optional pam_of_somebody.so\n"
     )
-
-
-def test_it_asks_every_step_that_knows_what_it_leaves() -> None:
-    nothing = NodeStep.files_without.__func__  # type: ignore[attr-defined]
-    knowing = {step for step in STEPS if step.files_without.__func__ is not nothing}  # type: ignore[attr-defined]
-    assert knowing == set(REMOVABLE)
