@@ -260,7 +260,11 @@ def test_a_step(copy: Copy) -> None:
         *("tests/golden/test_bundles.py", SCHEMA, "tests/rules/test_environments.py"),
         *("tests/unit/environment", "tests/unit/changes/test_changes_page.py"),
         *("tests/unit/lifecycle/test_documentation.py", "tests/unit/lifecycle/test_steps.py"),
-        *("tests/unit/lifecycle/test_locked_memory.py", *of_the_step),
+        *(
+            "tests/unit/lifecycle/test_locked_memory.py",
+            "tests/unit/lifecycle/test_switched_off.py",
+        ),
+        *of_the_step,
     )
     assert "| `locked_memory` | worker |" in copy.read("docs/lifecycle.md")
     bundles = "tests/golden/bundles"
