@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import shutil
-import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,11 +11,9 @@ from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
 from slurmpod.rehearsal.nodes.additions import NAME, Additions, deb_file, name_additions
-from slurmpod.rehearsal.nodes.host_check import MissingPart, missing, missing_packages, raise_limits
+from slurmpod.rehearsal.nodes.host_check import MissingPart
+from slurmpod.rehearsal.nodes.preparation import prepare_machine
 from slurmpod.rehearsal.progress import Progress
-from slurmpod.rehearsal.rehearse import baked_image
-
-SMALL_CLUSTER = 4
 
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 """Names of packages (Debian policy, 5.6.1)."""
@@ -68,21 +63,11 @@ def _prepare(options: argparse.Namespace, additions: Additions) -> list[MissingP
         return [lack]
     if options.cdk_only:
         return []
-    packages = missing_packages()
-    if packages and _may_install():
-        say(f"installing Debian packages: {' '.join(packages)}")
-        _install(packages)
-    for change in raise_limits():
-        say(change)
-    missing_parts = missing(SMALL_CLUSTER)
-    if missing_parts:
-        say("\n".join(map(str, missing_parts)))
-        return missing_parts
-    baked_image(Progress(), additions)
-    if options.name:
+    lacks = prepare_machine(Progress(), additions)
+    if options.name and not lacks:
         name_additions(options.name, additions)
         say(f"rehearse with it: slurmpod rehearse --image {options.name} FILE")
-    return []
+    return lacks
 
 
 def _additions(options: argparse.Namespace) -> Additions | None:
@@ -122,20 +107,3 @@ def _missing_cdk() -> MissingPart | None:
         say(str(part))
         return part
     return None
-
-
-def _may_install() -> bool:
-    return os.geteuid() == 0 and shutil.which("apt-get") is not None
-
-
-def _install(packages: list[str]) -> None:
-    """Install packages; what is still missing afterwards is reported by the caller."""
-    variables = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-        subprocess.run(
-            ["apt-get", "-qq", *arguments],
-            env=variables,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-        )

@@ -30,10 +30,10 @@ from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.first_job import FirstJob, run_first_job
 from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
-from slurmpod.rehearsal.nodes.additions import NOTHING, Additions, named_additions
+from slurmpod.rehearsal.nodes.additions import NOTHING, named_additions
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import network_of
-from slurmpod.rehearsal.nodes.image import bake, image_path
+from slurmpod.rehearsal.nodes.preparation import baked_image
 from slurmpod.rehearsal.omissions import rehearsed_file
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.script_needs import needs_of_scripts
@@ -140,15 +140,6 @@ def _image_for(resolved: Resolved, options: Options, progress: Progress) -> Path
     if needs := needs_of_scripts(resolved, image):
         progress.note(needs)
     return image
-
-
-def baked_image(progress: Progress, additions: Additions = NOTHING) -> Path:
-    """Return the node image, made now, as a stage, if it is not there; raises BakeFailed."""
-    image = image_path(additions)
-    if image.exists():
-        return image
-    with progress.stage("node image baked"):
-        return bake(progress.now, additions)
 
 
 def _request(environment_file: Path, resolved: Resolved, options: Options, image: str) -> Request:

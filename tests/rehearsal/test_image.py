@@ -28,10 +28,12 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _mmdebstrap(tmp_path: Path, script: str) -> None:
     """Put a stand-in on PATH; `$root` in the script is the directory that it is to make."""
-    program = tmp_path / "mmdebstrap"
-    find_root = 'for root; do case $root in *.partial) break;; esac; done; mkdir "$root"'
-    program.write_text(f"#!/bin/sh\n{find_root}\n{script}\n")
-    program.chmod(0o755)
+    _program(tmp_path / "mmdebstrap", f"root=root\n{script}")
+
+
+def _program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
 
 
 def test_reports_stages_and_returns_the_root_directory(tmp_path: Path) -> None:
@@ -39,7 +41,7 @@ def test_reports_stages_and_returns_the_root_directory(tmp_path: Path) -> None:
     stages: list[str] = []
     image = bake(stages.append)
     assert (stages, image) == (["unpacking"], image_path())
-    assert (image / "bin").exists()
+    assert [path.name for path in image.iterdir()] == ["bin"]
     assert images().stat().st_mode & 0o077 == 0
 
 
@@ -55,6 +57,21 @@ def test_failure_shows_the_end_of_the_log_and_leaves_no_image(tmp_path: Path) ->
     with pytest.raises(BakeFailed, match=r"(?s)cannot bake.*no such mirror"):
         bake(print)
     assert sorted(path.suffix for path in images().iterdir()) == ["", ".log"]
+
+
+def test_bakes_where_no_overlay_can_be_mounted(tmp_path: Path) -> None:
+    _program(tmp_path / "mount", "exit 1")
+    _mmdebstrap(tmp_path, 'touch "$root/bin"')
+    image = bake(print)
+    assert (image / "bin").exists()
+    assert "made without an overlay" in image.with_suffix(".log").read_text()
+
+
+def test_what_is_written_waits_for_no_disk(tmp_path: Path) -> None:
+    _mmdebstrap(tmp_path, "cp /proc/self/mounts root")
+    mounts = (bake(print) / "mounts").read_text().splitlines()
+    (options,) = [line.split()[3] for line in mounts if line.split()[1].endswith(".partial/root")]
+    assert "volatile" in options
 
 
 def test_two_at_once_bake_once(tmp_path: Path) -> None:

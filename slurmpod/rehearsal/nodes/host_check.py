@@ -1,7 +1,4 @@
-"""Check of this computer: what the rehearsal needs and it lacks, and what brings it.
-
-`python3 -m slurmpod.rehearsal.nodes.host_check` prints the missing Debian packages, for setup.
-"""
+"""Check of this computer: what the rehearsal needs and it lacks, and what brings it."""
 
 from __future__ import annotations
 
@@ -215,8 +212,3 @@ def _has_overlayfs() -> bool:
         return False
     probe = subprocess.run(["modprobe", "--dry-run", "--quiet", "overlay"], check=False)
     return probe.returncode == 0
-
-
-if __name__ == "__main__":
-    for package_name in missing_packages():
-        print(package_name)  # noqa: T201

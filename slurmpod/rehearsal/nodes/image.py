@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import platform
 import shlex
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slurmpod.rehearsal.nodes.additions import NOTHING, Additions
+from slurmpod.rehearsal.nodes.apt_sources import debian_mirror
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.state import images
 
@@ -62,14 +62,20 @@ PACKAGES = (
 )
 FILES = Path(__file__).with_name("image_files")
 
-_UNNEEDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*")
+_DPKG_CONFIG_PATH = "etc/dpkg/dpkg.cfg.d/image"
+_DPKG_CONFIG = FILES / "root" / _DPKG_CONFIG_PATH
 _OPTIONS = (
     "--mode=root",
     "--format=directory",
     "--variant=minbase",
     '--aptopt=Acquire::Languages "none"',
     '--aptopt=Acquire::Retries "3"',
-    *(f"--dpkgopt=path-exclude={pattern}" for pattern in _UNNEEDED),
+    '--extract-hook=rm -r "$1"/usr/share/doc/* "$1"/usr/share/man/* "$1"/usr/share/locale/*',
+)
+_HOOKS = (
+    # With --dpkgopt, mmdebstrap would have a program in Python filter the first packages.
+    f'--setup-hook=install -D -m 644 {shlex.quote(str(_DPKG_CONFIG))} "$1/{_DPKG_CONFIG_PATH}"',
+    f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
 )
 _ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _LOG_TAIL_LINES = 15
@@ -109,7 +115,7 @@ def bake(progress: Callable[[str], None], additions: Additions = NOTHING) -> Pat
             shutil.rmtree(remains)
         if not image.exists():
             with additions.fetched(progress) as hooks:
-                _bake(image, _mmdebstrap(image.with_suffix(".partial"), additions, hooks), progress)
+                _bake(image, _mmdebstrap(additions, hooks), progress)
     return image
 
 
@@ -127,10 +133,12 @@ def _lock(progress: Callable[[str], None]) -> Iterator[None]:
 def _bake(image: Path, command: list[str], progress: Callable[[str], None]) -> None:
     partial = image.with_suffix(".partial")
     log_path = image.with_suffix(".log")
+    for name in ("root", "work", "lower"):
+        (partial / name).mkdir(parents=True)
     try:
         with (
             log_path.open("w", buffering=1) as log,
-            _start(_contained(command)) as process,
+            _start(_contained(command), partial) as process,
         ):
             try:
                 for line in process.stderr or ():
@@ -142,14 +150,15 @@ def _bake(image: Path, command: list[str], progress: Callable[[str], None]) -> N
                 raise
         if process.returncode:
             raise BakeFailed(_failure(log_path))
-        partial.rename(image)
+        (partial / "root").rename(image)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _start(command: list[str]) -> subprocess.Popen[str]:
+def _start(command: list[str], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -164,7 +173,7 @@ def _stage(line: str) -> str:
     return line.removeprefix("I: ").partition(" in shell:")[0].rstrip(".\n")
 
 
-def _mmdebstrap(root: Path, additions: Additions, hooks: Sequence[str]) -> list[str]:
+def _mmdebstrap(additions: Additions, hooks: Sequence[str]) -> list[str]:
     mirror = debian_mirror()
     keyring = [f"--keyring={_ARCHIVE_KEYRING}"] if _ARCHIVE_KEYRING.exists() else []
     return [
@@ -172,16 +181,25 @@ def _mmdebstrap(root: Path, additions: Additions, hooks: Sequence[str]) -> list[
         *_OPTIONS,
         _include(additions),
         *keyring,
-        f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
+        *_HOOKS,
         *(f"--customize-hook={hook}" for hook in hooks),
         SUITE,
-        str(root),
+        "root",
         *([mirror] if mirror else []),
     ]
 
 
 def _include(additions: Additions) -> str:
     return f"--include={','.join((*PACKAGES, *additions.packages))}"
+
+
+_ON_VOLATILE_OVERLAY = """
+mount -t overlay -o volatile,lowerdir=lower,upperdir=root,workdir=work overlay root ||
+    echo "the image is made without an overlay: this takes longer" >&2
+exec "$@"
+"""
+"""dpkg asks the disk to write after each step; this file system ignores it. What is written is kept
+in the folder over which it is mounted."""
 
 
 def _contained(command: list[str]) -> list[str]:
@@ -196,13 +214,15 @@ def _contained(command: list[str]) -> list[str]:
         "--kill-child",
         "--mount-proc",
         "--",
+        *("sh", "-c", _ON_VOLATILE_OVERLAY, "sh"),
         *command,
     ]
 
 
 def _failure(log_path: Path) -> str:
     tail = log_path.read_text().splitlines()[-_LOG_TAIL_LINES:]
-    return "\n".join([f"cannot bake the node image; {log_path} ends with:", *tail])
+    fix = "  fix: make sure that this machine reaches Debian's packages, and repeat"
+    return "\n".join([f"cannot bake the node image; {log_path} ends with:", *tail, fix])
 
 
 def image_command(image: Path, program: str, *arguments: str) -> list[str]:
@@ -216,29 +236,3 @@ def image_command(image: Path, program: str, *arguments: str) -> list[str]:
         raise FileNotFoundError(f"the image {image} has no {program} that runs here")
     libraries = ":".join(map(str, sorted(image.glob("usr/lib/*-linux-gnu"))))
     return [str(loaders[0]), "--library-path", libraries, str(path), *arguments]
-
-
-_INDEXES = ("apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)")
-
-
-def debian_mirror() -> str | None:
-    """Return the URI of the Debian mirror in this computer's apt sources, if there is one."""
-    release = platform.freedesktop_os_release()
-    if release.get("ID") != "debian" or shutil.which("apt-get") is None:
-        return None
-    packages = [*_INDEXES, "Created-By: Packages"]
-    listed = subprocess.run(packages, capture_output=True, text=True, check=False).stdout
-    return choose_mirror(listed, release.get("VERSION_CODENAME", "sid"))
-
-
-def choose_mirror(indexes: str, suite: str) -> str | None:
-    """Return the URI of the first of apt's indexes that is Debian's own, of its component `main`.
-
-    None where there is none; mmdebstrap's default serves then. Third parties name suites after
-    Debian's too, but have no such component. A line of `indexes` is URI, suite and component.
-    """
-    for line in indexes.splitlines():
-        uri, *rest = line.split()
-        if uri.rstrip("/").endswith("/debian") and rest == [suite, "main"]:
-            return uri
-    return None

@@ -8,6 +8,7 @@ import pytest
 from slurmpod.cli import prepare
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CdkFailed
+from slurmpod.rehearsal.nodes import preparation
 from slurmpod.rehearsal.nodes.additions import Additions, deb_file, named_additions
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 
@@ -18,10 +19,10 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     monkeypatch.setattr(prepare, "cdk_script", lambda: Path("cdk") if done else None)
     monkeypatch.setattr(prepare, "install_cdk", lambda: done.append("cdk"))
-    monkeypatch.setattr(prepare, "missing_packages", list)
-    monkeypatch.setattr(prepare, "missing", lambda _: ())
-    monkeypatch.setattr(prepare, "raise_limits", lambda: ["raised a limit"])
-    monkeypatch.setattr(prepare, "baked_image", lambda *_: None)
+    monkeypatch.setattr(preparation, "missing_packages", list)
+    monkeypatch.setattr(preparation, "missing", lambda _: [])
+    monkeypatch.setattr(preparation, "raise_limits", lambda: ["raised a limit"])
+    monkeypatch.setattr(preparation, "baked_image", lambda *_: None)
     return done
 
 

@@ -6,7 +6,7 @@ import platform
 
 import pytest
 
-from slurmpod.rehearsal.nodes.image import choose_mirror, debian_mirror
+from slurmpod.rehearsal.nodes.apt_sources import choose_mirror, debian_mirror
 
 ARCHIVE = "http://mirror.test/debian/"
 OTHERS = """\
