@@ -12,18 +12,26 @@ BIN := $(VENV)/bin
 SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py tests/rehearsal/test_take_down.py \
 	tests/rehearsal/test_variants.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
+# Python may keep what it compiles, whatever the image of a container sets: else each start compiles again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup machine browser rehearse test test-deep check synth golden docs bench lock clean
+.PHONY: help python setup image machine browser rehearse test test-deep check synth golden docs bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
 	@printf '\n  ENV=name chooses environments/name.yaml (default: dev)\n'
 
-setup: ## Install what is missing into this folder: virtual environment, Node, the CDK command line
+python:
+	@PYTHON=$(PYTHON) scripts/setup.sh python
+
+setup: python ## Install what is missing into this folder: virtual environment, Node, the CDK command line
 	@PYTHON=$(PYTHON) scripts/setup.sh
 
-machine: setup ## Prepare this machine for rehearsals: Debian packages, node image
-	@slurmpod prepare
+image: python
+	@$(PYTHON) -m slurmpod.rehearsal.nodes.preparation
+
+machine: ## Prepare this machine for rehearsals: what setup does; beside it Debian packages, node image
+	@$(MAKE) --jobs=2 setup image
 
 browser: ## Install the browser in which tests look at pages, where there is none
 	@scripts/browser.sh
@@ -32,7 +40,7 @@ rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and r
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
 test: ## Run all checks and all tests, four at a time: many wait for nodes
-	@$(MAKE) --jobs=2 machine check
+	@$(MAKE) --jobs=2 setup image check
 	@$(MAKE) browser
 	@pytest --numprocesses=4 --durations=10 --durations-min=1
 

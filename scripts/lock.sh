@@ -3,6 +3,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+uv() {
+    python -m tools.uv "$@"
+}
+
 compile() {
     uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
         --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"

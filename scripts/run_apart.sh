@@ -22,11 +22,16 @@ main() {
 }
 
 install() {
-    echo "$PROGRAM: installing its pinned packages into ${FOLDER##*/} (a minute, once)" >&2
+    echo "$PROGRAM: installing its pinned packages into ${FOLDER##*/} (once)" >&2
     rm -rf "$FOLDER"
     "$PYTHON" -m venv "$FOLDER"
-    "$FOLDER/bin/python" -m pip install -qq --disable-pip-version-check \
+    with_uv >&2 || "$FOLDER/bin/python" -m pip install -qq --disable-pip-version-check \
         --requirement "$REQUIREMENTS" >&2
+}
+
+with_uv() {
+    cd "$PROJECT" && .venv/bin/python -m tools.uv pip install --quiet \
+        --python "$FOLDER/bin/python" --requirement "$REQUIREMENTS"
 }
 
 main "${@:2}"

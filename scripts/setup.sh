@@ -1,28 +1,79 @@
 #!/usr/bin/env bash
 # Installs what is missing into the checkout: the virtual environment with all pinned packages (Node
 # among them) and the CDK command line. Does nothing when nothing has changed since the last run.
+# `setup.sh python` only makes sure that there is a Python which makes virtual environments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 STAMP=.venv/.installed
+LOGS=build/setup
+LINES_SHOWN=15
+export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 main() {
-    require_python
     local wanted
+    require_python
     wanted=$(fingerprint)
     if [[ -f $STAMP && $(<"$STAMP") == "$wanted" && -x node_modules/.bin/cdk ]]; then
         return
     fi
-    create_virtual_environment
-    echo "setup: installing the pinned Python packages into .venv (about a minute the first time)"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-        --requirement requirements-dev.txt
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-    .venv/bin/python -m compileall -q embedded_aws slurmpod stacks # where Python may not write, start-up is slow
-    echo "setup: installing the CDK command line into node_modules"
-    PATH="$PWD/.venv/bin:$PATH" npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
+    require_venv
+    if [[ ${1:-} == python ]]; then
+        return
+    fi
+    mkdir -p "$LOGS"
+    rm -f "$STAMP"
+    step packages "Python packages installed" \
+        "make sure that this machine reaches the Python package index, and repeat"
+    step compile "Python packages compiled" "rm -rf .venv, and repeat"
+    step command_line "CDK command line installed" \
+        "make sure that this machine reaches the npm registry, and repeat"
     echo "$wanted" >"$STAMP"
+}
+
+# Runs a function, with all that it prints in a log, and says how long it took; or how it failed.
+step() {
+    local function=$1 title=$2 fix=$3 log=$LOGS/$1.log started=$SECONDS
+    if "$function" >"$log" 2>&1 </dev/null; then
+        printf '✓ %s %d s\n' "$title" $((SECONDS - started)) >&2
+        return
+    fi
+    printf '✗ %s: failed; %s ends with:\n' "$title" "$log" >&2
+    tail -n "$LINES_SHOWN" "$log" >&2
+    stop "not all is installed" "$fix"
+}
+
+packages() {
+    create_virtual_environment && { with_uv || with_pip; }
+}
+
+# uv needs a twelfth of the processor that pip needs.
+with_uv() {
+    .venv/bin/python -m pip install --quiet "$(grep '^uv==' requirements-dev.txt)" &&
+        .venv/bin/python -m tools.uv pip install --requirement requirements-dev.txt &&
+        .venv/bin/python -m tools.uv pip install --no-deps --editable .
+}
+
+# There are platforms for which uv is not built, and indexes that only pip can log in to.
+with_pip() {
+    echo "setup: uv cannot install the packages ($LOGS/packages.log): pip does, in a minute or two" >&3
+    .venv/bin/python -m pip install --quiet --requirement requirements-dev.txt &&
+        .venv/bin/python -m pip install --quiet --no-deps --editable .
+}
+
+# Where Python may not write, start-up is slow. What is seldom imported would take longer than it saves.
+compile() {
+    local imported packages
+    imported=$(grep -rhoE --include='*.py' 'aws_[a-z0-9_]+' stacks | sort -u | paste -sd '|' -)
+    packages=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    .venv/bin/python -m compileall -q -x "/aws_cdk/(?!($imported)/)(aws|alexa)_" \
+        embedded_aws slurmpod stacks \
+        "$packages"/{aws_cdk,boto3,botocore,cryptography,flask,jinja2,moto,pydantic,rich,werkzeug,yaml}
+}
+
+command_line() {
+    PATH="$PWD/.venv/bin:$PATH" npm ci --no-audit --no-fund --no-update-notifier --loglevel=error
 }
 
 require_python() {
@@ -37,33 +88,32 @@ require_python() {
 
 # What decides about the content of .venv and node_modules.
 fingerprint() {
-    cat requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh \
+    cat requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh tools/uv.py \
         <("$PYTHON" --version) <(pwd) |
         sha256sum | cut -d' ' -f1
 }
 
 create_virtual_environment() {
     if [[ -f .venv/.made-at && $(<.venv/.made-at) == "$PWD" ]] &&
-        .venv/bin/python -c 'import pip' 2>/dev/null; then
+        .venv/bin/python -c 'import pip'; then
         return
     fi
-    rm -rf .venv
-    if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
-        install_venv_package
-    fi
-    echo "setup: creating the virtual environment .venv"
-    "$PYTHON" -m venv .venv
-    pwd >.venv/.made-at # its scripts name this folder: moved elsewhere, it is made again
+    rm -rf .venv &&
+        "$PYTHON" -m venv .venv &&
+        pwd >.venv/.made-at # its scripts name this folder: moved elsewhere, it is made again
 }
 
 # Debian and Ubuntu leave the module that makes virtual environments to a package of its own.
-install_venv_package() {
+require_venv() {
     local package
+    if "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
+        return
+    fi
     package=$("$PYTHON" -c 'import sys; print(f"python3.{sys.version_info.minor}-venv")')
     if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
         stop "Python's venv module is missing" "sudo apt-get install $package"
     fi
-    echo "setup: installing the Debian package $package"
+    echo "setup: installing the Debian package $package" >&2
     apt-get update -qq
     DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq "$package" >/dev/null
 }
@@ -73,4 +123,6 @@ stop() {
     exit 4
 }
 
-main
+trap 'exit 130' INT # also where what was interrupted ends with an error: pip must not follow uv then
+exec 3>&2
+main "$@"

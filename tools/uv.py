@@ -1,0 +1,56 @@
+"""Runs uv such that it finds packages where pip does: it reads nothing of pip's configuration.
+
+.venv/bin/python -m tools.uv pip install --requirement requirements-dev.txt
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+SETTINGS = {
+    "index-url": ("UV_DEFAULT_INDEX", " "),
+    "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","),
+    "trusted-host": ("UV_INSECURE_HOST", " "),
+    "cert": ("SSL_CERT_FILE", " "),
+    "proxy": ("ALL_PROXY", " "),
+}
+"""The variable for each option of pip, and what stands between several values in it."""
+
+LIKE_PIP = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_SYSTEM_CERTS": "true"}
+"""No index comes before another, and certificates are those of the machine."""
+
+SECTIONS = ("global", "install", ":env:")
+"""Where pip looks for an option; the last that has it counts."""
+
+
+def variables(listed: str) -> Mapping[str, str]:
+    """Return the variables of uv for what `pip config list` prints."""
+    options: dict[str, str] = {}
+    lines = [line.partition("=") for line in listed.splitlines()]
+    for section in SECTIONS:
+        for name, _, value in lines:
+            if name.startswith(f"{section}."):
+                options[name.removeprefix(f"{section}.")] = ast.literal_eval(value)
+    return LIKE_PIP | {
+        variable: between.join(options[option].split())
+        for option, (variable, between) in SETTINGS.items()
+        if options.get(option)
+    }
+
+
+def main() -> None:
+    """Become uv; a variable that is set already stays."""
+    pip = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(pip, capture_output=True, text=True, check=True).stdout
+    uv = Path(sys.executable).with_name("uv")
+    os.execve(uv, [str(uv), *sys.argv[1:]], {**variables(listed), **os.environ})  # noqa: S606
+
+
+if __name__ == "__main__":
+    main()
