@@ -29,9 +29,9 @@ install() {
         --requirement "$REQUIREMENTS" >&2
 }
 
-with_uv() {
+with_uv() (
     cd "$PROJECT" && .venv/bin/python -m tools.uv pip install --quiet \
         --python "$FOLDER/bin/python" --requirement "$REQUIREMENTS"
-}
+)
 
 main "${@:2}"
