@@ -14,12 +14,15 @@ import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from slurmpod.folders import node_executable
 from slurmpod.problem_text import problems_text
 from slurmpod.problems import ExitCode, InvalidEnvironment
 from slurmpod.reading.extends import SUFFIXES, environment_files
 from slurmpod.reading.read import read
+from slurmpod.rehearsal.assembly_key import assembly_key
+from slurmpod.rehearsal.kept_assemblies import TAKEN, KeptAssemblies
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import all_sound
 
@@ -27,6 +30,9 @@ ENVIRONMENTS = Path(__file__).parent / "environments"
 HAS_CREDENTIALS = "CDK_DEFAULT_ACCOUNT"
 """The variable that the CDK's command line sets for its app once it has credentials, also those of
 `--profile`, which it does not pass on."""
+
+OUTPUT = "CDK_OUTDIR"
+"""The variable in which that command line says where it wants the assembly."""
 
 ALL = "all"
 """Stands for every file in `environments` and the folders below it."""
@@ -49,6 +55,17 @@ def main() -> ExitCode:
     if refused := _refusals(dict(zip(files, found.environments, strict=True)), context):
         say("\n".join(refused))
         return ExitCode.FAILED
+    return _synthesize(found.environments, context)
+
+
+def _synthesize(environments: Sequence[Resolved], context: Mapping[str, Any]) -> ExitCode:
+    """Make the assembly, or take it from an earlier synthesis of the same."""
+    kept = KeptAssemblies.of_home()
+    folder = os.environ.get(OUTPUT)
+    key = assembly_key(environments, context, os.environ) if folder else None
+    if key and folder and kept.copy(key, Path(folder)):
+        say(TAKEN)
+        return ExitCode.OK
     # Only now, because this starts the jsii runtime: mistakes are reported at once.
     os.environ.setdefault("JSII_NODE", str(node_executable()))
     from slurmpod_cdk.build import build_app
@@ -56,7 +73,7 @@ def main() -> ExitCode:
     from slurmpod_cdk.nag import review
 
     try:
-        app = build_app(found.environments, context=context)
+        app = build_app(environments, context=context)
     except MissingFeatureFlags as missing:
         say(str(missing))
         return ExitCode.USAGE
@@ -65,6 +82,8 @@ def main() -> ExitCode:
         say("\n".join(findings))
         return ExitCode.FAILED
     app.synth()
+    if key and folder:
+        kept.keep(key, Path(folder))
     return ExitCode.OK
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import app
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.kept_assemblies import TAKEN
 from tests.environment_files import EXAMPLES, FILES
 from tests.sound_environment import SOUND
 from tests.stacks.synthesis import CONTEXT, ROOT, Synthesized
@@ -24,11 +25,13 @@ def run(monkeypatch: pytest.MonkeyPatch, **context: str) -> ExitCode:
 
 
 def cdk_synth(environment: str, output: Path) -> subprocess.CompletedProcess[str]:
+    """Synthesize; what is kept is kept beside the output."""
     command = [str(CDK), "synth", "--quiet", "--strict", "--no-lookups", "-c", f"env={environment}"]
+    kept = {"SLURMPOD_HOME": str(output.parent / "home")}
     return subprocess.run(
         [*command, "--output", str(output)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu"},
+        env={**os.environ, **kept, "PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,  # which of the two the CLI writes to depends on CI=true
         text=True,
@@ -45,31 +48,65 @@ def test_a_region_that_the_pinned_cdk_has_no_cluster_for_is_synthesized(tmp_path
     file = tmp_path / "dev.yaml"
     text = (ROOT / "environments" / "dev.yaml").read_text()
     file.write_text(text.replace("us-west-2", "mx-central-1"))
-    done = cdk_synth(str(file), tmp_path / "out")
-    assert done.returncode == 0, done.stdout
-    assert "[REG-004]" in done.stdout
+    first, again = (cdk_synth(str(file), tmp_path / name) for name in ("first", "again"))
+    for done in (first, again):
+        assert done.returncode == 0, done.stdout
+        assert "[REG-004]" in done.stdout, "warnings are told also where nothing is made anew"
+    assert [TAKEN in done.stdout for done in (first, again)] == [False, True]
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("synthesized") / "out"
+
+
+@pytest.fixture(scope="module")
+def done(output: Path) -> subprocess.CompletedProcess[str]:
+    return cdk_synth("dev,p5-prod", output)
 
 
 @needs_the_cdk
 def test_cdk_synth_makes_the_templates_of_these_tests_without_a_word(
-    dev: Synthesized, p5_prod: Synthesized, tmp_path: Path
+    dev: Synthesized,
+    p5_prod: Synthesized,
+    output: Path,
+    done: subprocess.CompletedProcess[str],
 ) -> None:
     """Two processes, one of them with the real feature flags: equal templates, equal assets."""
-    done = cdk_synth("dev,p5-prod", tmp_path)
     templates = {
         stack.stack_name: stack.template
         for each in (dev, p5_prod)
         for stack in each.stacks.values()
     }
-    synthesized = {
-        name: json.loads((tmp_path / f"{name}.template.json").read_text()) for name in templates
-    }
     assert done.returncode == 0, done.stdout
+    synthesized = {
+        name: json.loads((output / f"{name}.template.json").read_text()) for name in templates
+    }
     # With several stacks the CLI says these two lines even when it is to be quiet.
     first, second = done.stdout.strip().splitlines()
-    assert first == f"Successfully synthesized to {tmp_path}"
+    assert first == f"Successfully synthesized to {output}"
     assert second.startswith("Supply a stack id (dev-network, ")
     assert synthesized == templates
+
+
+@needs_the_cdk
+@pytest.mark.usefixtures("done")
+def test_a_second_synthesis_of_the_same_files_gives_the_same_assembly(output: Path) -> None:
+    """To the byte, all assets included, whatever the files are called by."""
+    files = ",".join(str(FILES[name]) for name in ("dev", "p5-prod"))
+    again = cdk_synth(files, output.with_name("again"))
+    assert again.returncode == 0, again.stdout
+    assert TAKEN in again.stdout
+    assert files_of(output.with_name("again")) == files_of(output)
+
+
+def files_of(assembly: Path) -> dict[str, tuple[bytes, int]]:
+    """Return content and mode of all files but those that the command line makes for itself."""
+    return {
+        file.relative_to(assembly).as_posix(): (file.read_bytes(), file.stat().st_mode)
+        for file in assembly.rglob("*")
+        if file.is_file() and file.suffix != ".lock" and file.name != "performance-counters.json"
+    }
 
 
 def test_without_an_environment_the_choices_are_shown(
