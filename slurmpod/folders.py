@@ -36,6 +36,16 @@ def node_executable() -> Path:
     return Path(package.origin).parent / "bin" / "node"
 
 
+NODE_OPTIONS = "--max-semi-space-size=64 --v8-pool-size=1"
+"""Garbage costs less with more MiB for young objects than Node.js's own 16, and with one thread to
+collect it: several take a fifth of the processor time of a synthesis to find work."""
+
+
+def node_options(given: str | None) -> str:
+    """Return the value of the variable NODE_OPTIONS with ours in front: what is given holds."""
+    return given if given and NODE_OPTIONS in given else f"{NODE_OPTIONS} {given or ''}".strip()
+
+
 def npm_script() -> Path:
     """Return npm, which `node_executable` runs."""
     return node_executable().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

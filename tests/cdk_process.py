@@ -24,4 +24,5 @@ def start_of_the_cdk() -> Iterator[None]:
     os.environ["PATH"] = path
     with pytest.MonkeyPatch.context() as variables:
         variables.setenv("TMPDIR", ASSEMBLIES.name)
+        variables.setenv("NODE_DISABLE_COMPILE_CACHE", "1")  # as app.py has it
         yield

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from embedded_aws.server import collect_garbage_rarely, read_once
+from slurmpod.folders import node_options
 from tests.file_order import FilesTogether, turn
 from tests.golden_selection import WritersOnly
 from tests.processor_time import ProcessorTime
@@ -25,6 +26,8 @@ os.environ.setdefault(CDK_VALIDATION, "false")
 """The CDK's own check of templates takes half of a synthesis: functional/test_examples.py has it
 look at every environment once, and no other test waits for it."""
 
+
+os.environ["NODE_OPTIONS"] = node_options(os.environ.get("NODE_OPTIONS"))
 
 NODE_COMPILE_CACHE = "NODE_COMPILE_CACHE"
 """Where Node.js keeps what it compiled: about a tenth of what each of the many commands of the CDK

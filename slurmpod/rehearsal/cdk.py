@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from slurmpod.folders import app_folder, node_executable, npm_script
+from slurmpod.folders import app_folder, node_executable, node_options, npm_script
 from slurmpod.rehearsal.state import home
 
 CDK = "node_modules/aws-cdk/bin/cdk"
@@ -21,8 +21,6 @@ LINES_SHOWN = 15
 WATCH_INTERVAL_SECONDS = 0.1
 
 _MANIFEST = "manifest.json"
-_NODE_OPTIONS = "--max-semi-space-size=64"
-"""MiB for young objects: with Node.js's own 16, collecting garbage is an eighth of a synthesis."""
 
 
 class CdkFailed(Exception):
@@ -105,7 +103,6 @@ class Cdk:
 
     def _start(self, *arguments: str) -> CdkRun:
         search_path = f"{Path(sys.executable).parent}:{self.variables.get('PATH', '')}"
-        node_options = f"{_NODE_OPTIONS} {self.variables.get('NODE_OPTIONS', '')}".strip()
         return CdkRun(
             arguments,
             {
@@ -114,7 +111,7 @@ class Cdk:
                 "PATH": search_path,
                 "CI": "true",
                 "CDK_HOME": str(self.folder / "cdk-home"),  # it caches account ids there
-                "NODE_OPTIONS": node_options,
+                "NODE_OPTIONS": node_options(self.variables.get("NODE_OPTIONS")),
             },
             log=self.folder / f"cdk-{arguments[0]}.log",
         )
