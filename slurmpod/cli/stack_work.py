@@ -100,12 +100,18 @@ class StackWork:
         cdk = self.cdk
         with cdk.deploy(self.file, only=only, confirmed=confirmed) as run:
             self._wait("templates synthesized", run, cdk.is_synthesized)
+            self._say_note(run)
             self._wait("stacks deployed", run)
 
     def run(self, title: str, run: CdkRun) -> None:
         """Wait for a command and show what it does; raises StacksFailed."""
         with run:
             self._wait(title, run)
+            self._say_note(run)
+
+    def _say_note(self, run: CdkRun) -> None:
+        if run.note:
+            self.progress.note(f"  {run.note}")
 
     def settle(self) -> None:
         """Wait for what an earlier command has begun and CloudFormation goes on with."""

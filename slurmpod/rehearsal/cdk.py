@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Self
 
 from slurmpod.folders import app_folder, node_executable, node_options, npm_script
+from slurmpod.problems import InvalidEnvironment
+from slurmpod.reading.read import read
+from slurmpod.rehearsal.assembly_key import assembly_key, digest_of_files
+from slurmpod.rehearsal.kept_assemblies import TAKEN, KeptAssemblies
 from slurmpod.rehearsal.state import home
+from slurmpod.rules.check import all_sound
 
 CDK = "node_modules/aws-cdk/bin/cdk"
 CDK_IS_MISSING = "the CDK command line is missing here\n  fix: slurmpod prepare"
@@ -68,7 +73,7 @@ class Cdk:
 
     def synthesize(self, environment_file: Path) -> CdkRun:
         """Synthesize this project's app for one environment into the assembly."""
-        return self._start("synth", "--quiet", *self._app(environment_file))
+        return self._of_app(environment_file, "synth", "--quiet")
 
     def deploy(self, environment_file: Path, *, only: str = "", confirmed: str = "") -> CdkRun:
         """Synthesize this project's app, then deploy all its stacks, or one alone, without asking.
@@ -79,8 +84,8 @@ class Cdk:
         (self.assembly / _MANIFEST).unlink(missing_ok=True)
         chosen = (only, "--exclusively") if only else ("--all",)
         confirmation = ("--context", f"confirm={confirmed}") if confirmed else ()
-        return self._start(
-            "deploy", *chosen, *self._app(environment_file), *confirmation,
+        return self._of_app(
+            environment_file, "deploy", *chosen, *confirmation,
             "--require-approval", "never", "--progress", "events",
         )  # fmt: skip
 
@@ -94,14 +99,42 @@ class Cdk:
             "destroy", *stacks, "--exclusively", "--force", "--app", str(self.assembly)
         )
 
-    def _app(self, environment_file: Path) -> tuple[str, ...]:
-        """Return the options with which this project's app synthesizes one environment."""
-        return (
-            "--strict", "--no-lookups", "--context", f"env={environment_file.absolute()}",
-            "--output", str(self.assembly),
-        )  # fmt: skip
+    def _of_app(self, environment_file: Path, *arguments: str) -> CdkRun:
+        """Run a command on this project's app with one environment.
 
-    def _start(self, *arguments: str) -> CdkRun:
+        It is not started where its assembly is kept.
+        """
+        kept = KeptAssemblies.of_home()
+        key = self._key(environment_file)
+        checked = (*arguments, "--strict", "--no-lookups")
+        if key and kept.copy(key, self.assembly):
+            return self._start(*checked, "--app", str(self.assembly), note=TAKEN)
+
+        def keep() -> None:
+            if key and key == self._key(environment_file):  # nobody has changed it meanwhile
+                kept.keep(key, self.assembly)
+
+        environment = ("--context", f"env={environment_file.absolute()}")
+        return self._start(*checked, *environment, "--output", str(self.assembly), then=keep)
+
+    def _key(self, environment_file: Path) -> str | None:
+        """Return the digest of what the app and the command line make an assembly of.
+
+        None where the app has to be asked each time: it tells mistakes, and refuses what a
+        protected environment would lose.
+        """
+        try:
+            found = all_sound([read(environment_file)])
+        except InvalidEnvironment:
+            return None
+        if any(each.protected for each in found.environments):
+            return None
+        files = {path.name: digest_of_files([path]) for path in _settings() if path.is_file()}
+        return assembly_key(found.environments, files, self.variables)
+
+    def _start(
+        self, *arguments: str, note: str = "", then: Callable[[], None] = lambda: None
+    ) -> CdkRun:
         search_path = f"{Path(sys.executable).parent}:{self.variables.get('PATH', '')}"
         return CdkRun(
             arguments,
@@ -114,16 +147,35 @@ class Cdk:
                 "NODE_OPTIONS": node_options(self.variables.get("NODE_OPTIONS")),
             },
             log=self.folder / f"cdk-{arguments[0]}.log",
+            note=note,
+            then=then,
         )
 
 
+def _settings() -> tuple[Path, ...]:
+    """Return the files in which the command line finds context, and the one with its version."""
+    version = required_cdk_script().parents[1] / "package.json"
+    user = Path.home() / ".cdk.json"
+    return (app_folder() / "cdk.json", app_folder() / "cdk.context.json", user, version)
+
+
 class CdkRun:
-    """One running CDK command; leaving the `with` block ends it with all that it started."""
+    """One running CDK command; leaving the `with` block ends it with all that it started.
+
+    `note` is what users should know of it; `then` is called once it has succeeded.
+    """
 
     def __init__(
-        self, arguments: tuple[str, ...], variables: Mapping[str, str], *, log: Path
+        self,
+        arguments: tuple[str, ...],
+        variables: Mapping[str, str],
+        *,
+        log: Path,
+        note: str,
+        then: Callable[[], None],
     ) -> None:
-        self._log = log
+        self.note = note
+        self._log, self._then = log, then
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [*_die_with_us(), str(node_executable()), str(required_cdk_script()), *arguments],
@@ -153,6 +205,7 @@ class CdkRun:
         if self._process.returncode:
             printed = self._log.read_text(errors="replace").splitlines()
             raise CdkFailed("\n".join(printed[-LINES_SHOWN:]))
+        self._then()
 
     def __enter__(self) -> Self:
         return self

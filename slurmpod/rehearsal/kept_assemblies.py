@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmpod.rehearsal.state import home
+from slurmpod.rehearsal.state import assemblies
 from slurmpod.whole_file import write_whole
 
 TAKEN = "templates taken from an earlier synthesis of the same files"
@@ -47,7 +47,7 @@ class KeptAssemblies:
     @classmethod
     def of_home(cls) -> KeptAssemblies:
         """Return those of this user on this machine."""
-        return cls(home() / "assemblies")
+        return cls(assemblies())
 
     def copy(self, key: str, assembly: Path) -> bool:
         """Write the files of a kept assembly to a folder; False, and nothing written, without it.

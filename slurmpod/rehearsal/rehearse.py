@@ -242,10 +242,13 @@ def _deploy(
         for event in journal.new_events():
             progress.now(f"{event.subject}: {event.what}")
 
-    with cdk.deploy(environment_file) as run:
+    with contextlib.ExitStack() as until_the_end:
         with progress.stage("account bootstrapped, templates synthesized"):
-            bootstrap(clients.cloudformation)
+            bootstrap(clients.cloudformation)  # first: kept templates are deployed at once
+            run = until_the_end.enter_context(cdk.deploy(environment_file))
             run.wait(watch, until=cdk.is_synthesized)
+        if run.note:
+            progress.note(f"  {run.note}")
         with progress.stage("stacks deployed"):
             run.wait(watch)
 

@@ -39,6 +39,11 @@ def images() -> Path:
     return home() / "images"
 
 
+def assemblies() -> Path:
+    """Return the folder of cloud assemblies, each under the digest of what it was made of."""
+    return home() / "assemblies"
+
+
 def rehearsals() -> Path:
     """Return the folder that holds one folder for each rehearsal, running or dead."""
     return home() / "rehearsals"

@@ -68,7 +68,12 @@ class Account:
         isolated = isolated_environment(os.environ, self.aws.environment())
         done = subprocess.run(
             [CDK, *arguments, "--ci", "--no-color"],
-            env={**isolated, "PATH": f"{BIN}:{isolated['PATH']}", CDK_VALIDATION: "true"},
+            env={
+                **isolated,
+                "PATH": f"{BIN}:{isolated['PATH']}",
+                CDK_VALIDATION: "true",
+                "SLURMPOD_HOME": os.devnull,  # nothing is taken from an earlier synthesis
+            },
             cwd=PROJECT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
