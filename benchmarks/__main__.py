@@ -76,23 +76,29 @@ def validate_rows() -> Iterable[Row]:
 
 
 def synth_rows() -> Iterable[Row]:
-    """Measure `cdk synth` with and without the nag pack beside an app that has nothing."""
+    """Measure `cdk synth` with and without the nag pack beside an app that has nothing.
+
+    Nothing is kept but for what takes it, as everybody's second synthesis of the same files does.
+    """
     python = str(BIN / "python")
     with tempfile.TemporaryDirectory() as folder:
 
-        def synth(name: str, *arguments: str) -> Command:
-            return _command(CDK, "synth", "--quiet", "--output", f"{folder}/{name}", *arguments)
+        def synth(name: str, *arguments: str, home: str = os.devnull) -> Command:
+            command = (CDK, "synth", "--quiet", "--output", f"{folder}/{name}", *arguments)
+            return _command(*command, SLURMPOD_HOME=home)
 
         times = medians(
             {
                 "floor": synth("empty", "--app", f"{python} benchmarks/empty_app.py"),
                 "without nag": synth("plain", "--app", f"{python} -m benchmarks.without_nag {DEV}"),
                 "with nag": synth("nag", "--context", "env=dev"),
+                "again": synth("again", "--context", "env=dev", home=f"{folder}/home"),
             },
             runs=SYNTH_RUNS,
         )
     floor = times["floor"].seconds
-    for name, target in (("without nag", "ratio <= 1.6"), ("with nag", "ratio <= 2.2")):
+    targets = {"without nag": "ratio <= 1.6", "with nag": "ratio <= 2.2", "again": "ratio <= 0.6"}
+    for name, target in targets.items():
         yield Row(f"cdk synth dev, {name}", times[name].seconds, "empty app", floor, target)
 
 
@@ -153,9 +159,10 @@ def _rehearse() -> dict[str, Any]:
     return document
 
 
-def _command(*arguments: str) -> Command:
+def _command(*arguments: str, **more: str) -> Command:
     search_path = f"{BIN}:{os.environ['PATH']}"
-    variables = {**os.environ, "PATH": search_path, "JSII_NODE": str(node_executable())}
+    node = str(node_executable())
+    variables = {**os.environ, "PATH": search_path, "JSII_NODE": node, **more}
     return Command(arguments, PROJECT, variables)
 
 

@@ -24,7 +24,7 @@ FOLDERS = ("functions", "lifecycle_scripts", "templates")
 CHOICES = ("env", "confirm")
 """Context that says which environments, and what these may lose: stacks are not made of it."""
 
-OVERFLOW = "CONTEXT_OVERFLOW_LOCATION"
+OVERFLOW = "CONTEXT_OVERFLOW_LOCATION_ENV"
 """The variable that names a file with context, where there is too much of it."""
 
 OF_THE_CDK = ("CDK_", "AWS_CDK_", "JSII_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import copytree
@@ -12,7 +13,7 @@ import pytest
 
 from slurmpod.reading.read import read
 from slurmpod.rehearsal import assembly_key as ingredients
-from slurmpod.rehearsal.assembly_key import OVERFLOW, assembly_key, digest_of_files
+from slurmpod.rehearsal.assembly_key import assembly_key, digest_of_files
 from slurmpod.resolve import Resolved, resolve
 from tests.environment_files import FILES
 from tests.golden_files import ROOT
@@ -63,8 +64,8 @@ def test_python_and_what_is_installed_are_ingredients(
 ) -> None:
     before = key()
     (tmp_path / "aws_cdk_lib-3.0.0.dist-info").mkdir()
-    values = {"version": "3.99", "path": [*ingredients.sys.path, str(tmp_path)]}
-    monkeypatch.setattr(ingredients.sys, setting, values[setting])
+    values = {"version": "3.99", "path": [*sys.path, str(tmp_path)]}
+    monkeypatch.setattr(sys, setting, values[setting])
     assert key() != before
 
 
@@ -179,4 +180,4 @@ def test_a_comment_is_no_ingredient(tmp_path: Path) -> None:
 
 def test_what_is_unknown_has_no_digest() -> None:
     assert key(context={"odd": object()}) is None
-    assert key(**{OVERFLOW: os.devnull}) is None
+    assert key(CONTEXT_OVERFLOW_LOCATION_ENV=os.devnull) is None

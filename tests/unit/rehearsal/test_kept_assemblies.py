@@ -89,7 +89,12 @@ def test_the_manifest_is_written_last(
     kept.keep("key", assembly)
     names: list[str] = []
     write = Path.write_bytes
-    monkeypatch.setattr(Path, "write_bytes", lambda p, data: [names.append(p.name), write(p, data)])
+
+    def noted(path: Path, data: bytes) -> int:
+        names.append(path.name)
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", noted)
     kept.copy("key", tmp_path / "copy")
     assert names[-1] == "manifest.json"
     assert len(names) == len(PARTS)
