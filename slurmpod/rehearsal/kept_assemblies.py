@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ class KeptAssemblies:
         path = self._index(key)
         index = _read_index(path)
         contents = {name: (self._read(digest), mode) for name, (digest, mode) in index.items()}
-        path.touch()
+        os.utime(path)  # the last ones used stay
         return contents
 
     def _read(self, digest: str) -> bytes:
@@ -104,7 +105,7 @@ class KeptAssemblies:
             return
         for index in indexes[:-KEPT]:
             index.unlink()
-        needed = {digest for index in indexes[-KEPT:] for digest, _ in _read_index(index).values()}
+        needed = {digest for index in indexes[-KEPT:] for digest in _digests(index)}
         for stored in self._object("").iterdir():
             if stored.name not in needed:
                 stored.unlink()
@@ -123,6 +124,16 @@ def _read_index(path: Path) -> dict[str, tuple[str, int]]:
         raise ValueError(path.name)
     index: dict[str, tuple[str, int]] = json.loads(text)
     return index
+
+
+def _digests(path: Path) -> Iterator[str]:
+    """Yield the digests of all files of an assembly; a damaged index goes."""
+    try:
+        index = _read_index(path)
+    except ValueError:
+        path.unlink()
+        return
+    yield from (digest for digest, _ in index.values())
 
 
 def _files(assembly: Path) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +197,44 @@ def test_the_assemblies_last_used_stay_with_all_that_they_hold(
     assert there == ["first", "third"]
     held = {each.read_text() for each in (kept.folder / "files").iterdir()}
     assert held == {*PARTS.values(), "first", "third"} - {PARTS["dev.template.json"]}
+
+
+def test_a_damaged_assembly_keeps_no_other_from_going(
+    kept: KeptAssemblies, assembly: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_assemblies, "KEPT", 2)
+    kept.keep("old", assembly)
+    kept.keep("damaged", assembly)
+    (kept.folder / "damaged.json").write_text("{}")
+    os.utime(kept.folder / "old.json", (0, 0))
+    kept.keep("new", assembly)
+    assert [each.name for each in kept.folder.glob("*.json")] == ["new.json"]
+    assert kept.copy("new", assembly)
+
+
+def keep_and_copy(kept: KeptAssemblies, assembly: Path, number: int) -> list[bool]:
+    """Keep an assembly of one's own again and again; return which copies were not half ones."""
+    expected = contents(written(assembly, {**PARTS, "dev.template.json": str(number)}))
+    whole = []
+    for turn in range(10):
+        copy = assembly.with_name(f"copy-{number}-{turn}")
+        kept.keep(str(number), assembly)
+        copied = kept.copy(str(number), copy)
+        whole.append(contents(copy) == (expected if copied else {}))
+    return whole
+
+
+def test_who_keeps_at_the_same_time_takes_nothing_that_is_half(
+    kept: KeptAssemblies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They remove each other's assemblies, too, as only one stays."""
+    monkeypatch.setattr(kept_assemblies, "KEPT", 1)
+    with ProcessPoolExecutor(3, mp_context=get_context("fork")) as others:
+        running = [
+            others.submit(keep_and_copy, kept, tmp_path / f"cdk-{number}.out", number)
+            for number in range(3)
+        ]
+        assert all(all(each.result()) for each in running)
 
 
 def test_without_a_place_to_write_nothing_is_kept(assembly: Path) -> None:
