@@ -28,6 +28,7 @@ look at every environment once, and no other test waits for it."""
 
 
 os.environ["NODE_OPTIONS"] = node_options(os.environ.get("NODE_OPTIONS"))
+"""As commands have it for the CDK: for its own process in these tests, too."""
 
 NODE_COMPILE_CACHE = "NODE_COMPILE_CACHE"
 """Where Node.js keeps what it compiled: about a tenth of what each of the many commands of the CDK
