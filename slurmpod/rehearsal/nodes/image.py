@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shlex
 import shutil
 import subprocess
@@ -150,6 +151,7 @@ def _bake(image: Path, command: list[str], progress: Callable[[str], None]) -> N
                 raise
         if process.returncode:
             raise BakeFailed(_failure(log_path))
+        os.sync()  # dpkg did not: a power cut after the rename would leave an image with holes
         (partial / "root").rename(image)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
