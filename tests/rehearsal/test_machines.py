@@ -112,6 +112,12 @@ class TestBoot:
         assert _output(machines, "alpha", "systemctl is-system-running") == "running"
         assert _failed_units(machines, "alpha") == ""
 
+    def test_systemd_alone_finds_no_libbpf(self, machines: Machines) -> None:
+        assert "libbpf" not in _output(machines, "alpha", "cat /proc/1/maps")
+        service = _output(machines, "alpha", "systemd-run --quiet --wait --pipe env")
+        assert "without-bpf" not in service
+        assert "lo" in _output(machines, "alpha", "systemd-run --quiet --wait --pipe ip link")
+
     def test_its_files_were_there_before_systemd(self, machines: Machines) -> None:
         states = _output(
             machines,

@@ -68,6 +68,14 @@ make_rehearsal_folder() {
     mount --rbind "$FILE_SYSTEMS" root/run/machine/file-systems
 }
 
+# At each start systemd has the kernel check programs for settings of units that nothing here has
+# (SocketBind, RestrictNetworkInterfaces, RestrictFileSystems): half of what its start takes. It
+# does without where it finds no libbpf; `ip` finds it all the same.
+hide_bpf_from_systemd() {
+    mkdir root/run/machine/without-bpf
+    : >root/run/machine/without-bpf/libbpf.so.1
+}
+
 make_network() {
     echo "$MACHINE" >/proc/sys/kernel/hostname
     ip link set lo up
@@ -91,9 +99,11 @@ make_root
 make_kernel_views
 make_devices
 make_rehearsal_folder
+hide_bpf_from_systemd
 make_network
 enter_root
 exec env -i container=slurmpod NOTIFY_SOCKET=/run/machine/ready \
+    LD_LIBRARY_PATH=/run/machine/without-bpf \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     setpriv --bounding-set="$BOUNDING_SET" -- /sbin/init --log-level=notice --show-status=0 \
     </dev/null >/dev/console 2>&1

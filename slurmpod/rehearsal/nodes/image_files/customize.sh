@@ -32,6 +32,7 @@ mask_units() {
     for unit in \
         getty.target console-getty.service systemd-logind.service systemd-networkd.service \
         systemd-udevd.service systemd-modules-load.service modprobe@.service \
+        systemd-tmpfiles-setup-dev-early.service systemd-tmpfiles-setup-dev.service \
         systemd-pstore.service systemd-random-seed.service systemd-remount-fs.service \
         systemd-hwdb-update.service systemd-sysusers.service systemd-update-utmp.service \
         systemd-update-done.service systemd-journal-catalog-update.service ldconfig.service \
