@@ -8,7 +8,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -132,12 +133,23 @@ def rehearsal_rows() -> Iterable[Row]:
 def cluster_rows() -> Iterable[Row]:
     """Measure clusters of real nodes beside Slurm alone; the largest needs many inotify watches."""
     subprocess.run(["sysctl", "--quiet", "--write", INSTANCES_FOR_64_WORKERS], check=True)
+    with _lab() as lab:
+        yield from bring_up_rows(lab)
+
+
+def power_cut_rows() -> Iterable[Row]:
+    """Measure how long a training stands still after a power cut, and each part of that."""
+    with _lab() as lab:
+        yield from recovery_rows(lab)
+
+
+@contextmanager
+def _lab() -> Iterator[HyperPodLab]:
     with (
         tempfile.TemporaryDirectory() as folder,
         HyperPodLab(Path(folder), bake(print), ("returns-by-itself",)) as lab,
     ):
-        yield from bring_up_rows(lab)
-        yield from recovery_rows(lab)
+        yield lab
 
 
 def plan_rows() -> Iterable[Row]:
@@ -175,6 +187,7 @@ PARTS: Mapping[str, Callable[[], Iterable[Row]]] = {
     "rehearsal": rehearsal_rows,
     "recipes": recipe_rows,
     "clusters": cluster_rows,
+    "recovery": power_cut_rows,
 }
 
 if __name__ == "__main__":

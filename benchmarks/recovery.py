@@ -3,17 +3,23 @@
 With `srun --auto-resume=1`, HyperPod replaces the node and the step goes on in the same job (in a
 rehearsal where nodes return by themselves: docs/resume.md). Slurm alone, with HyperPod's settings,
 waits for SlurmdTimeout and requeues the job onto a spare node.
+
+The parts of the first are what the platform noted in its journal; those of the second are Slurm's
+accounting records, in whole seconds.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
 
 from benchmarks.clusters import make, our_scripts, upload
 from benchmarks.measure import Row
 from slurmpod.rehearsal.shell import Shell
+from slurmpod.rehearsal.state import JournalReader
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
 
 FOLDER = "/fsx/ubuntu"
@@ -29,6 +35,7 @@ srun {{option}} bash -c '
 [ "$SLURM_PROCID" = 0 ] || exec sleep infinity
 cd {FOLDER}
 step=$(cat checkpoint 2>/dev/null || echo 0)
+echo "started at $(date +%s.%N)"
 echo "begins after $step"
 while sleep 0.1; do
     step=$((step + 1))
@@ -40,17 +47,35 @@ done'
 
 
 @dataclass(frozen=True)
+class PowerCut:
+    """A worker that lost its power below a job, and when: in the clock of journals, and of logs."""
+
+    lab: HyperPodLab
+    head: Shell
+    job: str
+    worker: str
+    monotonic: float
+    of_day: float
+
+
+@dataclass(frozen=True)
 class Recovery:
-    """How long nothing was trained, and how many steps were trained twice."""
+    """How long nothing was trained, and how many steps were trained twice.
+
+    `until` is when each part of it was over, in seconds since the power cut.
+    """
 
     seconds: float
     steps_lost: int
+    until: Mapping[str, float]
 
 
 def recovery_rows(lab: HyperPodLab) -> Iterable[Row]:
     """Cut the power of a worker of two clusters, one after the other."""
-    resumed = _recovery(lab, workers=2, option="--auto-resume=1", recovery="Automatic")
-    requeued = _recovery(lab, workers=3, option="", recovery="None")
+    resumed = _recovery(
+        lab, workers=2, option="--auto-resume=1", recovery="Automatic", parts=_parts_of_platform
+    )
+    requeued = _recovery(lab, workers=3, option="", recovery="None", parts=_parts_of_slurm)
     lost = f"{resumed.steps_lost} steps trained twice, {requeued.steps_lost} when requeued"
     yield Row(
         f"power cut to next step of training ({lost})",
@@ -58,9 +83,62 @@ def recovery_rows(lab: HyperPodLab) -> Iterable[Row]:
         "Slurm with --requeue",
         requeued.seconds,
     )
+    yield from _part_rows("auto-resume", resumed)
+    yield from _part_rows("requeue", requeued)
 
 
-def _recovery(lab: HyperPodLab, *, workers: int, option: str, recovery: str) -> Recovery:
+def _part_rows(how: str, recovery: Recovery) -> Iterable[Row]:
+    ends = {"": 0.0, **recovery.until, "next step of training": recovery.seconds}
+    for (_, begin), (part, end) in pairwise(ends.items()):
+        yield Row(f"power cut, {how}: {part}", end - begin, "all of it", recovery.seconds)
+
+
+NOTES = {
+    "noticed": "is faulty",
+    "new instance booted": "booted",
+    "lifecycle scripts run": "lifecycle scripts succeeded",
+    "slurmd registered": "is in service again",
+}
+"""How the journal's notes about a node begin when a part is over."""
+
+STARTED = "started at "
+
+
+def _parts_of_platform(cut: PowerCut) -> dict[str, float]:
+    """Return when the platform noted the end of each part."""
+    until: dict[str, float] = {}
+    for event in JournalReader(cut.lab.folder).new_events():
+        if event.at_seconds < cut.monotonic or not event.subject.endswith(cut.worker):
+            continue
+        for part, note in NOTES.items():
+            if event.what.startswith(note):
+                until.setdefault(part, event.at_seconds - cut.monotonic)
+    return {**until, "step started": _last_start(cut.head) - cut.of_day}
+
+
+def _parts_of_slurm(cut: PowerCut) -> dict[str, float]:
+    """Return when Slurm took the node for down, and when it started the job again."""
+    command = ["sacct", "--duplicates", "--allocations", "--noheader", "--parsable2"]
+    records = cut.head.run([*command, "--format=Start,End", f"--jobs={cut.job}"]).splitlines()
+    (_, down), (started, _) = (record.split("|") for record in records)
+    return {
+        "node down, job requeued": _seconds(down) - cut.of_day,
+        "job started": _seconds(started) - cut.of_day,
+        "step started": _last_start(cut.head) - cut.of_day,
+    }
+
+
+def _seconds(time_of_slurm: str) -> float:
+    """Return a time as nodes write it, whose zone is UTC."""
+    return datetime.fromisoformat(time_of_slurm).replace(tzinfo=UTC).timestamp()
+
+
+Parts = Callable[[PowerCut], dict[str, float]]
+
+
+def _recovery(
+    lab: HyperPodLab, *, workers: int, option: str, recovery: str, parts: Parts
+) -> Recovery:
     uri = upload(lab, our_scripts(lab, workers))
     name = make(lab, workers, uri, NodeRecovery=recovery)
     head = lab.shell(name, "head")
@@ -71,16 +149,23 @@ def _recovery(lab: HyperPodLab, *, workers: int, option: str, recovery: str) -> 
     batch_host = head.run(["squeue", "--noheader", "--format=%B", f"--jobs={job}"])
     names = [hostname(node) for node in lab.nodes(name, "cpu")]
     victim = next(each for each in names if each in hosts and each != batch_host)
-    started = time.monotonic()
+    cut = PowerCut(lab, head, job, victim, time.monotonic(), time.time())
     lab.machines.power_cut(victim)
     _until(lambda: len(_beginnings(head)) > 1 and _last_step(head) > _beginnings(head)[-1])
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - cut.monotonic
+    until = parts(cut)
     before = _log(head).rpartition("begins after")[0]
     lost = _steps(before)[-1] - _beginnings(head)[-1]
     head.run(["scancel", job])
     head.run(["rm", "-f", LOG, f"{FOLDER}/checkpoint"])
     lab.delete(name)
-    return Recovery(seconds, lost)
+    return Recovery(seconds, lost, until)
+
+
+def _last_start(head: Shell) -> float:
+    """Return when the present life of the training began."""
+    lines = [line for line in _log(head).splitlines() if line.startswith(STARTED)]
+    return float(lines[-1].removeprefix(STARTED))
 
 
 def _log(head: Shell) -> str:
