@@ -12,7 +12,6 @@ from rich.console import Console
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
-from slurmpod.cli.report import known_of_rehearsal
 from slurmpod.cli.report_file import require_writable, write_page
 from slurmpod.jobs.lint import lint
 from slurmpod.operations.job_folder import NoJob, read_job_folder
@@ -28,7 +27,6 @@ from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
 from slurmpod.rehearsal.rehearse import Options, rehearse
 from slurmpod.rehearsal.report import as_data, print_kept, print_outcome
-from slurmpod.report.page import page_of
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import Sound
 
@@ -148,6 +146,9 @@ def _faults(options: argparse.Namespace) -> tuple[Fault, ...]:
 
 def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -> None:
     """Write the page; a rehearsal does not fail because it could not be written."""
+    from slurmpod.cli.report import known_of_rehearsal  # only needed for a report
+    from slurmpod.report.page import page_of
+
     try:
         write_page(out, page_of(known_of_rehearsal(rehearsal, sound, failure)))
     except WorkFailed as refusal:

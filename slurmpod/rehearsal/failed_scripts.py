@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slurmpod.rehearsal.failed_line import Place, failed_line
-from slurmpod.rehearsal.hyperpod.cluster_run import LIFECYCLE_FAILED, LOGS_FOLDER
+from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED, LOGS_FOLDER
 from slurmpod.rehearsal.state import JournalReader
 from slurmpod.rules.ways_out import needs_internet
 

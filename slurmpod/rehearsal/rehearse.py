@@ -28,7 +28,7 @@ from slurmpod.rehearsal.faults.fault import Fault, FaultReport, run_fault
 from slurmpod.rehearsal.faults.registry import fault_cluster
 from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.first_job import FirstJob, run_first_job
-from slurmpod.rehearsal.hyperpod.creation import CREATION_STARTS, IN_SERVICE
+from slurmpod.rehearsal.journal_entries import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.additions import NOTHING, named_additions
 from slurmpod.rehearsal.nodes.errors import MachineFailed

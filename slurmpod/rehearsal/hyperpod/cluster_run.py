@@ -64,16 +64,11 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
     download_bundles,
 )
+from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 from slurmpod.rehearsal.state import Journal
-
-LIFECYCLE_FAILED = "lifecycle scripts failed"
-"""What the journal says of a node."""
-
-LOGS_FOLDER = "lifecycle"
-"""The folder of a rehearsal with what the scripts of each node printed."""
 
 
 @dataclass

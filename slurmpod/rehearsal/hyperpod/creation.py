@@ -21,6 +21,7 @@ from embedded_aws.cluster import ClusterFailed, ClusterNode, InstanceGroup, new_
 from embedded_aws.sagemaker.events import creation_ends
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
+from slurmpod.rehearsal.journal_entries import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 
 ATTEMPTS = 3
@@ -123,10 +124,6 @@ class ContinuousProvisioning:
         run.journal.note(cluster.name, f"group {group_name} has too few nodes and is taken back")
         with contextlib.suppress(ClusterFailed, MachineFailed):  # the cluster may go meanwhile
             run.tell_slurm()
-
-
-CREATION_STARTS = "creation starts"
-IN_SERVICE = "in service"
 
 
 class Creation:

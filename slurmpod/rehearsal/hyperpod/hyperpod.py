@@ -29,7 +29,7 @@ from slurmpod.rehearsal.hyperpod.accounting import (
     stop_machine,
 )
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
-from slurmpod.rehearsal.hyperpod.cluster_run import LOGS_FOLDER, ClusterRun
+from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent
 from slurmpod.rehearsal.hyperpod.instance_metadata import Instance
@@ -42,6 +42,7 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     provisioning_of,
 )
 from slurmpod.rehearsal.hyperpod.update import SoftwareRollout, Update
+from slurmpod.rehearsal.journal_entries import LOGS_FOLDER
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.state import Journal

@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
 from embedded_aws.cluster import ClusterFailed
 from embedded_aws.iam import Policies, Principal, Request, evaluate, policy_of
-from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.gateway import Gateway
+
+if TYPE_CHECKING:
+    from embedded_aws.server import EmbeddedAws
 
 SESSION_NAME = "SageMaker"
 """What HyperPod calls its sessions, as `aws sts get-caller-identity` on its nodes shows."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slurmpod.rehearsal.failed_scripts import failed_scripts
-from slurmpod.rehearsal.hyperpod.cluster_run import LIFECYCLE_FAILED, LOGS_FOLDER
+from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED, LOGS_FOLDER
 from slurmpod.rehearsal.state import Journal
 
 
