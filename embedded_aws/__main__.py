@@ -9,10 +9,11 @@ import signal
 import sys
 
 from embedded_aws.ending import Ending
+from embedded_aws.garbage import collect_garbage_rarely
 from embedded_aws.interface import CloudOnlyPlatform
 from embedded_aws.isolation import shell_lines
 from embedded_aws.moto_setup import WrongMotoVersion
-from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
+from embedded_aws.server import EmbeddedAws, PortInUse
 
 _ACCOUNT_DIGITS = 12
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import gc
 import logging
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.loaders import JSONFileLoader, Loader
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from embedded_aws.clients import Clients
@@ -51,6 +47,7 @@ from embedded_aws.moto_setup import (
 )
 from embedded_aws.sagemaker.api import SageMakerApi
 from embedded_aws.sagemaker.clusters import Clusters
+from embedded_aws.service_descriptions import read_once
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -317,42 +314,3 @@ def _calls(aws: Clients) -> Iterator[Callable[[], object]]:
     yield aws.service("ecr").describe_repositories
     yield aws.service("lambda").list_functions
     yield aws.logs.describe_log_groups
-
-
-def collect_garbage_rarely() -> None:
-    """Let this process look for garbage after many new objects; for one that is a server only.
-
-    The descriptions of services are a million objects that stay: looking through them again and
-    again was a fifth of all that a server did.
-    """
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-
-
-_OBJECTS_BETWEEN_COLLECTIONS = 200_000
-
-_CHANGED_BY_CLIENTS = "s3"
-"""The service whose client changes what it reads: it takes the bucket out of the paths."""
-
-
-class _ReadOnce(JSONFileLoader):
-    """Gives every session of this process the same objects, which sessions only look at."""
-
-    def load_file(self, file_path: str) -> Any:
-        """Return the content of a JSON file, None when there is none; `file_path` lacks .json."""
-        if _CHANGED_BY_CLIENTS in PurePath(file_path).parts:
-            return super().load_file(file_path)
-        return _content(file_path)
-
-
-def read_once() -> None:
-    """Let all sessions that are made from now on share what they read; may be repeated.
-
-    botocore keeps it for each session, and moto makes a session for each of its services: reading
-    it anew was a third of all that an embedded AWS did.
-    """
-    Loader.FILE_LOADER_CLASS = _ReadOnce
-
-
-@functools.cache
-def _content(file_path: str) -> Any:
-    return JSONFileLoader().load_file(file_path)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from embedded_aws.server import collect_garbage_rarely, read_once
+from embedded_aws.garbage import collect_garbage_rarely
+from embedded_aws.service_descriptions import read_once
 from slurmpod.folders import node_options
 from tests.file_order import FilesTogether, turn
 from tests.golden_selection import WritersOnly

@@ -1,4 +1,4 @@
-"""The process that owns everything of one rehearsal: embedded AWS, platform and machines.
+"""The process that owns everything of one rehearsal.
 
 It is started by `lifetimes` and lives until the command that started it ends, unless that command
 says to keep it. However it ends, also by SIGKILL, the kernel takes everything else away with it.
@@ -6,140 +6,18 @@ says to keep it. However it ends, also by SIGKILL, the kernel takes everything e
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import resource
-import shutil
-import signal
 import sys
-import threading
-from dataclasses import replace
 from pathlib import Path
 
-from embedded_aws.ending import Ending
-from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
-from embedded_aws.isolation import isolated_environment, process_environment
-from embedded_aws.moto_setup import WrongMotoVersion
-from embedded_aws.server import EmbeddedAws, PortInUse, collect_garbage_rarely
-from embedded_aws.service_quotas import codes_of
-from slurmpod.aws.gateway import Gateway
-from slurmpod.environment.catalog import instance_types
-from slurmpod.platform_profiles.profile import Profile
-from slurmpod.problems import InvalidEnvironment
-from slurmpod.reading.read import read
-from slurmpod.rehearsal.embedded_clients import embedded_clients
-from slurmpod.rehearsal.existing_resources import make_existing_resources, own_database
-from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
-from slurmpod.rehearsal.hyperpod.service import hyperpod
-from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
-from slurmpod.rehearsal.nodes.errors import MachineFailed
-from slurmpod.rehearsal.nodes.machines import Machines
-from slurmpod.rehearsal.prometheus_addresses import FOLDER as PROMETHEUS_FOLDER
-from slurmpod.rehearsal.prometheus_servers import PrometheusServers, rules_of
-from slurmpod.rehearsal.state import KEEP, Journal, Request, State, read_request, write_state
-from slurmpod.resolve import resolve
-
-MOST_INSTANCES = 6758
-"""What HyperPod allows in one cluster (API reference, ClusterInstanceGroupSpecification). A new
-account may have none: whoever rehearses has asked for more, or will."""
-
-MANY_FILES = 65536
-"""More than the connections of many nodes take. It is no more than that because programs on nodes
-inherit the limit, and some of them close every descriptor up to it when they start."""
+from embedded_aws.garbage import collect_garbage_rarely
 
 
 def main() -> None:
     """Run the rehearsal whose folder is the only argument, until it is told to end."""
-    collect_garbage_rarely()
-    allow_many_files()
-    os.umask(0o022)  # what is made here becomes the roots and file systems of nodes
-    folder = Path(sys.argv[1])
-    request = read_request(folder)
-    ending = Ending(signal.SIGTERM, signal.SIGINT)
-    with contextlib.ExitStack() as stack:
-        try:
-            state = _start(stack, folder, request)
-        except (PortInUse, MachineFailed, WrongMotoVersion, InvalidEnvironment, OSError) as error:
-            sys.exit(str(error))  # into the log, whose end the starting command shows
-        write_state(folder, state)
-        threading.Thread(target=_watch_starter, args=(folder, state, ending), daemon=True).start()
-        ending.wait(request.lifetime_seconds)
-    shutil.rmtree(folder, ignore_errors=True)  # our starter does it, too, if it still lives
-    os._exit(0)  # threads of an unfinished deployment must not hold us
+    collect_garbage_rarely()  # before imports that make a million objects
+    from slurmpod.rehearsal.hosting import run
 
-
-def allow_many_files() -> None:
-    """Raise the limit of open files, as far as we may: each connection of a node takes two."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, MANY_FILES)), hard))
-
-
-def _start(stack: contextlib.ExitStack, folder: Path, request: Request) -> State:
-    aws = stack.enter_context(
-        EmbeddedAws(
-            account=request.account,
-            region=request.region,
-            port=request.port,
-            instance_types=instance_types(),
-            node_host=DOOR_ADDRESS,
-            quotas={("sagemaker", code): MOST_INSTANCES for code in codes_of("sagemaker")},
-        )
-    )
-    isolated = isolated_environment(os.environ, aws.environment())
-    stack.enter_context(process_environment(isolated))  # before anything looks at AWS settings
-    resolved = resolve(read(Path(request.environment_file)))
-    platform = _platform(stack, folder, request, aws, own_database(resolved))
-    aws.start(platform, _prometheus(stack, folder, request, aws))
-    make_existing_resources(aws.clients(), resolved)
-    return State(os.getpid(), aws.endpoint, kept=False)
-
-
-def _platform(
-    stack: contextlib.ExitStack,
-    folder: Path,
-    request: Request,
-    aws: EmbeddedAws,
-    database: SharedDatabase | None,
-) -> ClusterPlatform:
-    if request.cloud_only:
-        return CloudOnlyPlatform()
-    machines = stack.enter_context(
-        Machines.start(folder, image=Path(request.image), file_systems={})
-    )
-    for allowed in request.allowed:
-        host, _, port = allowed.rpartition(":")
-        Journal(folder).note(allowed, f"nodes reach it at {machines.allow(host, int(port))}")
-    gateway = Gateway(embedded_clients(aws.endpoint, request))
-    profile = Profile.model_validate_json(json.dumps(request.profile))
-    return stack.enter_context(
-        hyperpod(
-            machines, aws, gateway, folder, profile, database, keeps_failed=request.keeps_failed
-        )
-    )
-
-
-def _prometheus(
-    stack: contextlib.ExitStack, folder: Path, request: Request, aws: EmbeddedAws
-) -> PrometheusServers | None:
-    """Return what stands behind Prometheus workspaces, which needs the nodes' image."""
-    if request.cloud_only:
-        return None
-    servers = PrometheusServers(
-        image=Path(request.image),
-        folder=folder / PROMETHEUS_FOLDER,
-        rules=lambda workspace_id: rules_of(aws.clients(), workspace_id),
-    )
-    stack.callback(servers.close)
-    return servers
-
-
-def _watch_starter(folder: Path, state: State, ending: Ending) -> None:
-    """End with the command that started us, unless it says to keep what runs."""
-    if sys.stdin.buffer.readline() == KEEP:
-        write_state(folder, replace(state, kept=True))
-        return
-    ending.tell()
+    run(Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from slurmpod.environment.catalog import instance_types
 from slurmpod.operations.connect import DOCUMENT
 from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.embedded_clients import embedded_clients
-from slurmpod.rehearsal.host import MOST_INSTANCES
+from slurmpod.rehearsal.hosting import MOST_INSTANCES
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed

@@ -6,7 +6,7 @@ import pytest
 from botocore.loaders import Loader
 from botocore.session import Session
 
-from embedded_aws.server import read_once
+from embedded_aws.service_descriptions import read_once
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.rehearsal.host import MANY_FILES, allow_many_files
+from slurmpod.rehearsal.hosting import MANY_FILES, allow_many_files
 from slurmpod.rehearsal.nodes import enclosure
 from slurmpod.rehearsal.nodes.enclosure import Listener
 
