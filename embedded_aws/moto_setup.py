@@ -18,9 +18,10 @@ group another key, and FilterLogEvents the prefix of names. The others are of S3
   templates (flag serverAccessLogsUseBucketPolicy) the logging bucket comes first, because the
   policy refers to it, and AWS takes them in that order.
 
-Two more save time. When everything is forgotten, moto makes each service anew, for a tenth of a
+Three more save time. When everything is forgotten, moto makes each service anew, for a tenth of a
 second or two: the next request does that, too. For each request, moto lists the methods of a
-service: once is enough.
+service: once is enough. For each route, werkzeug compiles a function that builds URLs, which nobody
+calls here.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
+
+from flask import Flask
+from werkzeug.routing import Rule
 
 from embedded_aws.moto_databases import patch_databases
 from embedded_aws.moto_network import patch_network, wrap
@@ -68,10 +72,14 @@ def patch_moto() -> None:
     """Apply the patches; doing so again changes nothing."""
     from moto.core import responses
     from moto.core.base_backend import BaseBackend
+    from moto.core.routing import SmithyRule
     from moto.core.utils import method_names_from_class
     from moto.logs.responses import LogsResponse
+    from moto.moto_server import werkzeug_app
     from moto.s3.models import FakeBucket
 
+    werkzeug_app.Flask = _Routed  # type: ignore[attr-defined]
+    SmithyRule._compile_builder = _no_builder  # type: ignore[assignment,method-assign]  # noqa: SLF001
     BaseBackend.reset = _forget  # type: ignore[assignment,method-assign]
     responses.method_names_from_class = functools.cache(method_names_from_class)  # type: ignore[attr-defined]
     FakeBucket.get_permission = _no_opinion  # type: ignore[assignment,method-assign]
@@ -83,6 +91,26 @@ def patch_moto() -> None:
     patch_databases()
     patch_topics()
     patch_users()
+
+
+def _no_builder(rule: Rule, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:  # noqa: ARG001
+    return _builds_nothing
+
+
+def _builds_nothing(rule: Rule, **values: Any) -> NoReturn:
+    raise NotImplementedError
+
+
+class _MatchingRule(Rule):
+    """A route that finds who answers at a URL, and builds no URLs."""
+
+    _compile_builder = _no_builder
+
+
+class _Routed(Flask):
+    """The application of a service of moto."""
+
+    url_rule_class = _MatchingRule
 
 
 def forget_everything() -> None:
