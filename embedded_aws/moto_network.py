@@ -7,6 +7,9 @@
 - The interfaces of an interface endpoint have its security groups and follow its subnets; the
   routes of a gateway endpoint follow its route tables; a deleted endpoint is gone.
 - Flow logs may go to a folder of a bucket.
+
+A question for the endpoint service of S3 is answered at once. For the list of all of them moto
+loads eleven of its services, which takes more than any other request.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ def patch_network() -> None:
         module.random_private_ip = _no_address  # type: ignore[attr-defined]
     wrap(NetworkInterfaceBackend, "create_network_interface", _create_interface)
     wrap(vpcs.VPCBackend, "create_vpc_endpoint", _create_endpoint)
+    wrap(vpcs.VPCBackend, "describe_vpc_endpoint_services", _endpoint_services)
     wrap(vpcs.VPCBackend, "modify_vpc_endpoint", _modify_endpoint)
     wrap(vpcs.VPCBackend, "delete_vpc_endpoints", _delete_endpoints)
     wrap(FlowLogsBackend, "create_flow_logs", _create_flow_logs)
@@ -115,6 +119,23 @@ def _create_endpoint(original: Callable[..., Any], ec2: Any, *args: Any, **kwarg
     endpoint = original(ec2, *args, **kwargs)
     _follow(ec2, endpoint)
     return endpoint
+
+
+def _endpoint_services(
+    original: Callable[..., Any], ec2: Any, *, service_names: list[str], region: str, **more: Any
+) -> Any:
+    from moto.ec2.models import vpcs
+
+    known = vpcs.DEFAULT_VPC_ENDPOINT_SERVICES
+    if region in known or service_names != [f"com.amazonaws.{region}.s3"]:
+        return original(ec2, service_names=service_names, region=region, **more)
+    every = vpcs.IMPLEMENTED_ENDPOINT_SERVICES
+    vpcs.IMPLEMENTED_ENDPOINT_SERVICES = ["s3"]
+    try:
+        return original(ec2, service_names=service_names, region=region, **more)
+    finally:
+        vpcs.IMPLEMENTED_ENDPOINT_SERVICES = every
+        del known[region]  # not the list of all
 
 
 def _modify_endpoint(
