@@ -36,10 +36,7 @@ def main() -> NoReturn:
         startup.prepare()
     _end_in_good_order()
     _make_streams_writable()
-    code = run(arguments)
-    if _is_brief(arguments):
-        startup.leave(code)
-    sys.exit(code)
+    startup.leave(run(arguments))
 
 
 def run(arguments: Sequence[str]) -> int:

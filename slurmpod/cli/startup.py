@@ -1,7 +1,8 @@
-"""Quick start of commands, and quick end of brief ones: a quarter of the time of `validate`."""
+"""Quick start and quick end of commands: a quarter of the time of `validate`."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -27,11 +28,26 @@ def prepare() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process without taking the interpreter down object by object: 13 ms."""
+    """End the process without taking the interpreter down object by object.
+
+    That takes 13 ms, and 130 ms after a command that talks to AWS. Threads that Python would wait
+    for are waited for, and what was to be done at the end is done.
+    """
+    if "threading" in sys.modules:
+        _wait_for_threads()
+    atexit._run_exitfuncs()  # noqa: SLF001  # there is no other way to have them run
     with suppress(OSError):  # what cannot be written has been reported
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def _wait_for_threads() -> None:
+    import threading
+
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def _no_plugins() -> ModuleType:
