@@ -31,6 +31,7 @@ EXIT_CODES = {
 def main() -> NoReturn:
     """Run what `sys.argv` says and end the process: the entry point of the console script."""
     arguments = sys.argv[1:]
+    startup.keep_compiled()
     startup.collect_garbage_rarely()
     if _is_brief(arguments):
         startup.prepare()
