@@ -44,6 +44,9 @@ class ResumeAction(StrEnum):
 POLL_SECONDS = 1.0
 """How often it looks; on HyperPod a fault is found within 5 to 30 seconds."""
 
+_BACK_POLL_SECONDS = 0.1
+"""How often it looks whether a node is back for which a step waits: nobody but it is asked."""
+
 AUTOMATIC = "Automatic"
 """How NodeRecovery is unless the request says otherwise (developer guide)."""
 
@@ -104,7 +107,7 @@ class HealthAgent:
         """Return when nothing is done to the nodes of a job any more; tell if all of them run."""
         nodes = self._nodes_of(job_id)
         while self._names_in_hand() & {hostname(node) for node in nodes}:
-            if self._run.given_up.wait(POLL_SECONDS):
+            if self._run.given_up.wait(_BACK_POLL_SECONDS):
                 return False
         return bool(nodes) and all(node.is_up for node in nodes)
 
