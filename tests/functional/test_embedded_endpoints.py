@@ -5,6 +5,9 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
+import pytest
+from moto.ec2.models import vpcs
+
 from embedded_aws.clients import Clients
 from tests.functional.embedded_networks import (
     S3,
@@ -110,3 +113,13 @@ class TestClosedNetwork:
         assert len(clients.ec2.describe_network_interfaces()["NetworkInterfaces"]) == before
         assert clients.ec2.describe_vpc_endpoints()["VpcEndpoints"] == []
         assert vpc_id not in [v["VpcId"] for v in clients.ec2.describe_vpcs()["Vpcs"]]
+
+
+def test_all_endpoint_services_are_listed_after_a_question_for_one(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vpcs, "DEFAULT_VPC_ENDPOINT_SERVICES", {})
+    asked = clients.ec2.describe_vpc_endpoint_services(ServiceNames=[S3])
+    assert {service["ServiceName"] for service in asked["ServiceDetails"]} == {S3}
+    every = clients.ec2.describe_vpc_endpoint_services()["ServiceNames"]
+    assert {S3, S3.replace("s3", "ecr.api"), S3.replace("s3", "dynamodb")} < set(every)

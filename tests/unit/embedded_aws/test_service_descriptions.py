@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from botocore.loaders import Loader
 from botocore.session import Session
@@ -12,7 +14,15 @@ from embedded_aws.service_descriptions import read_once
 @pytest.fixture(autouse=True)
 def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Loader, "FILE_LOADER_CLASS", Loader.FILE_LOADER_CLASS)
+    monkeypatch.setattr(Loader, "list_available_services", Loader.list_available_services)
     read_once()
+
+
+def test_services_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Session().get_available_services()
+    assert {"ec2", "s3"} < set(found)
+    monkeypatch.setattr(os, "listdir", pytest.fail)
+    assert Session().get_available_services() == found
 
 
 def test_sessions_share_what_they_only_look_at() -> None:
