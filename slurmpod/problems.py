@@ -7,8 +7,10 @@ nobody has to search. Parts never raise for bad input; they return problems, all
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import IntEnum, StrEnum
+
+from slurmpod.value import Value
 
 YamlPath = tuple[str | int, ...]
 """Keys and list indexes from the top of a document: `("cluster", "groups", 2, "count")`."""
@@ -37,8 +39,7 @@ class ExitCode(IntEnum):
     UNREAD = 141
 
 
-@dataclass(frozen=True, order=True)
-class Where:
+class Where(Value):
     """A place in a user's file; lines and columns count from 1, as editors show them."""
 
     file: str
@@ -50,9 +51,11 @@ class Where:
         """Return `file:line:column`, the form that terminals and editors make clickable."""
         return f"{self.file}:{self.line}:{self.column}"
 
+    def __lt__(self, other: Where) -> bool:
+        return self._values() < other._values()
 
-@dataclass(frozen=True)
-class Problem:
+
+class Problem(Value):
     """One mistake: what is wrong at which place, and what to do.
 
     `rule` is the id that `slurmpod explain` knows.

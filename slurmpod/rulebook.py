@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from slurmpod.problems import Severity
+from slurmpod.value import Value
 
 Judge = TypeVar("Judge", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Rule(Generic[Judge]):
+class Rule(Value, Generic[Judge]):
     """The facts of one rule, as its documentation shows them.
 
     `judge` yields what breaks it; None for what other parts report under this id.
@@ -27,8 +27,7 @@ class Rule(Generic[Judge]):
     judge: Judge | None
 
 
-@dataclass(frozen=True)
-class Rulebook(Generic[Judge]):
+class Rulebook(Value, Generic[Judge]):
     """The rules about one thing, in the order of their definition; ids begin with `prefix`."""
 
     prefix: str

@@ -3,45 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmpod.environment.cluster import Role
+from slurmpod.value import Value
 
 if TYPE_CHECKING:
     from slurmpod.deploy.interfaces import DatabaseServer, MountTarget
 
 
-@dataclass(frozen=True)
-class VpcReference:
+class VpcReference(Value):
     """A VPC of which the id is known, or what stands for it."""
 
     vpc_id: str
 
 
-@dataclass(frozen=True)
-class SubnetReference:
+class SubnetReference(Value):
     """A subnet of which the id is known, or what stands for it."""
 
     subnet_id: str
 
 
-@dataclass(frozen=True)
-class SecurityGroupReference:
+class SecurityGroupReference(Value):
     """A security group of which the id is known, or what stands for it."""
 
     security_group_id: str
 
 
-@dataclass(frozen=True)
-class RoleReference:
+class RoleReference(Value):
     """A role of which the ARN is known, or what stands for it."""
 
     role_arn: str
 
 
-@dataclass(frozen=True)
-class References:
+class References(Value):
     """Everything that the cluster refers to and others make.
 
     `bundle_uri` is None where there are no scripts (managed mode); `subnet_ids` goes by zone.

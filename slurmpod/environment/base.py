@@ -8,12 +8,13 @@ ModifyDBInstance in the RDS API reference, whose changes slurmpod applies at onc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
+
+from slurmpod.value import Value
 
 
 class StrictModel(BaseModel):
@@ -53,8 +54,7 @@ class Kind(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Value):
     """How a change of a field ends, and what that means, as a sentence without its full stop.
 
     `less` holds in its place where the new value is less than the old one, `removed` where a

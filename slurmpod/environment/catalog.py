@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from pydantic_core import from_json
 
 from slurmpod.environment.names import is_zone_id
+from slurmpod.value import Value
 
 HYPERPOD_REGIONS = frozenset(
     {
@@ -84,8 +84,7 @@ def could_be_region(name: str) -> bool:
     return bool(REGION_NAME.fullmatch(name)) and 1 <= int(number) <= most
 
 
-@dataclass(frozen=True)
-class InstanceType:
+class InstanceType(Value):
     """What one instance type brings. Accelerator fields are empty or zero where there is none.
 
     `accelerator_memory_mib` is the memory of one of them. `network_gigabits` are those that a node

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from slurmpod.environment.catalog import InstanceType, family_of, instance_types
+from slurmpod.value import Value
 
 SERVICE_TYPES_AS_OF = "September 2026"
 """When the lists of types were those of the SageMaker API: ProductionVariantInstanceType for
@@ -31,8 +31,7 @@ WITH_DISKS = re.compile(r"[cmr][0-9]+[agi]?d")
 """Families with disks of their own that HyperPod has not: their names end with a d."""
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Value):
     """The memory in which an instance keeps a model: of its accelerators, or else its own.
 
     `places` are the accelerators, 1 without any; `bytes_each` what each of them has.

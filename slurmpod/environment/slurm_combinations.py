@@ -7,7 +7,8 @@ Where slurm.conf(5) says more than that, it is said in another rule.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from slurmpod.value import Value
 
 BASES_OF_CONSUMPTION = (
     "CR_CPU",
@@ -30,8 +31,7 @@ OF_HYPERPOD: Mapping[str, str] = {
 """What HyperPod's slurm.conf says, or may say, where the user says nothing."""
 
 
-@dataclass(frozen=True)
-class Combination:
+class Combination(Value):
     """What one word of a parameter means for another parameter, or for its own other words.
 
     Any value counts where `words` is empty. The other parameter needs one of the words `required`

@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
+
+from slurmpod.value import Value
 
 Owner = Literal["user", "hyperpod", "slurmpod", "gone", "elsewhere"]
 Kind = Literal[
@@ -75,8 +76,7 @@ def in_form(form: str, value: str) -> re.Match[str] | None:
     return re.fullmatch(form, value, re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Value):
     """One parameter of slurm.conf.
 
     `least` and `most` are for numbers, `words` for numbers that have a name too, choices, lists,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slurmpod.environment.catalog import InstanceType, instance_types
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.cluster_rules import most_nodes
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 NEURON_CORES = {"Trainium": 2, "Trainium2": 4}
 """Logical NeuronCores of a chip, each of which takes one process. Source: AWS Neuron, "Developer
@@ -25,8 +25,7 @@ class JobRefused(Exception):
         self.fix = fix
 
 
-@dataclass(frozen=True)
-class Allocation:
+class Allocation(Value):
     """A partition whose nodes are all alike. `time` is the longest that it allows."""
 
     partition: str

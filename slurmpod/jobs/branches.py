@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from slurmpod.value import Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,8 +22,7 @@ TEST = re.compile(
 ARMS = frozenset({"elif_clause", "else_clause"})
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Value):
     """That a variable is, or is not, something; "" where it is empty."""
 
     name: str
@@ -38,8 +38,7 @@ class Fact:
         return self.is_so and other.is_so
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(Value):
     """A part of a text that is run under a condition: one arm of one statement, of several."""
 
     statement: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slurmpod.jobs.shell import Command, Place, Word, commands_in, commands_of, words_in
+from slurmpod.value import Value
 
 Values = Mapping[str, Sequence[str]]
 """All that the script sets a variable to, each once; of a list, what is in its parentheses."""
@@ -58,8 +59,7 @@ FLAGS = frozenset(
 SBATCH_FLAGS = FLAGS | {"wait"}
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(Value):
     """Words before a command that are none of it: its options with a value, and operands."""
 
     valued: frozenset[str] = frozenset()
@@ -92,8 +92,7 @@ WRAPPERS = {
 """Programs that run the command behind them, such as a shell the one behind -c."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Value):
     """A program that is run. `is_certain` is False where a variable may hold another one."""
 
     program: Word
@@ -144,8 +143,7 @@ def calls(command: Command, values: Values) -> Iterator[Call]:
                 yield Call(called[0], called[1:], is_certain=len(texts) == 1)
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(Value):
     """One option under its long name; `value` is "" for one that was given none.
 
     `variable` is the one that holds it; "" where it stands there itself.
@@ -157,8 +155,7 @@ class Option:
     variable: str = ""
 
 
-@dataclass(frozen=True)
-class Parsed:
+class Parsed(Value):
     """Options, and the words behind them.
 
     `is_certain` is False where something may be options, and nobody knows which.

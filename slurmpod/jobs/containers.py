@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
 from slurmpod.jobs.recipes.recipe import Place, Recipe
+from slurmpod.value import Value
 
 SCRIPTS = ("container.sh", "inside.sh")
 """What starts a command in the container, and what the container runs first."""
@@ -32,8 +32,7 @@ WITHOUT_CONTAINER: Mapping[str, object] = MappingProxyType({"image_file": "", "i
 CREDENTIALS = "enroot/.credentials"
 
 
-@dataclass(frozen=True)
-class Container:
+class Container(Value):
     """An image: a file that all nodes see, and where it comes from if it is not there."""
 
     file: str

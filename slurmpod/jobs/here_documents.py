@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from slurmpod.value import Value
 
 NOT_NEWLINE = re.compile(r"[^\n]")
 HERE_DOCUMENT = re.compile(
@@ -14,8 +15,7 @@ HERE_DOCUMENT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class HereDocument:
+class HereDocument(Value):
     """The places of `<<END` in a text, of the document, and of the line that ends it."""
 
     operator: int

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from slurmpod import rulebook
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Place
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 Judge = Callable[[Script], Iterable["ScriptFinding"]]
 JudgeOnCluster = Callable[[Script, Resolved], Iterable["ScriptFinding"]]
@@ -18,8 +18,7 @@ Rule = rulebook.Rule[Any]
 """A rule of either kind."""
 
 
-@dataclass(frozen=True)
-class ScriptFinding:
+class ScriptFinding(Value):
     """One place that breaks a rule; `fix` replaces the rule's own where it is given."""
 
     place: Place

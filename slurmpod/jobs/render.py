@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
@@ -15,6 +14,7 @@ from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
 from slurmpod.jobs.containers import SCRIPTS, WITHOUT_CONTAINER, container_for
 from slurmpod.jobs.recipes.recipe import EACH_NODE, JOBS, Parameters, Place, Recipe
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
 JOB_FOLDER = re.compile(r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", re.ASCII)
@@ -26,8 +26,7 @@ LINE = 88
 """Characters of a line with arguments, unless one is longer."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Value):
     """A rendered job: its files by name, and the folder of the cluster in which they are to lie.
 
     `programs` are the names of the files that users change: their model and data go there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 
@@ -21,6 +21,7 @@ from slurmpod.jobs.calls import (
     split,
 )
 from slurmpod.jobs.shell import Command, Document, ParsedScript, Place, Word, read, words_in
+from slurmpod.value import Value
 
 DIRECTIVE = "#SBATCH"
 OTHER_COMPONENT = frozenset({"hetjob", "packjob"})
@@ -38,8 +39,7 @@ EXPORTED = re.compile(r"""(?:^|,)([A-Za-z_]\w*)=((?:[^,'"]++|'[^']*+'|"[^"]*+")*
 """A variable in the value of --export, whose commas may stand in quotes (sbatch(1), --export)."""
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(Value):
     """A variable that the script sets, also with --export, and where it does."""
 
     name: str
@@ -47,8 +47,7 @@ class Assignment:
     place: Place
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Value):
     """One call of srun. `is_certain` is False where a variable may hide further options."""
 
     place: Place
@@ -69,8 +68,7 @@ class Step:
         return None if option is None or option.value == "0" else option
 
 
-@dataclass(frozen=True)
-class Script:
+class Script(Value):
     """A batch script; `options` are those of its directives, for its first component.
 
     `late_directives` stand behind the first command, where sbatch no longer looks. `values` has

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from slurmpod.jobs.here_documents import (
     here_documents,
     without,
 )
+from slurmpod.value import Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -58,16 +59,20 @@ COMMANDS = frozenset(["command", "declaration_command", "unset_command", "test_c
 ARITHMETIC = frozenset({"((", "$(("})
 
 
-@dataclass(frozen=True, order=True)
-class Place:
+class Place(Value):
     """Line and column of something, from 1."""
 
     line: int
     column: int
 
+    def __lt__(self, other: Place) -> bool:
+        return self._values() < other._values()
 
-@dataclass(frozen=True)
-class Word:
+    def __le__(self, other: Place) -> bool:
+        return self._values() <= other._values()
+
+
+class Word(Value):
     """One word: as it stands there (`raw`), and as the command gets it, but for substitutions.
 
     `expanded` is what the shell that runs the script expands: not what is in '...' or behind a
@@ -94,8 +99,7 @@ Command = tuple[Word, ...]
 """The words of one simple command; never empty."""
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Value):
     """A here document: the command that reads it, and its text as a script of its own.
 
     The shell expands what is in it before the command sees it, in '...', too, unless the word
@@ -117,8 +121,7 @@ class Document:
         )
 
 
-@dataclass(frozen=True)
-class ParsedScript:
+class ParsedScript(Value):
     """The parts of a script. What is in a here document is data, and none of its commands."""
 
     commands: tuple[Command, ...]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Severity, Where, YamlPath
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.value import Value
 
 RULE = "HOK-001"
 ROLES = ("controller", "login", "worker")
@@ -25,8 +25,7 @@ DOS2UNIX = "save it with LF line ends, e.g. with dos2unix"
 SHEBANG = "begin the script with #!/bin/bash, or with what else runs it"
 
 
-@dataclass(frozen=True)
-class HooksReading:
+class HooksReading(Value):
     """The texts by their paths in the bundle, and what is wrong with those that are not there."""
 
     scripts: Mapping[str, str]

@@ -21,7 +21,6 @@ lost silently: where a name stands twice in one file, so it does in the result, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import NoneType
 from typing import Any, get_args
 
@@ -29,6 +28,7 @@ from slurmpod.environment.lifecycle import USUAL_ARCHITECTURE
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import YamlPath
 from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.value import Value
 
 NAMES = ("name", "rule")
 """What an entry of a list is known by: the accepted warnings, which have no name, by their rule."""
@@ -55,8 +55,7 @@ def without_base(source: YamlSource) -> YamlSource:
     return source
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Value):
     """A value in one of the two files."""
 
     source: YamlSource

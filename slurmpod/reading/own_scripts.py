@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Severity
 from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.value import Value
 
 RULE = "OWN-001"
 WRITTEN_AT = ("lifecycle", "scripts")
@@ -33,16 +33,14 @@ SHOWN = 10
 """Problems of one folder that are told; the rest are most likely the same."""
 
 
-@dataclass(frozen=True)
-class OwnScripts:
+class OwnScripts(Value):
     """The user's scripts: every file under `folder` by its path in it, sorted."""
 
     folder: str
     files: Mapping[str, bytes]
 
 
-@dataclass(frozen=True)
-class ScriptsReading:
+class ScriptsReading(Value):
     """The content of a folder, or None and the problems."""
 
     scripts: OwnScripts | None
@@ -58,8 +56,7 @@ class Refused(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True)
-class Folder:
+class Folder(Value):
     """The files of a folder by their paths in it, sorted, and what of it cannot be taken."""
 
     files: Mapping[str, bytes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Severity, Where, YamlPath
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.yaml_source import YamlSource, read_yaml
+from slurmpod.value import Value
 
 Places = dict[str, tuple[YamlPath, int]]
 """By path as it is written: where that is, and how long such a policy can be."""
@@ -28,8 +28,7 @@ PolicyDocument = dict[str, Any]
 FIX = "name a copy of the policy as IAM shows it: JSON with Version and Statement"
 
 
-@dataclass(frozen=True)
-class PoliciesReading:
+class PoliciesReading(Value):
     """The documents by the paths that the environment writes, and the problems of their form."""
 
     documents: Mapping[str, PolicyDocument]

@@ -7,7 +7,7 @@ the mistakes, and `phrases` says them in words of this project, with what is all
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from slurmpod.reading.policy_files import PolicyDocument, read_policy_files
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.users_file import ListedUser, read_users_file
 from slurmpod.reading.yaml_source import YamlSource, read_yaml
+from slurmpod.value import Value
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Value):
     """The content of a user's files about one environment.
 
     `environment` is None where the file has mistakes of form; what `remains` without the sections
@@ -45,8 +45,7 @@ class Reading:
     remains: Remains | None = None
 
 
-@dataclass(frozen=True)
-class Remains:
+class Remains(Value):
     """A file without its `broken` sections; something else stands in for those that it needs."""
 
     reading: Reading

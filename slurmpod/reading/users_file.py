@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_origin
 
@@ -21,6 +21,7 @@ from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Severity, Where, first_problems
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.yaml_source import YamlSource
+from slurmpod.value import Value
 
 RULE = "USR-001"
 WRITTEN_AT = ("access", "users_file")
@@ -36,24 +37,21 @@ _ENTRY = ("access", "users", 0)
 """A place in an environment that has the fields of a user, for messages about them."""
 
 
-@dataclass(frozen=True)
-class ListedUser:
+class ListedUser(Value):
     """One user of the file, and the line that has it."""
 
     user: User
     where: Where
 
 
-@dataclass(frozen=True)
-class UsersReading:
+class UsersReading(Value):
     """The users of the file and the problems of its form."""
 
     users: tuple[ListedUser, ...]
     problems: tuple[Problem, ...]
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(Value):
     """One line of the file, or several where a cell has line breaks: from which line on."""
 
     where: Where

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import yaml
 
 from slurmpod.reading.yaml_loader import loader
+from slurmpod.value import Value
 
 ADD_A_BLANK = "write a blank after the colon"
 
@@ -20,8 +21,7 @@ _NO_BLANK = re.compile(r"(?P<before>\s*(?:-\s+)*[\w-]+):(?=[^\s:/])")
 """A line such as `count:2`, but none that begins with the address of a page."""
 
 
-@dataclass(frozen=True)
-class TextMistake:
+class TextMistake(Value):
     """A place in a text, from 1, what is wrong there, and what to do."""
 
     line: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from slurmpod.environment.access import Directory, PosixGroup, Sessions, User
 from slurmpod.environment.catalog import InstanceType
@@ -23,13 +22,13 @@ from slurmpod.reading.own_scripts import OwnScripts
 from slurmpod.reading.policy_files import PolicyDocument
 from slurmpod.resolve.resolved_network import ResolvedNetwork
 from slurmpod.resolve.stacks import StackNames
+from slurmpod.value import Value
 
 ALL_NODES_PARTITION = "dev"
 """HyperPod puts every node in this partition, beside the partition of its group."""
 
 
-@dataclass(frozen=True)
-class LustreFacts:
+class LustreFacts(Value):
     """Facts of a file system with `settings` that FSx for Lustre is told, wherever it is.
 
     `capacity_gib`, `throughput_mbps_per_tib` and `throughput_mbps` are None where FSx takes none;
@@ -44,7 +43,6 @@ class LustreFacts:
     metadata_iops: int | None
 
 
-@dataclass(frozen=True)
 class ResolvedLustre(LustreFacts):
     """One FSx for Lustre file system of an environment, new or existing.
 
@@ -59,8 +57,7 @@ class ResolvedLustre(LustreFacts):
     dns_name: str | None
 
 
-@dataclass(frozen=True)
-class ResolvedOpenZfs:
+class ResolvedOpenZfs(Value):
     """The FSx for OpenZFS file system, new or existing; `path` and `dns_name` as for Lustre."""
 
     path: YamlPath
@@ -71,8 +68,7 @@ class ResolvedOpenZfs:
     dns_name: str | None
 
 
-@dataclass(frozen=True)
-class NewDatabase:
+class NewDatabase(Value):
     """The RDS server that an environment makes for its job records."""
 
     settings: Rds
@@ -80,8 +76,7 @@ class NewDatabase:
     max_storage_gib: int
 
 
-@dataclass(frozen=True)
-class ResolvedDatabase:
+class ResolvedDatabase(Value):
     """The database for job records outside the cluster: a server of the user's, or a `new` one.
 
     `path` is the place of its section in the file. `endpoint` and `secret_arn` are None until a new
@@ -99,8 +94,7 @@ class ResolvedDatabase:
     new: NewDatabase | None
 
 
-@dataclass(frozen=True)
-class EcrImage:
+class EcrImage(Value):
     """A container image in ECR: the registry's account and Region, and the repository."""
 
     account: str
@@ -110,8 +104,7 @@ class EcrImage:
     """Its tag, or its digest with `sha256:`."""
 
 
-@dataclass(frozen=True)
-class ResolvedEndpoint:
+class ResolvedEndpoint(Value):
     """The endpoint that serves a model; `path` is its place in the file.
 
     The model is the one object `model_key`, or all that lies below it where it ends with a slash.
@@ -140,8 +133,7 @@ class ResolvedEndpoint:
         return self.model_key.endswith("/")
 
 
-@dataclass(frozen=True)
-class ResolvedNotebook:
+class ResolvedNotebook(Value):
     """The notebook instance; `path` is its place in the file, `zone` that of the file systems."""
 
     path: YamlPath
@@ -150,8 +142,7 @@ class ResolvedNotebook:
     zone: str
 
 
-@dataclass(frozen=True)
-class ResolvedLifecycle:
+class ResolvedLifecycle(Value):
     """The way in which nodes are set up, and the place of the scripts.
 
     The content hash is appended to `prefix` when rendered. `entry_script` is None in managed mode.
@@ -168,16 +159,14 @@ class ResolvedLifecycle:
     bucket_on_delete: str
 
 
-@dataclass(frozen=True)
-class KnownGroup:
+class KnownGroup(Value):
     """One group of users, and its place in the file."""
 
     group: PosixGroup
     path: YamlPath
 
 
-@dataclass(frozen=True)
-class KnownUser:
+class KnownUser(Value):
     """One user, where the environment has it, and the line of its file of users if it is there."""
 
     user: User
@@ -185,8 +174,7 @@ class KnownUser:
     line: Where | None
 
 
-@dataclass(frozen=True)
-class ResolvedAccess:
+class ResolvedAccess(Value):
     """The people of the cluster, and their ways in.
 
     `home_directory` is None where nodes share nothing; `session_groups` are the instance groups on
@@ -201,8 +189,7 @@ class ResolvedAccess:
     session_groups: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ResolvedGroup:
+class ResolvedGroup(Value):
     """One instance group and what Slurm makes of it.
 
     `path` is its place in the file. `instance_types` has several entries with flexible capacity
@@ -233,8 +220,7 @@ class ResolvedGroup:
         return self.facts_of_types[0] if self.facts_of_types else None
 
 
-@dataclass(frozen=True)
-class Resolved(InAccount):
+class Resolved(Value, InAccount):
     """Everything about one environment, ready for stacks, scripts and the rehearsal.
 
     `environment` is what it was computed from; `policies` are the documents of the policy files

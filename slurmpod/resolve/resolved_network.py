@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from slurmpod.environment.network import ExistingNetwork, FlowLogs
 from slurmpod.problems import YamlPath
+from slurmpod.value import Value
 
 ADDRESSES_KEPT_BY_AWS = 5
 """AWS keeps the first four and the last address of every subnet (VPC user guide)."""
 
 
-@dataclass(frozen=True)
-class Subnet:
+class Subnet(Value):
     """A subnet's zone and addresses, and how many of these are taken when all nodes run.
 
     `cidr` is None for one of the user's own whose size is not stated; `path` is the place in the
@@ -34,8 +33,7 @@ class Subnet:
         return max(self.cidr.num_addresses - ADDRESSES_KEPT_BY_AWS, 0)
 
 
-@dataclass(frozen=True)
-class ResolvedNetwork:
+class ResolvedNetwork(Value):
     """The VPC of an environment; `zone` is that of nodes and file systems unless said otherwise.
 
     `private` has one subnet for each zone, that of `zone` first; so has `public`, or it is empty in

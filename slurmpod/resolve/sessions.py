@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from slurmpod.resolve.environment import shortened_bucket_name
 from slurmpod.resolve.resolved import Resolved
+from slurmpod.value import Value
 
 SESSION_PREFIX = "sessions/"
 """Where in their bucket the records of sessions lie."""
@@ -15,8 +14,7 @@ INSTANCE_ID_PATTERN = "i-" + "?" * 17
 group that begins the same way can match."""
 
 
-@dataclass(frozen=True)
-class SessionNames:
+class SessionNames(Value):
     """Names that people attach, type and look for; policies of IAM are there once per account.
 
     They are no longer than they may be (policy and document 128, bucket 63 characters), also for

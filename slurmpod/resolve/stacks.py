@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, field, fields
 from typing import Any
 
 from slurmpod.environment.environment import Environment
 from slurmpod.resolve.resolved_network import ResolvedNetwork
+from slurmpod.value import Value
 
 Condition = Callable[[Environment, ResolvedNetwork], bool]
 
@@ -19,13 +20,13 @@ def _stack_if(condition: Condition) -> Any:
     return field(metadata={_CONDITION: condition})
 
 
-@dataclass(frozen=True, kw_only=True)
-class StackNames:
+class StackNames(Value):
     """The stacks of an environment in the order in which they are deployed; None for one less.
 
     A field is all that names, ranks and conditions a stack. `slurmpod_cdk.build` makes them.
     """
 
+    _: KW_ONLY
     network: str | None = _stack_if(lambda _, network: not network.is_complete)
     storage: str | None = _stack_if(lambda environment, _: _makes_file_systems(environment))
     database: str | None = _stack_if(lambda environment, _: bool(environment.slurm.rds))

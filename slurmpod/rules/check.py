@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import (
@@ -21,6 +21,7 @@ from slurmpod.resolve import Resolved, resolve
 from slurmpod.rules.acceptance import without_accepted
 from slurmpod.rules.areas import all_rules
 from slurmpod.rules.registry import Finding, Rule
+from slurmpod.value import Value
 
 ALL_RULES = tuple(all_rules())
 
@@ -28,8 +29,7 @@ SHOWN_FILES = 3
 """Environments that are named in a problem of their base."""
 
 
-@dataclass(frozen=True)
-class Sound:
+class Sound(Value):
     """An environment without errors: where its values stand, what follows, and its warnings."""
 
     source: YamlSource
@@ -42,8 +42,7 @@ class Sound:
         return self.resolved.environment
 
 
-@dataclass(frozen=True)
-class AllSound:
+class AllSound(Value):
     """Environments without errors that one app can hold, and the warnings of all."""
 
     environments: tuple[Resolved, ...]

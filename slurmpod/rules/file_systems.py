@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slurmpod.environment.storage import OpenZfs
 from slurmpod.problems import YamlPath
 from slurmpod.resolve import Resolved, ResolvedLustre, ResolvedOpenZfs
 from slurmpod.rules.registry import Finding
+from slurmpod.value import Value
 
 API = "https://docs.aws.amazon.com/fsx/latest/APIReference"
 CREATE_FILE_SYSTEM = f"{API}/API_CreateFileSystem.html"
@@ -20,8 +20,7 @@ OPENZFS = ("storage", "openzfs")
 SCRATCH = ("storage", "scratch")
 
 
-@dataclass(frozen=True)
-class Mount:
+class Mount(Value):
     """A folder on which something is mounted; `section` is the place of what is mounted."""
 
     section: YamlPath

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
@@ -17,6 +16,7 @@ from slurmpod.rules.lifecycle import APPLIED_BY_SCRIPTS, SCRIPTS
 from slurmpod.rules.node_options import asked_of_nodes
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.ways_out import COMMANDS, needs_internet
+from slurmpod.value import Value
 
 OWN_SCRIPTS = Area("OWN", "Lifecycle scripts of your own")
 
@@ -316,8 +316,7 @@ NO_SCRIPTS = (".json", ".md", ".txt", ".csv", ".html", ".conf", ".yaml", ".yml")
 COMMENT = r"(^|\s)#.*"
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Value):
     """A line as a shell takes it: without comment, and with the lines that continue it."""
 
     path: str

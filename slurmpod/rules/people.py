@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slurmpod.environment.access import IMAGE_USER, IMAGE_USER_ID, is_of_the_image
 from slurmpod.environment.suggestion import did_you_mean
@@ -12,6 +12,7 @@ from slurmpod.reading.users_file import RULE
 from slurmpod.resolve import KnownGroup, KnownUser, Resolved
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCESS_NODES, LIFECYCLE_SCRIPTS
+from slurmpod.value import Value
 
 PEOPLE = Area("USR", "Users and groups")
 
@@ -187,8 +188,7 @@ def at_user(
     return Finding(known.path, message, fix, where=replace(known.line, path=key))
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(Value):
     """A name or an id, who has it, and the key that says so."""
 
     value: str | int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slurmpod.environment.slurm import LARGEST_STORAGE_GIB
 from slurmpod.problems import Severity
@@ -13,6 +12,7 @@ from slurmpod.resolve.database import USER
 from slurmpod.resolve.network import SUBNETS
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import DELETION_POLICY
+from slurmpod.value import Value
 
 SHORTEST_MINUTES = 30
 
@@ -21,8 +21,7 @@ MINUTES_OF_A_DAY = 24 * 60
 MINUTES_OF_A_WEEK = len(DAYS) * MINUTES_OF_A_DAY
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Value):
     """A stretch of time that comes again; one that ends before it begins goes past midnight."""
 
     start: int

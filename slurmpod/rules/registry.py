@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from slurmpod import rulebook
 from slurmpod.problems import Where, YamlPath
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 Judge = Callable[[Resolved], Iterable["Finding"]]
 
 Rule = rulebook.Rule["Judge"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Value):
     """One place that breaks a rule.
 
     `fix` replaces the rule's own where the finding knows better. `at_key` points at the key of

@@ -7,7 +7,7 @@ section would have said without its mistake, nobody knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from slurmpod.environment.environment import Environment
@@ -88,7 +88,6 @@ class _WatchedEnvironment(Environment):
         return super().__getattribute__(name)
 
 
-@dataclass(frozen=True)
 class _Watched(Resolved):
     """A resolved environment that notes from which sections comes what is looked at."""
 

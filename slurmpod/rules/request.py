@@ -6,7 +6,6 @@ Each member of the request comes from a key of the environment, at which its mis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from slurmpod.problems import YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.value import Value
 
 REQUEST = Area("REQ", "The request to HyperPod")
 
@@ -131,16 +131,14 @@ def _nearest(table: Mapping[str, str], members: str) -> YamlPath:
     return ()
 
 
-@dataclass(frozen=True)
-class NeutralMountTarget:
+class NeutralMountTarget(Value):
     """A file system that is not there yet."""
 
     dns_name: str
     mount_name: str = "abcdefgh"
 
 
-@dataclass(frozen=True)
-class NeutralDatabase:
+class NeutralDatabase(Value):
     """A database server that is not there yet."""
 
     endpoint: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from slurmpod.problems import Severity, YamlPath
@@ -17,6 +16,7 @@ from slurmpod.reading.secrets_in_text import FOUND, REMOVE, holds_private_key
 from slurmpod.resolve import KnownUser, Resolved
 from slurmpod.rules.people import at_user
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.value import Value
 
 KEYS = Area("KEY", "SSH keys")
 
@@ -138,8 +138,7 @@ FIELDS = {
 ED25519_BYTES = 32
 
 
-@dataclass(frozen=True)
-class SshPublicKey:
+class SshPublicKey(Value):
     """A key: its type, itself in base64, and the bits of its modulus if it is an RSA key."""
 
     kind: str

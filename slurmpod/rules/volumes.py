@@ -5,13 +5,14 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE, known_types
 from slurmpod.rules.registry import Area, Finding
+from slurmpod.value import Value
 
 VOLUMES = Area("VOL", "Volumes of nodes")
 
@@ -301,8 +302,7 @@ _FORMS = {
 }
 
 
-@dataclass(frozen=True)
-class Cron:
+class Cron(Value):
     """The six fields of a schedule, as they are written."""
 
     minute: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Literal
 
 from slurmpod.deploy.references import (
@@ -15,6 +15,7 @@ from slurmpod.deploy.references import (
 from slurmpod.environment.cluster import Group, NodeRecovery
 from slurmpod.environment.lifecycle import LifecycleMode
 from slurmpod.resolve import Resolved, ResolvedGroup
+from slurmpod.value import Value
 
 if TYPE_CHECKING:
     from slurmpod.deploy.interfaces import (
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True)
-class AccountingDatabase:
+class AccountingDatabase(Value):
     """A database outside the cluster for job records; `name` where somebody chose one."""
 
     endpoint: str
@@ -39,8 +39,7 @@ class AccountingDatabase:
     name: str | None = None
 
 
-@dataclass(frozen=True)
-class InstanceGroup:
+class InstanceGroup(Value):
     """Equal nodes: what an environment says of them in `cluster.groups`, and what they are given.
 
     Without a `subnet` they are in that of the cluster; `zone` of the settings says nothing here.
@@ -54,8 +53,7 @@ class InstanceGroup:
     root_volume_key: HasKeyArn | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterProperties:
+class ClusterProperties(Value):
     """A cluster with Slurm.
 
     `lifecycle_mode` says who configures Slurm, as `lifecycle.mode` in an environment: HyperPod, and
@@ -64,6 +62,7 @@ class ClusterProperties:
     HyperPod mounts the file systems, but in customer mode, where this is up to the scripts.
     """
 
+    _: KW_ONLY
     name: str
     groups: Sequence[InstanceGroup]
     subnet: HasSubnetId
@@ -84,14 +83,12 @@ class ClusterProperties:
         return self.lifecycle_mode or ("extended" if self.lifecycle else "managed")
 
 
-@dataclass(frozen=True)
-class _Scripts:
+class _Scripts(Value):
     source_s3_uri: str
     entry_script: str
 
 
-@dataclass(frozen=True)
-class _Mounted:
+class _Mounted(Value):
     dns_name: str
     mount_name: str
     mount_path: str

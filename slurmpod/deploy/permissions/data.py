@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from slurmpod.deploy.permissions.permission import (
     ALL_NODES,
@@ -12,6 +11,7 @@ from slurmpod.deploy.permissions.permission import (
     Scope,
     Target,
 )
+from slurmpod.value import Value
 
 Targets = Callable[[Scope], Iterator[Target]]
 
@@ -25,8 +25,7 @@ S3_KEYS = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncrypt
 ECR_PULL = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/image-push-iam.html"
 
 
-@dataclass(frozen=True)
-class _Bucket:
+class _Bucket(Value):
     """A bucket, or the part of it below `prefix`, that nodes use."""
 
     number: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 
 from slurmpod.deploy.permissions.agents import GUIDE
 from slurmpod.deploy.permissions.data import ECR_PULL, S3_ACTIONS, S3_KEYS
@@ -25,10 +25,10 @@ SERVING = "SageMaker, for the instances of the endpoint"
 METRICS = "AWS/SageMaker"
 
 
-@dataclass(frozen=True, kw_only=True)
 class EndpointScope(InNetwork):
     """The subject of the endpoint's permissions: its model, its image, its log."""
 
+    _: KW_ONLY
     endpoint: ResolvedEndpoint
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from embedded_aws.iam import NotAPolicy, Policies, Policy, Principal, Request, evaluate, policy_of
@@ -13,14 +12,14 @@ from slurmpod.deploy.permissions.scope import expected_scope, node_roles
 from slurmpod.deploy.permissions.sufficiency import Lack, lacking
 from slurmpod.environment.cluster import Role
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 SAGEMAKER = Principal(service="sagemaker.amazonaws.com")
 
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class IamRole:
+class IamRole(Value):
     """A role: the document of who may assume it, those of its policies and of its boundary.
 
     `policies` go by the name or ARN of each; `boundary_arn` is None for a role without one.
@@ -32,16 +31,14 @@ class IamRole:
     boundary_arn: str | None
 
 
-@dataclass(frozen=True)
-class NamedIdentity:
+class NamedIdentity(Value):
     """What an account has of the roles and policies that were looked for; None: it has none."""
 
     roles: Mapping[str, IamRole | None]
     policies: Mapping[str, Document | None]
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Value):
     """One role or boundary, the nodes it is for, and what is wrong with it: nothing if it suffices.
 
     `faults` are sentences about the role itself; `lacks` are what it does not allow.

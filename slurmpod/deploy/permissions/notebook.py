@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 
 from slurmpod.deploy.permissions.agents import GUIDE
 from slurmpod.deploy.permissions.instances_of_sagemaker import in_your_network, use_of_key
@@ -21,10 +21,10 @@ NOTEBOOK_ROLE = f"{GUIDE}sagemaker-roles.html#sagemaker-roles-createnotebookinst
 RUNNING = "SageMaker, for the notebook instance"
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotebookScope(InNetwork):
     """The subject of the notebook's permissions: itself, its key, and the endpoint, if any."""
 
+    _: KW_ONLY
     notebook: ResolvedNotebook
     endpoint: ResolvedEndpoint | None
     kms_key_arn: str

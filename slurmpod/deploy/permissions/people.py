@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from slurmpod.value import Value
 
 
-@dataclass(frozen=True)
-class Right:
+class Right(Value):
     """An action that a command needs, on what, and what for."""
 
     action: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, Generic, TypeVar
 
 from slurmpod.environment.cluster import Role
@@ -11,6 +11,7 @@ from slurmpod.environment.identity import DataBucket
 from slurmpod.environment.names import InAccount
 from slurmpod.environment.storage import S3Mount
 from slurmpod.resolve.environment import LIFECYCLE_FOLDER
+from slurmpod.value import Value
 
 Conditions = Mapping[str, Mapping[str, str]]
 
@@ -22,16 +23,14 @@ Of = TypeVar("Of", contravariant=True)
 """What a permission is computed for."""
 
 
-@dataclass(frozen=True)
-class Secret:
+class Secret(Value):
     """A secret that nodes read, and its key where that is the user's own."""
 
     arn: str
     kms_key_arn: str | None = None
 
 
-@dataclass(frozen=True)
-class SessionRecords:
+class SessionRecords(Value):
     """The place where sessions are recorded, and the user's own key of sessions."""
 
     log_group: str | None
@@ -39,13 +38,13 @@ class SessionRecords:
     kms_key_arn: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class InNetwork(InAccount):
+class InNetwork(Value, InAccount):
     """Something with interfaces in these subnets, which have these security groups.
 
     Ids are text, or whatever stands for text until a deployment knows it.
     """
 
+    _: KW_ONLY
     aws_partition: str
     region: str
     account: str
@@ -53,13 +52,13 @@ class InNetwork(InAccount):
     security_group_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Scope(InNetwork):
     """The subject of permissions: the nodes of a cluster that one IAM role serves.
 
     ARNs are text, too, or whatever stands for it. What the cluster does not have is left out.
     """
 
+    _: KW_ONLY
     cluster_name: str
     roles: Collection[Role]
     has_login_nodes: bool
@@ -86,8 +85,7 @@ class Scope(InNetwork):
         return frozenset(self.roles)
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Value):
     """The resources of one statement. `number` counts statements of the same permission, from 1."""
 
     resources: tuple[str, ...]
@@ -95,8 +93,7 @@ class Target:
     number: int = 0
 
 
-@dataclass(frozen=True)
-class Permission(Generic[Of]):
+class Permission(Value, Generic[Of]):
     """One thing that nodes, or others, must be allowed to do in whatever environment needs it.
 
     `policy` is the inline policy in which the statement `sid` lies. `resource` is the form of its
@@ -118,8 +115,7 @@ class Permission(Generic[Of]):
     roles: frozenset[Role] = ALL_NODES
 
 
-@dataclass(frozen=True)
-class Grant:
+class Grant(Value):
     """A permission in one environment: a statement of a policy."""
 
     permission: Permission[Any]

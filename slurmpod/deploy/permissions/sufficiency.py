@@ -7,17 +7,17 @@ comes, say) is taken to be as it must be: only what is surely lacking is reporte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from embedded_aws.iam import Policies, Policy, Request, Statement, evaluate
 from embedded_aws.iam.conditions import like
 from slurmpod.deploy.permissions.permission import Grant
 from slurmpod.deploy.permissions.scope import EXAMPLES
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 
-@dataclass(frozen=True)
-class Lack:
+class Lack(Value):
     """One action of a grant that policies do not allow, on these of its resources, and why not."""
 
     grant: Grant

@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from slurmpod.value import Value
+
 STEP = re.compile(r"(?:^|\s)step (\d{1,15}) loss (\S+)((?: [a-z_]+ [^\s]+)*)")
 BEGINS = re.compile(r"(?:starting from the beginning|resuming after step (\d{1,15})) with ")
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Value):
     """What is known after a step; `samples` are all that were seen, `at` is in Unix seconds."""
 
     step: int

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from slurmpod.jobs.metrics.log import Life, Report
+from slurmpod.value import Value
 
 
-@dataclass(frozen=True)
-class Measures:
+class Measures(Value):
     """What is known of a whole run; None where the log has no times or numbers of samples.
 
     `steps_trained_twice` are those that a restart threw away, as far as they were reported.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from slurmpod.jobs.planning.models import Model
 from slurmpod.resolve.resolved import LustreFacts
+from slurmpod.value import Value
 
 CHECKPOINT_BYTES = 12
 """Of a parameter in a checkpoint: 32-bit weights and two moments of Adam. Programs that keep the
@@ -27,8 +27,7 @@ RESTART_MINUTES = 25
 """Until a training goes on: a node is replaced in 20 to 30 minutes."""
 
 
-@dataclass(frozen=True)
-class Failures:
+class Failures(Value):
     """What failures cost at one rate of them; hours are of wall-clock time.
 
     `efficiency` is the share of the time in which the training gets on; 0 if it never would.

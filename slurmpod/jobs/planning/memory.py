@@ -6,9 +6,10 @@ al. 2022 (arXiv 2205.05198) for activations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from slurmpod.jobs.planning.models import Model
+from slurmpod.value import Value
 
 WEIGHT_BYTES = 2
 GRADIENT_BYTES = 2
@@ -29,8 +30,7 @@ softmax, its gradient, and the gradient of the scores. PyTorch's cross_entropy w
 that on a GPU."""
 
 
-@dataclass(frozen=True)
-class Mesh:
+class Mesh(Value):
     """How accelerators share the work: their number is the product of the four."""
 
     replicate: int
@@ -44,8 +44,7 @@ class Mesh:
         return self.replicate * self.shard
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Value):
     """What one accelerator computes at once.
 
     `micro` sequences; `accumulation` times for each step of the optimizer.
@@ -57,8 +56,7 @@ class Load:
     is_checkpointed: bool
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Value):
     """Bytes of one accelerator by what they hold."""
 
     weights: float

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slurmpod.jobs.planning.memory import USABLE, Load, Memory, Mesh, memory_of
 from slurmpod.jobs.planning.models import Model
+from slurmpod.value import Value
 
 MOST_AT_ONCE = 64
 """Sequences of a micro batch beyond which accelerators are no better used."""
@@ -15,8 +15,7 @@ MOST_STAGES = 16
 """Stages of a pipeline that are considered: published runs have at most 16 (Llama 3 405B)."""
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(Value):
     """The accelerators of a job: `memory` is that of one, in bytes."""
 
     accelerators: int
@@ -29,8 +28,7 @@ class Room:
         return self.memory * USABLE
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Value):
     """A mesh with the largest micro batch that fits."""
 
     mesh: Mesh

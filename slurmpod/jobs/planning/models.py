@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from slurmpod.value import Value
 
 SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 COUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([KMBT]?)", re.ASCII)
@@ -21,8 +22,7 @@ PARAMETERS_OF_BLOCK = 12
 VOCABULARY = 32_000
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Value):
     """A decoder: `mlp_matrices` is 3 with gated units (SwiGLU), 2 without.
 
     `stated` is the number of its parameters where that is all that is known, and the shape is a

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from slurmpod.jobs.allocation import Allocation
 from slurmpod.jobs.planning import compute
@@ -17,12 +16,12 @@ from slurmpod.jobs.planning.checkpoints import (
 from slurmpod.jobs.planning.meshes import Fit, Room, fits, least
 from slurmpod.jobs.planning.wish import Wish
 from slurmpod.resolve.resolved import LustreFacts
+from slurmpod.value import Value
 
 MIB = 1024**2
 
 
-@dataclass(frozen=True)
-class Checkpoints:
+class Checkpoints(Value):
     """Checkpoints of a training; `seconds` and `failures` are not known for every file system."""
 
     bytes: int
@@ -32,8 +31,7 @@ class Checkpoints:
     failures: Mapping[str, Failures]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Value):
     """What a training needs. `least` is what comes nearest where nothing fits.
 
     `hours` are those in which it computes, without failures; None where nobody knows.

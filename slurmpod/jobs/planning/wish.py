@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.planning.compute import TOKENS_PER_PARAMETER, UTILIZATION
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
+from slurmpod.value import Value
 
 SIZES = (1e6, 1e13)
 """The least and the most parameters that a plan is made for."""
@@ -22,8 +22,7 @@ class PlanRefused(Exception):
         self.mistakes = mistakes
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Value):
     """What a number may be."""
 
     least: float
@@ -52,8 +51,7 @@ NUMBERS = {
 NODES = Limits(1, 100_000)
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(Value):
     """A training: `batch` sequences of `sequence` tokens for each step of the optimizer.
 
     `rate` is a learning rate that was good for batches of `rate_batch`; 0 where there is none.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, ClassVar
@@ -14,6 +13,7 @@ from slurmpod.bundle.templates import FOLDER
 from slurmpod.environment.base import StrictModel
 from slurmpod.jobs.allocation import Allocation
 from slurmpod.resolve import Resolved
+from slurmpod.value import Value
 
 JOBS = "jobs"
 """The folder of job templates; programs of a recipe lie below, in a folder of its name."""
@@ -47,8 +47,7 @@ Fraction = Annotated[float, BeforeValidator(_number)]
 """A number that may have a fraction, such as 0.25 or 6e-3."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Value):
     """Where a job is to run: nodes of a cluster."""
 
     resolved: Resolved
@@ -65,8 +64,7 @@ class Place:
         return self.allocation.nodes * self.allocation.processes
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(Value):
     """A value that cannot be where the job is to run, and what to do about it."""
 
     field: str
@@ -74,8 +72,7 @@ class Mistake:
     fix: str
 
 
-@dataclass(frozen=True)
-class Lacking:
+class Lacking(Value):
     """Why a recipe has nothing for a key that others know, and what to do instead."""
 
     why: str
@@ -130,8 +127,7 @@ class Parameters(StrictModel):
             yield from map(str, value if isinstance(value, tuple) else (value,))
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(Value):
     """One kind of job. `program` is what each process runs; "" where its user names one.
 
     `starts`, `more` and `needs` say it to users: what it does, how it ends, and what has to be
