@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from slurmpod.environment.base import written
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.identity import Identity
 from slurmpod.reading.hooks import hook_path, named_hooks
@@ -43,8 +44,7 @@ def record(resolved: Resolved) -> Mapping[str, str]:
     No double braces in them: the parameter store refuses these, and CloudFormation would look up
     what stands between them (dynamic references). In JSON they can stand in texts only.
     """
-    written = resolved.environment.model_dump(mode="json", exclude_unset=True)
-    data = {**written, FILES: in_files(resolved)}
+    data = {**written(resolved.environment), FILES: in_files(resolved)}
     text = to_json(data).decode()
     if not text.isascii():
         text = "".join(each if each.isascii() else _escaped(each) for each in text)

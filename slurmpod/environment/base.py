@@ -44,6 +44,22 @@ class Section(StrictModel):
                 )
 
 
+def written(value: Any) -> Any:
+    """Return what a file says of a section, without defaults, as plain data.
+
+    That is what `model_dump` returns without what is unset. It first builds serializers of all
+    sections, though, for which a brief command has no time.
+    """
+    if isinstance(value, Section):
+        said = value.model_fields_set
+        return {name: written(each) for name, each in vars(value).items() if name in said}
+    if isinstance(value, dict):
+        return {name: written(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        return list(map(written, value))
+    return value
+
+
 class Kind(StrEnum):
     """How a change ends, from harmless to impossible."""
 

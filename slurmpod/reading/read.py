@@ -11,9 +11,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 from pydantic_core import ErrorDetails, to_json
 
+from slurmpod.environment.base import Section
 from slurmpod.environment.environment import Environment
 from slurmpod.problems import Problem, Where, first_problems, in_file_order
 from slurmpod.reading.extends import EXTENDS, with_bases
@@ -69,10 +70,26 @@ def read_as(file: str, text: str) -> Reading:
     if source.data is None:
         return Reading(None, source, in_file_order(source.problems))
     try:
-        environment = Environment.model_validate_json(to_json(source.data))
+        environment = validated(source.data)
     except ValidationError as error:
         return _with_mistakes(source, error)
     return _with_mistakes(source) if source.problems else _with_files(environment, source)
+
+
+def validated(data: Any) -> Environment:
+    """Return the environment in `data`; raises pydantic's ValidationError with every mistake.
+
+    Validators are built for the sections in `data` alone: that saves a tenth of `validate`.
+    """
+    keys = data.keys() if isinstance(data, Mapping) else ()
+    fields: dict[str, Any] = {
+        name: (field.annotation, field)
+        for name, field in Environment.model_fields.items()
+        if name in keys or field.is_required()
+    }
+    form = create_model("Environment", __base__=Section, **fields)
+    found = form.model_validate_json(to_json(data))
+    return Environment.model_construct(found.model_fields_set, **dict(found))
 
 
 def _with_files(environment: Environment, source: YamlSource) -> Reading:
@@ -153,8 +170,7 @@ def salvage(
     left_out = broken | {EXTENDS}
     sound = {key: value for key, value in source.data.items() if key not in left_out}
     needed = {key: value for key, value in STAND_INS.items() if key not in sound}
-    environment = Environment.model_validate_json(to_json({**sound, **needed}))
-    return environment, frozenset(broken)
+    return validated({**sound, **needed}), frozenset(broken)
 
 
 def is_mere_consequence(detail: ErrorDetails) -> bool:

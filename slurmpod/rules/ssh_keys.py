@@ -11,6 +11,7 @@ import binascii
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from slurmpod.environment.base import written
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.secrets_in_text import FOUND, REMOVE, holds_private_key
 from slurmpod.resolve import KnownUser, Resolved
@@ -56,7 +57,7 @@ def _are_public_keys(resolved: Resolved) -> Iterator[Finding]:
     source=SSH_KEYGEN,
 )
 def _no_private_keys(resolved: Resolved) -> Iterator[Finding]:
-    for path, text in _texts(resolved.environment.model_dump(mode="json", exclude_unset=True)):
+    for path, text in _texts(written(resolved.environment)):
         if holds_private_key(text):
             yield Finding(path, FOUND)
 
