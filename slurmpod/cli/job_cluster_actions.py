@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from slurmpod.environment.access import IMAGE_USER
-from slurmpod.problems import ExitCode
 
 JOB = re.compile(r"[0-9]+(?:_[0-9]+)?", re.ASCII)
 
@@ -37,7 +36,7 @@ def add_arguments(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     ends.add_argument("job", type=_job, help="its number")
     ends.add_argument("--json", action="store_true", help="print which job as JSON")
     for action in (submits, shows, logs, ends):
-        action.set_defaults(act=_run)
+        action.set_defaults(work="job_on_cluster")
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +50,3 @@ def _job(text: str) -> str:
     if not JOB.fullmatch(text):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of a job, such as 12 or 12_3")
     return text
-
-
-def _run(options: argparse.Namespace) -> ExitCode:
-    from slurmpod.cli import job_on_cluster  # AWS's libraries are only needed here
-
-    return job_on_cluster.run(options)

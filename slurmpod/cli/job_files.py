@@ -12,16 +12,6 @@ from slurmpod.jobs.render import Job
 from slurmpod.whole_file import write_whole
 
 
-def add_place_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare where a job runs, and where its files go."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--group", help="run on this worker group")
-    where.add_argument("--partition", help="run on this partition (default: the only one)")
-    parser.add_argument("--folder", metavar="PATH", help="where it will lie on the cluster")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the files into FOLDER")
-    parser.add_argument("--json", action="store_true", help="print the list of files as JSON")
-
-
 def show_job(options: argparse.Namespace, job: Job) -> None:
     """List the files of the job, and write them where `--out` says."""
     if options.out:

@@ -18,16 +18,6 @@ from slurmpod.whole_file import write_whole
 STANDARD_INPUT = Path("-")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the action takes."""
-    parser.add_argument(
-        "logs", type=Path, nargs="+", metavar="LOG", help="in their order; - is standard input"
-    )
-    parser.add_argument("--json", action="store_true", help="print them as JSON, with each step")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture")
-    parser.add_argument("--prometheus", type=Path, metavar="FILE", help="write Prometheus' text")
-
-
 def run(options: argparse.Namespace) -> ExitCode:
     """Print the measures, and write the files that the user names."""
     found = lives(line for log in options.logs for line in _lines(log))

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from slurmpod.cli.environment import sound_environment
@@ -24,19 +23,6 @@ GIB = 1024**3
 MOST_SHOWN = 8
 """Meshes in the table; --json has all of them."""
 
-HELP = {
-    "model": "its name, or its number of parameters, e.g. llama2-7b or 13B",
-    "sequence": "tokens of a sequence",
-    "global-batch": "sequences of a step of the optimizer, on all nodes together",
-    "tokens": "how long it is, e.g. 2T (default: 20 for each parameter)",
-    "steps": "how long it is, in steps of the optimizer",
-    "nodes": "how many nodes (default: all)",
-    "learning-rate": "a learning rate that was good, to be scaled",
-    "at-batch": "the global batch for which it was good",
-    "utilization": f"share of the peak that it computes with (default: {compute.UTILIZATION})",
-    "node-mtbf-hours": "hours between failures of a node (default: two published runs)",
-}
-
 ROUGH = (
     (
         "memory: by formulas, which one H200 bore out within a tenth; activations are half more or"
@@ -51,17 +37,6 @@ ROUGH = (
     ),
 )
 """What is left out of the formulas, and how much that may be."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the action takes: numbers as text, such that all mistakes are told at once."""
-    parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--group", help="run on this worker group")
-    where.add_argument("--partition", help="run on this partition (default: the only one)")
-    for name, text in HELP.items():
-        parser.add_argument(f"--{name}", metavar="MODEL" if name == "model" else "N", help=text)
-    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:

@@ -3,47 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from slurmpod.cli.job_files import add_place_arguments, show_job
+from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.job_files import show_job
 from slurmpod.cli.output import counted, if_interrupted, say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import Job, render_job, shared_folder
-from slurmpod.jobs.venv.pins import checked_requirements, pinned_wheels
+from slurmpod.jobs.venv.pins import INDEX, checked_requirements, pinned_wheels
 from slurmpod.jobs.venv.recipe import LOCKED_PYTORCH, VENV, VenvParameters
 from slurmpod.operations.wheels import Wheel, wheels_of
 from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
 
-INDEX = "https://pypi.org/simple"
-NAME = "make-venv"
 ENVIRONMENT = "venv"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the action takes."""
-    parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--requirements", type=Path, metavar="FILE", help="pins with hashes (default: PyTorch 2.13)"
-    )
-    what.add_argument(
-        "--wheels", type=Path, metavar="FOLDER", help="wheels, which nodes take from the bucket"
-    )
-    parser.add_argument("--index", help=f"address of the index (default: {INDEX})")
-    parser.add_argument("--mirror", action="store_true", help="copy the wheels into the bucket")
-    parser.add_argument("--at", metavar="PATH", help="the environment's name on the cluster")
-    parser.add_argument("--name", default=NAME, help=f"name of the job (default: {NAME})")
-    add_place_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
     """List the files of the job, write them, and mirror the wheels where the user says so."""
-    from slurmpod.cli.environment import sound_environment  # not needed to declare arguments
-
     resolved = sound_environment(options.file).resolved
     try:
         wheels = _wheels(options, resolved)

@@ -20,6 +20,9 @@ WHEEL = re.compile(
 )
 COMMENT = re.compile(r"(?:^|\s)#.*")
 
+INDEX = "https://pypi.org/simple"
+"""The index that has the files, unless somebody names another."""
+
 LOCK = "write the list with: uv pip compile --generate-hashes --output-file requirements.txt"
 
 

@@ -1,0 +1,59 @@
+"""`slurmpod job lint`: every problem of batch scripts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from slurmpod.cli.output import counted, print_json
+from slurmpod.jobs.lint import lint, unreadable
+from slurmpod.problems import ExitCode, Problem, Severity, has_errors
+from slurmpod.reading.text_file import Unreadable, read_text
+from slurmpod.resolve import Resolved
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Check the scripts and print what is wrong with them."""
+    resolved = _resolved(options.env) if options.env else None
+    problems = [problem for file in options.scripts for problem in _problems(file, resolved)]
+    if options.json:
+        files = list(map(str, options.scripts))
+        print_json({"files": files, "problems": [problem.as_dict() for problem in problems]})
+    else:
+        _print_text(problems, len(options.scripts))
+    return ExitCode.INVALID if has_errors(problems) else ExitCode.OK
+
+
+def _resolved(file: Path) -> Resolved:
+    from slurmpod.cli.environment import sound_environment  # not needed to check a script alone
+
+    return sound_environment(file).resolved
+
+
+def _problems(file: Path, resolved: Resolved | None) -> Sequence[Problem]:
+    try:
+        return lint(str(file), read_text(file), resolved, partial(_beside, file))
+    except Unreadable as error:
+        return [unreadable(str(file), error.message)]
+
+
+def _beside(file: Path, name: str) -> str | None:
+    """Return the text of a script in the same folder; None where there is none to read."""
+    try:
+        return read_text(file.with_name(name))
+    except Unreadable:
+        return None
+
+
+def _print_text(problems: Sequence[Problem], files: int) -> None:
+    if problems:
+        from slurmpod.problem_text import problems_text  # only needed on mistakes
+
+        sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
+    counts = Counter(problem.severity for problem in problems)
+    found = ", ".join(counted(counts[each], each) for each in Severity if counts[each])
+    sys.stdout.write(f"{counted(files, 'script')}: {found or 'no problems'}\n")
