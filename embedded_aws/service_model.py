@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -26,8 +25,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 """What each type of a model is in Python; timestamps have too many forms to be checked."""
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """A value that the model does not allow; `path` are members and, for lists, indexes from 0.
 
     `shape` is the name of the violated shape, `constraint` is in the words of AWS. `value` is None

@@ -25,11 +25,9 @@ class Value:
     def __init__(self, *values: Any, **named: Any) -> None:
         fields = self.__dataclass_fields__
         given = dict(zip(self.__match_args__, values, strict=False), **named)
-        each_once = len(given) == len(values) + len(named)
-        for name in fields.keys() - given.keys():
-            given[name] = self._default(fields[name])
-        if not each_once or len(given) > len(fields):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(fields)}; given: {given}")
+        count = len(values) + len(named)
+        if count != len(fields) or given.keys() != fields.keys():
+            self._complete(given, count)
         self.__dict__.update(given)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -53,6 +51,15 @@ class Value:
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(map(self.__dict__.__getitem__, self.__dataclass_fields__))
+
+    def _complete(self, given: dict[str, Any], count: int) -> None:
+        """Add defaults; raises TypeError where one of `count` values is given twice, or unknown."""
+        fields = self.__dataclass_fields__
+        each_once = len(given) == count
+        for name in fields.keys() - given.keys():
+            given[name] = self._default(fields[name])
+        if not each_once or len(given) > len(fields):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(fields)}; given: {given}")
 
     def _default(self, missing: Field[Any]) -> Any:
         if missing.default is not MISSING:

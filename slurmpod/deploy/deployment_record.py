@@ -9,7 +9,6 @@ people of the file of users, and digests of everything else.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -89,6 +88,8 @@ def people(resolved: Resolved) -> list[dict[str, Any]]:
 
 def digest(data: bytes) -> str:
     """Return what tells two contents apart, for people and programs."""
+    import hashlib  # only needed where an environment names files or people
+
     return f"sha256:{hashlib.sha256(data).hexdigest()[:DIGITS]}"
 
 

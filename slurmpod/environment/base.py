@@ -11,8 +11,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema
 
 from slurmpod.value import Value
 
@@ -85,6 +86,12 @@ class Effect(Value):
     removed: Effect | None = None
     in_customer_mode: Effect | None = None
     of_cluster: bool = False
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return the schema of the field as it is; pydantic need not look what an effect may be."""
+        return handler(source)
 
 
 def effect_of(field: FieldInfo) -> Effect:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from slurmpod.environment.catalog import InstanceType, instance_types
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.jobs.cluster_rules import most_nodes
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.value import Value
 
 NEURON_CORES = {"Trainium": 2, "Trainium2": 4}
@@ -64,6 +64,18 @@ def allocation_for(
         )
     limits = {each.name: each.max_time for each in resolved.slurm.partitions}
     return Allocation(name, wanted, limits.get(name) or "UNLIMITED", _facts(resolved, name))
+
+
+def most_nodes(resolved: Resolved, name: str) -> int:
+    """Return the most nodes that one job can have in a partition; 0 for an unknown one."""
+    groups = resolved.groups_with(Role.WORKER)
+    if name == ALL_NODES_PARTITION:
+        groups += resolved.groups_with(Role.LOGIN)
+    counts = [group.count for group in groups if name in (group.partition, ALL_NODES_PARTITION)]
+    limits = [
+        each.max_nodes for each in resolved.slurm.partitions if each.name == name and each.max_nodes
+    ]
+    return min(sum(counts), *limits) if limits else sum(counts)
 
 
 def _partition(resolved: Resolved, group: str | None, partition: str | None) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from slurmpod.environment.catalog import InstanceType
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.jobs.allocation import most_nodes
 from slurmpod.jobs.environment_rules import EFA_VARIABLES
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.script import Script, Step
@@ -195,18 +196,6 @@ def _partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
         return tuple(option.value.split(","))
     defaults = [partition.name for partition in resolved.slurm.partitions if partition.default]
     return (*defaults, ALL_NODES_PARTITION)[:1]
-
-
-def most_nodes(resolved: Resolved, name: str) -> int:
-    """Return the most nodes that one job can have in a partition; 0 for an unknown one."""
-    groups = resolved.groups_with(Role.WORKER)
-    if name == ALL_NODES_PARTITION:
-        groups += resolved.groups_with(Role.LOGIN)
-    counts = [group.count for group in groups if name in (group.partition, ALL_NODES_PARTITION)]
-    limits = [
-        each.max_nodes for each in resolved.slurm.partitions if each.name == name and each.max_nodes
-    ]
-    return min(sum(counts), *limits) if limits else sum(counts)
 
 
 def _workers(script: Script, resolved: Resolved) -> Iterator[ResolvedGroup]:

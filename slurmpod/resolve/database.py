@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 from slurmpod.environment.environment import Environment
@@ -65,6 +64,8 @@ def database_identifier(name: str) -> str:
     usable = re.sub("-+", "-", full)
     if usable == full and len(full) <= IDENTIFIER_LIMIT:
         return full
+    import hashlib  # only needed for odd names
+
     digest = hashlib.sha256(full.encode()).hexdigest()[:12]
     kept = usable[: IDENTIFIER_LIMIT - len(digest) - 1].rstrip("-")
     return f"{kept}-{digest}"

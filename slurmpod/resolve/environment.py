@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from slurmpod.environment.catalog import InstanceType, instance_types
@@ -181,6 +180,8 @@ def shortened_bucket_name(full: str) -> str:
     """Return `full`, or as much of it as a bucket's name may have, with a digest of the rest."""
     if len(full) <= BUCKET_NAME_LIMIT:
         return full
+    import hashlib  # only needed for long names
+
     digest = hashlib.sha256(full.encode()).hexdigest()[:12]
     kept = full[: BUCKET_NAME_LIMIT - len(digest) - 1].rstrip("-")
     return f"{kept}-{digest}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 from collections.abc import Iterator
 
 from slurmpod.environment.catalog import OFFERINGS_AS_OF, offered_zone_ids
@@ -210,6 +209,8 @@ def _is_isolated(resolved: Resolved) -> Iterator[Finding]:
 
 def is_day(text: str) -> bool:
     """Tell whether a text such as 2027-03-31 is a day of the calendar."""
+    import calendar  # few endpoints end on a day
+
     year, month, day = map(int, text.split("-"))
     is_month = year > 0 and 1 <= month <= MONTHS
     return is_month and 1 <= day <= calendar.monthrange(year, month)[1]

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
-from slurmpod.deploy.permissions.functions import grants_of_functions
 from slurmpod.deploy.permissions.permission import WHERE_PEOPLE_WORK
-from slurmpod.deploy.permissions.services import grants_of_services
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.identity import MANAGED_POLICIES_OF_A_ROLE
 from slurmpod.environment.names import account_of_arn
@@ -59,10 +57,12 @@ IDENTITY.reported_elsewhere(
     source=BOUNDARIES,
 )
 def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.identity.existing is None:
-        for roles in node_roles(resolved).values():
-            needed = grants(expected_scope(resolved, roles))
-            yield from _boundary_findings(resolved, needed)
+    files = _copies_of_boundary(resolved)
+    if not files or resolved.identity.existing:
+        return
+    for roles in node_roles(resolved).values():
+        needed = grants(expected_scope(resolved, roles))
+        yield from _boundary_findings(resolved, files, needed)
 
 
 @IDENTITY.rule(
@@ -76,13 +76,24 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     source=BOUNDARIES,
 )
 def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]:
-    yield from _boundary_findings(resolved, grants_of_functions(resolved))
-    yield from _boundary_findings(resolved, grants_of_services(resolved))
+    files = _copies_of_boundary(resolved)
+    if not files:
+        return
+    from slurmpod.deploy.permissions.functions import grants_of_functions  # only needed here
+    from slurmpod.deploy.permissions.services import grants_of_services
+
+    yield from _boundary_findings(resolved, files, grants_of_functions(resolved))
+    yield from _boundary_findings(resolved, files, grants_of_services(resolved))
 
 
-def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[Finding]:
+def _copies_of_boundary(resolved: Resolved) -> tuple[str, ...]:
     boundary = resolved.identity.permissions_boundary
-    files = (boundary.policy_file,) if boundary and boundary.policy_file else ()
+    return (boundary.policy_file,) if boundary and boundary.policy_file else ()
+
+
+def _boundary_findings(
+    resolved: Resolved, files: Sequence[str], needed: Iterable[Grant]
+) -> Iterator[Finding]:
     for lack in _lacks(needed, files, resolved):
         yield Finding((*BOUNDARY, "policy_file"), described(lack))
 
@@ -97,13 +108,14 @@ def _boundary_findings(resolved: Resolved, needed: Iterable[Grant]) -> Iterator[
 )
 def _existing_roles_suffice(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
+    if not existing:
+        return
     needed = {
         (grant.sid, grant.target.resources): grant
         for roles in node_roles(resolved).values()
         for grant in grants(expected_scope(resolved, roles))
     }
-    files = existing.policy_files if existing else ()
-    for lack in _lacks(needed.values(), files, resolved):
+    for lack in _lacks(needed.values(), existing.policy_files, resolved):
         yield Finding((*EXISTING, "policy_files"), described(lack), at_key=True)
 
 

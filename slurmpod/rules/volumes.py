@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import astuple, fields
@@ -323,6 +322,8 @@ class Cron(Value):
         """Tell whether a well-formed schedule names a day that its month does not have."""
         if not (self.day.isdigit() and self.month.isdigit()):
             return False
+        import calendar  # few schedules name a day of a month
+
         is_certain = self.year.isdigit()
         year = int(self.year) if is_certain else 2024  # a leap year, which comes again
         return int(self.day) > calendar.monthrange(year, int(self.month))[1]
