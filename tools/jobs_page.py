@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.jobs.lint import TOPICS
+from slurmpod.jobs.lint import topics
 from slurmpod.jobs.registry import Rule
 from tools.jobs_plan_section import plan_section
 from tools.jobs_recipes_section import recipes_section
@@ -73,7 +73,7 @@ def jobs_page() -> str:
 
 
 def _tables() -> Iterator[str]:
-    for topic in TOPICS:
+    for topic in topics():
         rows = "".join(map(_row, topic.rules))
         yield (
             f"## {topic.title}\n\n"

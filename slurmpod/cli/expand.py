@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Print the environment (what its files and the defaults say) and what is resolved from it."""
     sound = sound_environment(options.file)
-    environment, source = sound.environment.model_dump(mode="json"), sound.source
+    environment, source = plain(sound.environment), sound.source
     resolved = plain(sound.resolved)
     data = {"environment": environment, "resolved": resolved}
     if options.json:
@@ -117,7 +117,7 @@ def plain(value: Any) -> Any:
         own = {name: each for name, each in members.items() if not isinstance(each, BaseModel)}
         return {name: plain(each) for name, each in own.items()}
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        return {name: plain(each) for name, each in value}
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

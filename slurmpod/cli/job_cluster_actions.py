@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from slurmpod.environment.access import IMAGE_USER
+from slurmpod.environment.image import IMAGE_USER
 
 JOB = re.compile(r"[0-9]+(?:_[0-9]+)?", re.ASCII)
 

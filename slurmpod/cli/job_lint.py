@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import counted, print_json
 from slurmpod.jobs.lint import lint, unreadable
 from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.text_file import Unreadable, read_text
-from slurmpod.resolve import Resolved
+
+if TYPE_CHECKING:
+    from slurmpod.resolve import Resolved
 
 
 def run(options: argparse.Namespace) -> ExitCode:

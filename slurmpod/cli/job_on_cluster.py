@@ -15,7 +15,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
-from slurmpod.environment.access import IMAGE_USER
+from slurmpod.environment.image import IMAGE_USER
 from slurmpod.jobs.lint import lint
 from slurmpod.operations.cluster_jobs import (
     Sight,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slurmpod import rulebook
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Place
-from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
+if TYPE_CHECKING:
+    from slurmpod.resolve import Resolved
+
 Judge = Callable[[Script], Iterable["ScriptFinding"]]
-JudgeOnCluster = Callable[[Script, Resolved], Iterable["ScriptFinding"]]
+JudgeOnCluster = Callable[[Script, "Resolved"], Iterable["ScriptFinding"]]
 
 Rule = rulebook.Rule[Any]
 """A rule of either kind."""

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from slurmpod.bundle.templates import render
-from slurmpod.environment.access import IMAGE_USER
+from slurmpod.environment.image import IMAGE_USER
 from slurmpod.jobs.allocation import Allocation, JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
 from slurmpod.jobs.containers import SCRIPTS, WITHOUT_CONTAINER, container_for

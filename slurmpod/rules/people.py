@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from slurmpod.environment.access import IMAGE_USER, IMAGE_USER_ID, is_of_the_image
+from slurmpod.environment.image import IMAGE_USER, IMAGE_USER_ID, is_of_the_image
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity
 from slurmpod.reading.users_file import RULE

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from slurmpod.environment.access import IMAGE_USER
+from slurmpod.environment.image import IMAGE_USER
 from slurmpod.jobs.cluster_rules import shared_mounts
 from slurmpod.jobs.recipes.recipe import (
     EACH_NODE,
