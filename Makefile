@@ -70,7 +70,7 @@ golden: setup ## Refresh the golden files; review the diff before committing
 docs: setup ## Build the handbook of the pages in docs/ into build/handbook/site, links checked
 	@python -m tools.handbook
 
-bench: machine ## Measure all, or PARTS such as "plan recipes", and print a table
+bench: machine ## Measure all, or PARTS such as "start recipes", and print a table
 	@python -m benchmarks $(PARTS)
 
 lock: setup ## Pin again everything that pyproject.toml names
