@@ -128,7 +128,6 @@ def _with_files(environment: Environment, source: YamlSource) -> Reading:
 
 
 def _with_mistakes(source: YamlSource, error: ValidationError | None = None) -> Reading:
-
     problems = [*source.problems, *(_in_words(error, source) if error else ())]
     remains = None
     if salvaged := salvage(source, error):

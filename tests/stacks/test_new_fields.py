@@ -13,6 +13,7 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.environment.base import FILE_SYSTEM_AGAIN
 from slurmpod.environment.descriptions import all_sections
 from slurmpod.environment.monitoring import Notify
+from slurmpod.reading.read import _form
 from tests.environment_files import FILES
 from tests.stacks.synthesis import synthesize, synthesized_file
 
@@ -43,6 +44,7 @@ def _build_again(sections: list[type[BaseModel]]) -> None:
     """Build the validators of sections before those of the sections that have them inside."""
     for section in reversed(sections):
         section.model_rebuild(force=True)
+    _form.cache_clear()
 
 
 @pytest.mark.parametrize("name", FILES)
