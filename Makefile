@@ -9,8 +9,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # What tries random cases or some of many, and under `make test-deep` more of them; the last only there.
-SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py tests/rehearsal/test_take_down.py \
-	tests/rehearsal/test_variants.py
+SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py tests/rehearsal/test_reconfiguration.py \
+	tests/rehearsal/test_take_down.py tests/rehearsal/test_variants.py
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # Python may keep what it compiles, whatever the image of a container sets: else each start compiles again.
 unexport PYTHONDONTWRITEBYTECODE

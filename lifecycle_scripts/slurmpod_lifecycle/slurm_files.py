@@ -3,7 +3,9 @@
 slurm.conf belongs to HyperPod: its agent writes it late, and may write it anew. The parameters are
 in slurmpod.conf, which slurm.conf includes. A systemd unit watches slurm.conf and puts the line
 back; a start of slurmctld waits for the same unit. The agent may write partitions and nodes when
-slurmctld runs already: the unit lets slurmctld read what it does not know by then.
+slurmctld runs already: the unit lets slurmctld read what it does not know by then. It does so for a
+changed slurmpod.conf as well, so that slurmctld starts anew once, whatever was lost and changed:
+each start delays the jobs that wait (docs/slurm.md).
 
 Slurm refuses requests for GPUs unless GresTypes names them, which not every image's slurm.conf
 does. A parameter that stands in two places makes every command complain, so that ours is added only
@@ -24,11 +26,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Mapping
 
-from slurmpod_lifecycle import slurm
-from slurmpod_lifecycle.health_programs import EPILOG, PROLOG
+from slurmpod_lifecycle import health_programs, slurm
 from slurmpod_lifecycle.settings import NodeOptions, SlurmSettings
 
 SLURMPOD_CONF = f"{slurm.CONFIGURATION}/slurmpod.conf"
+IN_FORCE = f"{SLURMPOD_CONF}.in-force"
+"""A copy of what slurmctld has taken, or will read at its first start."""
+
 LIMITS_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-limits"
 KEEPER_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-keep"
 TOPOLOGY_PROGRAM = f"{slurm.CONFIGURATION}/slurmpod-topology"
@@ -76,7 +80,8 @@ MISCOUNTED = r"gres/[a-z_]+ count reported lower than configured [(]0 < [0-9]+[)
 _KEEPER = f"""\
 #!/bin/sh
 {NOTE}: puts back the lines that slurm.conf has lost, and makes
-# slurmctld read it again where it lost some, or where slurmctld does not know what it lists.
+# slurmctld read it again where it lost some, where slurmctld does not know what it lists, or where
+# slurmpod.conf says something new.
 # A change while this runs starts it no second time: it ends when there was none since it looked.
 conf={slurm.SLURM_CONF}
 cd {slurm.CONFIGURATION} || exit 1
@@ -113,9 +118,10 @@ knows_all() {{
     done
 }}
 reconfigure() {{
+    cp {SLURMPOD_CONF} {IN_FORCE}.next || exit 1
     for attempt in 1 2 3 4 5; do
         systemctl is-active --quiet slurmctld || exit 0
-        {slurm.COMMANDS}/scontrol reconfigure && return
+        {slurm.COMMANDS}/scontrol reconfigure && mv {IN_FORCE}.next {IN_FORCE} && return
         [ "$attempt" -lt 5 ] || exit 1
         sleep 1
     done
@@ -135,6 +141,7 @@ while [ -e "$conf" ]; do
     seen=$(sha256sum "$conf")
     pauses=1
     put_back_lost
+    cmp -s {SLURMPOD_CONF} {IN_FORCE} || unread=yes
     is_as_seen || continue
     systemctl is-active --quiet slurmctld || exit 0
     if [ "$unread" ]; then
@@ -179,7 +186,7 @@ def slurmpod_conf(settings: SlurmSettings, options: NodeOptions | None = None) -
         parameters[name] = ",".join(filter(None, [*flags, EXTERN_STEP_FLAG]))
     lines = [f"{name}={_quoted(value)}" for name, value in sorted(parameters.items())]
     if options and options.health_checks:
-        lines += [f"Prolog={PROLOG}", f"Epilog={EPILOG}"]
+        lines += health_programs.parameters(parameters)
     return "".join(f"{line}\n" for line in [f"{NOTE}; included by slurm.conf.", *lines])
 
 

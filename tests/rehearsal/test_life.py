@@ -22,7 +22,7 @@ import yaml
 
 from tests.functional.wheel import make_wheel
 from tests.rehearsal.conftest import PATIENCE_SECONDS, PROJECT, wait_until
-from tests.rehearsal.hyperpod_lab import ACCOUNT, KEEPER_STATE, REGION, HyperPodLab
+from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab
 from tests.search_depth import cases
 
 FILE = "environments/life.yaml"
@@ -194,8 +194,6 @@ def test_a_node_reboots_and_another_is_replaced(life: Life) -> None:
 
 
 def test_new_software_comes_to_all_groups(life: Life) -> None:
-    # A job that starts while slurmd reads its configuration anew may lose its Prolog.
-    wait_until(lambda: life.on("controller", KEEPER_STATE) == "inactive", "the end of all changes")
     life.on("login", "srun --partition=work --job-name=remembered --nodes=2 true", "ubuntu")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr

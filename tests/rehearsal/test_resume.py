@@ -203,7 +203,7 @@ def test_a_step_goes_on_after_a_node_was_replaced_that_was_saving_a_checkpoint(
 def assert_health_checks_pass(head: Shell, worker: Shell) -> None:
     """Fail unless Slurm runs the checks around jobs, and they let a worker take the next one."""
     config = head.run(["scontrol", "show", "config"])
-    assert re.search(r"^Prolog\S* += slurmpod-prolog$", config, re.MULTILINE)
+    assert re.search(r"^Prolog\S* += /usr/bin/tru\[eP\]$", config, re.MULTILINE)
     worker.run(["slurmpod-health"])
     states = ["sinfo", "--noheader", "--format=%T"]
     wait_until(lambda: head.run(states) == "idle", "workers that are all idle")

@@ -1,9 +1,9 @@
 """Workers check themselves before and after every job, when Slurm asks them: see slurmpod_health.
 
-The checks are on every worker's own disk, with what the node should have; `slurm_settings` lets
-Slurm ask. A scratch folder counts only where it is a disk of its own by now, and a file system of
-HyperPod's only where it is mounted by now: a new one is not, on nodes that are older. Optional, as
-a node that has no checks yet takes jobs all the same.
+The checks are on every worker's own disk, with what the node should have and the programs that
+Slurm looks for there; `slurm_settings` lets it look. A scratch folder counts only where it is a
+disk of its own by now, and a file system of HyperPod's only where it is mounted by now: a new one
+is not, on nodes that are older. Optional, as a node that has no checks yet takes jobs all the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import slurmpod_health
 from slurmpod_health.expectations import Expectations, SharedFolder
 from slurmpod_lifecycle.dataclass_json import to_json
-from slurmpod_lifecycle.health_programs import COMMAND, COMMAND_TEXT, EXPECTATIONS, FOLDER
+from slurmpod_lifecycle.health_programs import COMMAND, EXPECTATIONS, FOLDER, worker_programs
 from slurmpod_lifecycle.machine import Machine, source_at
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Role
@@ -41,7 +41,7 @@ class HealthChecks(NodeStep):
     def files_without(cls, machine: Machine) -> Mapping[str, str | None]:
         """Return that all files go, the command first: without it, nothing is checked."""
         del machine
-        return dict.fromkeys((COMMAND, EXPECTATIONS, *_package()))
+        return dict.fromkeys((*reversed(worker_programs()), EXPECTATIONS, *_package()))
 
     def is_done(self) -> bool:
         """Tell whether all files say what they should."""
@@ -50,13 +50,14 @@ class HealthChecks(NodeStep):
 
     def apply(self) -> str:
         """Write the files, the command last: until it is there, nothing is checked."""
+        programs = worker_programs()
         for path, text in self._files().items():
-            self.node.machine.write(path, text, mode=0o755 if path == COMMAND else 0o644)
+            self.node.machine.write(path, text, mode=0o755 if path in programs else 0o644)
         return f"run {Path(COMMAND).name} to see what they find"
 
     def _files(self) -> dict[str, str]:
         text = json.dumps(to_json(expectations(self.node)), indent=2) + "\n"
-        return {**_package(), EXPECTATIONS: text, COMMAND: COMMAND_TEXT}
+        return {**_package(), EXPECTATIONS: text, **worker_programs()}
 
 
 def expectations(node: Node) -> Expectations:

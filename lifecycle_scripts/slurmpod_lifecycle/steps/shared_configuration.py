@@ -13,7 +13,7 @@ import shlex
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
-from slurmpod_lifecycle.slurm_files import KEEPER_PROGRAM
+from slurmpod_lifecycle.slurm_files import IN_FORCE, KEEPER_PROGRAM
 from slurmpod_lifecycle.steps.shared_state import shared_folder
 from slurmpod_lifecycle.timers import TimedProgram
 
@@ -71,8 +71,8 @@ for name in {OF_HYPERPOD}; do
     fi
 done
 [ "$took" ] || exit 0
-[ ! -x {KEEPER_PROGRAM} ] || {KEEPER_PROGRAM}
-! systemctl is-active --quiet slurmctld || {slurm.COMMANDS}/scontrol reconfigure
+rm -f {IN_FORCE} # slurmctld has read none of what was taken
+exec {KEEPER_PROGRAM}
 """
 
 

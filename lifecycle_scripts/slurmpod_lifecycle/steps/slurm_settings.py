@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from slurmpod_lifecycle import slurm, units
-from slurmpod_lifecycle.health_programs import controller_files
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
 from slurmpod_lifecycle.slurm_files import (
+    IN_FORCE,
     KEEPER_PROGRAM,
     KEEPER_UNIT,
     LIMITS_PROGRAM,
@@ -21,9 +21,6 @@ from slurmpod_lifecycle.steps.accounting import ACCOUNTING_CONF
 from slurmpod_lifecycle.steps.shared_state import TAKEOVER_PROGRAM
 
 CANDIDATE = f"{SLURMPOD_CONF}.candidate"
-IN_FORCE = f"{SLURMPOD_CONF}.in-force"
-"""A copy of what slurmctld has taken, or will read at its first start, with all programs."""
-
 KEEPER = "slurmpod-keep"
 WATCH = f"{KEEPER}.path"
 WATCH_PATH = f"{units.UNITS}/{WATCH}"
@@ -47,7 +44,7 @@ class SlurmSettings(NodeStep):
         files = {SLURMPOD_CONF: conf, **programs, **services}
         return (
             all(machine.read(path) == text for path, text in files.items())
-            and machine.read(IN_FORCE) == "".join((conf, *programs.values()))
+            and machine.read(IN_FORCE) == conf
             and units.is_running(machine, WATCH)
         )
 
@@ -63,24 +60,29 @@ class SlurmSettings(NodeStep):
         machine.write(SLURMPOD_CONF, conf)
         self._watch()
         if machine.succeeds("systemctl", "is-active", "--quiet", "slurmctld"):
-            machine.run("systemctl", "start", KEEPER)
-            slurm.command(machine, "scontrol", "reconfigure")
-            slurm.check_slurmctld(machine)
-        machine.write(IN_FORCE, "".join((conf, *programs.values())))
+            self._let_read(conf)
+        machine.write(IN_FORCE, conf)
         return f"slurm.conf includes {SLURMPOD_CONF}"
+
+    def _let_read(self, conf: str) -> None:
+        """Let slurmctld read what is new, once: mostly the keeper does, unless it ran already."""
+        machine = self.node.machine
+        machine.run("systemctl", "start", KEEPER)
+        if machine.read(IN_FORCE) != conf:
+            slurm.command(machine, "scontrol", "reconfigure")
+        slurm.check_slurmctld(machine)
 
     def _conf(self) -> str:
         return slurmpod_conf(self.node.settings.slurm, self.node.settings.node)
 
     def _programs(self) -> dict[str, str]:
-        """Return all programs by path; nodes get some of them when slurmctld is reconfigured."""
+        """Return the controller's programs by path."""
         settings = self.node.settings
         takeover = TAKEOVER_PROGRAM if settings.multi_head else ""
-        ours = {
+        return {
             LIMITS_PROGRAM: limits_program(settings.slurm.partitions, then=takeover),
             KEEPER_PROGRAM: self._keeper(),
         }
-        return {**ours, **(controller_files() if settings.node.health_checks else {})}
 
     def _has_some(self) -> bool:
         """Tell whether the environment asks for anything in slurm.conf."""

@@ -11,12 +11,16 @@ import pytest
 
 from slurmpod_health.__main__ import UNHEALTHY as STATUS_OF_THE_CHECKS
 from slurmpod_health.expectations import Expectations, SharedFolder
-from slurmpod_lifecycle import health_programs
 from slurmpod_lifecycle.health_programs import (
     COMMAND,
     COMMAND_TEXT,
+    EPILOG,
+    EPILOG_OR_NOTHING,
     EXPECTATIONS,
     FOLDER,
+    NOTHING,
+    PROLOG,
+    PROLOG_OR_NOTHING,
     UNHEALTHY,
     epilog,
     prolog,
@@ -80,7 +84,21 @@ class TestWorkers:
         assert not checks.is_done()
         checks.apply()
         assert checks.is_done()
-        assert machine_of(checks.node).access[COMMAND] == (0o755, "")
+        access = machine_of(checks.node).access
+        assert [access[path] for path in (COMMAND, PROLOG, EPILOG)] == [(0o755, "")] * 3
+
+    def test_get_a_changed_program(self) -> None:
+        checks = step()
+        checks.apply()
+        machine_of(checks.node).files[PROLOG] = "of an earlier version\n"
+        assert not checks.is_done()
+        checks.apply()
+        assert machine_of(checks.node).files[PROLOG] == prolog()
+
+    def test_lose_the_command_first(self) -> None:
+        """Without it, the others do nothing."""
+        checks = step()
+        assert next(iter(HealthChecks.files_without(machine_of(checks.node)))) == COMMAND
 
     @pytest.mark.parametrize("role", [Role.CONTROLLER, Role.LOGIN])
     def test_are_the_only_ones_with_checks(self, role: Role) -> None:
@@ -89,36 +107,55 @@ class TestWorkers:
 
 class TestController:
     @pytest.mark.parametrize("mode", list(Mode))
-    def test_hands_out_both_programs(self, mode: Mode) -> None:
+    def test_names_both_programs_and_hands_out_none(self, mode: Mode) -> None:
         settings = SlurmSettings(node(Role.CONTROLLER, node=OPTIONS, mode=mode))
         machine = machine_of(settings.node)
         machine.reply("/opt/slurm/bin/scontrol ping", "Slurmctld(primary) is UP\n")
         assert not settings.is_done()
         settings.apply()
         assert settings.is_done()
-        assert machine.files[SLURMPOD_CONF].endswith(
-            "Prolog=slurmpod-prolog\nEpilog=slurmpod-epilog\n"
-        )
-        assert machine.access["/opt/slurm/etc/slurmpod-prolog"] == (0o755, "")
+        assert machine.files[SLURMPOD_CONF].splitlines()[1:] == [
+            "Prolog=/usr/bin/tru[eP]",
+            "Epilog=/usr/bin/tru[eE]",
+            "PrologEpilogTimeout=120",
+        ]
+        assert not {PROLOG, EPILOG} & set(machine.files)
         assert machine.did(RECONFIGURE)
-
-    def test_sends_a_changed_program_out_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        settings = SlurmSettings(node(Role.CONTROLLER, node=OPTIONS))
-        machine = machine_of(settings.node)
-        machine.reply("/opt/slurm/bin/scontrol ping", "Slurmctld(primary) is UP\n")
-        settings.apply()
-        monkeypatch.setattr(health_programs, "prolog", lambda: "another\n")
-        assert not settings.is_done()
 
     def test_adds_to_the_users_own_programs_and_flags(self) -> None:
         wanted = replace(SLURM, configuration={"Prolog": "/usr/bin/true", "prologflags": "Alloc"})
         lines = slurmpod_conf(wanted, replace(OPTIONS, ssh_needs_job=True)).splitlines()
-        assert {"Prolog=/usr/bin/true", "Prolog=slurmpod-prolog"} < set(lines)
+        assert {"Prolog=/usr/bin/true", f"Prolog={PROLOG_OR_NOTHING}"} < set(lines)
         assert "prologflags=Alloc,Contain" in lines
+
+    @pytest.mark.parametrize("name", ["Prolog", "epilog", "PrologEpilogTimeout"])
+    def test_leaves_it_to_the_user_how_long_the_users_own_may_take(self, name: str) -> None:
+        wanted = replace(SLURM, configuration={name: "1"})
+        lines = slurmpod_conf(wanted, OPTIONS).lower().splitlines()
+        assert [line for line in lines if line.startswith("prologepilogtimeout")] == (
+            ["prologepilogtimeout=1"] if "Timeout" in name else []
+        )
 
     def test_sets_no_flags_for_the_checks_alone(self) -> None:
         """Any of them keeps steps from starting again on a node that was replaced."""
         assert "PrologFlags" not in slurmpod_conf(SLURM, OPTIONS)
+
+
+class TestNames:
+    """Slurm expands them with glob(3) on each node, and fails a job where nothing matches."""
+
+    @pytest.mark.parametrize(
+        ("pattern", "program"), [(PROLOG_OR_NOTHING, PROLOG), (EPILOG_OR_NOTHING, EPILOG)]
+    )
+    def test_match_what_is_everywhere_and_ours_and_nothing_else(
+        self, tmp_path: Path, pattern: str, program: str
+    ) -> None:
+        folder = tmp_path / "usr/bin"
+        folder.mkdir(parents=True)
+        for name in (NOTHING, PROLOG, EPILOG, "/usr/bin/truncate", "/usr/bin/true.old"):
+            (folder / Path(name).name).touch()
+        found = {f"/{path.relative_to(tmp_path)}" for path in tmp_path.glob(pattern.lstrip("/"))}
+        assert found == {NOTHING, program}
 
 
 class TestPrograms:

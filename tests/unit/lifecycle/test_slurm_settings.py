@@ -11,6 +11,7 @@ import pytest
 from slurmpod_lifecycle.settings import Hardware, Mode, Role
 from slurmpod_lifecycle.settings import SlurmSettings as Wanted
 from slurmpod_lifecycle.slurm_files import (
+    IN_FORCE,
     KEEPER_PROGRAM,
     LIMITS_PROGRAM,
     SLURMPOD_CONF,
@@ -59,6 +60,26 @@ class TestStep:
         settings.apply()
         ran = machine_of(settings.node).ran
         assert ran.index("systemctl start slurmpod-keep") < ran.index(RECONFIGURE)
+
+    def test_what_the_keeper_has_let_it_read_is_not_read_twice(self) -> None:
+        settings = step()
+        machine = machine_of(settings.node)
+        machine.files[IN_FORCE] = slurmpod_conf(WANTED)
+        settings.apply()
+        assert machine.did("systemctl start slurmpod-keep")
+        assert not machine.did(RECONFIGURE)
+
+    def test_a_limit_alone_needs_no_reconfiguration(self) -> None:
+        settings = step()
+        settings.apply()
+        machine = machine_of(settings.node)
+        machine.ran.clear()
+        limits = replace(WANTED, partitions={"cpu": {"MaxTime": "2-00:00:00"}})
+        changed = SlurmSettings(replace(settings.node, settings=step(limits).node.settings))
+        assert not changed.is_done()
+        changed.apply()
+        assert changed.is_done()
+        assert not machine.did(RECONFIGURE)
 
     def test_systemd_reads_no_units_again_that_it_knows(self) -> None:
         settings = step()
@@ -187,7 +208,7 @@ class TestKeeper:
 
     @pytest.fixture
     def etc(self, tmp_path: Path) -> Path:
-        for name in ("accounting.conf", "slurmpod.conf"):
+        for name in ("accounting.conf", "slurmpod.conf", "slurmpod.conf.in-force"):
             (tmp_path / name).write_text("")
         return tmp_path
 
@@ -276,6 +297,23 @@ class TestKeeper:
         assert (etc / "asked").read_text() == f"{asks}\n"
         self.keep(etc, is_active=True, scontrol='[ "$1" != show ]')
         assert (etc / "asked").read_text() == f"{asks}\n{asks}\nreconfigure\n"
+
+    def test_lets_slurmctld_read_news_of_ours_and_lost_lines_in_one_go(self, etc: Path) -> None:
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        (etc / "slurmpod.conf").write_text("KillWait=60\n")
+        self.keep(etc, is_active=True)
+        self.keep(etc, is_active=True)
+        assert (etc / "asked").read_text() == "reconfigure\n"
+        assert (etc / "slurmpod.conf.in-force").read_text() == "KillWait=60\n"
+
+    def test_tries_again_at_its_next_start_what_slurmctld_did_not_take(self, etc: Path) -> None:
+        (etc / "slurm.conf").write_text(self.keep(etc) or "ClusterName=dev\n")
+        (etc / "slurmpod.conf").write_text("KillWait=60\n")
+        with pytest.raises(subprocess.CalledProcessError):
+            self.keep(etc, is_active=True, scontrol="false")
+        assert (etc / "slurmpod.conf.in-force").read_text() == ""
+        self.keep(etc, is_active=True)
+        assert (etc / "slurmpod.conf.in-force").read_text() == "KillWait=60\n"
 
     def test_declares_accelerators_where_nobody_does(self, etc: Path) -> None:
         (etc / "slurm.conf").write_text("ClusterName=dev")
