@@ -1,6 +1,8 @@
 """One small job on a live cluster, to see that it takes jobs; it does not wait behind others.
 
-It runs as `ubuntu`, who is on every node of HyperPod, from where users work.
+It runs as `ubuntu`, who is on every node of HyperPod, from where users work. It is a batch job, and
+its state is asked for until it has ended: scripts may just have made slurmctld start anew, and an
+srun that waits for resources meanwhile may wait for good (docs/slurm.md).
 """
 
 from __future__ import annotations
@@ -18,12 +20,31 @@ MARK = "slurmpod-job"
 WAIT_SECONDS = 180
 """How long it may wait for a node: those that have just joined take a while to be listed."""
 
+MOST_SECONDS = 600
+
 _SCRIPT = f"""\
 export PATH=/opt/slurm/bin:$PATH
 cd /tmp
-said=$(timeout 600 srun --job-name=slurmpod-check --partition="$1" --nodes=1 --ntasks=1 --time=5 \\
-    --immediate={WAIT_SECONDS} hostname 2>&1)
-echo "{MARK} $? $(squeue --noheader --states=RUNNING | wc -l) $(echo $said)"
+tell() {{
+    echo "{MARK} $1 $(squeue --noheader --states=RUNNING | wc -l) $2"
+    exit
+}}
+job=$(sbatch --parsable --job-name=slurmpod-check --partition="$1" --nodes=1 --ntasks=1 --time=5 \\
+    --output=/dev/null --wrap=true 2>&1) || tell 1 "$(echo $job)"
+waited=0
+while :; do
+    set -- $(squeue --noheader --states=all --jobs="$job" --format='%T %B %r' 2>/dev/null)
+    case $1 in
+        COMPLETED) tell 0 "$2" ;;
+        PENDING) [ "$waited" -lt {WAIT_SECONDS} ] || break ;;
+        '' | CONFIGURING | RUNNING | COMPLETING) [ "$waited" -lt {MOST_SECONDS} ] || break ;;
+        *) break ;;
+    esac
+    sleep 1
+    waited=$((waited + 1))
+done
+scancel "$job" 2>/dev/null
+tell 1 "job $job is ${{1:-unknown}} after $waited s: ${{3:-slurmctld does not answer}}"
 """
 
 
@@ -70,6 +91,6 @@ def read_result(output: str) -> CheckedJob:
                 return CheckedJob(True, f"a job ran on {' '.join(said)}")
             if running != "0":
                 return CheckedJob(True, f"no node is free; jobs that run: {running}")
-            return CheckedJob(False, " ".join(said) or f"srun ended with {status}")
+            return CheckedJob(False, " ".join(said))
     lines = [line for line in output.splitlines() if line.strip()] or ["nothing"]
     return CheckedJob(False, "; ".join(lines[-3:]))

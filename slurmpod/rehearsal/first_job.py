@@ -15,6 +15,9 @@ from slurmpod.resolve import Resolved, ResolvedGroup
 
 IDLE_TIMEOUT_SECONDS = 120
 JOB_TIMEOUT_SECONDS = 120
+ALLOCATION_SECONDS = 60
+"""When an srun that waits for resources asks for them itself (docs/slurm.md)."""
+
 RECORD_TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.2
 NAME = "first-job"
@@ -94,7 +97,8 @@ def _submit(shell: Shell, options: list[str], folder: str) -> str:
 def _run_directly(shell: Shell, options: list[str]) -> str:
     """Run the job where users share no folder: its output comes back through srun."""
     task = _TASK.format(folder="/")
-    return shell.run(["srun", f"--job-name={NAME}", *options, "bash", "-c", task])
+    patience = f"--immediate={ALLOCATION_SECONDS}"
+    return shell.run(["srun", f"--job-name={NAME}", patience, *options, "bash", "-c", task])
 
 
 NO_ACCOUNTING = "the environment says 'slurm: {accounting: false}'"

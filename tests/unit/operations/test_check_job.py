@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -36,11 +38,13 @@ def dev(count: int = 2) -> Resolved:
     [
         ("slurmpod-job 0 1 ip-10-0-0-7", CheckedJob(True, "a job ran on ip-10-0-0-7")),
         (
-            "slurmpod-job 1 3 srun: error: Unable to allocate resources",
+            "slurmpod-job 1 3 job 7 is PENDING after 180 s: Resources",
             CheckedJob(True, "no node is free; jobs that run: 3"),
         ),
-        ("slurmpod-job 1 0 srun: error: down", CheckedJob(False, "srun: error: down")),
-        ("slurmpod-job 124 0 ", CheckedJob(False, "srun ended with 124")),
+        (
+            "slurmpod-job 1 0 sbatch: error: invalid partition specified: cpu",
+            CheckedJob(False, "sbatch: error: invalid partition specified: cpu"),
+        ),
         ("\nan error: TargetNotConnected\n", CheckedJob(False, "an error: TargetNotConnected")),
         ("", CheckedJob(False, "nothing")),
     ],
@@ -55,6 +59,70 @@ def test_runs_in_the_workers_partition_from_where_users_work() -> None:
     (request,) = sessions.asked
     assert request.target == "sagemaker-cluster:abcde01234yz_controller-i-1"
     assert "--user=ubuntu" in shlex.split(request.command)
+
+
+@pytest.mark.parametrize(
+    ("submitted", "queue", "job"),
+    [
+        ("echo 7", ["COMPLETED ip-1 None"], CheckedJob(True, "a job ran on ip-1")),
+        (
+            "echo 7",
+            ["PENDING n/a None", "", "RUNNING ip-1 None", "COMPLETED ip-1 None"],
+            CheckedJob(True, "a job ran on ip-1"),
+        ),
+        (
+            "echo 7",
+            ["PENDING n/a PartitionDown"],
+            CheckedJob(False, "job 7 is PENDING after 180 s: PartitionDown"),
+        ),
+        (
+            "echo 7",
+            [""],
+            CheckedJob(False, "job 7 is unknown after 600 s: slurmctld does not answer"),
+        ),
+        (
+            "echo 7",
+            ["RUNNING ip-1 None", "NODE_FAIL ip-1 NodeDown"],
+            CheckedJob(False, "job 7 is NODE_FAIL after 1 s: NodeDown"),
+        ),
+        (
+            "echo 'sbatch: error: no  partition' >&2; return 1",
+            [],
+            CheckedJob(False, "sbatch: error: no partition"),
+        ),
+    ],
+)
+def test_is_asked_for_until_it_has_ended(
+    tmp_path: Path, submitted: str, queue: list[str], job: CheckedJob
+) -> None:
+    """`queue` is what squeue answers, the last of it for ever; nothing while slurmctld starts."""
+    for number, answer in enumerate(queue, start=1):
+        (tmp_path / f"{number}").write_text(answer)
+    outside = f"""
+    sbatch() {{ {submitted}; }}
+    sleep() {{ :; }}
+    scancel() {{ :; }}
+    squeue() {{
+        case $* in *RUNNING*) return ;; esac
+        n=$(cat {tmp_path}/n 2>/dev/null || echo 1)
+        [ ! -e {tmp_path}/$((n + 1)) ] || echo $((n + 1)) >{tmp_path}/n
+        cat {tmp_path}/$n
+    }}
+    """
+    (request,) = script_of_the_job()
+    said = subprocess.run(
+        ["sh", "-c", outside + request, "sh", "cpu"], capture_output=True, text=True, check=False
+    )
+    assert said.stderr == ""
+    assert read_result(said.stdout) == job
+
+
+def script_of_the_job() -> list[str]:
+    """Return what the session runs as ubuntu."""
+    sessions = Answers(**{"1": ""})
+    run_check_job(Nodes("i-1"), dev(), sessions)
+    words = [shlex.split(request.command) for request in sessions.asked]
+    return [each[each.index("-c") + 1] for each in words]
 
 
 def test_a_session_that_does_not_begin_is_a_job_that_did_not_run() -> None:
