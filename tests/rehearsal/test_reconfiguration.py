@@ -35,7 +35,7 @@ lifecycle: {{health_checks: true, mode: {mode}}}
 """
 JOBS = cases(usual=60, deep=1000)
 RECONFIGURATIONS = cases(usual=6, deep=100)
-SIDE_BY_SIDE = 6
+SIDE_BY_SIDE = 5
 
 RUN_JOBS = f"""
 PATH=/opt/slurm/bin:$PATH

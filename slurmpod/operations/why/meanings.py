@@ -270,6 +270,13 @@ STATES = (
         40,
     ),
     Meaning(r"^COMPLETED", "it ended well", "", 90),
+    Meaning(
+        r"^RUNNING without a step",
+        "it has nodes, and runs nothing there: an salloc without work, or an srun that slurmctld"
+        " did not tell, as it started anew",
+        "where srun still says `queued and waiting for resources`: press Ctrl-C, and ask again",
+        90,
+    ),
     Meaning(r"^(?:RUNNING|COMPLETING)", "it runs", "", 90),
 )
 """States of jobs as `JobState` and, where it has ended, `exit CODE:SIGNAL`."""

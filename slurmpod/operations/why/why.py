@@ -110,6 +110,8 @@ class Witnesses:
         whole = next((each for each in records if len(each) == SUBMITTED_FIELDS), [])
         line = slurm.get(STATE, "")
         state = _job_state(line, whole)
+        if state == "RUNNING" and _runs_nothing(line, records):
+            state = "RUNNING without a step"
         nodelist = node_lines.field(line, "NodeList") or (whole[5] if whole else "")
         moments = [*node_lines.moments_of_logs(slurm), *_moments_of_job(records, slurm)]
         names = [] if "None" in nodelist else expanded(nodelist)
@@ -216,6 +218,12 @@ def _job_state(line: str, record: list[str]) -> str:
     if record and record[1].startswith("CANCELLED"):
         return record[1]
     return f"FAILED exit {code}" if state == "FAILED" else state
+
+
+def _runs_nothing(line: str, records: list[list[str]]) -> bool:
+    """Return whether a job has nodes, and neither a batch script nor a step: if records tell."""
+    known = {id_.partition(".")[2] for id_, *rest in records if len(rest) == SUBMITTED_FIELDS - 1}
+    return node_lines.field(line, "BatchFlag") == "0" and "" in known <= {"", "extern"}
 
 
 def _moments_of_job(records: list[list[str]], slurm: Mapping[str, str]) -> Iterator[Moment]:

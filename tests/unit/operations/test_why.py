@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -204,6 +205,25 @@ class TestJob:
         cause = why(cluster, "7").cause
         assert says in cause.says
         assert fix in cause.fix
+
+    @pytest.mark.parametrize(
+        ("batch", "ids", "says"),
+        [
+            (0, ("7",), "runs nothing there"),
+            (0, ("7", "7.extern"), "runs nothing there"),
+            (0, ("7", "7.0"), "it runs"),
+            (1, ("7",), "it runs"),
+            (0, (), "it runs"),
+        ],
+    )
+    def test_an_srun_that_waits_while_its_job_has_nodes_is_told_of(
+        self, batch: int, ids: Sequence[str], says: str
+    ) -> None:
+        """Without records nobody knows of its steps."""
+        rest = "RUNNING|0:0|2026-11-23T20:00:00|Unknown|ip-10-0-1-1|alice|2026-11-23T19:00:00|None"
+        records = "".join(f"{id_}|{rest}\n" for id_ in ids) or "Slurm accounting storage is off\n"
+        cluster = job_cluster("RUNNING", more=f"BatchFlag={batch}", records=records)
+        assert says in why(cluster, "7").cause.says
 
     def test_memory_that_ran_out_on_its_node_goes_before_the_exit_code(self) -> None:
         cluster = job_cluster("FAILED", "None", "ExitCode=1:0 NodeList=ip-10-0-1-1")
