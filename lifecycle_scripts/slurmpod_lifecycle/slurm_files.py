@@ -110,11 +110,19 @@ named() {{
     sed -En "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]]+).*/\\1/Ip" "$conf" |
         grep -ivx default
 }}
+knows() {{ # one that does not answer is asked again: mostly it starts, and reads the file by itself
+    for attempt in 1 2 3 4 5; do
+        told=$({slurm.COMMANDS}/scontrol show "$@" 2>&1) && return
+        case $told in *' not found'*) return 1 ;; esac
+        [ "$attempt" -lt 5 ] || exit 1
+        sleep 1
+    done
+}}
 knows_all() {{
     nodes=$(named NodeName | paste -s -d , -)
-    [ -z "$nodes" ] || {slurm.COMMANDS}/scontrol show node "$nodes" >/dev/null || return 1
+    [ -z "$nodes" ] || knows node "$nodes" || return 1
     for partition in $(named PartitionName); do
-        {slurm.COMMANDS}/scontrol show partition "$partition" >/dev/null || return 1
+        knows partition "$partition" || return 1
     done
 }}
 reconfigure() {{

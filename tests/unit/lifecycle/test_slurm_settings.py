@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -295,8 +296,20 @@ class TestKeeper:
         (etc / "slurm.conf").write_text(f"{self.keep(etc)}{line}\n")
         self.keep(etc, is_active=True)
         assert (etc / "asked").read_text() == f"{asks}\n"
-        self.keep(etc, is_active=True, scontrol='[ "$1" != show ]')
+        self.keep(etc, is_active=True, scontrol='[ "$1" != show ] || { echo $3 not found; false; }')
         assert (etc / "asked").read_text() == f"{asks}\n{asks}\nreconfigure\n"
+
+    @pytest.mark.parametrize(("answers_after", "fails"), [(3, False), (9, True)])
+    def test_lets_a_slurmctld_that_starts_read_the_file_by_itself(
+        self, etc: Path, answers_after: int, fails: bool
+    ) -> None:
+        (etc / "slurm.conf").write_text("ClusterName=dev\n")
+        (etc / "slurm.conf").write_text(f"{self.keep(etc)}NodeName=ip-1\n")
+        answers = f"[ $(wc -l <{etc}/asked) -ge {answers_after} ]"
+        starts = f"{answers} || {{ echo Unable to contact slurm controller; false; }}"
+        with pytest.raises(subprocess.CalledProcessError) if fails else nullcontext():
+            self.keep(etc, is_active=True, scontrol=starts)
+        assert "reconfigure" not in (etc / "asked").read_text()
 
     def test_lets_slurmctld_read_news_of_ours_and_lost_lines_in_one_go(self, etc: Path) -> None:
         (etc / "slurm.conf").write_text("ClusterName=dev\n")
