@@ -64,7 +64,7 @@ def rewrite_slurm_configuration(
     *,
     unlisted: Collection[ClusterNode] = (),
 ) -> None:
-    """Write slurm.conf again by the cluster's strategy, and let Slurm read it.
+    """Write slurm.conf again by the cluster's strategy, and let Slurm read it if it has changed.
 
     A controller that is off is left out: its successor gets the files of its own time.
     `unlisted` are nodes that it does not name yet. Raises ClusterFailed when Slurm refuses.
@@ -74,14 +74,17 @@ def rewrite_slurm_configuration(
     running = [name for name in controllers if not machines.is_off(name)]
     overwrites = conf.rewriting is Rewriting.OVERWRITE
     strategy = OVERWRITE if overwrites else cluster.settings.strategy
+    is_news = False
     for name in running if conf.rewritten_on is Controllers.ALL else running[:1]:
         for path in filter(files.__contains__, _CHANGING):
             current = read_file(machines, name, path).decode()
             whole = OVERWRITE if path == TOPOLOGY_CONF else strategy
             text = rewritten(current, files[path].decode(), whole)
-            put_file(machines, name, path, text.encode())
-    for name in running[:1]:
-        run_script(machines, name, _RECONFIGURE)
+            if text != current:
+                put_file(machines, name, path, text.encode())
+                is_news = True
+    if is_news:
+        run_script(machines, running[0], _RECONFIGURE)
 
 
 def check_drift(
