@@ -126,10 +126,10 @@ knows_all() {{
     done
 }}
 reconfigure() {{
-    cp {SLURMPOD_CONF} {IN_FORCE}.next || exit 1
+    cp {SLURMPOD_CONF} {IN_FORCE}.$$ || exit 1
     for attempt in 1 2 3 4 5; do
         systemctl is-active --quiet slurmctld || exit 0
-        {slurm.COMMANDS}/scontrol reconfigure && mv {IN_FORCE}.next {IN_FORCE} && return
+        {slurm.COMMANDS}/scontrol reconfigure && mv {IN_FORCE}.$$ {IN_FORCE} && return
         [ "$attempt" -lt 5 ] || exit 1
         sleep 1
     done

@@ -16,7 +16,7 @@ from slurmpod.rehearsal.hyperpod.slurm_conf import SLURM_CONF
 from slurmpod.rehearsal.shell import Shell
 from slurmpod_lifecycle.health_programs import COMMAND
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, group, hostname
+from tests.rehearsal.hyperpod_lab import BUCKET, KEEPER_STATE, HyperPodLab, group, hostname
 from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
 from tests.search_depth import cases
 
@@ -30,7 +30,7 @@ cluster:
     - {{name: head, role: controller, instance_type: ml.m5.large}}
     - {{name: cpu, role: worker, instance_type: ml.m5.24xlarge, count: 2, partition: cpu}}
 slurm:
-  settings: {{KillWait: 30}}
+  settings: {{SlurmdTimeout: 250}}
 lifecycle: {{health_checks: true, mode: {mode}}}
 """
 JOBS = cases(usual=60, deep=1000)
@@ -73,14 +73,26 @@ sys.stdin.read()
 class Cluster:
     """A controller and two workers."""
 
-    def __init__(self, lab: HyperPodLab, entry: str) -> None:
+    def __init__(self, lab: HyperPodLab, entry: str, groups: list[dict[str, Any]]) -> None:
         self.head = lab.shell("anew", "head", user="root")
         names = sorted(hostname(node) for node in lab.nodes("anew", "cpu"))
         self.workers = [Shell(lab.folder, name, "root") for name in names]
-        self._entry = entry
+        self.entry = entry
+        self._lab, self._groups = lab, groups
 
     def run(self, shell: Shell, command: str) -> str:
         return shell.run(["sh", "-c", f"PATH=/opt/slurm/bin:$PATH; {command}"])
+
+    def scale(self, count: int) -> None:
+        """Let HyperPod give the workers' group another number of nodes."""
+        head, workers = self._groups
+        groups = [{**head}, {**workers, "InstanceCount": count}]
+        assert self._lab.update("anew", groups).get("FailureMessage") is None
+        self.wait_for_workers(count)
+
+    def wait_for_workers(self, count: int) -> None:
+        idle = "sinfo --noheader --partition=cpu --format='%D %T'"
+        wait_until(lambda: self.run(self.head, idle) == f"{count} idle", "the workers")
 
     def starts(self) -> int:
         """Return how often slurmctld has started, by itself as well."""
@@ -89,7 +101,7 @@ class Cluster:
 
     def run_scripts(self) -> str:
         """Run the scripts on the controller, and return their last line."""
-        ran = self.run(self.head, f"cd /tmp/{BUCKET}/anew && bash ./{self._entry} 2>&1")
+        ran = self.run(self.head, f"cd /tmp/{BUCKET}/anew && bash ./{self.entry} 2>&1")
         return ran.splitlines()[-1]
 
 
@@ -111,9 +123,8 @@ def cluster(
         groups[1]["InstanceType"] = "ml.m5.24xlarge"
         assert lab.create("anew", groups).get("FailureMessage") is None
         entry = "on_create.sh" if request.param == "customer" else "on_init_complete.sh"
-        cluster = Cluster(lab, entry)
-        idle = "sinfo --noheader --partition=cpu --format='%D %T'"
-        wait_until(lambda: cluster.run(cluster.head, idle) == "2 idle", "both workers")
+        cluster = Cluster(lab, entry, groups)
+        cluster.wait_for_workers(2)
         yield cluster
 
 
@@ -132,6 +143,11 @@ def counting(cluster: Cluster) -> Iterator[None]:
     yield
     for worker in cluster.workers:
         worker.run(["mv", "/root/checks", COMMAND])
+
+
+def test_a_new_cluster_is_reconfigured_by_us_alone_and_once(cluster: Cluster) -> None:
+    """Where HyperPod starts slurmctld before our scripts run; else the first start reads all."""
+    assert cluster.starts() == (1 if cluster.entry == "on_create.sh" else 2)
 
 
 @pytest.mark.usefixtures("counting")
@@ -190,8 +206,16 @@ def test_a_changed_parameter_and_a_line_that_was_lost_take_one_start(cluster: Cl
     began = cluster.starts()
     conf = "/opt/slurm/etc/slurmpod.conf"
     cluster.run(cluster.head, "systemctl stop slurmpod-keep.path")
-    cluster.run(cluster.head, f"sed -i s/^KillWait=.*/KillWait=31/ {conf}")
+    cluster.run(cluster.head, f"sed -i s/^SlurmdTimeout=.*/SlurmdTimeout=251/ {conf}")
     cluster.run(cluster.head, f"sed -i '/^include slurmpod.conf/d' {SLURM_CONF}")
     assert cluster.run_scripts().startswith("OK: ")
     assert cluster.starts() == began + 1
-    assert "KillWait=30" in cluster.run(cluster.head, f"cat {conf}")
+    assert "SlurmdTimeout=250" in cluster.run(cluster.head, f"cat {conf}")
+
+
+@pytest.mark.parametrize("count", [3, 2])
+def test_hyperpod_alone_lets_slurm_read_which_nodes_there_are(cluster: Cluster, count: int) -> None:
+    began = cluster.starts()
+    cluster.scale(count)
+    wait_until(lambda: cluster.run(cluster.head, KEEPER_STATE) == "inactive", "our own look")
+    assert cluster.starts() == began + 1

@@ -13,7 +13,7 @@ import shlex
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.node import Node, NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
-from slurmpod_lifecycle.slurm_files import IN_FORCE, KEEPER_PROGRAM
+from slurmpod_lifecycle.slurm_files import IN_FORCE
 from slurmpod_lifecycle.steps.shared_state import shared_folder
 from slurmpod_lifecycle.timers import TimedProgram
 
@@ -21,7 +21,10 @@ SECONDS = 15
 KEPT = "/var/lib/slurmpod/shared-configuration"
 """What the files said when this controller and the shared folder last agreed."""
 
-OF_HYPERPOD = "slurm.conf gres.conf cgroup.conf plugstack.conf topology.conf topology.yaml"
+OF_HYPERPOD = "gres.conf cgroup.conf plugstack.conf topology.conf topology.yaml slurm.conf"
+"""slurm.conf is the last: when it changes, its keeper lets slurmctld read all of them."""
+
+KEEP = "systemctl start slurmpod-keep"
 
 PROGRAM = f"""\
 #!/bin/sh
@@ -57,6 +60,7 @@ hand_out() {{{{
     fi
 }}}}
 take() {{{{
+    rm -f {IN_FORCE} # slurmctld has not read what follows
     put "$1" "$own/$name" && put "$1" "$kept/$name" && took=yes
     echo "took $name of $(basename "$(dirname "$1")")"
 }}}}
@@ -71,8 +75,8 @@ for name in {OF_HYPERPOD}; do
     fi
 done
 [ "$took" ] || exit 0
-rm -f {IN_FORCE} # slurmctld has read none of what was taken
-exec {KEEPER_PROGRAM}
+{KEEP} # it may run already, and have looked before
+[ -e {IN_FORCE} ] || {KEEP}
 """
 
 

@@ -26,12 +26,11 @@ class Controllers:
 
     def _make_keeper(self, own: Path) -> None:
         """Write a program that asks slurmctld to read what it has not read yet (slurm_files)."""
-        (own / "slurmpod.conf.in-force").touch()
-        keeper = own / "slurmpod-keep"
-        keeper.write_text(
-            f"#!/bin/sh\n[ -e {own}/slurmpod.conf.in-force ] || echo reconfigure >>{own}/asked\n"
+        in_force = own / "slurmpod.conf.in-force"
+        in_force.touch()
+        (own / "keep").write_text(
+            f"[ -e {in_force} ] || {{ echo reconfigure >>{own}/asked; touch {in_force}; }}\n"
         )
-        keeper.chmod(0o755)
 
     def write(self, controller: str, name: str, text: str) -> None:
         """Write a file, a minute after the one before."""
@@ -64,7 +63,8 @@ class Controllers:
         own = self.folder / controller
         text = program(f"{self.folder}/shared/state").replace("/opt/slurm/etc", str(own))
         text = text.replace(KEPT, f"{own}/kept")
-        return f"uname() {{ echo {controller}; }}\n{text}"
+        outside = f"uname() {{ echo {controller}; }}\nsystemctl() {{ . {own}/keep; }}\n"
+        return f"{outside}{text}"
 
     def look_in_turn(self) -> None:
         for _ in range(2):
@@ -92,6 +92,14 @@ def test_what_hyperpod_wrote_on_one_is_on_both(
     two.look_in_turn()
     assert two.read(other, name) == two.read(writer, name) == "PartitionName=new\n"
     assert two.asked(other) == 1
+
+
+def test_a_keeper_that_had_looked_before_is_started_again(two: Controllers) -> None:
+    two.write("first", "slurm.conf", "PartitionName=new\n")
+    keep = two.folder / "second" / "keep"
+    keep.write_text(f"[ -e {keep}.ran ] || {{ touch {keep}.ran; return 0; }}\n{keep.read_text()}")
+    two.look_in_turn()
+    assert two.asked("second") == 1
 
 
 def test_nothing_happens_while_they_agree(two: Controllers) -> None:
