@@ -22,14 +22,16 @@ THROUGHPUTS = {
 }
 """MB/s per TiB that a deployment type sells on a storage type; others sell none."""
 
-TIERING_THROUGHPUT_STEP = 4000
+_TIERING_THROUGHPUT_STEP = 4000
 """MB/s; a file system of Intelligent-Tiering has one storage server for each."""
+
+_SMALL_TIERING_THROUGHPUTS = (1000, 2000)
+"""MB/s; they have one server too."""
 
 EFA_STEPS_GIB = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
 """GiB of one storage server with EFA, by MB/s per TiB; capacities are multiples of it."""
 
-TIERING_METADATA_IOPS = (6000, 12000)
-_SSD_METADATA_IOPS = (1500, 3000, 6000, *range(12000, 192001, 12000))
+METADATA_IOPS = (1500, 3000, 6000, *range(12000, 192001, 12000))
 _METADATA_IOPS_PER_SERVER = 12000
 
 _HDD_STEPS_GIB = {12: 6000, 40: 1800}
@@ -105,17 +107,12 @@ class Lustre:
         return f"1200 GiB, 2400 GiB or a multiple of {self.step_gib} GiB"
 
     @property
-    def metadata_iops_choices(self) -> tuple[int, ...]:
-        """What USER_PROVISIONED metadata can have."""
-        return TIERING_METADATA_IOPS if self.is_tiering else _SSD_METADATA_IOPS
-
-    @property
     def metadata_iops(self) -> int | None:
         """Metadata operations per second; none without a metadata configuration."""
         metadata = self.settings.get("MetadataConfiguration")
         if metadata is None:
             return None
-        return metadata.get("Iops") or automatic_metadata_iops(self.capacity_gib or 0)
+        return metadata.get("Iops") or automatic_metadata_iops(self.capacity_gib)
 
     @property
     def servers(self) -> int:
@@ -123,7 +120,7 @@ class Lustre:
         metadata_servers = -(-(self.metadata_iops or 0) // _METADATA_IOPS_PER_SERVER)
         if self.is_tiering:
             throughput = int(self.settings.get("ThroughputCapacity", 0))
-            return max(metadata_servers, 1) + throughput // TIERING_THROUGHPUT_STEP
+            return max(metadata_servers, 1) + -(-throughput // _TIERING_THROUGHPUT_STEP)
         return max(metadata_servers, 1) + -(-(self.capacity_gib or 0) // self.step_gib)
 
     def fits(self, capacity_gib: int) -> bool:
@@ -137,11 +134,18 @@ class Lustre:
         return self.storage_type == "SSD" and not self.has_efa
 
 
-def automatic_metadata_iops(capacity_gib: int) -> int:
+def is_tiering_throughput(mbps: int) -> bool:
+    """Tell whether Intelligent-Tiering can have this throughput."""
+    return mbps in _SMALL_TIERING_THROUGHPUTS or mbps % _TIERING_THROUGHPUT_STEP == 0
+
+
+def automatic_metadata_iops(capacity_gib: int | None) -> int:
     """Return what FSx provisions by itself for an SSD capacity.
 
-    Whether it rounds to 24,000 GiB up or down is not documented; here down.
+    Whether it rounds to 24,000 GiB up or down is not documented; here down. Nor is what
+    Intelligent-Tiering, which has no capacity, has for its throughput: here the least.
     """
+    capacity_gib = capacity_gib or 0
     for up_to_gib, iops in ((1200, 1500), (2400, 3000), (9600, 6000), (45600, 12000)):
         if capacity_gib <= up_to_gib:
             return iops
@@ -158,8 +162,8 @@ VERSIONS = ("2.10", "2.12", "2.15")
 _EFA_NEEDS = "EFA is only supported for PERSISTENT_2 filesystems with metadata configuration"
 _BACKUPS = ("AutomaticBackupRetentionDays", "CopyTagsToBackups", "DailyAutomaticBackupStartTime")
 _OLD_REPOSITORY = ("AutoImportPolicy", "ExportPath", "ImportPath", "ImportedFileChunkSize")
-_LARGEST_CACHE_GIB, _SMALLEST_CACHE_GIB = 131072, 32
-"""Per 4000 MB/s of throughput."""
+_LARGEST_CACHE_GIB, _SMALLEST_CACHE_GIB = 32768, 8
+"""Per 1000 MB/s of throughput."""
 
 
 def lustre_refusals(request: Mapping[str, Any]) -> Iterator[ServiceError]:
@@ -236,21 +240,23 @@ def _tiering_rules(lustre: Lustre) -> Iterator[ServiceError]:
             if name in lustre.settings:
                 yield bad_request(f"{name} needs StorageType INTELLIGENT_TIERING")
         return
-    if throughput is None or throughput % TIERING_THROUGHPUT_STEP:
+    if throughput is None or not is_tiering_throughput(throughput):
         yield bad_request(
-            f"ThroughputCapacity must be {TIERING_THROUGHPUT_STEP} MB/s or a multiple of it, "
+            "ThroughputCapacity must be 1000 MB/s, 2000 MB/s or a multiple of 4000 MB/s, "
             f"not {throughput}"
         )
+    elif lustre.has_efa and throughput in _SMALL_TIERING_THROUGHPUTS:
+        yield bad_request(f"EFA is not supported for ThroughputCapacity {throughput}")
     if cache is None:
         yield bad_request("DataReadCacheConfiguration is required for INTELLIGENT_TIERING")
     else:
-        yield from _cache_rules(cache, throughput or TIERING_THROUGHPUT_STEP)
+        yield from _cache_rules(cache, throughput or _TIERING_THROUGHPUT_STEP)
 
 
 def _cache_rules(cache: Mapping[str, Any], throughput: int) -> Iterator[ServiceError]:
     size, by_user = cache.get("SizeGiB"), cache.get("SizingMode") == "USER_PROVISIONED"
-    servers = throughput // TIERING_THROUGHPUT_STEP
-    smallest, largest = _SMALLEST_CACHE_GIB * servers, _LARGEST_CACHE_GIB * servers
+    parts = throughput // 1000
+    smallest, largest = _SMALLEST_CACHE_GIB * parts, _LARGEST_CACHE_GIB * parts
     if by_user and not (size and smallest <= size <= largest):
         yield bad_request(
             f"SizeGiB of the read cache must be from {smallest} to {largest} for {throughput} "
@@ -280,17 +286,15 @@ def metadata_rules(lustre: Lustre) -> Iterator[ServiceError]:
         if lustre.is_tiering:
             yield bad_request("MetadataConfiguration is required for INTELLIGENT_TIERING")
         return
-    mode, iops, choices = metadata.get("Mode"), metadata.get("Iops"), lustre.metadata_iops_choices
+    mode, iops = metadata.get("Mode"), metadata.get("Iops")
     if lustre.deployment_type != "PERSISTENT_2":
         yield bad_request(
             f"Cannot specify metadata configuration for deployment type '{lustre.deployment_type}'."
         )
-    elif mode == "AUTOMATIC" and lustre.is_tiering:
-        yield bad_request("Metadata mode AUTOMATIC is not supported for INTELLIGENT_TIERING")
     elif mode == "AUTOMATIC" and iops is not None:
         yield bad_request("Iops of the metadata cannot be specified with mode AUTOMATIC")
-    elif mode == "USER_PROVISIONED" and iops not in choices:
-        yield bad_request(f"Iops of the metadata must be one of {list(choices)}, not {iops}")
+    elif mode == "USER_PROVISIONED" and iops not in METADATA_IOPS:
+        yield bad_request(f"Iops of the metadata must be one of {list(METADATA_IOPS)}, not {iops}")
 
 
 def _repository_rules(lustre: Lustre) -> Iterator[ServiceError]:

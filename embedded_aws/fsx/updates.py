@@ -11,8 +11,8 @@ from typing import Any
 
 from embedded_aws.errors import ServiceError
 from embedded_aws.fsx.lustre import (
-    TIERING_THROUGHPUT_STEP,
     Lustre,
+    is_tiering_throughput,
     metadata_rules,
     root_squash_rules,
 )
@@ -116,9 +116,9 @@ def _tiering_rules(old: Lustre, new: Lustre) -> Iterator[ServiceError]:
     after = new.settings["ThroughputCapacity"]
     if not old.is_tiering:
         yield bad_request("ThroughputCapacity needs StorageType INTELLIGENT_TIERING")
-    elif after < before or after % TIERING_THROUGHPUT_STEP:
+    elif after < before or not is_tiering_throughput(after):
         yield bad_request(
-            f"ThroughputCapacity can only grow, by multiples of {TIERING_THROUGHPUT_STEP}: "
+            "ThroughputCapacity can only grow, to 2000 or a multiple of 4000: "
             f"from {before} to {after}"
         )
 

@@ -189,9 +189,15 @@ def _refused(old: ResolvedLustre, new: ResolvedLustre) -> Iterator[tuple[str, Ef
 
 
 def _metadata_iops(lustre: ResolvedLustre) -> int:
-    """Return the metadata operations that the file system has, whoever chooses them."""
+    """Return the metadata operations that the file system has, whoever chooses them.
+
+    What FSx chooses for a throughput is not documented; as if it were none, nothing that becomes
+    more of it is called refused, and what it takes the place of is.
+    """
     if not lustre.has_metadata_configuration:
         return 0
+    if lustre.settings.storage_type is StorageType.INTELLIGENT_TIERING:
+        return lustre.metadata_iops or 0
     return lustre.metadata_iops or automatic_metadata_iops(lustre.settings.capacity_gib)
 
 

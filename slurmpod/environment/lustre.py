@@ -139,10 +139,10 @@ class Lustre(Section):
                 "FSx refuses: the throughput of INTELLIGENT_TIERING can only become more",
             ),
         ),
-        Field(ge=4000, le=2_000_000),
+        Field(ge=1000, le=2_000_000),
     ] = None
-    """Throughput of the whole file system in MB/s; INTELLIGENT_TIERING only, a multiple of 4000;
-    default: 4000."""
+    """Throughput of the whole file system in MB/s; INTELLIGENT_TIERING only: 1000, 2000, or a
+    multiple of 4000; default: 4000."""
 
     read_cache_gib: Annotated[
         int | None,
@@ -153,8 +153,8 @@ class Lustre(Section):
         ),
         Field(ge=0),
     ] = None
-    """Size of the SSD read cache of INTELLIGENT_TIERING, at least 32, or 0 for none; default: in
-    proportion to throughput."""
+    """Size of the SSD read cache of INTELLIGENT_TIERING, at least 8 for every 1000 MB/s, or 0 for
+    none; default: in proportion to throughput."""
 
     drive_cache: Annotated[bool, FILE_SYSTEM_AGAIN] = False
     """SSD cache for reading from HDD."""
@@ -181,13 +181,14 @@ class Lustre(Section):
             less=Effect(
                 Kind.REFUSED,
                 "FSx refuses: metadata operations can only become more; where FSx chooses, it has "
-                "some for the capacity",
+                "some for the capacity or the throughput",
             ),
         ),
-        Field(ge=1500, le=192_000),
+        Field(ge=0, le=192_000),
     ] = None
     """Provisioned metadata operations per second (PERSISTENT_2): 1500, 3000, 6000 or a multiple of
-    12000; default: FSx chooses, and 6000 on INTELLIGENT_TIERING."""
+    12000, or 0: FSx chooses, by capacity or by throughput; default: 0, and 6000 on
+    INTELLIGENT_TIERING."""
 
     efa: Annotated[bool, FILE_SYSTEM_AGAIN] = False
     """Whether EFA nodes reach the file system over EFA (PERSISTENT_2; cannot be added later)."""

@@ -21,7 +21,8 @@ GIB_PER_EFA_SERVER = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
 """The same for SSD file systems with EFA, by throughput in MB/s per TiB."""
 
 MBPS_PER_TIERING_SERVER = 4000
-"""One server of an Intelligent-Tiering file system per step of its throughput."""
+"""One server of an Intelligent-Tiering file system per step of its throughput; 1000 and 2000 MB/s
+have one."""
 
 METADATA_IOPS_PER_SERVER = 12000
 """One metadata server, with one address, per 12,000 metadata operations per second."""
@@ -34,7 +35,8 @@ AUTOMATIC_METADATA_IOPS = {1200: 1500, 2400: 3000, 9600: 6000, 45600: 12000}
 guide, metadata performance)."""
 
 TIERING_METADATA_IOPS = 6000
-"""Intelligent-Tiering has no automatic metadata; this is the lesser of its two values."""
+"""Of Intelligent-Tiering where the user says nothing: until November 2026 it had no automatic
+metadata, and FSx does not take back what a file system has."""
 
 METADATA_VERSION = "2.15"
 """The first Lustre version with metadata configuration."""
@@ -99,7 +101,7 @@ def lustre_facts(lustre: Lustre) -> LustreFacts:
         throughput_mbps_per_tib=lustre.throughput_mbps_per_tib or default_throughput,
         throughput_mbps=lustre.throughput_mbps or (MBPS_PER_TIERING_SERVER if is_tiering else None),
         has_metadata_configuration=_has_metadata_configuration(lustre),
-        metadata_iops=lustre.metadata_iops or (TIERING_METADATA_IOPS if is_tiering else None),
+        metadata_iops=_metadata_iops(lustre),
     )
 
 
@@ -129,6 +131,14 @@ def automatic_metadata_iops(capacity_gib: int) -> int:
     return _begun(capacity_gib, GIB_PER_AUTOMATIC_METADATA_SERVER) * METADATA_IOPS_PER_SERVER
 
 
+def _metadata_iops(lustre: Lustre) -> int | None:
+    """Return what FSx is told; None where it chooses."""
+    is_tiering = lustre.storage_type is StorageType.INTELLIGENT_TIERING
+    if lustre.metadata_iops is None and is_tiering:
+        return TIERING_METADATA_IOPS
+    return lustre.metadata_iops or None
+
+
 def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) -> int:
     """Return the servers of a file system, each of which takes an address."""
     metadata_servers = _metadata_servers(lustre, metadata_iops)
@@ -143,7 +153,9 @@ def _servers(lustre: Lustre, throughput: int | None, metadata_iops: int | None) 
 
 
 def _metadata_servers(lustre: Lustre, metadata_iops: int | None) -> int:
-    if not metadata_iops and _has_metadata_configuration(lustre):
+    """Return the metadata servers; what FSx chooses for a throughput is not documented: one."""
+    is_by_capacity = lustre.storage_type is not StorageType.INTELLIGENT_TIERING
+    if not metadata_iops and is_by_capacity and _has_metadata_configuration(lustre):
         metadata_iops = automatic_metadata_iops(lustre.capacity_gib)
     return _begun(metadata_iops or 1, METADATA_IOPS_PER_SERVER)
 

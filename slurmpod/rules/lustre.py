@@ -177,21 +177,16 @@ def _metadata(resolved: Resolved) -> Iterator[Finding]:
 @LUSTRE.rule(
     "LUS-009",
     "Metadata operations come in steps",
-    why="SSD file systems have 1500, 3000, 6000, or a multiple of 12000 metadata operations per "
-    "second; INTELLIGENT_TIERING has 6000 or 12000.",
-    fix="write 1500, 3000, 6000, or a multiple of 12000",
+    why="FSx provisions 1500, 3000, 6000, or a multiple of 12000 metadata operations per second.",
+    fix="write 1500, 3000, 6000, a multiple of 12000, or 0: FSx chooses",
     source=METADATA,
 )
 def _metadata_steps(resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(resolved):
         iops = each.settings.metadata_iops
-        if iops is None or not each.has_metadata_configuration:
+        if not iops or not each.has_metadata_configuration:
             continue
-        if each.settings.storage_type is StorageType.INTELLIGENT_TIERING:
-            if iops not in (6000, 12000):
-                message = f"INTELLIGENT_TIERING has no {iops} metadata operations per second"
-                yield at(each, "metadata_iops", message, "write 6000 or 12000")
-        elif iops not in SMALL_METADATA_IOPS and iops % METADATA_IOPS_PER_SERVER:
+        if iops not in SMALL_METADATA_IOPS and iops % METADATA_IOPS_PER_SERVER:
             message = f"FSx does not provision {iops} metadata operations per second"
             yield at(each, "metadata_iops", message)
 
@@ -240,9 +235,12 @@ TIERING = Area("TIE", "Intelligent-Tiering")
 
 READ_CACHE = f"{API}/API_LustreReadCacheConfiguration.html"
 
-SMALLEST_CACHE_GIB = 32
-LARGEST_CACHE_GIB = 131_072
-"""Both for every 4000 MB/s of throughput."""
+SMALL_TIERING_MBPS = (1000, 2000)
+"""Throughputs of Intelligent-Tiering below one whole server, which FSx has since November 2026."""
+
+SMALLEST_CACHE_GIB = 8
+LARGEST_CACHE_GIB = 32_768
+"""Both for every 1000 MB/s of throughput."""
 
 
 @TIERING.rule(
@@ -283,24 +281,26 @@ def _others(resolved: Resolved) -> Iterator[Finding]:
 
 @TIERING.rule(
     "TIE-003",
-    "The throughput is a multiple of 4000 MB/s",
-    why="Every server of an Intelligent-Tiering file system brings 4000 MB/s.",
-    fix="write a multiple of 4000",
+    "The throughput is one that Intelligent-Tiering has",
+    why="FSx offers 1000 MB/s, 2000 MB/s, and multiples of 4000 MB/s.",
+    fix="write 1000, 2000, or a multiple of 4000",
     source=CREATE_LUSTRE,
 )
 def _throughput_of_tiering(resolved: Resolved) -> Iterator[Finding]:
     for each in _tiering(resolved):
         mbps = each.settings.throughput_mbps or MBPS_PER_TIERING_SERVER
-        if mbps % MBPS_PER_TIERING_SERVER:
+        if mbps not in SMALL_TIERING_MBPS and mbps % MBPS_PER_TIERING_SERVER:
             below = mbps // MBPS_PER_TIERING_SERVER * MBPS_PER_TIERING_SERVER
-            fix = f"write {below} or {below + MBPS_PER_TIERING_SERVER}"
-            yield at(each, "throughput_mbps", f"{mbps} MB/s is no multiple of 4000", fix)
+            offered = (*SMALL_TIERING_MBPS, below, below + MBPS_PER_TIERING_SERVER)
+            less, more = max(x for x in offered if x < mbps), min(x for x in offered if x > mbps)
+            message = f"INTELLIGENT_TIERING has no throughput of {mbps} MB/s"
+            yield at(each, "throughput_mbps", message, f"write {less} or {more}")
 
 
 @TIERING.rule(
     "TIE-004",
     "The read cache fits the throughput",
-    why="FSx spreads the cache over the servers: 32 to 131072 GiB for every 4000 MB/s, or none.",
+    why="FSx spreads the cache over the servers: 8 to 32768 GiB for every 1000 MB/s, or none.",
     fix="choose another size, write 0 for no cache, or remove the key: FSx then sizes it in "
     "proportion to throughput",
     source=READ_CACHE,
@@ -308,12 +308,10 @@ def _throughput_of_tiering(resolved: Resolved) -> Iterator[Finding]:
 def _read_cache(resolved: Resolved) -> Iterator[Finding]:
     for each in _tiering(resolved):
         gib = each.settings.read_cache_gib
-        servers = (each.throughput_mbps or 0) // MBPS_PER_TIERING_SERVER
-        least, most = servers * SMALLEST_CACHE_GIB, servers * LARGEST_CACHE_GIB
-        if gib and servers and not least <= gib <= most:
-            message = (
-                f"{servers * MBPS_PER_TIERING_SERVER} MB/s have a cache of {least} to {most} GiB"
-            )
+        parts = (each.throughput_mbps or 0) // 1000
+        least, most = parts * SMALLEST_CACHE_GIB, parts * LARGEST_CACHE_GIB
+        if gib and not least <= gib <= most:
+            message = f"{parts * 1000} MB/s have a cache of {least} to {most} GiB"
             yield at(each, "read_cache_gib", message)
 
 
@@ -329,6 +327,20 @@ def _version(resolved: Resolved) -> Iterator[Finding]:
         if each.settings.version != METADATA_VERSION:
             message = f"INTELLIGENT_TIERING has no Lustre {each.settings.version}"
             yield at(each, "version", message)
+
+
+@TIERING.rule(
+    "TIE-006",
+    "Intelligent-Tiering with EFA has 4000 MB/s or more",
+    why="FSx offers EFA where the throughput is a multiple of 4000 MB/s, and it cannot be added "
+    "later.",
+    fix="write a multiple of 4000 as throughput_mbps, or remove 'efa'",
+    source=CREATE_LUSTRE,
+)
+def _efa_of_tiering(resolved: Resolved) -> Iterator[Finding]:
+    for each in _tiering(resolved):
+        if each.settings.efa and each.throughput_mbps in SMALL_TIERING_MBPS:
+            yield at(each, "efa", f"{each.throughput_mbps} MB/s have no EFA")
 
 
 def _tiering(resolved: Resolved) -> Iterator[ResolvedLustre]:

@@ -244,6 +244,22 @@ class TestTiering:
         for gib in (63, 262_145):
             assert lustre_ids(**tiering, read_cache_gib=gib) == {"TIE-004"}
 
+    @pytest.mark.parametrize(
+        ("mbps", "fix"),
+        [
+            (1500, "write 1000 or 2000"),
+            (3000, "write 2000 or 4000"),
+            (10_000, "write 8000 or 12000"),
+        ],
+    )
+    def test_throughputs_beside_those_that_fsx_has(self, mbps: int, fix: str) -> None:
+        assert fix_of("TIE-003", storage_type="INTELLIGENT_TIERING", throughput_mbps=mbps) == fix
+
+    @pytest.mark.parametrize("iops", [1500, 3000, 6000, 24_000, 192_000, 0])
+    def test_metadata_operations(self, iops: object) -> None:
+        tiering = {"storage_type": "INTELLIGENT_TIERING", "throughput_mbps": 1000}
+        assert lustre_ids(**tiering, metadata_iops=iops) == set()
+
     def test_it_needs_nothing_but_its_name(self) -> None:
         assert lustre_ids(storage_type="INTELLIGENT_TIERING") == set()
 
@@ -343,7 +359,7 @@ LUSTRE = st.fixed_dictionaries(
         "storage_type": st.sampled_from(["SSD", "HDD", "INTELLIGENT_TIERING"]),
         "capacity_gib": st.integers(1200, 10**9),
         "throughput_mbps_per_tib": st.sampled_from([12, 40, 50, 100, 125, 200, 250, 500, 1000]),
-        "throughput_mbps": st.integers(4000, 2_000_000),
+        "throughput_mbps": st.integers(1000, 2_000_000),
         "read_cache_gib": st.integers(32, 10**9),
         "drive_cache": st.booleans(),
         "version": st.sampled_from(["2.10", "2.12", "2.15"]),

@@ -184,6 +184,17 @@ class TestLustre:
             "SizingMode": "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"
         }
 
+    def test_fsx_may_choose_the_metadata_operations_of_tiering(self) -> None:
+        text = environment(
+            "storage:\n  lustre: {storage_type: INTELLIGENT_TIERING, throughput_mbps: 1000, "
+            "metadata_iops: 0}\n"
+        )
+        configuration = lustre_configuration(
+            synthesize(resolved_from(text)).templates["storage"], "dev"
+        )
+        assert configuration["ThroughputCapacity"] == 1000
+        assert configuration["MetadataConfiguration"] == {"Mode": "AUTOMATIC"}
+
     def test_tiering_may_have_no_cache(self) -> None:
         text = environment(
             "storage:\n  lustre: {storage_type: INTELLIGENT_TIERING, read_cache_gib: 0}\n"

@@ -100,6 +100,8 @@ def test_a_group_keeps_the_keys_of_its_volumes(key: str) -> None:
         ("version", "2.10", "2.12", Kind.IN_PLACE),
         ("version", "2.12", "2.10", Kind.REFUSED),
         ("metadata_iops", 12000, 1500, Kind.REFUSED),
+        ("metadata_iops", 6000, 0, Kind.REFUSED),
+        ("metadata_iops", 0, 6000, Kind.IN_PLACE),
         ("efa", False, True, Kind.REPLACES),
         ("compression", "LZ4", "NONE", Kind.IN_PLACE),
         ("drive_cache", False, True, Kind.REPLACES),
