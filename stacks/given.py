@@ -14,7 +14,7 @@ from slurmpod.environment.cluster import Role
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.identity import ExistingRoles
 from slurmpod.environment.network import ExistingNetwork, ExistingSubnet
-from slurmpod.resolve import partition_of
+from slurmpod.environment.regions import partition_of
 from slurmpod_cdk.network import NetworkIds
 
 DUMMY = "dummy"

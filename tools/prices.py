@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.price_list import live_prices
-from slurmpod.environment.catalog import HYPERPOD_REGIONS
+from slurmpod.environment.regions import HYPERPOD_REGIONS
 from slurmpod.plan.prices import (
     COLUMNS,
     PRICES_FILE,

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from types_boto3_sts import STSClient
 
 
-_FIRST_REGIONS = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
+_FIRST_REGIONS = {
+    "aws": "us-east-1",
+    "aws-cn": "cn-north-1",
+    "aws-eusc": "eusc-de-east-1",
+    "aws-iso": "us-iso-east-1",
+    "aws-iso-b": "us-isob-east-1",
+    "aws-iso-e": "eu-isoe-west-1",
+    "aws-iso-f": "us-isof-south-1",
+    "aws-us-gov": "us-gov-west-1",
+}
 """The Region of each partition that no account has to enable."""
 
 

@@ -1,4 +1,4 @@
-"""Facts about EC2 that rules and computations rest on: instance types, Regions and their zones."""
+"""Facts about EC2 that rules and computations rest on: instance types, and where it offers them."""
 
 from __future__ import annotations
 
@@ -13,75 +13,6 @@ from pydantic_core import from_json
 
 from slurmpod.environment.names import is_zone_id
 from slurmpod.value import Value
-
-HYPERPOD_REGIONS = frozenset(
-    {
-        "ap-northeast-1",
-        "ap-northeast-2",
-        "ap-south-1",
-        "ap-south-2",
-        "ap-southeast-1",
-        "ap-southeast-2",
-        "ap-southeast-3",
-        "ap-southeast-4",
-        "eu-central-1",
-        "eu-north-1",
-        "eu-south-2",
-        "eu-west-1",
-        "eu-west-2",
-        "sa-east-1",
-        "us-east-1",
-        "us-east-2",
-        "us-west-1",
-        "us-west-2",
-    }
-)
-"""Regions with SageMaker HyperPod, from its developer guide."""
-
-REGIONS_AS_OF = "September 2026"
-"""When `HYPERPOD_REGIONS` was true."""
-
-REGION_NAME = re.compile(
-    r"(us|eu|ap|sa|ca|me|af|il|mx|cn|us-gov)-(central|(north|south)?(east|west)|north|south)-[0-9]+"
-)
-"""Names of Regions in the partitions aws, aws-cn and aws-us-gov, also of such as AWS adds: part of
-the world, direction, number (the AWS SDKs' endpoint data, `regionRegex`)."""
-
-_REGIONS = """
-af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2
-ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6
-ap-southeast-7 ca-central-1 ca-west-1 cn-north-1 cn-northwest-1 eu-central-1 eu-central-2
-eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-central-1
-me-south-1 mx-central-1 sa-east-1 us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1
-us-west-2
-"""
-AWS_REGIONS = frozenset(_REGIONS.split())
-"""Every Region of the partitions aws, aws-cn and aws-us-gov (the AWS SDKs' endpoint data)."""
-
-NEXT_REGIONS = 2
-"""How many Regions AWS may have opened in one place since `AWS_REGIONS` was true."""
-
-MOST_ZONES = 6
-"""Zones of the Region that has most of them, us-east-1 (AWS Regions and Availability Zones)."""
-
-USUAL_ZONES = 3
-
-ZONES_OF_REGIONS = {
-    "ap-northeast-1": 4,
-    "ap-northeast-2": 4,
-    "ca-central-1": 4,
-    "us-east-1": MOST_ZONES,
-    "us-west-2": 4,
-}
-"""The highest number of a zone id, and place of a zone's letter, in Regions where it is not 3."""
-
-
-def could_be_region(name: str) -> bool:
-    """Tell whether AWS has a Region of this name, or may have by now: it counts them one by one."""
-    place, _, number = name.rpartition("-")
-    opened = [int(each.rpartition("-")[2]) for each in AWS_REGIONS if each.startswith(f"{place}-")]
-    most = max(opened, default=0) + NEXT_REGIONS
-    return bool(REGION_NAME.fullmatch(name)) and 1 <= int(number) <= most
 
 
 class InstanceType(Value):

@@ -54,7 +54,7 @@ class Environment(Section):
     """AWS account id: 12 digits, quoted."""
 
     region: Annotated[
-        str, NEW_ENVIRONMENT, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$", examples=["us-west-2"])
+        str, NEW_ENVIRONMENT, Field(pattern=r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$", examples=["us-west-2"])
     ]
     """AWS Region."""
 

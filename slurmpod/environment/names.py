@@ -5,7 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-ZONE_NAME_PATTERN = r"[a-z]{2}(-[a-z]+)+-[0-9][a-z]"
+from slurmpod.environment.regions import domain_of
+
+ZONE_NAME_PATTERN = r"[a-z]{2,4}(-[a-z]+)+-[0-9][a-z]"
 ZONE_ID_PATTERN = r"[a-z]{3,6}[0-9]-az[0-9]{1,2}"
 
 RESOURCE_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
@@ -56,7 +58,7 @@ MountPath = Annotated[
 
 
 def partition_of_arn(arn: str) -> str:
-    """Return the part of AWS in which a resource is: `aws`, `aws-cn` or `aws-us-gov`."""
+    """Return the part of AWS in which a resource is, such as `aws` or `aws-cn`."""
     return arn.split(":")[1]
 
 
@@ -100,5 +102,4 @@ class InAccount:
 
         Source: AWS General Reference, "AWS service endpoints".
         """
-        domain = "amazonaws.com.cn" if self.aws_partition == "aws-cn" else "amazonaws.com"
-        return f"{name}.{self.region}.{domain}"
+        return f"{name}.{self.region}.{domain_of(self.aws_partition)}"

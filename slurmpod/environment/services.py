@@ -50,7 +50,7 @@ class Endpoint(Section):
         str,
         NEW_INSTANCES,
         Field(
-            pattern=r"^[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
+            pattern=r"^[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.(com|com\.cn|eu)"
             r"/[a-z0-9]+([._/-][a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
             r"|@sha256:[0-9a-f]{64})$",
             max_length=255,

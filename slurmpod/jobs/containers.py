@@ -27,7 +27,7 @@ REFERENCE = re.compile(
     r"(?:(?P<registry>[a-z0-9.-]+\.[a-z0-9-]+(?::[0-9]+)?)/)?(?P<image>[a-z0-9._/-]+(?::[\w.-]+)?)",
     re.ASCII,
 )
-ECR = re.compile(r"[0-9]{12}\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com", re.ASCII)
+ECR = re.compile(r"[0-9]{12}\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.(?:com|eu)", re.ASCII)
 WITHOUT_CONTAINER: Mapping[str, object] = MappingProxyType({"image_file": "", "image_uri": ""})
 CREDENTIALS = "enroot/.credentials"
 

@@ -5,7 +5,7 @@ another file than the catalog. It also answers for environments that rules will 
 instance type, a subnet outside its VPC), so that all problems can be reported together.
 """
 
-from slurmpod.resolve.environment import bucket_name, partition_of, resolve
+from slurmpod.resolve.environment import bucket_name, resolve
 from slurmpod.resolve.resolved import (
     EcrImage,
     KnownGroup,
@@ -50,7 +50,6 @@ __all__ = [
     "Subnet",
     "bucket_name",
     "log_group_of_sessions",
-    "partition_of",
     "resolve",
     "session_names",
     "session_target",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from slurmpod.environment.catalog import InstanceType, instance_types
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.environment.environment import Environment
+from slurmpod.environment.regions import partition_of
 from slurmpod.problems import InvalidEnvironment, YamlPath
 from slurmpod.reading.read import Reading
 from slurmpod.reading.users_file import ListedUser
@@ -157,15 +158,6 @@ def resolve(reading: Reading) -> Resolved:
         endpoint=endpoint,
         notebook=resolve_notebook(environment),
     )
-
-
-def partition_of(region: str) -> str:
-    """Return the AWS partition of a Region, which ARNs begin with."""
-    if region.startswith("us-gov-"):
-        return "aws-us-gov"
-    if region.startswith("cn-"):
-        return "aws-cn"
-    return "aws"
 
 
 def bucket_name(name: str, account: str, region: str) -> str:

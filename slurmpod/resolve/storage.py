@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import Lustre
+from slurmpod.environment.regions import domain_of, partition_of
 from slurmpod.environment.storage import OpenZfs, Storage
 from slurmpod.problems import YamlPath
 from slurmpod.resolve.resolved import LustreFacts, ResolvedLustre, ResolvedOpenZfs
@@ -170,5 +171,4 @@ def _begun(amount: int, step: int) -> int:
 
 
 def _dns_name(file_system_id: str, region: str) -> str:
-    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    return f"{file_system_id}.fsx.{region}.{suffix}"
+    return f"{file_system_id}.fsx.{region}.{domain_of(partition_of(region))}"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel
 
-from slurmpod.environment.catalog import could_be_region
 from slurmpod.environment.names import (
     account_of_arn,
     partition_of_arn,
     region_of_arn,
     service_of_arn,
 )
+from slurmpod.environment.regions import could_be_region
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding

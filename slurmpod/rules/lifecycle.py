@@ -14,10 +14,12 @@ from slurmpod.rules.groups import API, GUIDE, has_efa, known_types
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING
 
-READER = re.compile(r"\.cluster-ro-[a-z0-9]+\.[a-z0-9-]+\.rds\.amazonaws\.com(\.cn)?$")
+READER = re.compile(r"\.cluster-ro-[a-z0-9]+\.[a-z0-9-]+\.rds\.amazonaws\.(com|com\.cn|eu)$")
 OTHER_SERVERS = {1433: "SQL Server", 1521: "Oracle", 5432: "PostgreSQL", 50000: "Db2"}
 """The usual ports of what RDS has beside MariaDB and MySQL (RDS user guide, CreateDBInstance)."""
-REGION_OF_HOST = re.compile(r"\.(?P<region>[a-z]{2}(-[a-z]+)+-[0-9])\.rds\.amazonaws\.com(\.cn)?$")
+REGION_OF_HOST = re.compile(
+    r"\.(?P<region>[a-z]{2,4}(-[a-z]+)+-[0-9])\.rds\.amazonaws\.(com|com\.cn|eu)$"
+)
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
 

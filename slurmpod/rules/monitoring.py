@@ -26,7 +26,7 @@ TOLD_OF_ALARMS = ("critical", "warning")
 
 REGIONS_WITHOUT_GRAFANA = frozenset(
     {"ap-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
-    | {"sa-east-1", "us-west-1"}
+    | {"ca-central-1", "sa-east-1", "us-west-1"}
 )
 """Regions with HyperPod but without Amazon Managed Grafana, from its user guide."""
 

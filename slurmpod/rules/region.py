@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.environment.catalog import (
-    AWS_REGIONS,
-    HYPERPOD_REGIONS,
-    MOST_ZONES,
     OFFERINGS_AS_OF,
-    REGIONS_AS_OF,
-    USUAL_ZONES,
-    ZONES_OF_REGIONS,
-    could_be_region,
     number_of_zone,
     offered_zone_ids,
     region_of_zone,
@@ -20,6 +13,15 @@ from slurmpod.environment.catalog import (
 )
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.names import is_zone_id
+from slurmpod.environment.regions import (
+    AWS_REGIONS,
+    HYPERPOD_REGIONS,
+    MOST_ZONES,
+    REGIONS_AS_OF,
+    USUAL_ZONES,
+    ZONES_OF_REGIONS,
+    could_be_region,
+)
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedGroup
@@ -46,8 +48,7 @@ ZONE_IDS = "https://docs.aws.amazon.com/ram/latest/userguide/working-with-az-ids
     "REG-001",
     "The Region is one that AWS could have",
     why="AWS composes names of Regions of a part of the world, a direction and a number, and "
-    "counts them one by one. Another name is mistyped, or belongs to a partition for which "
-    "slurmpod makes no stacks.",
+    "counts them one by one. Another name is mistyped.",
     fix="write the name of a Region, such as us-west-2",
     source="https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html",
 )
@@ -132,7 +133,7 @@ def _zone_ids_are_known(resolved: Resolved) -> Iterator[Finding]:
 def _region_has_hyperpod(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
     if region not in HYPERPOD_REGIONS and could_be_region(region):
-        message = f"there was no SageMaker HyperPod in '{region}' (as of {REGIONS_AS_OF})"
+        message = f"no SageMaker HyperPod was known in '{region}' (as of {REGIONS_AS_OF})"
         yield Finding(("region",), message)
 
 

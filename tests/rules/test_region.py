@@ -5,21 +5,22 @@ from __future__ import annotations
 import botocore.session
 import pytest
 
-from slurmpod.environment.catalog import (
+from slurmpod.environment.catalog import number_of_zone, offered_zone_ids
+from slurmpod.environment.regions import (
     AWS_REGIONS,
     HYPERPOD_REGIONS,
     USUAL_ZONES,
     ZONES_OF_REGIONS,
     could_be_region,
-    number_of_zone,
-    offered_zone_ids,
+    domain_of,
+    partition_of,
 )
 from slurmpod.problems import Severity
 from slurmpod.reading.read import read_as
 from slurmpod.rules.check import check
 from tests.sound_environment import SOUND
 
-PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
+PARTITIONS = tuple(botocore.session.get_session().get_available_partitions())
 
 
 def found(region: str, more: str = "") -> list[tuple[str, Severity]]:
@@ -27,7 +28,20 @@ def found(region: str, more: str = "") -> list[tuple[str, Severity]]:
     return [(problem.rule, problem.severity) for problem in check(read_as("e.yaml", text))]
 
 
-@pytest.mark.parametrize("region", ["ca-central-1", "me-south-1", "mx-central-2", "us-west-4"])
+@pytest.mark.parametrize(
+    "region",
+    [
+        "ca-west-1",
+        "me-south-1",
+        "mx-central-2",
+        "us-west-4",
+        "us-iso-east-1",
+        "us-isob-west-1",
+        "eusc-de-east-1",
+        "eusc-fr-east-1",
+        "nz-north-1",
+    ],
+)
 def test_a_region_that_the_list_lacks_is_a_warning_that_can_be_accepted(region: str) -> None:
     others = [problem for problem in found(region) if problem[0] != "STO-007"]
     assert others == [("REG-004", Severity.WARNING)]
@@ -36,10 +50,37 @@ def test_a_region_that_the_list_lacks_is_a_warning_that_can_be_accepted(region: 
 
 
 @pytest.mark.parametrize(
-    "region", ["us-weast-2", "ux-west-2", "us-iso-east-1", "us-west-9", "us-west-0"]
+    "region",
+    [
+        "us-weast-2",
+        "ux-west-2",
+        "us-isx-east-1",
+        "us-isoz-east-1",
+        "us-west-9",
+        "us-west-0",
+        "nz-north-7",
+    ],
 )
 def test_a_name_that_no_region_can_have_is_an_error(region: str) -> None:
     assert ("REG-001", Severity.ERROR) in found(region)
+
+
+def test_hyperpod_came_to_canada() -> None:
+    assert "REG-004" not in {rule for rule, _ in found("ca-central-1")}
+
+
+def test_services_have_the_domain_of_their_partition() -> None:
+    session = botocore.session.get_session()
+    assert {
+        partition: session.get_component("endpoint_resolver").get_partition_dns_suffix(partition)
+        for partition in PARTITIONS
+    } == {partition: domain_of(partition) for partition in PARTITIONS}
+
+
+def test_every_region_is_in_its_partition() -> None:
+    session = botocore.session.get_session()
+    for region in AWS_REGIONS:
+        assert partition_of(region) == session.get_partition_for_region(region)
 
 
 def test_no_zone_is_at_fault_where_the_region_is_none() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
-from slurmpod.environment.catalog import HYPERPOD_REGIONS
+from slurmpod.environment.regions import HYPERPOD_REGIONS
 from slurmpod.rules.budget import REGIONS_WITHOUT_BUDGETS
 from slurmpod.rules.monitoring import REGIONS_WITHOUT_GRAFANA
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.environment import Environment
+from slurmpod.environment.regions import partition_of
 from slurmpod.reading.read import Reading
-from slurmpod.resolve import Resolved, bucket_name, partition_of, resolve
+from slurmpod.resolve import Resolved, bucket_name, resolve
 from tests.sound_environment import sound_data
 
 NAMES = st.from_regex(r"[a-z](-*[a-z0-9])*", fullmatch=True).filter(lambda name: len(name) <= 63)
@@ -90,6 +91,10 @@ def test_every_resource_is_tagged_with_its_environment() -> None:
         ("us-west-2", "aws"),
         ("us-gov-west-1", "aws-us-gov"),
         ("cn-north-1", "aws-cn"),
+        ("eusc-de-east-1", "aws-eusc"),
+        ("us-iso-west-1", "aws-iso"),
+        ("us-isob-east-1", "aws-iso-b"),
+        ("nz-north-1", "aws"),
     ],
 )
 def test_the_aws_partition_follows_from_the_region(region: str, partition: str) -> None:

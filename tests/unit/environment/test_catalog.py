@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from slurmpod.environment.catalog import HYPERPOD_REGIONS, instance_types
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.regions import HYPERPOD_REGIONS
 
 
 def test_the_catalog_knows_the_types_that_the_examples_use() -> None:

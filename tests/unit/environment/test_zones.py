@@ -5,7 +5,6 @@ import re
 import pytest
 
 from slurmpod.environment.catalog import (
-    HYPERPOD_REGIONS,
     instance_types,
     offered_zone_ids,
     region_of_zone,
@@ -16,6 +15,7 @@ from slurmpod.environment.network import (
     SERVICES_WITHOUT_POLICIES,
     interface_endpoint_services,
 )
+from slurmpod.environment.regions import HYPERPOD_REGIONS
 from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
 
 

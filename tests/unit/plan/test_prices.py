@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.environment.catalog import HYPERPOD_REGIONS, instance_types
+from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.regions import HYPERPOD_REGIONS
 from slurmpod.plan import prices as prices_module
 from slurmpod.plan.prices import Item, all_bundled_prices, bundled_prices
 from tests.unit.plan.planned import price
