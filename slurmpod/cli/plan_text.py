@@ -87,6 +87,9 @@ def _rooms(rooms: Sequence[Room]) -> Iterator[str]:
         more = ", or ".join(f"{count} of {name}" for name, count in room.more_nodes.items())
         taken = f"{where}: {room.taken} of {room.usable} taken"
         yield f"{taken}; room for more nodes: {more}" if more else taken
+        if room.uncounted:
+            groups = ", ".join(room.uncounted)
+            yield f"    nodes of {groups}, of unknown types, may take more than one"
 
 
 def _steps(plan: Plan) -> Iterator[str]:

@@ -98,6 +98,10 @@ def run(options: argparse.Namespace) -> ExitCode:
     profile = load(options.profile).profile
     if options.fault and not _suits_faults(resolved, options):
         return ExitCode.USAGE
+    if unknown := _unknown_types(resolved):
+        say(f"nothing is known about {', '.join(unknown)}, and no node can stand for one of them")
+        say("  fix: rehearse with a known type in its place: `extends` makes such an environment")
+        return ExitCode.FAILED
     job = _job(resolved, options)
     if cdk_script() is None:
         say(CDK_IS_MISSING)
@@ -153,6 +157,16 @@ def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -
         write_page(out, page_of(known_of_rehearsal(rehearsal, sound, failure)))
     except WorkFailed as refusal:
         say(str(refusal))
+
+
+def _unknown_types(resolved: Resolved) -> list[str]:
+    """Return the types of which no node can be made, because nothing is known about them."""
+    return sorted(
+        name
+        for group in resolved.groups
+        for name, facts in zip(group.instance_types, group.facts_of_types, strict=True)
+        if facts is None
+    )
 
 
 def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:

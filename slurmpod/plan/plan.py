@@ -48,7 +48,8 @@ class Room:
     """Addresses of a private subnet: usable and taken (None: size not known), and who still fits.
 
     `more_nodes` tells for each group of workers in the zone how many nodes could be added to it,
-    if no other group grows.
+    if no other group grows. Nodes of groups that are `uncounted` may take more addresses than the
+    one that is counted: their type is not in the catalog.
     """
 
     zone: str
@@ -56,6 +57,7 @@ class Room:
     usable: int | None
     taken: int
     more_nodes: dict[str, int]
+    uncounted: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,16 @@ def plan_of(resolved: Resolved, prices: Prices) -> Plan:
 def _room(subnet: Subnet, resolved: Resolved) -> Room:
     usable = subnet.addresses_usable
     left = (usable or 0) - subnet.addresses_needed
-    groups = [each for each in resolved.groups_with(Role.WORKER) if each.zone == subnet.zone]
+    here = [each for each in resolved.groups if each.zone == subnet.zone]
+    uncounted = tuple(each.name for each in here if None in each.facts_of_types)
+    growing = [each for each in here if each.role is Role.WORKER and each.name not in uncounted]
     return Room(
         subnet.zone,
         str(subnet.cidr) if subnet.cidr else None,
         usable,
         subnet.addresses_needed,
-        {each.name: max(left, 0) // (each.addresses_per_node or 1) for each in groups}
+        {each.name: max(left, 0) // (each.addresses_per_node or 1) for each in growing}
         if usable is not None
         else {},
+        uncounted,
     )

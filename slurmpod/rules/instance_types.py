@@ -194,7 +194,11 @@ SIZES = frozenset(
 
 
 def is_plausible(name: str) -> bool:
-    """Tell whether `ml.<family>.<size>` is composed like the types of EC2."""
+    """Tell whether `ml.<family>.<size>` is composed like the types of EC2.
+
+    That a known type has nearly this name decides nothing: the next generation, ml.p6, is one
+    letter from ml.p5. It is only told as a hint.
+    """
     _, family, size = name.split(".")
     return bool(FAMILY.fullmatch(family)) and size in SIZES
 

@@ -15,6 +15,7 @@ from slurmpod.rehearsal.faults.watch import Moment, Stage
 from slurmpod.rehearsal.rehearse import Options, Outcome
 from tests.golden_files import ROOT
 from tests.rehearsal.drill_job import drill_job
+from tests.sound_environment import sound_with
 
 EXTENDED = str(ROOT / "environments" / "examples" / "extended.yaml")
 DEV = str(ROOT / "environments" / "dev.yaml")
@@ -34,6 +35,17 @@ def test_faults_that_cannot_be_tried_are_refused_before_anything_starts(
     add_arguments(parser)
     assert run(parser.parse_args(arguments)) is ExitCode.USAGE
     assert f"--fault: {reason}" in capsys.readouterr().err
+
+
+def test_nodes_of_an_unknown_type_are_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newer = tmp_path / "newer.yaml"
+    newer.write_text(sound_with("ml.m5.xlarge", "ml.p9.48xlarge"))
+    parser = ArgumentParser()
+    add_arguments(parser)
+    assert run(parser.parse_args([str(newer), "--cloud-only"])) is ExitCode.FAILED
+    assert "nothing is known about ml.p9.48xlarge" in capsys.readouterr().err
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_starts(tmp_path: Path) -> None:

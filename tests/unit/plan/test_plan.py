@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from slurmpod.cli.plan_text import plan_text
 from slurmpod.plan.plan import plan_of
 from tests.unit.plan.planned import PRICES, resolved, worker
 
@@ -26,6 +27,13 @@ def test_there_is_room_for_so_many_more_workers() -> None:
     assert (room.cidr, room.usable) == ("10.0.128.0/25", 123)
     assert room.taken == 34 + 1  # 32 of the worker, one each of the controller and Lustre's servers
     assert room.more_nodes == {"workers": 2}
+
+
+def test_what_nodes_of_an_unknown_type_take_is_not_promised() -> None:
+    found = plan_of(resolved(cluster=worker(instance_type="ml.p9.48xlarge")), PRICES)
+    (room,) = found.rooms
+    assert (room.more_nodes, room.uncounted) == ({}, ("workers",))
+    assert "nodes of workers, of unknown types, may take more than one" in plan_text(found)
 
 
 def test_of_subnets_of_unknown_size_nothing_is_promised() -> None:
