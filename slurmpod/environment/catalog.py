@@ -77,8 +77,18 @@ def _gigabits(performance: str) -> int:
     return int(match[1] or 1) * int(match[2]) if match else 0
 
 
-INSTANCE_TYPES_AS_OF = "September 2026"
+INSTANCE_TYPES_AS_OF = "November 2026"
 """When `data/instance_types.csv` had every type that CreateCluster takes."""
+
+ULTRASERVER_TYPES = frozenset({"ml.p6e-gb200.36xlarge"})
+"""Types whose instances are parts of an UltraServer: 9 (u-p6e-gb200x36) or 18 (u-p6e-gb200x72) of
+them share one NVLink domain. EC2 sells them by UltraServer, neither on demand nor as spot.
+
+What the catalog says of them is from the EC2 user guide, "EFA configuration for P6e-GB200
+instances", and from EC2's page on P6. HyperPod does not say which interfaces it makes on their 17
+network cards: an address is counted for each card, which is enough for any choice, and 4 EFA
+interfaces are expected, the fewer of EC2's two ways to the full speed of 1600 Gbit/s.
+"""
 
 PASSED_OVER = frozenset(
     {"dl1", "f1", "g2", "g3", "g3s", "g4ad", "inf1", "inf2", "p2", "p3", "p3dn", "vt1"}

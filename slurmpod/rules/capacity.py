@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurmpod.environment.catalog import INSTANCE_TYPES_AS_OF, TYPES_OF_PLANS
+from slurmpod.environment.catalog import INSTANCE_TYPES_AS_OF, TYPES_OF_PLANS, ULTRASERVER_TYPES
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.names import account_of_arn, region_of_arn
 from slurmpod.problems import Severity
-from slurmpod.resolve import Resolved
+from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE, known_types
 from slurmpod.rules.registry import Area, Finding
 
@@ -226,3 +226,25 @@ def _plan_is_of_one_type(resolved: Resolved) -> Iterator[Finding]:
         if plan and name and first.setdefault(plan, name) != name:
             message = f"another group uses this plan for {first[plan]}, this one for {name}"
             yield Finding((*group.path, "training_plan_arn"), message)
+
+
+@CAPACITY.rule(
+    "CAP-014",
+    "Instances of UltraServers come from a training plan",
+    why="AWS reserves UltraServers as a whole, u-p6e-gb200x36 of 9 instances or u-p6e-gb200x72 of "
+    "18. Their instances are known neither on demand nor as spot: the group waits for capacity "
+    "that does not come.",
+    fix="write the training_plan_arn of the UltraServers; accept it where AWS sells them otherwise",
+    source=PLANS,
+    severity=Severity.WARNING,
+)
+def _ultraservers_are_planned(resolved: Resolved) -> Iterator[Finding]:
+    for group in resolved.groups:
+        parts = sorted(ULTRASERVER_TYPES.intersection(group.instance_types))
+        if parts and not group.settings.training_plan_arn:
+            message = f"{', '.join(parts)} is not known to be had without a training plan"
+            yield Finding((*group.path, _type_key(group)), message)
+
+
+def _type_key(group: ResolvedGroup) -> str:
+    return "instance_type" if group.settings.instance_type else "instance_types"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.catalog import ULTRASERVER_TYPES, instance_types
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import nearest
 from slurmpod.problems import Severity
@@ -177,6 +177,26 @@ def _images_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
                 message = f"one image cannot be for {other} and for {architecture}"
                 yield Finding((*group.path, "image_id"), message)
                 break
+
+
+@TYPES.rule(
+    "TYP-010",
+    "Jobs reach the GPUs of a whole UltraServer",
+    why="Within an UltraServer GPUs of different instances are joined by NVLink, for which IMEX of "
+    "NVIDIA has to know the nodes of a job; without it jobs go over EFA. slurmpod sets up no IMEX, "
+    "and no topology of blocks that keeps a job in one UltraServer; what HyperPod's image for "
+    "arm64 has of both is not known here.",
+    fix="set IMEX up with a hook or an image of your own, look at `scontrol show topology`, and "
+    "accept the warning",
+    source="https://docs.aws.amazon.com/pcs/latest/userguide/capacity-blocks-nvidia-imex.html",
+    severity=Severity.WARNING,
+)
+def _ultraservers_are_joined(resolved: Resolved) -> Iterator[Finding]:
+    for group in resolved.groups_with(Role.WORKER):
+        if ULTRASERVER_TYPES.intersection(group.instance_types) and group.count > 1:
+            message = f"nothing joins the GPUs of the {group.count} nodes by NVLink"
+            key = "instance_type" if group.settings.instance_type else "instance_types"
+            yield Finding((*group.path, key), message)
 
 
 def _architectures(group: ResolvedGroup) -> set[str]:

@@ -72,7 +72,7 @@ def test_newer_ones_are(name: str) -> None:
     [
         ("ml.p5.24xlarge", "of p5 it knows 48xlarge, 4xlarge:"),
         ("ml.p5ne.48xlarge", "did you mean 'ml.p5e.48xlarge'?"),
-        ("ml.p6e-gb200.36xlarge", ""),
+        ("ml.p6e-gb300.36xlarge", "did you mean 'ml.p6e-gb200.36xlarge'?"),
         ("ml.p7.48xlarge", ""),
     ],
 )
@@ -81,12 +81,16 @@ def test_the_hint_at_known_types_names_none_that_is_something_else(name: str, hi
 
 
 def test_an_unknown_type_says_what_is_not_checked() -> None:
-    text = SOUND.replace("ml.m5.xlarge", "ml.p6e-gb200.36xlarge")
+    text = SOUND.replace("ml.m5.xlarge", "ml.p9.48xlarge")
     (problem,) = check(read_as("e.yaml", text))
     assert problem.rule == "CLU-012"
     assert "threads, EFA and accelerators are not checked" in problem.message
     assert "one address each" in problem.message
     assert "did you mean" not in problem.fix
+
+
+def test_every_type_that_hyperpod_takes_is_known() -> None:
+    assert set(create_cluster_shapes()["ClusterInstanceType"]["enum"]) <= instance_types().keys()
 
 
 def test_hyperpod_takes_no_type_of_a_family_that_it_passed_over() -> None:

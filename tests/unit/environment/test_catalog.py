@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from slurmpod.environment.catalog import instance_types
+from slurmpod.environment.catalog import TYPES_OF_PLANS, ULTRASERVER_TYPES, instance_types
 from slurmpod.environment.regions import HYPERPOD_REGIONS
 
 
@@ -9,6 +9,17 @@ def test_the_catalog_knows_the_types_that_the_examples_use() -> None:
     assert (p5.accelerator, p5.accelerator_count, p5.network_cards) == ("H100", 8, 32)
     trn1 = instance_types()["ml.trn1.32xlarge"]
     assert (trn1.accelerator_kind, trn1.accelerator_count) == ("neuron", 16)
+
+
+def test_parts_of_ultraservers_are_of_arm_and_known_by_plans() -> None:
+    for name in ULTRASERVER_TYPES:
+        facts = instance_types()[name]
+        assert (facts.architecture, facts.accelerator, facts.accelerator_count) == (
+            "arm64",
+            "GB200",
+            4,
+        )
+    assert ULTRASERVER_TYPES <= TYPES_OF_PLANS
 
 
 def test_every_row_is_consistent() -> None:
