@@ -53,9 +53,14 @@ class ScheduledUpdate(Section):
 
 
 class AutoPatch(Section):
-    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates."""
+    """Patches of the nodes' image with regard to running jobs; HyperPod sets the dates.
 
-    # NextPatchDate is no key here: for CloudFormation it is read-only (resource schema).
+    On its date all nodes of the group stop taking jobs, for 24 hours at most, and those that are
+    not idle by then keep the old image.
+    """
+
+    # NextPatchDate is no key here: for CloudFormation it is read-only (resource schema), and
+    # IdleWaitWindowInSeconds it does not have at all.
     strategy: Annotated[Literal["WhenIdle", "WhenAllIdle"], ALARMS]
     """Patch each node as soon as it is idle, or all of the group when all of it is."""
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import astuple, fields
+from math import inf
 
 from slurmpod.environment.cluster import Group, Role
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedGroup
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.rules.groups import API, GUIDE, known_types
+from slurmpod.rules.partitions import seconds
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.value import Value
 
@@ -157,6 +160,10 @@ GROUP_SPECIFICATION = f"{API}API_ClusterInstanceGroupSpecification.html"
 
 SCHEDULE = ("scheduled_update", "schedule")
 
+USUAL_PATCH_WINDOW_SECONDS = 86_400
+"""How long an automatic patch waits for idle nodes unless told otherwise, which CloudFormation
+cannot (IdleWaitWindowInSeconds of UpdateCluster)."""
+
 
 @UPDATES.rule(
     "UPD-001",
@@ -277,6 +284,34 @@ def _controller_by_hand(resolved: Resolved) -> Iterator[Finding]:
             if getattr(group.settings, key):
                 message = "the queue of jobs would be lost with the controller's root volume"
                 yield Finding((*group.path, key), message, at_key=True)
+
+
+@UPDATES.rule(
+    "UPD-008",
+    "Jobs end while an automatic patch waits for idle nodes",
+    why="On the day of a patch HyperPod cordons all nodes of the group at once: none takes a new "
+    "job until it is patched. It waits 24 hours for them to become idle, unless told otherwise, "
+    "and a node whose job runs longer keeps the old image; with WhenAllIdle one such node keeps "
+    "all of them from the patch.",
+    fix="give the partitions of the group a max_time of a day at most; or accept it, and move the "
+    "date or wait longer with UpdateCluster, or update with `slurmpod patch`",
+    source=f"{API}API_ClusterAutoPatchConfig.html",
+    severity=Severity.WARNING,
+)
+def _jobs_end_in_the_window(resolved: Resolved) -> Iterator[Finding]:
+    longest = {each.name: seconds(each.max_time) for each in resolved.slurm.partitions}
+    for group in resolved.groups_with(Role.WORKER):
+        if group.settings.auto_patch is None:
+            continue
+        of_group = [group.partition] if group.partition else []
+        for name in (*of_group, ALL_NODES_PARTITION):
+            if (longest.get(name) or inf) > USUAL_PATCH_WINDOW_SECONDS:
+                message = (
+                    f"all nodes of '{group.name}' stop taking jobs at once, for up to 24 hours, "
+                    f"and jobs in {name} may run longer"
+                )
+                yield Finding((*group.path, "auto_patch"), message, at_key=True)
+                break
 
 
 def _sound_schedules(resolved: Resolved) -> Iterator[tuple[ResolvedGroup, Cron]]:
