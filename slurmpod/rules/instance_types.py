@@ -183,11 +183,11 @@ def _images_have_one_architecture(resolved: Resolved) -> Iterator[Finding]:
     "TYP-010",
     "Jobs reach the GPUs of a whole UltraServer",
     why="Within an UltraServer GPUs of different instances are joined by NVLink, for which IMEX of "
-    "NVIDIA has to know the nodes of a job; without it jobs go over EFA. slurmpod sets up no IMEX, "
-    "and no topology of blocks that keeps a job in one UltraServer; what HyperPod's image for "
-    "arm64 has of both is not known here.",
-    fix="set IMEX up with a hook or an image of your own, look at `scontrol show topology`, and "
-    "accept the warning",
+    "NVIDIA has to know the nodes of a job; without it jobs go over EFA. HyperPod's image has "
+    "IMEX, and HyperPod describes each UltraServer to Slurm as a block (topology/block); slurmpod "
+    "tells IMEX no nodes, and whether HyperPod does is not known here.",
+    fix="configure IMEX in a prolog of your own, ask for nodes of one UltraServer with "
+    "`--exclusive=topo` or `--segment`, and accept the warning",
     source="https://docs.aws.amazon.com/pcs/latest/userguide/capacity-blocks-nvidia-imex.html",
     severity=Severity.WARNING,
 )

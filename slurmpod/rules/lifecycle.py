@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
+from slurmpod.environment.catalog import family_of
 from slurmpod.environment.lifecycle import READ_BY_SCRIPTS
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.file_systems import EFA_CLIENTS
-from slurmpod.rules.groups import API, GUIDE, has_efa, known_types
+from slurmpod.rules.groups import API, GUIDE, known_types
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.sources import ACCOUNTING
 
@@ -20,6 +21,9 @@ OTHER_SERVERS = {1433: "SQL Server", 1521: "Oracle", 5432: "PostgreSQL", 50000: 
 REGION_OF_HOST = re.compile(
     r"\.(?P<region>[a-z]{2,4}(-[a-z]+)+-[0-9])\.rds\.amazonaws\.(com|com\.cn|eu)$"
 )
+
+FAMILIES_WITHOUT_LUSTRE_OVER_EFA = ("trn2", "trn2u")
+"""Families whose EFA FSx does not use (FSx for Lustre user guide, "Configuring EFA clients")."""
 
 LIFECYCLE = Area("LIF", "Lifecycle modes")
 
@@ -188,21 +192,19 @@ def _mountpoint_is_there(resolved: Resolved) -> Iterator[Finding]:
 @LIFECYCLE.rule(
     "LIF-010",
     "Nodes reach a file system over EFA that was made for it",
-    why="The step that sets Lustre's client up for EFA fetches nothing: FSx's client for EFA and "
-    "the EFA driver have to be on the image. Without them the same data go over TCP, slower, and "
-    "the report of the node says so.",
-    fix="give groups with EFA the image_id of an image that has them, or accept this warning",
+    why="HyperPod's image has what FSx's client for EFA needs since July 2026 (Lustre 2.15.6, "
+    "kernel 6.8, EFA 1.47), but FSx does not support it on trn2: there the same data go over TCP, "
+    "slower, and the report of the node says so.",
+    fix="remove 'efa' where no other nodes need it, or accept this warning",
     source=EFA_CLIENTS,
     severity=Severity.WARNING,
 )
 def _efa_clients(resolved: Resolved) -> Iterator[Finding]:
-    with_efa = [group for group in resolved.groups if has_efa(group)]
-    has_other_images = with_efa and all(group.settings.image_id for group in with_efa)
-    if not is_ours(resolved) or has_other_images:
-        return
-    message = "HyperPod's own images are not known to have FSx's client for EFA"
+    named = {name for group in resolved.groups for name in group.instance_types}
+    over_tcp = sorted(name for name in named if family_of(name) in FAMILIES_WITHOUT_LUSTRE_OVER_EFA)
     for lustre in resolved.lustre:
-        if lustre.settings.efa:
+        if lustre.settings.efa and over_tcp:
+            message = f"FSx has no client for EFA on {', '.join(over_tcp)}"
             yield Finding((*lustre.path, "efa"), message)
 
 

@@ -109,11 +109,3 @@ class TestSshBetweenNodes:
     def test_root_may_not_be_able_to_write_to_an_existing_one(self) -> None:
         existing = {"id": "fs-0123456789abcdef0", "mount_name": "abcd1234"}
         assert "NOD-003" in ids(storage={"lustre": {"existing": existing}}, access=self.ACCESS)
-
-
-def test_with_its_own_image_a_group_with_efa_has_the_client() -> None:
-    storage = {"lustre": {"capacity_gib": 38400, "efa": True, "metadata_iops": 12000}}
-    types = cluster("ml.p5.48xlarge")
-    assert "LIF-010" in ids(storage=storage, cluster=types)
-    types["groups"][1]["image_id"] = "ami-0123456789abcdef0"
-    assert "LIF-010" not in ids(storage=storage, cluster=types)
