@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from slurmpod.environment.monitoring import Subscribers
 from slurmpod.problems import Severity
-from slurmpod.resolve import Resolved
+from slurmpod.reading.hooks import hook_path
+from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.lifecycle import is_ours
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
@@ -183,15 +184,20 @@ PACKAGES = "prometheus and prometheus-node-exporter"
     "Nodes of a closed network have the programs for metrics",
     why=f"Nodes need Ubuntu's packages {PACKAGES}. HyperPod's image has neither, and where nothing "
     "leads to the internet they cannot be installed: the nodes come up and send nothing.",
-    fix=f"install {PACKAGES} in images of your own and name these as image_id; or suppress "
-    "this where nodes reach a mirror of Ubuntu's packages that your images know",
+    fix=f"install {PACKAGES} in images of your own and name these as image_id, or from your bucket "
+    "in a hook that runs before the steps; or suppress this where nodes reach a mirror of Ubuntu's "
+    "packages that the image knows",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/hyperpod-custom-ami-cluster-management.html",
     severity=Severity.WARNING,
 )
 def _closed_nodes_have_programs(resolved: Resolved) -> Iterator[Finding]:
     if not _asks_for_metrics(resolved) or not resolved.network.closed or not is_ours(resolved):
         return
-    lacking = [group.name for group in resolved.groups if group.settings.image_id is None]
+    lacking = [
+        group.name
+        for group in resolved.groups
+        if group.settings.image_id is None and not _may_be_installed_before(group, resolved)
+    ]
     if lacking:
         message = f"the network is closed, and HyperPod's image has no Prometheus: {_and(lacking)}"
         yield Finding(PROMETHEUS, message, at_key=True)
@@ -213,6 +219,11 @@ def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
         managed = resolved.lifecycle.mode == "managed"
         who = "in managed mode no scripts run" if managed else "the scripts are your own"
         yield Finding(PROMETHEUS, f"{who}, and nobody sends metrics", at_key=True)
+
+
+def _may_be_installed_before(group: ResolvedGroup, resolved: Resolved) -> bool:
+    """Tell whether a script of the user's runs before the step that needs the packages."""
+    return hook_path(group.role, "before") in resolved.lifecycle.hooks
 
 
 def _asks_for_metrics(resolved: Resolved) -> bool:
