@@ -143,13 +143,17 @@ def offered_zone_ids() -> Mapping[str, Mapping[str, frozenset[str]]]:
     )
 
 
+LOCAL_PLACE = re.compile(r"-[a-z]{3}-[0-9]$")
+"""What a Local Zone has between the Region and the letter: -dfw-2 of us-east-1-dfw-2a."""
+
+
 def region_of_zone(zone: str) -> str | None:
     """Return the Region in which a zone lies; None for an id of a Region that the data lacks.
 
     The name of a zone is its Region's and a letter; what an id begins with stands for its Region.
     """
     if not is_zone_id(zone):
-        return zone[:-1]
+        return LOCAL_PLACE.sub("", zone[:-1])
     return _regions_by_zone_prefix().get(_prefix(zone))
 
 
@@ -177,4 +181,4 @@ def _regions_by_zone_prefix() -> Mapping[str, str]:
 
 
 def _prefix(zone_id: str) -> str:
-    return zone_id.rpartition("-az")[0]
+    return zone_id.partition("-")[0]

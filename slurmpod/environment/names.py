@@ -7,8 +7,9 @@ from pydantic import Field
 
 from slurmpod.environment.regions import domain_of
 
-ZONE_NAME_PATTERN = r"[a-z]{2,4}(-[a-z]+)+-[0-9][a-z]"
-ZONE_ID_PATTERN = r"[a-z]{3,6}[0-9]-az[0-9]{1,2}"
+ZONE_NAME_PATTERN = r"[a-z]{2,4}(-[a-z]+)+-[0-9](-[a-z]{3}-[0-9])?[a-z]"
+ZONE_ID_PATTERN = r"[a-z]{3,6}[0-9](-[a-z]{3}[0-9])?-az[0-9]{1,2}"
+"""Those of Local Zones name a place in the middle: us-east-1-dfw-2a, use1-dfw2-az1."""
 
 RESOURCE_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
 """What follows the kind in the ids of EC2: long ones, and short ones of before 2018."""
@@ -75,6 +76,12 @@ def region_of_arn(arn: str) -> str:
 def account_of_arn(arn: str) -> str:
     """Return the account id of a resource; empty where it has none."""
     return arn.split(":")[4]
+
+
+def is_local_zone(zone: str) -> bool:
+    """Tell whether a zone is a Local Zone, by its id or its name."""
+    match = re.fullmatch(ZONE_ID_PATTERN, zone) or re.fullmatch(ZONE_NAME_PATTERN, zone)
+    return match is not None and match[match.re.groups] is not None
 
 
 def is_zone_id(zone: str) -> bool:

@@ -12,7 +12,7 @@ from slurmpod.environment.catalog import (
     zone_prefix,
 )
 from slurmpod.environment.cluster import Role
-from slurmpod.environment.names import is_zone_id
+from slurmpod.environment.names import is_local_zone, is_zone_id
 from slurmpod.environment.regions import (
     AWS_REGIONS,
     HYPERPOD_REGIONS,
@@ -346,6 +346,23 @@ def _zones_are_used(resolved: Resolved) -> Iterator[Finding]:
     wanted = max(ZONES_OF_RDS - len(used), 0) if wants_two else 0
     for index, zone in idle[wanted:]:
         yield Finding((*OTHER_ZONES, index, "zone"), f"no group is placed in {zone}")
+
+
+@ZONES.rule(
+    "ZON-009",
+    "No zone is a Local Zone",
+    why="Local Zones have some of a Region's services only, and each has others: in some there is "
+    "no NAT gateway, no endpoint and no FSx, and the stack fails. Nothing here knows what each "
+    "has. AWS offers UltraServers there: p6e-gb200 in us-east-1-dfw-2a.",
+    fix="look up what the zone has; keep file systems and ways out in another zone of the "
+    "Region, and accept the warning",
+    source="https://aws.amazon.com/about-aws/global-infrastructure/localzones/features/",
+    severity=Severity.WARNING,
+)
+def _zones_have_all_services(resolved: Resolved) -> Iterator[Finding]:
+    for place, zone in _written_zones(resolved):
+        if is_local_zone(zone):
+            yield Finding(place, f"{zone} is a Local Zone, whose services are not known here")
 
 
 def _workers_with_efa(resolved: Resolved) -> Iterator[ResolvedGroup]:

@@ -26,6 +26,8 @@ from slurmpod.resolve.network import SERVICES_OF_A_CLOSED_NETWORK
         ("us-west-2b", "us-west-2"),
         ("apse4-az1", "ap-southeast-4"),
         ("us-gov-west-1a", "us-gov-west-1"),
+        ("us-east-1-dfw-2a", "us-east-1"),
+        ("use1-dfw2-az1", "us-east-1"),
         ("zzz9-az1", None),
     ],
 )
