@@ -1,7 +1,4 @@
-"""Programs that a script runs, with their options: behind `env`, `timeout`, in variables.
-
-Source of the names of options: sbatch(1), srun(1), and NVIDIA's pyxis for --container-*.
-"""
+"""Programs that a script runs, with their options: behind `env`, `timeout`, in variables."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from slurmpod.jobs.options import Program, flags, full_names, short_names
 from slurmpod.jobs.shell import Command, Place, Word, commands_in, commands_of, words_in
 from slurmpod.value import Value
 
@@ -24,39 +22,6 @@ LONGEST_EXPANDED = 4_000
 """Characters that a text with its variables filled in may have."""
 
 SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
-
-SHORT_NAMES = """
-    A=account B=extra-node-info C=constraint D=chdir G=gpus H=hold I=immediate J=job-name
-    K=kill-on-bad-exit L=licenses M=clusters N=nodes O=overcommit Q=quiet S=core-spec
-    T=threads V=version W=wait X=disable-status Z=no-allocate a=array b=begin
-    c=cpus-per-task d=dependency e=error h=help i=input k=no-kill l=label m=distribution
-    n=ntasks o=output p=partition q=qos r=relative s=oversubscribe t=time u=unbuffered
-    v=verbose w=nodelist x=exclude
-"""
-SHORT = dict(pair.split("=") for pair in SHORT_NAMES.split())
-FLAGS = frozenset(
-    {
-        *(
-            "bcast",
-            "contiguous",
-            "disable-status",
-            "exact",
-            "exclusive",
-            "external",
-            "get-user-env",
-        ),
-        *("help", "hold", "ignore-pbs", "immediate", "kill-on-bad-exit", "label", "multi-prog"),
-        *("nice", "no-allocate", "no-kill", "no-requeue", "overcommit", "overlap", "oversubscribe"),
-        *("parsable", "propagate", "pty", "quiet", "reboot", "requeue", "send-libs", "spread-job"),
-        *("stepmgr", "test-only", "unbuffered", "usage", "use-min-nodes", "verbose", "version"),
-        *("container-mount-home", "no-container-mount-home", "container-remap-root"),
-        *("no-container-remap-root", "container-writable", "container-readonly"),
-        *("container-entrypoint", "no-container-entrypoint"),
-    }
-)
-"""Options that take no value, or one behind `=` only."""
-
-SBATCH_FLAGS = FLAGS | {"wait"}
 
 
 class Wrapper(Value):
@@ -166,8 +131,8 @@ class Parsed(Value):
     is_certain: bool
 
 
-def parse_options(words: Sequence[Word], flags: frozenset[str], values: Values) -> Parsed:
-    """Read options up to the first word that is none.
+def parse_options(words: Sequence[Word], program: Program, values: Values) -> Parsed:
+    """Read a program's options up to the first word that is none, under their full names.
 
     `values` has what the script assigns to variables: one that holds options is replaced by them,
     by all that it holds at any time.
@@ -177,7 +142,7 @@ def parse_options(words: Sequence[Word], flags: frozenset[str], values: Values) 
     while waiting:
         word, variable = waiting.popleft()
         if word.text.startswith("-") and word.text not in ("-", "--"):
-            found = _options_of(word, waiting, flags)
+            found = _options_of(word, waiting, program)
             options += (replace(each, variable=variable) for each in found)
             continue
         held = None if variable else values_of(word, values)
@@ -256,22 +221,22 @@ def _name(word: Word) -> str:
     return word.text.rpartition("/")[2]
 
 
-def _options_of(
-    word: Word, waiting: deque[tuple[Word, str]], flags: frozenset[str]
-) -> Iterable[Option]:
+def _options_of(word: Word, waiting: deque[tuple[Word, str]], program: Program) -> Iterable[Option]:
     """Return the options of one word; the value of the last may be the next word."""
     text = word.text
     if text.startswith("--"):
-        name, equals, value = text[2:].partition("=")
-        if not equals and name not in flags and waiting:
+        written, equals, value = text[2:].partition("=")
+        meant = full_names(written, program)
+        name = meant[0] if len(meant) == 1 else written
+        if not equals and name not in flags(program) and waiting:
             value = waiting.popleft()[0].text
         return [Option(name, value, word.place)]
     options: list[Option] = []
     for index, letter in enumerate(text[1:], start=2):
-        name = SHORT.get(letter, letter)
-        if name not in flags:
+        name = short_names(program).get(letter, letter)
+        if name not in flags(program):
             value = text[index:] or (waiting.popleft()[0].text if waiting else "")
-            return [*options, Option(name, value.removeprefix("="), word.place)]
+            return [*options, Option(name, value, word.place)]
         options.append(Option(name, "", word.place))
     return options
 

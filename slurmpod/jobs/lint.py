@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmpod.jobs.environment_rules import MEETING, VARIABLES
 from slurmpod.jobs.form_rules import FORM
+from slurmpod.jobs.option_rules import OPTIONS
 from slurmpod.jobs.registry import Rule, ScriptFinding
 from slurmpod.jobs.resume_rules import RESUME
 from slurmpod.jobs.script import Beside, nothing, read_script
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from slurmpod.jobs.registry import ClusterTopic, Topic
     from slurmpod.resolve import Resolved
 
-OF_SCRIPTS = (FORM, RESUME, MEETING, VARIABLES)
+OF_SCRIPTS = (FORM, OPTIONS, RESUME, MEETING, VARIABLES)
 
 
 def topics() -> tuple[Topic | ClusterTopic, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod.jobs.calls import FLAGS, Option, parse_options
+from slurmpod.jobs.calls import Option, parse_options
+from slurmpod.jobs.options import minutes
 from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import DECLARING, SUBMITTING, Script, Step, node_count
 from slurmpod.jobs.shell import Place
@@ -45,7 +46,7 @@ SWITCHED_OFF = re.compile(r"\bresume_if_exists=(false|0)\b", re.IGNORECASE)
 def _not_for_sbatch(script: Script) -> Iterator[ScriptFinding]:
     options = list(script.options)
     for words in script.calls("sbatch", "salloc"):
-        options += parse_options(words, FLAGS, {}).options
+        options += parse_options(words, "sbatch", {}).options
     for option in options:
         if option.name == "auto-resume":
             yield ScriptFinding(option.place, "sbatch has no option --auto-resume")
@@ -202,25 +203,3 @@ def _resumes_elsewhere(step: Step, script: Script) -> bool:
 def _is_on_one_node(step: Step) -> bool:
     """Tell whether a step has one node of several: it asks for one, or for one process."""
     return 1 in (node_count(step.option("nodes")), node_count(step.option("ntasks")))
-
-
-DURATION = re.compile(
-    r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?", re.ASCII
-)
-
-
-def minutes(text: str) -> float | None:
-    """Return the minutes of `--time`; None for no limit, and for what Slurm would refuse.
-
-    `90`, `90:00`, `1:30:00`, `1-0`, `1-0:30` and `1-0:30:00` are understood (sbatch(1), --time).
-    """
-    match = DURATION.fullmatch(text)
-    if not match or text == "0":
-        return None
-    days, *rest = match.groups()
-    first, second, third = (int(part or 0) for part in rest)
-    if days is not None:
-        return int(days) * 1440 + first * 60 + second + third / 60
-    if rest[2] is not None:
-        return first * 60 + second + third / 60
-    return first + second / 60

@@ -10,8 +10,6 @@ from itertools import product
 
 from slurmpod.jobs.calls import (
     ASSIGNMENT,
-    FLAGS,
-    SBATCH_FLAGS,
     Call,
     Option,
     Values,
@@ -213,7 +211,7 @@ def _directives(
             late += [place] if place in own else []
             continue
         words = words_in(line.removeprefix(DIRECTIVE), place)
-        parsed = parse_options(words, SBATCH_FLAGS, {})
+        parsed = parse_options(words, "sbatch", {})
         is_first_component &= not any(word.text in OTHER_COMPONENT for word in parsed.rest)
         options += parsed.options if is_first_component else ()
     return tuple(options), tuple(late)
@@ -249,7 +247,7 @@ def _values(assignments: Iterable[Assignment]) -> Values:
 
 
 def _step(call: Call, values: Values) -> Step:
-    parsed = parse_options(call.arguments, FLAGS, values)
+    parsed = parse_options(call.arguments, "srun", values)
     is_certain = call.is_certain and parsed.is_certain
     runs = tuple(calls(parsed.rest, values))
     return Step(call.program.place, parsed.options, parsed.rest, is_certain, runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slurmpod.jobs.environment_rules import port_range
-from slurmpod.jobs.resume_rules import minutes
+from slurmpod.jobs.options import known_options, minutes, refusal
 from slurmpod.jobs.script import Script, read_script
 
 
@@ -296,3 +296,53 @@ def test_durations(text: str, wanted: float | None) -> None:
 def test_ranges_of_ports(text: str, wanted: int | None) -> None:
     found = port_range(text)
     assert (found[1] if found else None) == wanted
+
+
+SOUND_VALUES = {
+    "time": "24 1-0 1- 1-00 1:2:3 99:99 0 -1 UNLIMITED infinite",
+    "mem": "0 64G 64g 64GB 10T 5000000000",
+    "nodes": "2 2-4 0 1k 2,4 -1 2-4:2",
+    "array": "0-100 0-100%5 1,3 0- [1-3] 0-5%0 1-1000:500 ,1 1, 0-5%2,7",
+    "dependency": "singleton 12 after:1+5 afterok:1:2,afternotok:3 afterok:1?after:2 afterok:1_*",
+    "begin": "now now+5minutes now+1days fika 10:00 16:00:00 2030-01-01T10:00:00 12/31/27",
+    "signal": "USR1@60 B:USR1@60 R:TERM@10 SIGUSR1@60 usr1@60 10@ 35@60 HUP",
+    "exclusive": "user mcs topo",
+}
+REFUSED_VALUES = {
+    "time": "abc 24h 1d 1.5 :30 1: 1-2-3 1:2:3:4",
+    "mem": "64Gi 64GiB 64X 1.5G -5 1P",
+    "nodes": "abc 4-2 1.5 1:2 2-",
+    "array": "a 5-2 0:2 -1 0-10:0 1,2,x",
+    "dependency": "afterok afterok: afterok:x afterok:$PREV foo:12 singleton,afterok:x",
+    "begin": "xx now+1h 25:00 4pm 2030-13-01 3030-1-1",
+    "signal": "FOO x@60 TERM@abc USR1@70000 0 RTMIN@60",
+    "exclusive": "x",
+    "open-mode": "x",
+    "ntasks": "0 -1 2x 1.5 4k =2",
+}
+"""What sbatch of Slurm 24.11.5 said to each."""
+
+
+@pytest.mark.parametrize("name", SOUND_VALUES)
+def test_values_that_sbatch_takes(name: str) -> None:
+    assert [
+        each for each in SOUND_VALUES[name].split() if refusal(known_options()[name], each)
+    ] == []
+
+
+@pytest.mark.parametrize("name", REFUSED_VALUES)
+def test_values_that_sbatch_refuses(name: str) -> None:
+    option = known_options()[name]
+    assert [each for each in REFUSED_VALUES[name].split() if not refusal(option, each)] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("#SBATCH --part=cpu --ntasks-per-n 2", [("partition", "cpu"), ("ntasks-per-node", "2")]),
+        ("#SBATCH -W -N 2", [("wait", ""), ("nodes", "2")]),
+        ("#SBATCH -n=2", [("ntasks", "=2")]),
+    ],
+)
+def test_options_have_their_full_names(line: str, wanted: list[tuple[str, str]]) -> None:
+    assert options(line) == wanted
