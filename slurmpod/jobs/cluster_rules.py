@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from slurmpod.environment.catalog import InstanceType
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.allocation import most_nodes
 from slurmpod.jobs.environment_rules import EFA_VARIABLES
+from slurmpod.jobs.partitions import asked_partitions, kinds_of_workers
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
-from slurmpod.jobs.script import Script, Step
+from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Place
 from slurmpod.problems import Severity
-from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved
 from slurmpod.resolve.slurm import NORMAL, ROOT, enforces_limits
 
 CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
@@ -23,9 +22,6 @@ CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 CHOOSING = ("gres", "gpus", "gpus-per-node", "nodelist", "exclude", "constraint")
 """Options with which a job says what nodes it takes: there is no GPU that Slurm knows on others."""
-
-GPUS = re.compile(r"(?:gres/)?gpu(?::[\w.-]+)??(?::([0-9]{1,9}))?", re.ASCII)
-GPUS_PER_NODE = re.compile(r"(?:[\w.-]+:)?([0-9]{1,9})", re.ASCII)
 
 
 @CLUSTER.rule(
@@ -54,33 +50,10 @@ def _partition_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFind
 )
 def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     option, wanted = script.option("nodes"), script.fewest_nodes
-    sizes = {name: most_nodes(resolved, name) for name in _partitions(script, resolved)}
+    sizes = {name: most_nodes(resolved, name) for name in asked_partitions(script, resolved)}
     if option and wanted and 0 < max(sizes.values()) < wanted:
         offered = ", ".join(f"{name} gives {size}" for name, size in sizes.items())
         yield ScriptFinding(option.place, f"the job asks for {wanted} nodes, but {offered}")
-
-
-@CLUSTER.rule(
-    "JOB-042",
-    "Nodes have as many GPUs",
-    why="Slurm refuses a job that asks for more GPUs on a node than any node of its partition has.",
-    fix="ask for as many as the instance type has",
-    source=f"{SBATCH}#OPT_gres",
-)
-def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
-    kinds = _kinds(script, resolved)
-    if not kinds or None in kinds.values():
-        return
-    most = max(map(_gpus, kinds.values()))
-    types = ", ".join(sorted(kinds))
-    all_asking: list[Script | Step] = [script, *script.steps]
-    for asking in all_asking:
-        for name in ("gres", "gpus-per-node"):
-            option = asking.option(name)
-            wanted = _wanted_gpus(name, option.value) if option else 0
-            if option and wanted > most:
-                message = f"{wanted} GPUs are asked for on a node; {types} has {most or 'none'}"
-                yield ScriptFinding(option.place, message)
 
 
 @CLUSTER.rule(
@@ -118,7 +91,7 @@ def _qos_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     source=EFA_VARIABLES,
 )
 def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
-    kinds = _kinds(script, resolved)
+    kinds = kinds_of_workers(script, resolved)
     if not kinds or any(facts is None or facts.efa_interfaces for facts in kinds.values()):
         return
     types = ", ".join(sorted(kinds))
@@ -157,7 +130,7 @@ def _output_is_shared(script: Script, resolved: Resolved) -> Iterator[ScriptFind
 def _keeps_off_login_nodes(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     login = [group for group in resolved.groups_with(Role.LOGIN) if group.count]
     chosen = [name for name in CHOOSING if script.option(name)]
-    if not login or chosen or ALL_NODES_PARTITION not in _partitions(script, resolved):
+    if not login or chosen or ALL_NODES_PARTITION not in asked_partitions(script, resolved):
         return
     option = script.option("partition")
     message = f"partition {ALL_NODES_PARTITION} has the login nodes of '{login[0].name}', too"
@@ -187,39 +160,3 @@ def _unknown_name(
     if option and enforces_limits(resolved) and option.value.lower() not in known:
         message = f"there is no {name} '{option.value}' (there are: {', '.join(known)})"
         yield ScriptFinding(option.place, message, did_you_mean(option.value, known))
-
-
-def _partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
-    """Return where the job may run: in what it names, or in the default."""
-    option = script.option("partition")
-    if option:
-        return tuple(option.value.split(","))
-    defaults = [partition.name for partition in resolved.slurm.partitions if partition.default]
-    return (*defaults, ALL_NODES_PARTITION)[:1]
-
-
-def _workers(script: Script, resolved: Resolved) -> Iterator[ResolvedGroup]:
-    names = _partitions(script, resolved)
-    for group in resolved.groups_with(Role.WORKER):
-        if ALL_NODES_PARTITION in names or group.partition in names:
-            yield group
-
-
-def _kinds(script: Script, resolved: Resolved) -> dict[str, InstanceType | None]:
-    """Return what is known of the instance types that nodes of the job may have, by name."""
-    return {
-        name: facts
-        for each in _workers(script, resolved)
-        for name, facts in zip(each.instance_types, each.facts_of_types, strict=True)
-    }
-
-
-def _gpus(facts: InstanceType | None) -> int:
-    return facts.accelerator_count if facts and facts.accelerator_kind == "gpu" else 0
-
-
-def _wanted_gpus(name: str, value: str) -> int:
-    """Return the GPUs per node in `--gres=gpu:h100:8` or `--gpus-per-node=8`; 0 for others."""
-    pattern = GPUS if name == "gres" else GPUS_PER_NODE
-    matches = [pattern.fullmatch(part) for part in value.split(",")]
-    return sum(int(match[1] or 1) for match in matches if match)

@@ -24,8 +24,8 @@ OF_SCRIPTS = (FORM, OPTIONS, RESUME, MEETING, VARIABLES)
 
 
 def topics() -> tuple[Topic | ClusterTopic, ...]:
-    """Return all topics, that of scripts on a cluster last."""
-    return (*OF_SCRIPTS, _cluster())
+    """Return all topics, those of scripts on a cluster last."""
+    return (*OF_SCRIPTS, *_of_clusters())
 
 
 def all_rules() -> Iterator[Rule]:
@@ -44,7 +44,9 @@ def lint(
     script = read_script(file, text, beside)
     found = [each for topic in OF_SCRIPTS for each in _found(topic.rules, script)]
     if resolved:
-        found += _found(_cluster().rules, script, resolved)
+        found += [
+            each for topic in _of_clusters() for each in _found(topic.rules, script, resolved)
+        ]
     return in_file_order(_problem(file, rule, finding) for rule, finding in found)
 
 
@@ -54,10 +56,13 @@ def unreadable(file: str, message: str) -> Problem:
     return Problem(rule.id, Severity.ERROR, Where(file), message, rule.fix)
 
 
-def _cluster() -> ClusterTopic:
-    from slurmpod.jobs.cluster_rules import CLUSTER  # only needed with an environment
+def _of_clusters() -> tuple[ClusterTopic, ...]:
+    # Only needed with an environment.
+    from slurmpod.jobs.capacity_rules import CAPACITY
+    from slurmpod.jobs.cluster_rules import CLUSTER
+    from slurmpod.jobs.limit_rules import LIMITS
 
-    return CLUSTER
+    return CLUSTER, CAPACITY, LIMITS
 
 
 def _found(rules: Iterable[Rule], *judged: object) -> Iterator[tuple[Rule, ScriptFinding]]:

@@ -22,3 +22,17 @@ def resolved_cluster(slurm: dict[str, Any] = SLURM, *types: str, login: bool = F
         door = {"name": "door", "role": "login", "instance_type": "ml.m5.xlarge"}
         data["cluster"]["groups"].append(door)
     return resolve(Reading(Environment.model_validate({**data, "slurm": slurm}, strict=False)))
+
+
+LIMITS = {
+    "partitions": [
+        {"name": "cpu", "max_time": "1-00:00:00", "allowed_qos": ["normal", "urgent"]},
+        {"name": "p5", "allowed_accounts": ["language"]},
+    ],
+    "qos": [{"name": "urgent", "max_time": "01:00:00"}, {"name": "spare"}],
+    "accounts": [
+        {"name": "vision", "qos": ["normal", "spare"]},
+        {"name": "language", "qos": ["normal", "urgent"]},
+    ],
+}
+"""Partitions that limit the time of jobs, and who may use them."""

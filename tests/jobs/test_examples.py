@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slurmpod.jobs.lint import all_rules, lint
-from tests.jobs.cluster import resolved_cluster
+from tests.jobs.cluster import LIMITS, resolved_cluster
 
 EXAMPLES = Path(__file__).parent / "examples"
 MARK = re.compile(r"# <- (JOB-\d{3})$")
@@ -18,7 +18,11 @@ NEEDS_MORE_THAN_A_SCRIPT = {"JOB-001"}
 
 RULE_IDS = [rule.id for rule in all_rules() if rule.id not in NEEDS_MORE_THAN_A_SCRIPT]
 RESOLVED = resolved_cluster()
-OF_RULES = {"JOB-047": resolved_cluster(login=True)}
+LIMITED = resolved_cluster(LIMITS)
+OF_RULES = {
+    "JOB-047": resolved_cluster(login=True),
+    **dict.fromkeys(("JOB-053", "JOB-054", "JOB-055"), LIMITED),
+}
 """The cluster of a rule's examples, where it is another one."""
 
 

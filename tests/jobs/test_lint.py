@@ -14,7 +14,7 @@ from slurmpod.jobs.lint import all_rules, lint
 from slurmpod.jobs.shell import LONGEST_AT_ONCE
 from slurmpod.problems import Severity
 from tests.golden_files import ROOT, assert_matches
-from tests.jobs.cluster import SLURM, resolved_cluster
+from tests.jobs.cluster import LIMITS, SLURM, resolved_cluster
 from tools.jobs_page import jobs_page
 
 RESOLVED = resolved_cluster()
@@ -434,7 +434,7 @@ def test_slurm_requeues_a_training_that_does_not_ask(
 
 @pytest.mark.parametrize(
     ("directive", "wanted"),
-    [("-N 1", ["JOB-047"]), ("--gres=gpu:1", []), ("-p cpu", []), ("--exclude=ip-10-0-0-1", [])],
+    [("-N 1", ["JOB-047"]), ("--gres=gpu:1", []), ("-p cpu", []), ("--exclude=ip-10-0-200-1", [])],
 )
 def test_a_job_without_a_partition_may_get_login_nodes(directive: str, wanted: list[str]) -> None:
     text = f"#!/bin/bash\n#SBATCH {directive}\nsrun hostname\n"
@@ -448,3 +448,83 @@ def test_a_job_that_says_it_measures_is_no_training(name: str) -> None:
     text = f"#!/bin/bash\n#SBATCH -N 4 -J {name}\nsrun torchrun train.py\n"
     assert rules_of(text) == []
     assert rules_of(text.replace(name, "latest-profit")) == ["JOB-011", "JOB-013"]
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        # What sbatch of Slurm 24.11.5 said to each, on nodes with 4 CPUs (2 cores) and 16 GiB.
+        *(("-n 8", ""), ("-n 9", "JOB-050"), ("-N1 -n 4", ""), ("-N1 -n 5", "JOB-050")),
+        *(("-c 4", ""), ("-c 5", "JOB-050"), ("-n 2 -c 3", ""), ("-N1 -n 2 -c 3", "JOB-050")),
+        *(
+            ("-n 3 -c 3", "JOB-050"),
+            ("-N1-2 -n 8", ""),
+            ("-O -N1 -n 8", ""),
+            ("--mincpus=5", "JOB-050"),
+        ),
+        *(("-N2 --ntasks-per-node=4", ""), ("-N2 --ntasks-per-node=5", "JOB-050")),
+        *(("-n 4 --ntasks-per-node=2", ""), ("-n 5 --ntasks-per-node=2", "JOB-050")),
+        *(("-N1 -n 2 --threads-per-core=1", ""), ("-N1 -n 4 --threads-per-core=1", "JOB-050")),
+        *(
+            ("-N1 -n 4 --hint=nomultithread", "JOB-050"),
+            ("-N1 -n 4 --ntasks-per-core=1", "JOB-050"),
+        ),
+        *(
+            ("-N1 -c 4 --ntasks-per-core=1", ""),
+            ("--ntasks-per-node=2 -c 2 --hint=compute_bound", "JOB-050"),
+        ),
+        *(("--mem=16384", ""), ("--mem=16385", "JOB-051"), ("--mem=0 --exclusive", "")),
+        *(("--mem-per-cpu=8G -n 4 -N1", ""), ("--mem-per-cpu=8G -c 4", "JOB-051")),
+        *(("--gres=gpu:1", "JOB-042"), ("-G 1", "JOB-042"), ("--gres=none", "")),
+        *(("--prefer=x", "JOB-052"), ("-C x", "JOB-052"), ("-w nowhere", "JOB-058")),
+        *(
+            ("-a 0-1000", ""),
+            ("-a 0-1001", "JOB-057"),
+            ("-a 0-9:5%5000", ""),
+            ("-a 7,1001", "JOB-057"),
+        ),
+    ],
+)
+def test_what_sbatch_says_of_nodes_with_four_cpus(options: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p cpu {options}\nhostname\n"
+    assert [each.rule for each in lint("x", text, RESOLVED)] == wanted.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        *(("-G 32", ""), ("-G 33", "JOB-042"), ("-N1 -G 9", "JOB-042"), ("--gpus-per-node=8", "")),
+        *(("-n 32 --gpus-per-task=1", ""), ("-n 33 --gpus-per-task=1", "JOB-042 JOB-050")),
+        *(
+            ("--gpus-per-node=8 --cpus-per-gpu=24", ""),
+            ("--gpus-per-node=8 --cpus-per-gpu=25", "JOB-050"),
+        ),
+        *(("--gpus-per-node=h100:8", "JOB-056"), ("-G h100:9", "JOB-056")),
+    ],
+)
+def test_what_sbatch_says_of_four_nodes_with_eight_gpus(options: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p p5 {options}\nhostname\n"
+    assert sorted(each.rule for each in lint("x", text, RESOLVED)) == wanted.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        *(("-p cpu -t 1-0", ""), ("-p cpu -t 1-00:00:01", "JOB-053"), ("-p cpu -t 0", "JOB-053")),
+        *(
+            ("-p cpu -t UNLIMITED", "JOB-053"),
+            ("-p p5 -t UNLIMITED", ""),
+            ("-p p5,cpu -t 7-0", "JOB-053"),
+        ),
+        *(("-p p5 -q urgent -t 61", "JOB-053"), ("-p p5 -q urgent -t 60", "")),
+        *(("-p cpu -A vision -q urgent", "JOB-055"), ("-p cpu -A language -q urgent", "")),
+    ],
+)
+def test_limits_of_partitions_and_qos(options: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH {options}\nhostname\n"
+    assert [each.rule for each in lint("x", text, resolved_cluster(LIMITS))] == wanted.split()
+
+
+def test_of_several_partitions_one_with_large_nodes_is_enough() -> None:
+    text = "#!/bin/bash\n#SBATCH -p cpu,p5 --mem=64G -c 8 --gres=gpu:8\nhostname\n"
+    assert lint("x", text, RESOLVED) == ()

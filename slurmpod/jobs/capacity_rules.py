@@ -1,0 +1,205 @@
+"""Rules that hold what a job asks for against what the nodes of its partitions have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from slurmpod.jobs.allocation import most_nodes
+from slurmpod.jobs.demand import Demand, demand_of, gpus_of
+from slurmpod.jobs.partitions import Node, asked_partitions, nodes_of
+from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
+from slurmpod.jobs.script import Script, Step
+from slurmpod.problems import Severity
+from slurmpod.resolve import Resolved
+
+CAPACITY = ClusterTopic("JOB", "What nodes have (--env)")
+
+SLURM_CONF = "https://slurm.schedmd.com/slurm.conf.html"
+SBATCH = "https://slurm.schedmd.com/sbatch.html"
+NOT_AVAILABLE = "Requested node configuration is not available"
+OF_CPUS = (
+    "ntasks-per-node",
+    "tasks-per-node",
+    "cpus-per-task",
+    "ntasks",
+    "mincpus",
+    "cpus-per-gpu",
+)
+OF_GPUS = ("gpus", "gpus-per-task", "gpus-per-node", "gres")
+OF_MEMORY = ("mem", "mem-per-cpu")
+
+Groups = list[tuple[int, tuple[Node, ...]]]
+"""The groups of a partition: how many nodes, and what each of them may be."""
+
+Judge = Callable[[Demand, Groups, int], str]
+"""What a partition with these groups lacks, of which a job can have so many nodes; "": nothing."""
+
+
+@CAPACITY.rule(
+    "JOB-042",
+    "Nodes have as many GPUs",
+    why="Slurm refuses a job that asks for more GPUs than the nodes of its partition have.",
+    fix="ask for as many as the instance type has",
+    source=f"{SBATCH}#OPT_gres",
+)
+def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    offered = _offered(script, resolved)
+    if not offered:
+        return
+    nodes = [node for groups, _ in offered for node in _all_nodes(groups)]
+    most = max((node.gpus for node in nodes), default=0)
+    too_many = list(_too_many_gpus(script, most, _types(nodes)))
+    yield from too_many
+    if not too_many:
+        yield from _lacking(script, resolved, OF_GPUS, _lacks_gpus)
+
+
+@CAPACITY.rule(
+    "JOB-050",
+    "Nodes have as many CPUs",
+    why="Slurm refuses a job whose tasks need more CPUs than the nodes of its partition have.",
+    fix="ask for fewer tasks on a node, or for fewer CPUs for each",
+    source=f"{SBATCH}#OPT_cpus-per-task",
+)
+def _cpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    if not script.option("overcommit"):
+        yield from _lacking(script, resolved, OF_CPUS, _lacks_cpus)
+
+
+@CAPACITY.rule(
+    "JOB-051",
+    "Nodes have as much memory",
+    why="Slurm refuses a job that asks for more memory than the nodes of its partition have.",
+    fix="ask for less; --mem=0 takes all that a node has",
+    source=f"{SBATCH}#OPT_mem",
+)
+def _memory_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    yield from _lacking(script, resolved, OF_MEMORY, _lacks_memory)
+
+
+@CAPACITY.rule(
+    "JOB-056",
+    "GPUs are asked for without a type",
+    why="HyperPod declares GPUs without a type, so that Slurm finds none of the type that a job "
+    "names, and refuses the job. The partition says what GPUs a job gets.",
+    fix="leave the type out, e.g. --gres=gpu:8",
+    source=f"{SLURM_CONF}#OPT_Gres",
+    severity=Severity.WARNING,
+)
+def _gpus_have_no_type(script: Script, _resolved: Resolved) -> Iterator[ScriptFinding]:
+    for name in (*OF_GPUS, "gpus-per-socket"):
+        option = script.option(name)
+        if option and (wanted := gpus_of(script, name).type):
+            message = f"no node has GPUs of a type '{wanted}'"
+            yield ScriptFinding(option.place, f'{message} ("{NOT_AVAILABLE}")')
+
+
+def _too_many_gpus(script: Script, most: int, types: str) -> Iterator[ScriptFinding]:
+    all_asking: list[Script | Step] = [script, *script.steps]
+    for asking in all_asking:
+        for name in ("gres", "gpus-per-node"):
+            option, wanted = asking.option(name), gpus_of(asking, name).count
+            if option and wanted > most:
+                message = f"{wanted} GPUs are asked for on a node; {types} has {most or 'none'}"
+                yield ScriptFinding(option.place, message)
+
+
+def _lacking(
+    script: Script, resolved: Resolved, names: tuple[str, ...], judge: Judge
+) -> Iterator[ScriptFinding]:
+    """Yield what all partitions of the job lack: one that has enough of it is sufficient."""
+    option = next((each for name in names if (each := script.option(name))), None)
+    offered = _offered(script, resolved)
+    if not option or not offered:
+        return
+    demand = demand_of(script)
+    lacking = [judge(demand, groups, count) for groups, count in offered]
+    if all(lacking):
+        yield ScriptFinding(option.place, lacking[0])
+
+
+def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
+    """Return what each partition of the job has; nothing where that is not known of all."""
+    names = asked_partitions(script, resolved)
+    found = [(nodes_of(resolved, name), most_nodes(resolved, name)) for name in names]
+    offered = [(groups, count) for groups, count in found if groups]
+    return offered if len(offered) == len(found) else []
+
+
+def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
+    nodes = _all_nodes(groups)
+    largest = max(_cpus(demand, node) for node in nodes)
+    if demand.cpus_needed > largest:
+        tasks = 1 if demand.tasks else demand.tasks_per_node or 1
+        product = f"{tasks} tasks x {demand.cpus_per_task} CPUs = " if tasks > 1 else ""
+        asked = f"{product}{demand.cpus_needed} CPUs are asked for on a node"
+        return f"{asked}; {_types(nodes)} has {largest} ({_said_of_cpus(demand, groups, most)})"
+    room = _room(groups, _nodes_of_job(demand, most), lambda node: _tasks(demand, node))
+    if demand.tasks and demand.tasks > room:
+        asked = f"{demand.tasks} tasks with {demand.cpus_per_task} CPUs each are asked for"
+        return f"{asked}, and there is room for {room} ({_said_of_cpus(demand, groups, most)})"
+    return ""
+
+
+def _said_of_cpus(demand: Demand, groups: Groups, most: int) -> str:
+    """Return what sbatch says: whether all nodes together, or each of them, have too few CPUs."""
+    tasks = demand.tasks or (demand.fewest_nodes or 1) * (demand.tasks_per_node or 1)
+    if tasks * demand.cpus_per_task > _room(groups, most, lambda node: node.cpus):
+        return '"More processors requested than permitted"'
+    return f'"{NOT_AVAILABLE}"'
+
+
+def _lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
+    nodes = _all_nodes(groups)
+    largest = max(node.memory_mib for node in nodes)
+    wanted = max(demand.memory_mib, demand.memory_per_cpu_mib * demand.cpus_per_task)
+    if wanted <= largest:
+        return ""
+    return (
+        f"{wanted / 1024:g} GiB are asked for on a node; {_types(nodes)} has "
+        f'{largest / 1024:g} ("Memory specification can not be satisfied")'
+    )
+
+
+def _lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
+    wanted = max(demand.gpus, demand.gpus_per_task * (demand.tasks or 1))
+    there = _room(groups, _nodes_of_job(demand, most), lambda node: node.gpus)
+    if wanted <= there:
+        return ""
+    return f'{wanted} GPUs are asked for, and there are {there or "none"} ("{NOT_AVAILABLE}")'
+
+
+def _cpus(demand: Demand, node: Node) -> int:
+    """Return the CPUs of a node that the job can use: threads, or cores alone."""
+    return node.cores if demand.has_whole_cores else node.cpus
+
+
+def _tasks(demand: Demand, node: Node) -> int:
+    """Return how many tasks of the job have room on a node."""
+    limits = [_cpus(demand, node) // demand.cpus_per_task]
+    limits += [demand.tasks_per_node] if demand.tasks_per_node else []
+    limits += [demand.tasks_per_core * node.cores] if demand.tasks_per_core else []
+    limits += [node.gpus // demand.gpus_per_task] if demand.gpus_per_task else []
+    return min(limits)
+
+
+def _room(groups: Groups, count: int, measure: Callable[[Node], int]) -> int:
+    """Return what the largest nodes have together, as many as the job can have."""
+    each = [(max(map(measure, kinds)), number) for number, kinds in groups]
+    total = 0
+    for size, number in sorted(each, reverse=True):
+        taken = min(number, count)
+        total, count = total + size * taken, count - taken
+    return total
+
+
+def _nodes_of_job(demand: Demand, most: int) -> int:
+    return min(demand.most_nodes or most, most)
+
+
+def _all_nodes(groups: Groups) -> list[Node]:
+    return [node for _, kinds in groups for node in kinds]
+
+
+def _types(nodes: list[Node]) -> str:
+    return ", ".join(sorted({node.instance_type for node in nodes}))

@@ -1,0 +1,103 @@
+"""What a batch script asks for, as numbers: tasks, CPUs, memory and GPUs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from slurmpod.jobs.options import mebibytes, options_of, refusal
+from slurmpod.jobs.script import COUNT, Script, Step
+
+GPUS = re.compile(
+    r"(?:gres/)?gpu(?::(?P<type>[a-zA-Z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?", re.ASCII
+)
+GPUS_ALONE = re.compile(r"(?:(?P<type>[a-zA-Z][\w.-]*):?)?(?P<count>[0-9]{1,9})?", re.ASCII)
+MOST_DIGITS = 9
+PHYSICAL = frozenset({"nomultithread", "compute_bound"})
+"""What --hint says to have one task on a core, and not one on each of its threads."""
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """GPUs that one option asks for, of one type; "" where it names none."""
+
+    count: int
+    type: str
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The numbers of a job; None for what it does not say, or what nobody can read."""
+
+    fewest_nodes: int | None
+    most_nodes: int | None
+    tasks: int | None
+    tasks_per_node: int | None
+    tasks_per_core: int | None
+    cpus_per_task: int
+    cpus_per_node: int
+    memory_mib: float
+    memory_per_cpu_mib: float
+    gpus: int
+    gpus_per_node: int
+    gpus_per_task: int
+    cpus_per_gpu: int
+    has_whole_cores: bool
+    overcommits: bool
+
+    @property
+    def cpus_needed(self) -> int:
+        """CPUs that at least one node must have, where the job does not name its tasks."""
+        tasks = 1 if self.tasks else self.tasks_per_node or 1
+        per_gpus = self.cpus_per_gpu * self.gpus_per_node
+        return max(tasks * self.cpus_per_task, self.cpus_per_node, per_gpus)
+
+
+def demand_of(script: Script) -> Demand:
+    """Return what the directives of a script ask for."""
+    most = COUNT.fullmatch(_value(script, "nodes"))
+    per_node = max(gpus_of(script, name).count for name in ("gres", "gpus-per-node"))
+    threads = _number(script, "threads-per-core")
+    return Demand(
+        fewest_nodes=script.fewest_nodes,
+        most_nodes=_most(most) if most else None,
+        tasks=_number(script, "ntasks"),
+        tasks_per_node=_number(script, "ntasks-per-node") or _number(script, "tasks-per-node"),
+        tasks_per_core=_number(script, "ntasks-per-core"),
+        cpus_per_task=_number(script, "cpus-per-task") or 1,
+        cpus_per_node=_number(script, "mincpus") or 0,
+        memory_mib=mebibytes(_value(script, "mem")) or 0,
+        memory_per_cpu_mib=mebibytes(_value(script, "mem-per-cpu")) or 0,
+        gpus=gpus_of(script, "gpus").count,
+        gpus_per_node=per_node,
+        gpus_per_task=gpus_of(script, "gpus-per-task").count,
+        cpus_per_gpu=_number(script, "cpus-per-gpu") or 0,
+        has_whole_cores=threads == 1 or _value(script, "hint") in PHYSICAL,
+        overcommits=script.option("overcommit") is not None,
+    )
+
+
+def gpus_of(asking: Script | Step, name: str) -> Gpus:
+    """Return the GPUs in `--gres=gpu:h100:8` or `--gpus-per-node=8`; 0 for other resources."""
+    pattern = GPUS if name == "gres" else GPUS_ALONE
+    value = _value(asking, name)
+    matches = [match for part in value.split(",") if part and (match := pattern.fullmatch(part))]
+    types = (match["type"] for match in matches if match["type"])
+    return Gpus(sum(int(match["count"] or 1) for match in matches), next(types, ""))
+
+
+def _value(asking: Script | Step, name: str) -> str:
+    option = asking.option(name)
+    return option.value if option else ""
+
+
+def _number(script: Script, name: str) -> int | None:
+    value = _value(script, name).strip()
+    if not value or len(value) > MOST_DIGITS or refusal(options_of("sbatch")[name], value):
+        return None
+    return int(value)
+
+
+def _most(count: re.Match[str]) -> int | None:
+    most = count[2] or count[1]
+    return int(most) if len(most) <= MOST_DIGITS else None

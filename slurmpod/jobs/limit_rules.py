@@ -1,0 +1,187 @@
+"""Rules that hold a job against the limits of a cluster: time, accounts, QOS, arrays, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+from slurmpod.bundle.slurm_settings import slurm_accounts
+from slurmpod.jobs.calls import Option
+from slurmpod.jobs.options import is_unlimited, minutes
+from slurmpod.jobs.partitions import asked_partitions
+from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
+from slurmpod.jobs.script import Script
+from slurmpod.resolve import Resolved
+from slurmpod.resolve.slurm import ROOT, enforces_limits
+
+LIMITS = ClusterTopic("JOB", "Limits of the cluster (--env)")
+
+SBATCH = "https://slurm.schedmd.com/sbatch.html"
+SLURM_CONF = "https://slurm.schedmd.com/slurm.conf.html"
+FOREVER = float("inf")
+MOST_INDICES = 1001
+"""MaxArraySize where slurm.conf says nothing: indices are below it (slurm.conf(5))."""
+
+INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
+STEP_OR_LIMIT = re.compile(r":[0-9]*|%.*", re.ASCII)
+NODE = re.compile(r"ip-([0-9]{1,3})-([0-9]{1,3})-([0-9]{1,3})-([0-9]{1,3})", re.ASCII)
+PATTERN = re.compile(r"[\[\]/*]")
+OF_NO_NODE = {
+    "constraint": ("nodefeaturesplugins", "Invalid feature specification"),
+    "prefer": ("nodefeaturesplugins", "Invalid preferred feature specification"),
+    "licenses": ("licenses", "Invalid license specification"),
+    "tmp": ("", "Temporary disk specification can not be satisfied"),
+}
+"""Options that ask for what HyperPod gives no node: the setting of slurm.conf that can, and what
+sbatch says without it."""
+
+
+@LIMITS.rule(
+    "JOB-052",
+    "Nothing is asked for that no node has",
+    why="HyperPod gives nodes neither features nor a size of their own disk, and slurm.conf has no "
+    "licenses. Slurm refuses a job that asks for some.",
+    fix="remove the option; a partition chooses the kind of nodes",
+    source=f"{SBATCH}#OPT_constraint",
+)
+def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    given = {name.lower() for name in resolved.slurm.settings}
+    for name, (setting, said) in OF_NO_NODE.items():
+        option = script.option(name)
+        if option and option.value not in ("", "0") and setting not in given:
+            message = f'no node has what --{name}={option.value} asks for ("{said}")'
+            yield ScriptFinding(option.place, message)
+
+
+@LIMITS.rule(
+    "JOB-053",
+    "The job has time in its partitions and its QOS",
+    why="Slurm refuses a job that asks for more time than one of its partitions allows. With a QOS "
+    "that allows less, it waits for ever (QOSMaxWallDurationPerJobLimit).",
+    fix="ask for less time, or for a partition or a QOS with more",
+    source=f"{SLURM_CONF}#OPT_EnforcePartLimits",
+)
+def _time_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    option = script.option("time")
+    if not option:
+        return
+    wanted = _limit(option.value)
+    names = asked_partitions(script, resolved)
+    partitions = [each for each in resolved.slurm.partitions if each.name in names]
+    for partition in partitions:
+        if partition.max_time and wanted > _limit(partition.max_time):
+            said = "Requested time limit is invalid"
+            yield _too_long(option, f"partition {partition.name}", partition.max_time, said)
+    qos = script.option("qos")
+    chosen = {qos.value.lower()} if qos else set()
+    for each in resolved.slurm.qos if enforces_limits(resolved) else ():
+        if each.name in chosen and each.max_time and wanted > _limit(each.max_time):
+            said = "QOSMaxWallDurationPerJobLimit"
+            yield _too_long(option, f"QOS {each.name}", each.max_time, said)
+
+
+@LIMITS.rule(
+    "JOB-054",
+    "The account may use the partition",
+    why="Slurm refuses jobs of accounts that are not among the partition's allowed_accounts.",
+    fix="name an account or a partition that go together",
+    source=f"{SLURM_CONF}#OPT_AllowAccounts",
+)
+def _account_is_allowed(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    option = script.option("account")
+    names = asked_partitions(script, resolved)
+    for each in resolved.slurm.partitions:
+        allowed = each.allowed_accounts
+        if option and each.name in names and allowed and option.value.lower() not in allowed:
+            said = "Invalid account or account/partition combination"
+            yield _not_allowed(option, each.name, allowed, said)
+
+
+@LIMITS.rule(
+    "JOB-055",
+    "The QOS may be used",
+    why="Slurm refuses a QOS that is not among the partition's allowed_qos, or not among those of "
+    "the job's account.",
+    fix="name a QOS that both the partition and the account have",
+    source=f"{SLURM_CONF}#OPT_AllowQos",
+)
+def _qos_is_allowed(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    option, account = script.option("qos"), script.option("account")
+    if not option:
+        return
+    said = "Invalid qos specification"
+    names = asked_partitions(script, resolved)
+    for each in resolved.slurm.partitions:
+        if each.name in names and each.allowed_qos and option.value.lower() not in each.allowed_qos:
+            yield _not_allowed(option, each.name, each.allowed_qos, said)
+    for whole in slurm_accounts(resolved) if account and enforces_limits(resolved) else ():
+        is_its = account is not None and account.value.lower() == whole.name != ROOT
+        if is_its and option.value.lower() not in whole.qos and not _users_have_qos(resolved):
+            yield _not_allowed(option, f"account {whole.name}", whole.qos, said)
+
+
+@LIMITS.rule(
+    "JOB-057",
+    "The indices of an array are below MaxArraySize",
+    why="Slurm refuses an array with an index that is not below MaxArraySize: "
+    f"{MOST_INDICES}, unless slurm.settings says otherwise.",
+    fix="give each task several pieces of work, or set MaxArraySize under slurm.settings",
+    source=f"{SLURM_CONF}#OPT_MaxArraySize",
+)
+def _array_is_small_enough(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    option = script.option("array")
+    settings = {name.lower(): value for name, value in resolved.slurm.settings.items()}
+    size = settings.get("maxarraysize", str(MOST_INDICES))
+    indices = INDEX.findall(STEP_OR_LIMIT.sub("", option.value)) if option else []
+    most = max(map(int, indices), default=0)
+    if option and size.isdigit() and most >= int(size):
+        message = f"index {most} is not below MaxArraySize, {size}"
+        yield ScriptFinding(option.place, f'{message} ("Invalid job array specification")')
+
+
+@LIMITS.rule(
+    "JOB-058",
+    "Nodes that are named can exist",
+    why="HyperPod names nodes after their addresses, which come from the private subnets. Slurm "
+    "refuses a job that names a node which is not there.",
+    fix="leave the nodes to Slurm, or copy their names from sinfo -N",
+    source="https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-operate-slurm.html",
+)
+def _nodes_can_exist(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    for name in ("nodelist", "exclude"):
+        option = script.option(name)
+        for node in option.value.split(",") if option and not PATTERN.search(option.value) else ():
+            if option and not _can_be_node(node, resolved):
+                message = f'{node} is no node of {resolved.name} ("Invalid node name specified")'
+                yield ScriptFinding(option.place, message)
+
+
+def _limit(text: str) -> float:
+    if is_unlimited(text):
+        return FOREVER
+    return minutes(text) or (FOREVER if text.strip("0:") == "" else 0)
+
+
+def _too_long(option: Option, where: str, limit: str, said: str) -> ScriptFinding:
+    message = f'--time={option.value} is more than {where} allows, {limit} ("{said}")'
+    return ScriptFinding(option.place, message)
+
+
+def _not_allowed(option: Option, where: str, allowed: tuple[str, ...], said: str) -> ScriptFinding:
+    message = f'{where} allows {", ".join(allowed)}, not {option.value} ("{said}")'
+    return ScriptFinding(option.place, message)
+
+
+def _users_have_qos(resolved: Resolved) -> bool:
+    return any(known.user.qos for known in resolved.access.users)
+
+
+def _can_be_node(name: str, resolved: Resolved) -> bool:
+    """Return whether a name is that of an address in a private subnet, or may be."""
+    match = NODE.fullmatch(name)
+    if not match or any(int(each) > 255 for each in match.groups()):
+        return False
+    address = IPv4Address(".".join(match.groups()))
+    cidrs = [subnet.cidr for subnet in resolved.network.private]
+    return not all(cidr and address not in cidr for cidr in cidrs)

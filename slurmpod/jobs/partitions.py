@@ -1,0 +1,68 @@
+"""The partitions in which a job may run, and the nodes that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurmpod.environment.catalog import InstanceType
+from slurmpod.environment.cluster import Role
+from slurmpod.jobs.script import Script
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node as Slurm counts it; of a group with several instance types, any of these."""
+
+    instance_type: str
+    cpus: int
+    cores: int
+    memory_mib: int
+    gpus: int
+
+
+def asked_partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
+    """Return where the job may run: in what it names, or in the default."""
+    option = script.option("partition")
+    if option:
+        return tuple(option.value.split(","))
+    defaults = [partition.name for partition in resolved.slurm.partitions if partition.default]
+    return (*defaults, ALL_NODES_PARTITION)[:1]
+
+
+def kinds_of_workers(script: Script, resolved: Resolved) -> dict[str, InstanceType | None]:
+    """Return what is known of the instance types that nodes of the job may have, by name."""
+    names = asked_partitions(script, resolved)
+    return {
+        name: facts
+        for group in resolved.groups_with(Role.WORKER)
+        if ALL_NODES_PARTITION in names or group.partition in names
+        for name, facts in zip(group.instance_types, group.facts_of_types, strict=True)
+    }
+
+
+def nodes_of(resolved: Resolved, name: str) -> list[tuple[int, tuple[Node, ...]]] | None:
+    """Return the groups of a partition: how many nodes, and what each of them may be.
+
+    None where an instance type is unknown, so that nobody can say what the nodes have.
+    """
+    groups = _groups(resolved, name)
+    if any(facts is None for group in groups for facts in group.facts_of_types):
+        return None
+    return [(group.count, tuple(_nodes(group))) for group in groups if group.count]
+
+
+def _groups(resolved: Resolved, name: str) -> tuple[ResolvedGroup, ...]:
+    groups = tuple(resolved.groups_with(Role.WORKER))
+    if name == ALL_NODES_PARTITION:
+        return groups + tuple(resolved.groups_with(Role.LOGIN))
+    return tuple(group for group in groups if group.partition == name)
+
+
+def _nodes(group: ResolvedGroup) -> Iterator[Node]:
+    for facts in group.facts_of_types:
+        if facts:
+            gpus = facts.accelerator_count if facts.accelerator_kind == "gpu" else 0
+            cpus = facts.cores * group.threads_per_core
+            yield Node(facts.name, cpus, facts.cores, facts.memory_mib, gpus)
