@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slurmpod.cli.output import counted, print_json
-from slurmpod.jobs.lint import lint, unreadable
+from slurmpod.jobs.lint import lint, shows_training, unreadable
 from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.text_file import Unreadable, read_text
 
@@ -23,11 +23,17 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Check the scripts and print what is wrong with them."""
     resolved = _resolved(options.env) if options.env else None
     problems = [problem for file in options.scripts for problem in _problems(file, resolved)]
+    unjudged = [str(file) for file in options.scripts if _shows_no_training(file)]
     if options.json:
-        files = list(map(str, options.scripts))
-        print_json({"files": files, "problems": [problem.as_dict() for problem in problems]})
+        print_json(
+            {
+                "files": list(map(str, options.scripts)),
+                "problems": [problem.as_dict() for problem in problems],
+                "without_training": unjudged,
+            }
+        )
     else:
-        _print_text(problems, len(options.scripts))
+        _print_text(problems, len(options.scripts), unjudged)
     return ExitCode.INVALID if has_errors(problems) else ExitCode.OK
 
 
@@ -44,6 +50,14 @@ def _problems(file: Path, resolved: Resolved | None) -> Sequence[Problem]:
         return [unreadable(str(file), error.message)]
 
 
+def _shows_no_training(file: Path) -> bool:
+    """Return whether a script was read, and no training was recognised in it."""
+    try:
+        return not shows_training(str(file), read_text(file), partial(_beside, file))
+    except Unreadable:
+        return False
+
+
 def _beside(file: Path, name: str) -> str | None:
     """Return the text of a script in the same folder; None where there is none to read."""
     try:
@@ -52,11 +66,17 @@ def _beside(file: Path, name: str) -> str | None:
         return None
 
 
-def _print_text(problems: Sequence[Problem], files: int) -> None:
+def _print_text(problems: Sequence[Problem], files: int, unjudged: Sequence[str]) -> None:
     if problems:
         from slurmpod.problem_text import problems_text  # only needed on mistakes
 
         sys.stdout.write(problems_text(problems, sys.stdout) + "\n\n")
     counts = Counter(problem.severity for problem in problems)
     found = ", ".join(counted(counts[each], each) for each in Severity if counts[each])
+    if unjudged:
+        sys.stdout.write(
+            f"no training was recognised in {', '.join(unjudged)}: whether it resumes after a "
+            "node is replaced was not judged\n"
+        )
+        found = found or "no problems in the rest"
     sys.stdout.write(f"{counted(files, 'script')}: {found or 'no problems'}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
@@ -22,6 +23,17 @@ CLUSTER = ClusterTopic("JOB", "The cluster of an environment (--env)")
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 CHOOSING = ("gres", "gpus", "gpus-per-node", "nodelist", "exclude", "constraint")
 """Options with which a job says what nodes it takes: there is no GPU that Slurm knows on others."""
+
+
+OF_INTERFACES = frozenset({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"})
+ETHERNET = re.compile(r"=?eth[0-9]*(?:,|$)", re.ASCII)
+WITHOUT_EFA = {"NCCL_NET": ("socket",), "FI_PROVIDER": ("sockets", "tcp", "udp")}
+CHECKPOINTS = re.compile(
+    r"(?:checkpoint|ckpt)[\w.-]*[=\s]+"
+    r"(/(?:opt/(?:dlami/nvme|sagemaker)|tmp|var/tmp|dev/shm|scratch|local|nvme)(?:/[^\s'\"]*)?)",
+    re.IGNORECASE,
+)
+"""Where the own disks and the memory of nodes are mounted."""
 
 
 @CLUSTER.rule(
@@ -101,6 +113,44 @@ def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]
 
 
 @CLUSTER.rule(
+    "JOB-048",
+    "Network interfaces exist",
+    why="Nodes with several network cards name their interfaces enp*: there is no eth0. NCCL and "
+    "Gloo find no interface, and the job ends.",
+    fix="write ^docker,lo, or leave the variable out",
+    source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname",
+    severity=Severity.WARNING,
+)
+def _interface_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    kinds = kinds_of_workers(script, resolved)
+    has_others = [facts is not None and facts.network_cards > 1 for facts in kinds.values()]
+    for each in script.assignments if kinds and all(has_others) else ():
+        if each.name in OF_INTERFACES and ETHERNET.match(each.value):
+            message = f"{each.name} is {each.value}, which {', '.join(sorted(kinds))} does not have"
+            yield ScriptFinding(each.place, message)
+
+
+@CLUSTER.rule(
+    "JOB-049",
+    "EFA is used where there is EFA",
+    why="With these values NCCL and libfabric use TCP: nodes with EFA train at a fraction of their "
+    "speed.",
+    fix="remove it: AWS's NCCL plugin chooses EFA by itself",
+    source=EFA_VARIABLES,
+    severity=Severity.WARNING,
+)
+def _efa_is_used(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    kinds = kinds_of_workers(script, resolved)
+    have_efa = [facts is not None and facts.efa_interfaces for facts in kinds.values()]
+    if not kinds or not all(have_efa) or script.is_on_one_node:
+        return
+    for each in script.assignments:
+        if each.value.lower() in WITHOUT_EFA.get(each.name, ()):
+            message = f"{each.name}={each.value} takes EFA away from {', '.join(sorted(kinds))}"
+            yield ScriptFinding(each.place, message)
+
+
+@CLUSTER.rule(
     "JOB-046",
     "What a job says lies on shared storage",
     why="The output is written by the job's first node. A folder that nodes do not share is on its "
@@ -137,6 +187,26 @@ def _keeps_off_login_nodes(script: Script, resolved: Resolved) -> Iterator[Scrip
     if not option:
         message = f"the job names no partition, and {message}"
     yield ScriptFinding(option.place if option else Place(1, 1), message)
+
+
+@CLUSTER.rule(
+    "JOB-059",
+    "Checkpoints of a job that resumes lie on shared storage",
+    why="The disk of a node is gone when the node is replaced, and the checkpoints with it: the "
+    "job begins again from zero.",
+    fix="write them below a shared file system, or copy them there from the node's disk",
+    source="slurmpod/resolve/storage.py",
+    severity=Severity.WARNING,
+)
+def _checkpoints_are_shared(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    if not script.resuming_steps and not script.option("requeue"):
+        return
+    texts = [(each.place, f"{each.name}={each.value}") for each in script.assignments]
+    texts += [(each.place, " ".join(w.text for w in each.command)) for each in script.steps]
+    for place, text in texts:
+        match = CHECKPOINTS.search(text)
+        if match and not is_shared(resolved, match[1]):
+            yield ScriptFinding(place, f"checkpoints in {match[1]} are on a node's own disk")
 
 
 def is_shared(resolved: Resolved, path: str) -> bool:

@@ -57,21 +57,21 @@ def demand_of(script: Script) -> Demand:
     """Return what the directives of a script ask for."""
     most = COUNT.fullmatch(_value(script, "nodes"))
     per_node = max(gpus_of(script, name).count for name in ("gres", "gpus-per-node"))
-    threads = _number(script, "threads-per-core")
+    threads = number_of(script, "threads-per-core")
     return Demand(
         fewest_nodes=script.fewest_nodes,
         most_nodes=_most(most) if most else None,
-        tasks=_number(script, "ntasks"),
-        tasks_per_node=_number(script, "ntasks-per-node") or _number(script, "tasks-per-node"),
-        tasks_per_core=_number(script, "ntasks-per-core"),
-        cpus_per_task=_number(script, "cpus-per-task") or 1,
-        cpus_per_node=_number(script, "mincpus") or 0,
+        tasks=number_of(script, "ntasks"),
+        tasks_per_node=number_of(script, "ntasks-per-node") or number_of(script, "tasks-per-node"),
+        tasks_per_core=number_of(script, "ntasks-per-core"),
+        cpus_per_task=number_of(script, "cpus-per-task") or 1,
+        cpus_per_node=number_of(script, "mincpus") or 0,
         memory_mib=mebibytes(_value(script, "mem")) or 0,
         memory_per_cpu_mib=mebibytes(_value(script, "mem-per-cpu")) or 0,
         gpus=gpus_of(script, "gpus").count,
         gpus_per_node=per_node,
         gpus_per_task=gpus_of(script, "gpus-per-task").count,
-        cpus_per_gpu=_number(script, "cpus-per-gpu") or 0,
+        cpus_per_gpu=number_of(script, "cpus-per-gpu") or 0,
         has_whole_cores=threads == 1 or _value(script, "hint") in PHYSICAL,
         overcommits=script.option("overcommit") is not None,
     )
@@ -86,16 +86,17 @@ def gpus_of(asking: Script | Step, name: str) -> Gpus:
     return Gpus(sum(int(match["count"] or 1) for match in matches), next(types, ""))
 
 
-def _value(asking: Script | Step, name: str) -> str:
-    option = asking.option(name)
-    return option.value if option else ""
-
-
-def _number(script: Script, name: str) -> int | None:
-    value = _value(script, name).strip()
+def number_of(asking: Script | Step, name: str) -> int | None:
+    """Return the number that an option asks for; None without one that Slurm can read."""
+    value = _value(asking, name).strip()
     if not value or len(value) > MOST_DIGITS or refusal(options_of("sbatch")[name], value):
         return None
     return int(value)
+
+
+def _value(asking: Script | Step, name: str) -> str:
+    option = asking.option(name)
+    return option.value if option else ""
 
 
 def _most(count: re.Match[str]) -> int | None:

@@ -30,6 +30,15 @@ FIXED_HOST = re.compile(
 PORT = re.compile(r"(?:^|_|MASTER|RDZV)PORT$", re.IGNORECASE)
 OLD_SEED = re.compile("tensor_parallel_seed")
 PRINTING = frozenset({"echo", "printf"})
+SECRET_NAME = re.compile(r"(?:API_?KEY|ACCESS_KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
+LONG_VALUE = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9+_=-][A-Za-z0-9+/_=.-]{15,}", re.ASCII)
+SECRET_VALUE = re.compile(
+    r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|A[KS]IA[A-Z0-9]{16}"
+    r"|sk-[\w-]{20,}|glpat-[\w-]{20,}|xox[abp]-[\w-]{20,}",
+    re.ASCII,
+)
+"""Keys of Hugging Face, GitHub, AWS, OpenAI, GitLab and Slack, by how they begin."""
+
 HIGHEST_PORT = 65535
 LOWEST_PORT = 1024
 """ip(7), ip_unprivileged_port_start."""
@@ -129,6 +138,22 @@ def _no_protocol(script: Script) -> Iterator[ScriptFinding]:
 def _random_seed(script: Script) -> Iterator[ScriptFinding]:
     for place in script.places(OLD_SEED):
         yield ScriptFinding(place, "SMP v2 has no tensor_parallel_seed")
+
+
+@VARIABLES.rule(
+    "JOB-033",
+    "Scripts have no secrets",
+    why="Slurm keeps the script of a job, and shows it (`scontrol write batch_script`). Whoever "
+    "can read the script, or the folder that it lies in, has the key.",
+    fix="read it from a file that only you can read, or from Secrets Manager",
+    source="https://slurm.schedmd.com/scontrol.html#OPT_write-batch_script",
+    severity=Severity.WARNING,
+)
+def _no_secrets(script: Script) -> Iterator[ScriptFinding]:
+    for each in script.assignments:
+        is_key = SECRET_NAME.search(each.name) and LONG_VALUE.fullmatch(each.value)
+        if is_key or SECRET_VALUE.fullmatch(each.value):
+            yield ScriptFinding(each.place, f"{each.name} is set to a secret")
 
 
 def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:

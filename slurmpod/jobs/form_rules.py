@@ -9,13 +9,19 @@ from slurmpod.jobs.calls import holds_options, values_of
 from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Place
+from slurmpod.jobs.training import is_measured, is_named_training, is_training
 from slurmpod.problems import Severity
 
 FORM = Topic("JOB", "What sbatch reads")
 
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 SBATCH_SOURCE = "https://github.com/SchedMD/slurm/blob/master/src/sbatch/sbatch.c"
+COMMENTED = re.compile(r"#[ \t]+SBATCH[ \t]+-")
+NOT_EXPANDED = re.compile(r"^~|\$")
 NAMES_ONE_JOB = re.compile(r"%[0-9]*[jJA]", re.ASCII)
+HOURS = re.compile(r"[1-9]|[1-6][0-9]|7[0-2]", re.ASCII)
+"""Numbers that people write for hours: up to three days."""
+
 NAMES_ONE_TASK = re.compile(r"%[0-9]*[jJa]", re.ASCII)
 
 FORM.reported_elsewhere(
@@ -97,3 +103,67 @@ def _squeue_with_option(script: Script) -> Iterator[ScriptFinding]:
     for first in (words[0] for words in script.calls("squeue") if words):
         if not holds_options(values_of(first, script.values) or (first.text,)):
             yield ScriptFinding(first.place, f"squeue does not understand '{first.text}'")
+
+
+@FORM.rule(
+    "JOB-018",
+    "Directives begin with #SBATCH",
+    why="A line that begins with `# SBATCH` is a comment like any other: the job runs without the "
+    "option, and nobody says so.",
+    fix="write #SBATCH without a blank, or ##SBATCH for an option that you do not want",
+    source=SBATCH,
+    severity=Severity.WARNING,
+)
+def _no_blank_in_directives(script: Script) -> Iterator[ScriptFinding]:
+    lines = script.text.split("\n")
+    for place in script.parsed.comments:
+        line = lines[place.line - 1]
+        if place.column == 1 and COMMENTED.match(line):
+            yield ScriptFinding(place, f"'{line.split('=')[0].strip()}' is a comment for sbatch")
+
+
+@FORM.rule(
+    "JOB-019",
+    "Names of files have no ~ and no variables",
+    why="sbatch expands neither ~ nor variables in its options. It makes a folder with this name "
+    "in the working directory.",
+    fix="write the whole path, with %u for the user and %j for the job",
+    source=f"{SBATCH}#SECTION_FILENAME-PATTERN",
+    severity=Severity.WARNING,
+)
+def _files_are_written_out(script: Script) -> Iterator[ScriptFinding]:
+    for name in ("output", "error", "input"):
+        option = script.option(name)
+        if option and NOT_EXPANDED.search(option.value):
+            yield ScriptFinding(option.place, f"sbatch takes '{option.value}' as it stands there")
+
+
+@FORM.rule(
+    "JOB-023",
+    "A training has hours",
+    why="A number alone is minutes. Whoever means hours gets a job that is over too early.",
+    fix="write 24:00:00 for hours, or 00:24:00 for minutes",
+    source=f"{SBATCH}#OPT_time",
+    severity=Severity.NOTE,
+)
+def _time_in_hours(script: Script) -> Iterator[ScriptFinding]:
+    time = script.option("time")
+    if not time or not HOURS.fullmatch(time.value) or script.resuming_steps or is_measured(script):
+        return
+    if any(is_training(step, script, is_named_training) for step in script.steps):
+        yield ScriptFinding(time.place, f"--time={time.value} is {time.value} minutes")
+
+
+@FORM.rule(
+    "JOB-024",
+    "Slurm chooses the nodes",
+    why="Names of nodes come from their addresses. A node that is replaced, deleted or made in "
+    "another place has another one, and sbatch refuses a job for a node that is not there.",
+    fix="remove --nodelist; a partition chooses the kind of nodes, and --exclude avoids one",
+    source=f"{SBATCH}#OPT_nodelist",
+    severity=Severity.WARNING,
+)
+def _nodes_are_not_named(script: Script) -> Iterator[ScriptFinding]:
+    for name in ("nodelist", "nodefile"):
+        if option := script.option(name):
+            yield ScriptFinding(option.place, f"the job waits for {option.value} alone")

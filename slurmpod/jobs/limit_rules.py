@@ -56,10 +56,9 @@ def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding
 
 @LIMITS.rule(
     "JOB-053",
-    "The job has time in its partitions and its QOS",
-    why="Slurm refuses a job that asks for more time than one of its partitions allows. With a QOS "
-    "that allows less, it waits for ever (QOSMaxWallDurationPerJobLimit).",
-    fix="ask for less time, or for a partition or a QOS with more",
+    "The job has time in its partitions",
+    why="Slurm refuses a job that asks for more time than one of its partitions allows.",
+    fix="ask for less time, or for a partition with more",
     source=f"{SLURM_CONF}#OPT_EnforcePartLimits",
 )
 def _time_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
@@ -73,10 +72,20 @@ def _time_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding
         if partition.max_time and wanted > _limit(partition.max_time):
             said = "Requested time limit is invalid"
             yield _too_long(option, f"partition {partition.name}", partition.max_time, said)
-    qos = script.option("qos")
-    chosen = {qos.value.lower()} if qos else set()
-    for each in resolved.slurm.qos if enforces_limits(resolved) else ():
-        if each.name in chosen and each.max_time and wanted > _limit(each.max_time):
+
+
+@LIMITS.rule(
+    "JOB-065",
+    "The job has time in its QOS",
+    why="Slurm takes a job that asks for more time than its QOS allows, and never starts it.",
+    fix="ask for less time, or for a QOS with more",
+    source="https://slurm.schedmd.com/resource_limits.html",
+)
+def _qos_has_time(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    option, qos = script.option("time"), script.option("qos")
+    for each in resolved.slurm.qos if option and qos and enforces_limits(resolved) else ():
+        is_chosen = qos is not None and each.name == qos.value.lower()
+        if option and is_chosen and each.max_time and _limit(option.value) > _limit(each.max_time):
             said = "QOSMaxWallDurationPerJobLimit"
             yield _too_long(option, f"QOS {each.name}", each.max_time, said)
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from slurmpod.jobs.environment_rules import MEETING, VARIABLES
 from slurmpod.jobs.form_rules import FORM
+from slurmpod.jobs.launch_rules import LAUNCH
 from slurmpod.jobs.option_rules import OPTIONS
 from slurmpod.jobs.registry import Rule, ScriptFinding
-from slurmpod.jobs.resume_rules import RESUME
+from slurmpod.jobs.resume_rules import RESUME, recognises_training
 from slurmpod.jobs.script import Beside, nothing, read_script
 from slurmpod.problems import Problem, Severity, Where, in_file_order
 
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     from slurmpod.jobs.registry import ClusterTopic, Topic
     from slurmpod.resolve import Resolved
 
-OF_SCRIPTS = (FORM, OPTIONS, RESUME, MEETING, VARIABLES)
+OF_SCRIPTS = (FORM, OPTIONS, RESUME, MEETING, LAUNCH, VARIABLES)
+
+
+REFUSED = frozenset(
+    f"JOB-{number:03}"
+    for number in (7, 8, 9, 10, 40, 41, 42, 43, 44, 50, 51, 52, 53, 54, 55, 56, 57, 58)
+)
+"""Rules whose break makes sbatch refuse the script, where it is in a directive."""
+
+WHOLE = frozenset({"JOB-002", "JOB-003"})
+"""Rules whose break makes sbatch refuse the script, wherever it is."""
 
 
 def topics() -> tuple[Topic | ClusterTopic, ...]:
@@ -48,6 +59,21 @@ def lint(
             each for topic in _of_clusters() for each in _found(topic.rules, script, resolved)
         ]
     return in_file_order(_problem(file, rule, finding) for rule, finding in found)
+
+
+def verdict(text: str, resolved: Resolved) -> tuple[Problem, ...]:
+    """Return why sbatch refuses a script on a cluster; nothing where it takes it."""
+    directives = {option.place.line for option in read_script("", text).options}
+    return tuple(
+        each
+        for each in lint("", text, resolved)
+        if each.rule in WHOLE or (each.rule in REFUSED and each.where.line in directives)
+    )
+
+
+def shows_training(file: str, text: str, beside: Beside = nothing) -> bool:
+    """Return whether a training is recognised in a script: without one, no rule on it applies."""
+    return recognises_training(read_script(file, text, beside))
 
 
 def unreadable(file: str, message: str) -> Problem:

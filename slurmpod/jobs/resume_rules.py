@@ -9,7 +9,7 @@ from slurmpod.jobs.calls import Option, parse_options
 from slurmpod.jobs.options import minutes
 from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import DECLARING, SUBMITTING, Script, Step, node_count
-from slurmpod.jobs.shell import Place
+from slurmpod.jobs.shell import APPENDING, Place
 from slurmpod.jobs.training import is_measured, is_named_training, is_training
 from slurmpod.problems import Severity
 
@@ -100,8 +100,10 @@ def _appends(script: Script) -> Iterator[ScriptFinding]:
     said = _requeueing(script)
     if script.appends:
         return
+    if script.steps and all(_has_own_log(step, script) for step in script.steps):
+        return
     places = [said.place] if said and said.name == "requeue" else []
-    places += [step.place for step in script.resuming_steps]
+    places += [each.place for each in script.resuming_steps if not _has_own_log(each, script)]
     places += [] if said else _places_of_training(script)
     for place in places[:1]:
         yield ScriptFinding(place, "when the job starts again, its output so far is deleted")
@@ -179,6 +181,12 @@ def _is_in_no_container(script: Script) -> Iterator[ScriptFinding]:
             yield ScriptFinding(option.place, message)
 
 
+def recognises_training(script: Script) -> bool:
+    """Return whether some step, or the batch script itself, looks like training."""
+    in_steps = any(is_training(step, script) for step in script.steps)
+    return in_steps or bool(_places_of_training(script))
+
+
 def _requeueing(script: Script) -> Option | None:
     """Return the last word of a job on whether Slurm starts it again; None for Slurm's default."""
     said = [option for option in script.options if option.name in ("requeue", "no-requeue")]
@@ -189,9 +197,21 @@ def _places_of_training(script: Script) -> list[Place]:
     """Return where the job surely trains, in steps or in the batch script itself."""
     if is_measured(script):
         return []
-    places = [step.place for step in script.steps if is_training(step, script, is_named_training)]
+    places = [
+        step.place
+        for step in script.steps
+        if is_training(step, script, is_named_training) and not _has_own_log(step, script)
+    ]
     own = (call for call in script.called if call.name not in NOT_RUNNING)
     return places + [call.program.place for call in own if is_named_training(call, script.values)]
+
+
+def _has_own_log(step: Step, script: Script) -> bool:
+    """Return whether a step appends its output to a file that sbatch does not empty."""
+    mode = step.option("open-mode")
+    appends = mode is not None and mode.value.startswith("a")
+    is_sent_on = bool(APPENDING & script.parsed.operators_of(step.place))
+    return is_sent_on or bool(appends and step.option("output"))
 
 
 def _resumes_elsewhere(step: Step, script: Script) -> bool:

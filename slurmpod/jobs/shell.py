@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 from functools import cache, cached_property, lru_cache
-from itertools import product
+from itertools import product, takewhile
 from typing import TYPE_CHECKING
 
 from slurmpod.jobs.branches import Branch, branches
@@ -57,6 +57,9 @@ KEYWORDS = frozenset(
 
 COMMANDS = frozenset(["command", "declaration_command", "unset_command", "test_command"])
 ARITHMETIC = frozenset({"((", "$(("})
+APPENDING = frozenset({">>", "&>>"})
+BACKGROUND = "&"
+OPERATING = frozenset({BACKGROUND, "file_redirect"})
 
 
 class Place(Value):
@@ -129,6 +132,23 @@ class ParsedScript(Value):
     comments: tuple[Place, ...]
     branches: tuple[tuple[Place, Place, Branch], ...]
     """Where each branch begins, and where it is over."""
+
+    operators: tuple[tuple[str, Place], ...]
+    """Where commands are sent to the background, and where their output is appended to a file."""
+
+    def operators_of(self, place: Place) -> frozenset[str]:
+        """Return the operators behind the command that begins at a place, before the next one."""
+        first = bisect_right(self._starts, place)
+        following = self._starts[first] if first < len(self._starts) else None
+        index = bisect_right(self.operators, place, key=lambda each: each[1])
+        found = takewhile(
+            lambda each: following is None or each[1] < following, self.operators[index:]
+        )
+        return frozenset(operator for operator, _ in found)
+
+    @cached_property
+    def _starts(self) -> list[Place]:
+        return sorted(command[0].place for command in self.commands)
 
     def exclude(self, one: Place, other: Place) -> bool:
         """Tell whether no run of the script reaches both places."""
@@ -226,6 +246,7 @@ class _Reader:
         self._spans: list[tuple[int, int]] = []
         self._comments: list[Place] = []
         self._branches: list[Branch] = []
+        self._operators: list[tuple[str, Place]] = []
 
     def read(self, root: Node, offset: int) -> None:
         """Read a tree whose text begins at an offset."""
@@ -243,6 +264,8 @@ class _Reader:
                 behind = stop
             if node.type in COMMANDS:
                 self._begin(start)
+            if node.type in OPERATING:
+                self._note_operator(node, offset)
             if is_word:
                 self._add(node, offset)
             elif not node.children:
@@ -267,6 +290,7 @@ class _Reader:
             ),
             tuple(self._comments),
             tuple((self._at(each.start), self._at(each.stop), each) for each in self._branches),
+            tuple(sorted(self._operators, key=lambda each: each[1])),
         )
 
     def _leaf(self, node: Node, offset: int, is_in_test: bool) -> None:
@@ -277,6 +301,12 @@ class _Reader:
             self._add(node, offset)
         elif not node.is_named:
             self._begin(offset + node.end_byte)
+
+    def _note_operator(self, node: Node, offset: int) -> None:
+        """Keep `&` behind a command, and `>>` before a file."""
+        operator = node if node.type == BACKGROUND else node.children[0]
+        if operator.type in (BACKGROUND, *APPENDING):
+            self._operators.append((operator.type, self._at(offset + operator.start_byte)))
 
     def _begin(self, start: int) -> None:
         self._starts.append(start)

@@ -21,7 +21,7 @@ RESOLVED = resolved_cluster()
 LIMITED = resolved_cluster(LIMITS)
 OF_RULES = {
     "JOB-047": resolved_cluster(login=True),
-    **dict.fromkeys(("JOB-053", "JOB-054", "JOB-055"), LIMITED),
+    **dict.fromkeys(("JOB-053", "JOB-054", "JOB-055", "JOB-065"), LIMITED),
 }
 """The cluster of a rule's examples, where it is another one."""
 

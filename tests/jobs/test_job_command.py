@@ -26,6 +26,16 @@ def folder(tmp_path: Path) -> Path:
 def test_a_sound_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(folder / "good.sbatch")
     assert run(["job", "lint", file, "--env", str(folder / "dev.yaml")]) == ExitCode.OK
+    assert capsys.readouterr().out == (
+        f"no training was recognised in {file}: whether it resumes after a node is replaced was "
+        "not judged\n1 script: no problems in the rest\n"
+    )
+
+
+def test_a_training_without_problems(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = folder / "train.sbatch"
+    file.write_text("#!/bin/bash\n#SBATCH --open-mode=append\nsrun torchrun train.py\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
     assert capsys.readouterr().out == "1 script: no problems\n"
 
 
@@ -63,7 +73,7 @@ def test_scripts_beside_the_batch_script_are_read(
     (folder / "run.sh").write_text("torchrun x.py\n")
     assert run(["job", "lint", str(file)]) == ExitCode.OK
     output = capsys.readouterr().out
-    assert output.startswith("1 script: no problems\n")
+    assert output.startswith("no training was recognised")
     assert "[JOB-011]" in output
 
 
@@ -72,7 +82,7 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["job", "lint", file, "--json", "--env", str(folder / "dev.yaml")]
     assert run(command) == ExitCode.INVALID
     shown = json.loads(capsys.readouterr().out)
-    assert shown["files"] == [file]
+    assert shown["files"] == shown["without_training"] == [file]
     assert [problem["rule"] for problem in shown["problems"]] == ["JOB-040", "JOB-030", "JOB-004"]
 
 

@@ -319,7 +319,7 @@ def test_of_several_instance_types_any_may_be_what_the_job_gets() -> None:
 
 
 RESUMES = "#!/bin/bash\n#SBATCH -N 2 --exclusive --open-mode=append\n"
-IN_CONTAINER = "A=(--container-image=x.sqsh)"
+IN_CONTAINER = "A=(--container-image=./x.sqsh)"
 OUTSIDE = "R=--auto-resume=1"
 STEP = 'srun $R "${A[@]}" torchrun x\n'
 
@@ -476,7 +476,7 @@ def test_a_job_that_says_it_measures_is_no_training(name: str) -> None:
         *(("--mem=16384", ""), ("--mem=16385", "JOB-051"), ("--mem=0 --exclusive", "")),
         *(("--mem-per-cpu=8G -n 4 -N1", ""), ("--mem-per-cpu=8G -c 4", "JOB-051")),
         *(("--gres=gpu:1", "JOB-042"), ("-G 1", "JOB-042"), ("--gres=none", "")),
-        *(("--prefer=x", "JOB-052"), ("-C x", "JOB-052"), ("-w nowhere", "JOB-058")),
+        *(("--prefer=x", "JOB-052"), ("-C x", "JOB-052"), ("-x nowhere", "JOB-058")),
         *(
             ("-a 0-1000", ""),
             ("-a 0-1001", "JOB-057"),
@@ -516,7 +516,7 @@ def test_what_sbatch_says_of_four_nodes_with_eight_gpus(options: str, wanted: st
             ("-p p5 -t UNLIMITED", ""),
             ("-p p5,cpu -t 7-0", "JOB-053"),
         ),
-        *(("-p p5 -q urgent -t 61", "JOB-053"), ("-p p5 -q urgent -t 60", "")),
+        *(("-p p5 -q urgent -t 61", "JOB-065"), ("-p p5 -q urgent -t 60", "")),
         *(("-p cpu -A vision -q urgent", "JOB-055"), ("-p cpu -A language -q urgent", "")),
     ],
 )
@@ -528,3 +528,51 @@ def test_limits_of_partitions_and_qos(options: str, wanted: str) -> None:
 def test_of_several_partitions_one_with_large_nodes_is_enough() -> None:
     text = "#!/bin/bash\n#SBATCH -p cpu,p5 --mem=64G -c 8 --gres=gpu:8\nhostname\n"
     assert lint("x", text, RESOLVED) == ()
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        ("srun torchrun x", ["JOB-013"]),
+        ("srun torchrun x >> /fsx/x.log 2>&1", []),
+        ("srun torchrun x &>> /fsx/x.log", []),
+        ("srun torchrun x > /fsx/x.log", ["JOB-013"]),
+        ("srun --output=/fsx/x.log --open-mode=append torchrun x", []),
+        ("srun --output=/fsx/x.log torchrun x", ["JOB-013"]),
+        ("srun torchrun x\nsrun hostname >> /fsx/x.log", ["JOB-013"]),
+    ],
+)
+def test_a_step_that_appends_to_its_own_log_keeps_it(step: str, wanted: list[str]) -> None:
+    assert rules_of(f"#!/bin/bash\n{step}\n") == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ("srun ./a &\nsrun ./b &\nwait\n", []),
+        ("srun ./a &\nwait\nsrun ./b &\n", ["JOB-064"]),
+        ("srun ./a && srun ./b\n", []),
+        ("for i in 1 2; do srun ./a & done\nwait\n", []),
+        ("for i in 1 2; do srun ./a > $i.log & done\n", ["JOB-064"]),
+    ],
+)
+def test_steps_in_the_background(body: str, wanted: list[str]) -> None:
+    assert rules_of(f"#!/bin/bash\n{body}") == wanted
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        ("srun --ntasks-per-node=8 python -m torch.distributed.run --nproc_per_node=8 x", True),
+        ("srun -n 16 torchrun --nproc-per-node gpu x", True),
+        ("GPUS=8\nsrun -n 16 torchrun --nproc-per-node=$GPUS x", True),
+        ("srun -n 16 torchrun --nproc-per-node=1 x", False),
+        ("srun -n 16 torchrun --nproc-per-node=$UNKNOWN x", False),
+        ("srun -n 2 torchrun --nproc-per-node=8 x", False),
+        ("srun -N 1 -n 1 torchrun --nproc-per-node=8 x", False),
+        ("srun $OPTIONS -n 16 torchrun --nproc-per-node=8 x", False),
+    ],
+)
+def test_torchrun_in_several_tasks_of_a_node(step: str, wanted: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 -J test --open-mode=append\n{step}\n"
+    assert ("JOB-060" in rules_of(text)) == wanted
