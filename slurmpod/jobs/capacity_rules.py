@@ -11,13 +11,16 @@ from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.script import Script, Step
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.slurm import says_who_may_have_what
 
 CAPACITY = ClusterTopic("JOB", "What nodes have (--env)")
 
 SLURM_CONF = "https://slurm.schedmd.com/slurm.conf.html"
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
+MORE_THAN_ALL = "More processors requested than permitted"
 NOT_AVAILABLE = "Requested node configuration is not available"
 OF_CPUS = (
+    "threads-per-core",
     "ntasks-per-node",
     "tasks-per-node",
     "cpus-per-task",
@@ -62,8 +65,10 @@ def _gpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFindin
     source=f"{SBATCH}#OPT_cpus-per-task",
 )
 def _cpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
-    if not script.option("overcommit"):
-        yield from _lacking(script, resolved, OF_CPUS, _lacks_cpus)
+    found = list(_lacking(script, resolved, OF_CPUS, _lacks_cpus))
+    if not found and says_who_may_have_what(resolved):
+        found = list(_lacking(script, resolved, OF_CPUS, _lacks_cpus_in_all, some_lack=any))
+    yield from found
 
 
 @CAPACITY.rule(
@@ -105,17 +110,24 @@ def _too_many_gpus(script: Script, most: int, types: str) -> Iterator[ScriptFind
 
 
 def _lacking(
-    script: Script, resolved: Resolved, names: tuple[str, ...], judge: Judge
+    script: Script,
+    resolved: Resolved,
+    names: tuple[str, ...],
+    judge: Judge,
+    some_lack: Callable[[list[str]], bool] = all,
 ) -> Iterator[ScriptFinding]:
-    """Yield what all partitions of the job lack: one that has enough of it is sufficient."""
+    """Yield what all partitions of the job lack: one that has enough of it is sufficient.
+
+    With `any` in place of `all` each of them needs enough.
+    """
     option = next((each for name in names if (each := script.option(name))), None)
     offered = _offered(script, resolved)
     if not option or not offered:
         return
     demand = demand_of(script)
     lacking = [judge(demand, groups, count) for groups, count in offered]
-    if all(lacking):
-        yield ScriptFinding(option.place, lacking[0])
+    if some_lack(lacking):
+        yield ScriptFinding(option.place, next(filter(None, lacking)))
 
 
 def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
@@ -128,6 +140,8 @@ def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
 
 def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
     nodes = _all_nodes(groups)
+    if demand.threads_per_core > max(node.cpus // node.cores for node in nodes):
+        return f'{_types(nodes)} has fewer threads on a core ("{NOT_AVAILABLE}")'
     largest = max(_cpus(demand, node) for node in nodes)
     if demand.cpus_needed > largest:
         tasks = 1 if demand.tasks else demand.tasks_per_node or 1
@@ -135,7 +149,7 @@ def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
         asked = f"{product}{demand.cpus_needed} CPUs are asked for on a node"
         return f"{asked}; {_types(nodes)} has {largest} ({_said_of_cpus(demand, groups, most)})"
     room = _room(groups, _nodes_of_job(demand, most), lambda node: _tasks(demand, node))
-    if demand.tasks and demand.tasks > room:
+    if demand.tasks and demand.tasks > room and not demand.overcommits:
         asked = f"{demand.tasks} tasks with {demand.cpus_per_task} CPUs each are asked for"
         return f"{asked}, and there is room for {room} ({_said_of_cpus(demand, groups, most)})"
     return ""
@@ -143,10 +157,16 @@ def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
 
 def _said_of_cpus(demand: Demand, groups: Groups, most: int) -> str:
     """Return what sbatch says: whether all nodes together, or each of them, have too few CPUs."""
+    return f'"{MORE_THAN_ALL if _lacks_cpus_in_all(demand, groups, most) else NOT_AVAILABLE}"'
+
+
+def _lacks_cpus_in_all(demand: Demand, groups: Groups, most: int) -> str:
+    """Return what is lacking where all nodes together have too few CPUs for the job."""
     tasks = demand.tasks or (demand.fewest_nodes or 1) * (demand.tasks_per_node or 1)
-    if tasks * demand.cpus_per_task > _room(groups, most, lambda node: node.cpus):
-        return '"More processors requested than permitted"'
-    return f'"{NOT_AVAILABLE}"'
+    wanted, there = tasks * demand.cpus_per_task, _room(groups, most, lambda node: node.cpus)
+    if wanted <= there or demand.overcommits:
+        return ""
+    return f'{wanted} CPUs are asked for, and a partition has {there} ("{MORE_THAN_ALL}")'
 
 
 def _lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:

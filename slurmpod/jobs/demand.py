@@ -42,13 +42,14 @@ class Demand:
     gpus_per_node: int
     gpus_per_task: int
     cpus_per_gpu: int
+    threads_per_core: int
     has_whole_cores: bool
     overcommits: bool
 
     @property
     def cpus_needed(self) -> int:
         """CPUs that at least one node must have, where the job does not name its tasks."""
-        tasks = 1 if self.tasks else self.tasks_per_node or 1
+        tasks = 1 if self.tasks or self.overcommits else self.tasks_per_node or 1
         per_gpus = self.cpus_per_gpu * self.gpus_per_node
         return max(tasks * self.cpus_per_task, self.cpus_per_node, per_gpus)
 
@@ -57,7 +58,7 @@ def demand_of(script: Script) -> Demand:
     """Return what the directives of a script ask for."""
     most = COUNT.fullmatch(_value(script, "nodes"))
     per_node = max(gpus_of(script, name).count for name in ("gres", "gpus-per-node"))
-    threads = number_of(script, "threads-per-core")
+    threads = number_of(script, "threads-per-core") or 0
     return Demand(
         fewest_nodes=script.fewest_nodes,
         most_nodes=_most(most) if most else None,
@@ -72,6 +73,7 @@ def demand_of(script: Script) -> Demand:
         gpus_per_node=per_node,
         gpus_per_task=gpus_of(script, "gpus-per-task").count,
         cpus_per_gpu=number_of(script, "cpus-per-gpu") or 0,
+        threads_per_core=threads,
         has_whole_cores=threads == 1 or _value(script, "hint") in PHYSICAL,
         overcommits=script.option("overcommit") is not None,
     )

@@ -27,6 +27,9 @@ INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
 STEP_OR_LIMIT = re.compile(r":[0-9]*|%.*", re.ASCII)
 NODE = re.compile(r"ip-([0-9]{1,3})-([0-9]{1,3})-([0-9]{1,3})-([0-9]{1,3})", re.ASCII)
 PATTERN = re.compile(r"[\[\]/*]")
+DECLARED = frozenset({"none", "gpu", "neuron"})
+"""Generic resources that a cluster of HyperPod can have by itself."""
+
 OF_NO_NODE = {
     "constraint": ("nodefeaturesplugins", "Invalid feature specification"),
     "prefer": ("nodefeaturesplugins", "Invalid preferred feature specification"),
@@ -52,6 +55,7 @@ def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding
         if option and option.value not in ("", "0") and setting not in given:
             message = f'no node has what --{name}={option.value} asks for ("{said}")'
             yield ScriptFinding(option.place, message)
+    yield from _unknown_resources(script, resolved)
 
 
 @LIMITS.rule(
@@ -62,16 +66,18 @@ def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding
     source=f"{SLURM_CONF}#OPT_EnforcePartLimits",
 )
 def _time_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
-    option = script.option("time")
+    option = script.option("time") or script.option("time-min")
     if not option:
         return
-    wanted = _limit(option.value)
     names = asked_partitions(script, resolved)
-    partitions = [each for each in resolved.slurm.partitions if each.name in names]
-    for partition in partitions:
-        if partition.max_time and wanted > _limit(partition.max_time):
-            said = "Requested time limit is invalid"
-            yield _too_long(option, f"partition {partition.name}", partition.max_time, said)
+    limits = {each.name: each.max_time for each in resolved.slurm.partitions if each.max_time}
+    wanted = _limit(option.value)
+    short = [name for name in names if name in limits and wanted > _limit(limits[name])]
+    if option.name == "time-min" and len(short) < len(names):
+        return
+    for name in short:
+        said = "Requested time limit is invalid"
+        yield _too_long(option, f"partition {name}", limits[name], said)
 
 
 @LIMITS.rule(
@@ -166,6 +172,18 @@ def _nodes_can_exist(script: Script, resolved: Resolved) -> Iterator[ScriptFindi
                 yield ScriptFinding(option.place, message)
 
 
+def _unknown_resources(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    """Yield what --gres names, and neither HyperPod nor slurm.conf declares."""
+    settings = {name.lower(): value for name, value in resolved.slurm.settings.items()}
+    known = {*DECLARED, *settings.get("grestypes", "").split(",")}
+    option = script.option("gres")
+    for part in option.value.split(",") if option else ():
+        name = re.split("[:=]", part.removeprefix("gres/").removeprefix("gres:"))[0]
+        if option and part and name not in known:
+            message = f"no node has '{name}' (\"Invalid generic resource (gres) specification\")"
+            yield ScriptFinding(option.place, message)
+
+
 def _limit(text: str) -> float:
     if is_unlimited(text):
         return FOREVER
@@ -173,7 +191,7 @@ def _limit(text: str) -> float:
 
 
 def _too_long(option: Option, where: str, limit: str, said: str) -> ScriptFinding:
-    message = f'--time={option.value} is more than {where} allows, {limit} ("{said}")'
+    message = f'--{option.name}={option.value} is more than {where} allows, {limit} ("{said}")'
     return ScriptFinding(option.place, message)
 
 

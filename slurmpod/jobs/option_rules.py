@@ -22,8 +22,21 @@ OPTIONS = Topic("JOB", "Options of sbatch and srun")
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 OPTION_PARSER = "https://github.com/SchedMD/slurm/blob/slurm-24-11-5-1/src/common/slurm_opt.c"
 EXPANDED_LATER = re.compile(r"[$`]")
-EXCLUDING = (("mem", "mem-per-cpu", "mem-per-gpu"), ("exclusive", "oversubscribe"))
+EXCLUDING = (
+    ("mem", "mem-per-cpu", "mem-per-gpu"),
+    ("exclusive", "oversubscribe"),
+    ("cpus-per-task", "cpus-per-gpu"),
+)
 """Options of which sbatch takes one only."""
+
+ANY_GPUS = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "gres")
+NEEDED = {
+    "gpus-per-task": ("ntasks", "gpus"),
+    "gpus-per-socket": ("sockets-per-node",),
+    "cpus-per-gpu": ANY_GPUS,
+    "mem-per-gpu": ANY_GPUS,
+}
+"""Options that sbatch takes only with one of these beside them."""
 
 FROM_NOW = re.compile(r"now\s*\+\s*([0-9]{1,9})\s*(?:(sec|min|hour|day|week)[a-z]*)?", re.ASCII)
 MINUTES = {"": 1 / 60, "sec": 1 / 60, "min": 1, "hour": 60, "day": 1440, "week": 10080}
@@ -76,8 +89,8 @@ def _values_can_be_read(script: Script) -> Iterator[ScriptFinding]:
 @OPTIONS.rule(
     "JOB-009",
     "Options do not contradict each other",
-    why="sbatch refuses a job whose options cannot all be met: two kinds of memory, or a deadline "
-    "before the job's time is over.",
+    why="sbatch refuses a job whose options cannot all be met: two kinds of memory, GPUs for each "
+    "of no tasks, or a deadline before the job's time is over.",
     fix="leave one of them out",
     source=SBATCH,
 )
@@ -87,6 +100,12 @@ def _options_agree(script: Script) -> Iterator[ScriptFinding]:
         for option in given[1:]:
             message = f"--{option.name} and --{given[0].name} exclude each other"
             yield ScriptFinding(option.place, message)
+    for name, needed in NEEDED.items():
+        option = script.option(name)
+        if option and not any(script.option(each) for each in needed):
+            wanted = " or ".join(f"--{each}" for each in needed)
+            message = f"--{name} says nothing without {wanted}"
+            yield ScriptFinding(option.place, message, f"add {wanted}")
     yield from _time_is_enough(script)
 
 
@@ -99,8 +118,9 @@ def _time_is_enough(script: Script) -> Iterator[ScriptFinding]:
         yield ScriptFinding(shortest.place, message)
     deadline, begin = script.option("deadline"), script.option("begin")
     until, start = _minutes_from_now(deadline), _minutes_from_now(begin) or 0
-    if deadline and until is not None and least and start + least > until:
-        message = f"the job cannot end by --deadline={deadline.value}: it takes {least:g} minutes"
+    if deadline and until is not None and start + (least or 0) > until:
+        takes = f"it takes {least:g} minutes" if least else "it begins later"
+        message = f"the job cannot end by --deadline={deadline.value}: {takes}"
         fix = "set the deadline later, or ask for less time"
         yield ScriptFinding(deadline.place, f'{message} ("Requested time limit is invalid")', fix)
 

@@ -55,6 +55,20 @@ AFTER = (
 DEPENDENCY = re.compile(rf"(?:{AFTER}(?:[,?]{AFTER})*)?", re.ASCII | re.IGNORECASE)
 
 
+NEWS = "none|begin|end|fail|requeue|all|invalid_depend|stage_out|array_tasks"
+MAIL = rf"(?:{NEWS}|time_limit(?:_[589]0)?)"
+MAILS = re.compile(rf",*{MAIL}(?:,+{MAIL})*,*", re.ASCII | re.IGNORECASE)
+DISTRIBUTION = re.compile(
+    r"""
+    plane=[0-9]+
+    | (?: block | cyclic | arbitrary | \* ) (?: :(?: block | cyclic | fcyclic | \* ) ){0,2}
+      (?: , (?:no)?pack )?
+    | (?:no)?pack
+    """,
+    re.VERBOSE | re.ASCII | re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True)
 class KnownOption:
     """One option: how the two programs take a value for it; "" for one that lacks the option."""
@@ -114,7 +128,7 @@ def full_names(name: str, program: Program) -> tuple[str, ...]:
 def refusal(option: KnownOption, value: str) -> str:
     """Return what a value has to look like, if Slurm refuses this one; "" for a sound value."""
     if option.kind == "choice":
-        is_sound = value in option.words or (not value and option.name == "exclusive")
+        is_sound = value.lower() in option.words or (not value and option.name == "exclusive")
         return "" if is_sound else f"one of {', '.join(option.words)}"
     if option.kind not in KINDS:
         return ""
@@ -199,6 +213,8 @@ KINDS: Mapping[str, tuple[Callable[[str], object], str]] = MappingProxyType(
         "moment": (WHEN.fullmatch, "a moment such as 16:00, 2027-01-31T16:00 or now+2hours"),
         "array": (_is_array, "indices such as 0-9, 1,3,5 or 0-99%10"),
         "dependency": (DEPENDENCY.fullmatch, "a condition and ids of jobs, such as afterok:123"),
+        "mail": (MAILS.fullmatch, "some of BEGIN, END, FAIL, REQUEUE, ALL, with commas"),
+        "distribution": (DISTRIBUTION.fullmatch, "block, cyclic, plane=N, or such as block:cyclic"),
         "signal": (_is_signal, "a signal, such as USR1@60 or B:TERM@120"),
     }
 )

@@ -516,12 +516,37 @@ def test_what_sbatch_says_of_four_nodes_with_eight_gpus(options: str, wanted: st
             ("-p p5 -t UNLIMITED", ""),
             ("-p p5,cpu -t 7-0", "JOB-053"),
         ),
+        *(("-p cpu --time-min=2-0", "JOB-053"), ("-p p5,cpu --time-min=2-0", "")),
         *(("-p p5 -q urgent -t 61", "JOB-065"), ("-p p5 -q urgent -t 60", "")),
         *(("-p cpu -A vision -q urgent", "JOB-055"), ("-p cpu -A language -q urgent", "")),
     ],
 )
 def test_limits_of_partitions_and_qos(options: str, wanted: str) -> None:
     text = f"#!/bin/bash\n#SBATCH {options}\nhostname\n"
+    assert [each.rule for each in lint("x", text, resolved_cluster(LIMITS))] == wanted.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        *(("--gpus-per-task=1", "JOB-009"), ("--gpus-per-task=1 -n 2", ""), ("-m x", "JOB-008")),
+        *(("--cpus-per-gpu=1", "JOB-009"), ("--cpus-per-gpu=1 -G 1", ""), ("-m plane=2", "")),
+        *(("--cpus-per-gpu=1 -c 1 -G 1", "JOB-009"), ("--hint=x", "JOB-008")),
+        *(("--begin=now+1hour --deadline=now+5minutes", "JOB-009"), ("--deadline=now+5", "")),
+        *(("--mail-type=FOO", "JOB-008"), ("--mail-type=end,TIME_LIMIT_80", "")),
+        *(("--gres=foo:1", "JOB-052"), ("--hint=NoMultithread", "")),
+        *(("--threads-per-core=2", ""), ("--threads-per-core=3", "JOB-050")),
+        *(("--time-min=5 -t 4", "JOB-009"), ("-O -c 193", "JOB-050"), ("-O -N1 -n 400", "")),
+    ],
+)
+def test_what_sbatch_says_of_options_together(options: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p p5 {options}\nhostname\n"
+    assert [each.rule for each in lint("x", text, RESOLVED)] == wanted.split()
+
+
+@pytest.mark.parametrize(("options", "wanted"), [("-c 4", ""), ("-c 24", "JOB-050")])
+def test_each_of_several_partitions_has_as_many_cpus_in_all(options: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p cpu,p5 {options}\nhostname\n"
     assert [each.rule for each in lint("x", text, resolved_cluster(LIMITS))] == wanted.split()
 
 
