@@ -18,10 +18,19 @@ the nodes of a cluster; [how it does that](resume.md) is good to know for jobs o
 training needs](#what-a-training-needs) of a cluster.
 
 `slurmpod job lint train/train-fsdp2.sbatch` reads batch scripts without running them and shows what
-goes wrong on a HyperPod cluster with Slurm: jobs that do not resume after a node was replaced,
-output that is lost, variables that slow EFA down. With `--env environments/dev.yaml` it also holds
-them against that cluster: its partitions, nodes, GPUs, accounts and QOS. `--json` prints the
-problems for programs.
+goes wrong on a HyperPod cluster with Slurm: options that sbatch does not know or cannot read, jobs
+that do not resume after a node was replaced, torchrun that is started too often or not on every
+node, output that is lost, variables that slow EFA down. `--json` prints the problems for programs.
+
+With `--env environments/dev.yaml` it also computes what the job gets on that cluster, and shows
+what sbatch refuses there, with sbatch's own words: more CPUs, memory or GPUs than the nodes of its
+partitions have, a time beyond their limit, an account or a QOS that they do not allow, features
+and nodes that do not exist, an array that is too large. Of several partitions one has to have such
+nodes, and all of them have to allow the time, the account and the QOS. Where nothing shows which
+account or QOS a job has, they are not judged.
+
+Where no training is recognised in a script, `lint` says so: nothing is known then of whether the
+job resumes.
 
 The script is read as sbatch and bash read it: directives up to the first command, continued
 lines, quotes, here documents. A variable that holds options of srun, such as
@@ -46,6 +55,16 @@ them.
 Memory needs no option where a job has its nodes alone (`--exclusive`). Slurm counts on what EC2
 calls a type's memory, more than the node really has: `--mem=0` means all of it, and a number just
 below it may be more than there is.
+
+## How well it predicts sbatch
+
+Options, how they take their values, and which values are refused, come from sbatch and srun of
+Slurm 24.11.5. 4000 jobs with one to five random options were asked of both: the linter and
+`sbatch --test-only`, with Slurm's controller and the nodes of an environment. They agreed on 3977;
+22 that sbatch refuses were not seen, and one was refused wrongly. Accounts and QOS were not part of
+it. What it does not see yet: limits of sockets (`--ntasks-per-socket`), `--overcommit` with more
+tasks than CPUs, GPUs for fewer tasks than nodes, a deadline that is a date in the past,
+reservations, and the limits of users.
 
 ## What it does not see
 
