@@ -37,6 +37,7 @@ SECTION = ("identity",)
 BOUNDARY = (*SECTION, "permissions_boundary")
 EXISTING = (*SECTION, "existing")
 SHOWN_RESOURCES = 3
+ALL_POWERFUL = frozenset({"AdministratorAccess", "IAMFullAccess", "PowerUserAccess"})
 
 IDENTITY.reported_elsewhere(
     RULE,
@@ -242,3 +243,20 @@ def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
         if Role.CONTROLLER in roles and roles & WHERE_PEOPLE_WORK:
             message = "jobs can read its password: controllers share their role"
             yield Finding(resolved.database.path, message, at_key=True)
+
+
+@IDENTITY.rule(
+    "IDN-011",
+    "Nodes do not rule the account",
+    why="Whoever runs something on a node has what its role may do. With one of these policies "
+    "every user of the cluster can do anything in the account, or give themselves the right to.",
+    fix="attach a policy that allows what jobs need, and no more",
+    source=LEAST_PRIVILEGE,
+    severity=Severity.WARNING,
+)
+def _nodes_rule_nothing(resolved: Resolved) -> Iterator[Finding]:
+    for index, arn in enumerate(resolved.identity.policy_arns):
+        name = arn.rpartition("/")[2]
+        if account_of_arn(arn) == "aws" and name in ALL_POWERFUL:
+            message = f"{name} gives the account to all who use a node"
+            yield Finding((*SECTION, "policy_arns", index), message)
