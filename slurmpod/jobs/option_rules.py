@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.options import (
+    NEWEST,
     Program,
     full_names,
     minutes,
@@ -53,7 +54,11 @@ MINUTES = {"": 1 / 60, "sec": 1 / 60, "min": 1, "hour": 60, "day": 1440, "week":
 def _options_exist(script: Script) -> Iterator[ScriptFinding]:
     for program, option in _all_options(script):
         meant = full_names(option.name, program)
-        if option.name in options_of(program) or option.name == "auto-resume":
+        known = options_of(program).get(option.name)
+        if known and known.since > NEWEST:
+            message = f"{program} knows --{option.name} from Slurm {known.since} on"
+            yield ScriptFinding(option.place, message, "remove it")
+        if known or option.name == "auto-resume":
             continue
         dashes = "-" if len(option.name) == 1 else "--"
         message = f"{program} has no option {dashes}{option.name}"

@@ -2,7 +2,8 @@
 
 `data/slurm_options.csv` has the options of Slurm 24.11.5, also those that its help leaves out, the
 options of NVIDIA's pyxis, and --auto-resume, which HyperPod adds to srun. The table and the values
-that are refused here are what sbatch and srun themselves said when they were called.
+that are refused here are what sbatch and srun themselves said when they were called. Options that
+are newer come from Slurm's CHANGELOG.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
+
+NEWEST = "25.11"
+"""The newest Slurm that HyperPod has."""
 
 Program = Literal["sbatch", "srun"]
 Argument = Literal["", "none", "optional", "required"]
@@ -71,7 +75,10 @@ DISTRIBUTION = re.compile(
 
 @dataclass(frozen=True)
 class KnownOption:
-    """One option: how the two programs take a value for it; "" for one that lacks the option."""
+    """One option: how the two programs take a value for it; "" for one that lacks the option.
+
+    `since` is the version of Slurm that brought it, where that is newer than 24.11.
+    """
 
     name: str
     short: str
@@ -80,6 +87,7 @@ class KnownOption:
     of: str
     kind: str
     words: tuple[str, ...]
+    since: str
 
     def argument(self, program: Program) -> Argument:
         """Return how a program takes a value for the option."""
@@ -175,6 +183,7 @@ def _known_option(row: dict[str, str]) -> KnownOption:
         of=row["of"],
         kind=row["kind"],
         words=tuple(row["words"].split()),
+        since=row["since"],
     )
 
 
