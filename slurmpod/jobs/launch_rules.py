@@ -37,7 +37,7 @@ WITH_REGISTRY = re.compile(r"(?:docker://)?([a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]
 def _once_on_a_node(script: Script) -> Iterator[ScriptFinding]:
     for step in script.steps:
         tasks = _tasks_on_a_node(step, script) or 1
-        for call in step.runs if step.is_certain and tasks > 1 else ():
+        for call in step.runs if tasks > 1 else ():
             processes = _argument(call, "nproc-per-node", script)
             if _is_torchrun(call) and SEVERAL.fullmatch(processes):
                 message = f"each of {tasks} tasks on a node starts torchrun with {processes}"

@@ -77,3 +77,10 @@ def test_sbatch_refuses_these_and_takes_the_others(name: str) -> None:
     refusals = [each.message for each in verdict(text_of(name), RESOLVED)]
     assert bool(refusals) == (name in REFUSED)
     assert all(REFUSED[name] in message for message in refusals)
+
+
+def test_sbatch_takes_a_script_whose_steps_srun_refuses() -> None:
+    text = "#!/bin/bash\n#SBATCH -p cpu\nsrun --mem=2X hostname\n"
+    assert [each.rule for each in lint("x", text, RESOLVED)] == ["JOB-008"]
+    assert verdict(text, RESOLVED) == ()
+    assert len(verdict("\n" + text, RESOLVED)) == 1

@@ -601,3 +601,31 @@ def test_steps_in_the_background(body: str, wanted: list[str]) -> None:
 def test_torchrun_in_several_tasks_of_a_node(step: str, wanted: bool) -> None:
     text = f"#!/bin/bash\n#SBATCH -N 2 -J test --open-mode=append\n{step}\n"
     assert ("JOB-060" in rules_of(text)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("bash -c 'torchrun --rdzv_endpoint=$(hostname):1 x'", True),
+        ("bash -c 'export MASTER_ADDR=$HOSTNAME; ./x'", True),
+        ('bash -c "torchrun --rdzv_endpoint=$(hostname):1 x"', False),
+        ("torchrun --rdzv_endpoint=$(hostname):1 x", False),
+        ("-N 1 bash -c 'torchrun --rdzv_endpoint=$(hostname):1 x'", False),
+        ("bash -c '[ $SLURM_NODEID = 0 ] && MASTER_ADDR=$(hostname)'", False),
+    ],
+)
+def test_the_host_that_each_task_asks_for_its_name(command: str, wanted: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH -N 2 -J test --open-mode=append\nsrun {command}\n"
+    assert ("JOB-062" in rules_of(text)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("step", "wanted"),
+    [
+        *(("srun ./x", True), ("srun -n 1 ./x", False), ("srun --ntasks-per-node=1 ./x", False)),
+        ("srun --label $OPTIONS ./x", False),
+    ],
+)
+def test_copies_of_a_program_for_whose_tasks_there_is_no_number(step: str, wanted: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH --exclusive -c 8\n{step}\n"
+    assert ("JOB-063" in rules_of(text)) == wanted
