@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from slurmpod.jobs.options import mebibytes, options_of, refusal
 from slurmpod.jobs.script import COUNT, Script, Step
+from slurmpod.value import Value
 
 GPUS = re.compile(
     r"(?:gres/)?gpu(?::(?P<type>[a-zA-Z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?", re.ASCII
@@ -17,16 +17,14 @@ PHYSICAL = frozenset({"nomultithread", "compute_bound"})
 """What --hint says to have one task on a core, and not one on each of its threads."""
 
 
-@dataclass(frozen=True)
-class Gpus:
+class Gpus(Value):
     """GPUs that one option asks for, of one type; "" where it names none."""
 
     count: int
     type: str
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(Value):
     """The numbers of a job; None for what it does not say, or what nobody can read."""
 
     fewest_nodes: int | None

@@ -11,11 +11,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, cast
+
+from slurmpod.value import Value
 
 NEWEST = "25.11"
 """The newest Slurm that HyperPod has."""
@@ -73,8 +74,7 @@ DISTRIBUTION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class KnownOption:
+class KnownOption(Value):
     """One option: how the two programs take a value for it; "" for one that lacks the option.
 
     `since` is the version of Slurm that brought it, where that is newer than 24.11.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slurmpod.environment.catalog import InstanceType
 from slurmpod.environment.cluster import Role
 from slurmpod.jobs.script import Script
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
+from slurmpod.value import Value
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Value):
     """A node as Slurm counts it; of a group with several instance types, any of these."""
 
     instance_type: str
