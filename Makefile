@@ -57,7 +57,7 @@ check: setup ## Check format, style, types, import rules and shell scripts
 	@MYPYPATH=$$(ls -d templates/jobs/*/ | paste -sd:) mypy --python-version 3.10 --allow-subclassing-any \
 		--no-warn-return-any --ignore-missing-imports templates/jobs
 	@lint-imports
-	@git ls-files -z ':!*.py' ':!*.j2' ':!*.md' ':!tests/jobs/examples' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
+	@git ls-files -z ':!*.py' ':!*.j2' ':!*.md' ':!tests/jobs/examples' ':!tests/jobs/cases' | xargs -0 grep --directories=skip -lZE '^#!.*/(env )?(ba)?sh$$' | xargs -0 shellcheck
 	@slurmpod schema --check
 
 synth: setup ## Synthesize all environments together, with all findings as errors

@@ -29,8 +29,8 @@ and nodes that do not exist, an array that is too large. Of several partitions o
 nodes, and all of them have to allow the time, the account and the QOS. Where nothing shows which
 account or QOS a job has, they are not judged.
 
-Where no training is recognised in a script, `lint` says so: nothing is known then of whether the
-job resumes.
+Where no training is recognised in a script, `lint` says so (`without_training` in `--json`):
+nothing is known then of whether the job resumes.
 
 The script is read as sbatch and bash read it: directives up to the first command, continued
 lines, quotes, here documents. A variable that holds options of srun, such as
