@@ -39,6 +39,9 @@ OF_NO_NODE = {
 """Options that ask for what HyperPod gives no node: the setting of slurm.conf that can, and what
 sbatch says without it."""
 
+FEATURES = ("constraint", "prefer")
+"""What a user's own script may give a node: `scontrol update NodeName=... Features=...`."""
+
 
 @LIMITS.rule(
     "JOB-052",
@@ -50,8 +53,9 @@ sbatch says without it."""
 )
 def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     given = {name.lower() for name in resolved.slurm.settings}
+    unknown = FEATURES if resolved.lifecycle.hooks or resolved.lifecycle.own_scripts else ()
     for name, (setting, said) in OF_NO_NODE.items():
-        option = script.option(name)
+        option = None if name in unknown else script.option(name)
         if option and option.value not in ("", "0") and setting not in given:
             message = f'no node has what --{name}={option.value} asks for ("{said}")'
             yield ScriptFinding(option.place, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -524,6 +525,12 @@ def test_what_sbatch_says_of_four_nodes_with_eight_gpus(options: str, wanted: st
 def test_limits_of_partitions_and_qos(options: str, wanted: str) -> None:
     text = f"#!/bin/bash\n#SBATCH {options}\nhostname\n"
     assert [each.rule for each in lint("x", text, resolved_cluster(LIMITS))] == wanted.split()
+
+
+def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
+    lifecycle = replace(RESOLVED.lifecycle, hooks={"hooks/features.sh": "scontrol update ..."})
+    text = "#!/bin/bash\n#SBATCH -p cpu -C x\nhostname\n"
+    assert lint("x", text, replace(RESOLVED, lifecycle=lifecycle)) == ()
 
 
 @pytest.mark.parametrize(
