@@ -11,11 +11,13 @@ BIN := $(VENV)/bin
 # What tries random cases or some of many, and under `make test-deep` more of them; the last only there.
 SEARCHES := tests/property tests/rules/test_mutations.py tests/rehearsal/test_life.py tests/rehearsal/test_reconfiguration.py \
 	tests/rehearsal/test_take_down.py tests/rehearsal/test_variants.py
+# Four at a time: many wait for nodes.
+PYTEST := pytest --numprocesses=4 --durations=10 --durations-min=1
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # Python may keep what it compiles, whatever the image of a container sets: else each start compiles again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help python setup image machine browser rehearse test test-deep check synth golden docs bench lock clean
+.PHONY: help python setup image machine browser rehearse ready test test-all test-deep check synth golden docs bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -39,10 +41,15 @@ browser: ## Install the browser in which tests look at pages, where there is non
 rehearse: machine ## Deploy ENV into an embedded AWS with real Slurm nodes and run a job (KEEP=1: leave it up)
 	@slurmpod rehearse environments/$(ENV).yaml $(if $(KEEP),--keep)
 
-test: ## Run all checks and all tests, four at a time: many wait for nodes
+test: ready ## Check everything, and prove each kind of thing once; docs/testing.md says what it leaves out
+	@$(PYTEST) -m "not further"
+
+test-all: ready ## Check everything, and run all tests, as CI does
+	@$(PYTEST)
+
+ready:
 	@$(MAKE) --jobs=2 setup image check
 	@$(MAKE) browser
-	@pytest --numprocesses=4 --durations=10 --durations-min=1
 
 test-deep: machine ## Look longer for new mistakes: more cases, others each time, all examples with nodes
 	@pytest --numprocesses=2 --hypothesis-profile=deep --timeout=3600 --durations=10 --durations-min=1 $(SEARCHES)

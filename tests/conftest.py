@@ -13,6 +13,7 @@ from embedded_aws.garbage import collect_garbage_rarely
 from embedded_aws.service_descriptions import read_once
 from slurmpod.folders import node_options
 from tests.file_order import FilesTogether, turn
+from tests.further_cases import MARK, is_further
 from tests.golden_selection import WritersOnly
 from tests.processor_time import ProcessorTime
 from tests.search_depth import REPEATABLE
@@ -62,8 +63,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
     return FilesTogether(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long."""
+    """Mark what `make test` leaves out, before pytest chooses, and begin with what takes long."""
+    for item in items:
+        if is_further(item.nodeid.removeprefix("tests/")):
+            item.add_marker(MARK)
     items.sort(key=lambda item: turn(item.path.relative_to(TESTS).as_posix()))
 
 
