@@ -17,7 +17,7 @@ settings.register_profile(DEEP, deadline=None, max_examples=500, print_blob=True
 def cases(*, usual: Cases, deep: Cases) -> Cases:
     """Return how many cases to try, or which ones.
 
-    `make test-all` tries the same cases for the same commit. `make test-deep` tries more, and others
-    each time; a failing one is printed with the line that repeats it.
+    `make test-all` tries the same cases for the same commit. `make test-deep` tries more cases, and
+    others each time; a failing one is printed with the line that repeats it.
     """
     return deep if settings.get_current_profile_name() == DEEP else usual
