@@ -104,3 +104,29 @@ def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
         when = WITHOUT_BUDGETS_AS_OF
         message = f"CloudFormation had no AWS::Budgets::Budget in {region} (as of {when})"
         yield Finding(("budget",), message, at_key=True)
+
+
+@BUDGET.rule(
+    "BUD-006",
+    "The budget lasts for more than a day",
+    why="Mails about a budget that is spent within a day come after the money: AWS updates what it "
+    "knows of costs a few times a day. The prices are those of 'slurmpod plan', with all nodes on.",
+    fix="write what a month of this environment may cost; 'slurmpod plan' says what it does cost",
+    source="https://docs.aws.amazon.com/cost-management/latest/userguide/budgets-managing-costs.html",
+    severity=Severity.WARNING,
+)
+def _lasts_for_a_day(resolved: Resolved) -> Iterator[Finding]:
+    if not resolved.budget:
+        return
+    from slurmpod.plan.costs import costs, total  # a budget is seldom, and prices are many
+    from slurmpod.plan.prices import bundled_prices
+
+    known = total(costs(resolved, bundled_prices(resolved.region)))
+    budget = resolved.budget.monthly_usd
+    if known.usd_per_day > budget:
+        hours = budget / float(known.usd_per_hour)
+        message = (
+            f"{budget:,} USD last {hours:.1f} hours: "
+            f"with all nodes on it costs {known.usd_per_hour:,.2f} USD an hour"
+        )
+        yield Finding(("budget", "monthly_usd"), message)
