@@ -52,7 +52,7 @@ FEATURES = ("constraint", "prefer")
     source=f"{SBATCH}#OPT_constraint",
 )
 def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
-    given = {name.lower() for name in resolved.slurm.settings}
+    given = _settings(resolved)
     unknown = FEATURES if resolved.lifecycle.hooks or resolved.lifecycle.own_scripts else ()
     for name, (setting, said) in OF_NO_NODE.items():
         option = None if name in unknown else script.option(name)
@@ -150,8 +150,7 @@ def _qos_is_allowed(script: Script, resolved: Resolved) -> Iterator[ScriptFindin
 )
 def _array_is_small_enough(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     option = script.option("array")
-    settings = {name.lower(): value for name, value in resolved.slurm.settings.items()}
-    size = settings.get("maxarraysize", str(MOST_INDICES))
+    size = _settings(resolved).get("maxarraysize", str(MOST_INDICES))
     indices = INDEX.findall(STEP_OR_LIMIT.sub("", option.value)) if option else []
     most = max(map(int, indices), default=0)
     if option and size.isdigit() and most >= int(size):
@@ -178,14 +177,18 @@ def _nodes_can_exist(script: Script, resolved: Resolved) -> Iterator[ScriptFindi
 
 def _unknown_resources(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     """Yield what --gres names, and neither HyperPod nor slurm.conf declares."""
-    settings = {name.lower(): value for name, value in resolved.slurm.settings.items()}
-    known = {*DECLARED, *settings.get("grestypes", "").split(",")}
+    known = {*DECLARED, *_settings(resolved).get("grestypes", "").split(",")}
     option = script.option("gres")
     for part in option.value.split(",") if option else ():
         name = re.split("[:=]", part.removeprefix("gres/").removeprefix("gres:"))[0]
         if option and part and name not in known:
             message = f"no node has '{name}' (\"Invalid generic resource (gres) specification\")"
             yield ScriptFinding(option.place, message)
+
+
+def _settings(resolved: Resolved) -> dict[str, str]:
+    """Return what slurm.settings says by names in lower case, as Slurm reads them."""
+    return {name.lower(): value for name, value in resolved.slurm.settings.items()}
 
 
 def _limit(text: str) -> float:
