@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if action is Action.DELETE:
         with if_interrupted(FILE_BEHIND):
             _keep_files(cluster, ends)
-    _say_next(options)
+    _say_next(options, work.held)
     return code
 
 
@@ -91,9 +91,10 @@ def _keep_files(cluster: LiveCluster, ends: Sequence[Outcome]) -> None:
         keep_file(cluster, group, cluster.live.group(group)["TargetCount"])
 
 
-def _say_next(options: argparse.Namespace) -> None:
-    if options.action == Action.DRAIN:
-        names = shlex.join([str(options.file), *options.nodes])
-        say(f"next: slurmpod node resume {names}")
+def _say_next(options: argparse.Namespace, held: Sequence[str]) -> None:
+    """Name the next command; nodes that came back and that Slurm still holds take no jobs."""
+    drained = options.nodes if options.action == Action.DRAIN else held
+    if drained and options.action != Action.DELETE:
+        say(f"next: slurmpod node resume {shlex.join([str(options.file), *drained])}")
         return
     say_next("lifecycle report", options.file)

@@ -217,3 +217,6 @@ FILES_OF_PLUGINS: Mapping[tuple[str, str], str] = {
     ("NodeFeaturesPlugins", "helpers"): "/opt/slurm/etc/helpers.conf",
 }
 """Files without which slurmctld does not start, by parameter and plugin."""
+
+SCRIPT_OF_CLI_FILTER = "/opt/slurm/etc/cli_filter.lua"
+"""The file without which sbatch, srun and salloc do not start where CliFilterPlugins has lua."""

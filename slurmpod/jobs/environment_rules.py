@@ -11,6 +11,7 @@ from slurmpod.jobs.resume_rules import AUTO_RESUME
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.shell import Word
 from slurmpod.problems import Severity
+from slurmpod.reading.secrets_in_text import TOKEN
 
 MEETING = Topic("JOB", "Where processes meet")
 VARIABLES = Topic("JOB", "Variables and arguments")
@@ -32,13 +33,6 @@ OLD_SEED = re.compile("tensor_parallel_seed")
 PRINTING = frozenset({"echo", "printf"})
 SECRET_NAME = re.compile(r"(?:API_?KEY|ACCESS_KEY|TOKEN|SECRET|PASSWORD|PASSWD)$", re.IGNORECASE)
 LONG_VALUE = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[A-Za-z0-9+_=-][A-Za-z0-9+/_=.-]{15,}", re.ASCII)
-SECRET_VALUE = re.compile(
-    r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|A[KS]IA[A-Z0-9]{16}"
-    r"|sk-[\w-]{20,}|glpat-[\w-]{20,}|xox[abp]-[\w-]{20,}",
-    re.ASCII,
-)
-"""Keys of Hugging Face, GitHub, AWS, OpenAI, GitLab and Slack, by how they begin."""
-
 HIGHEST_PORT = 65535
 LOWEST_PORT = 1024
 """ip(7), ip_unprivileged_port_start."""
@@ -152,7 +146,7 @@ def _random_seed(script: Script) -> Iterator[ScriptFinding]:
 def _no_secrets(script: Script) -> Iterator[ScriptFinding]:
     for each in script.assignments:
         is_key = SECRET_NAME.search(each.name) and LONG_VALUE.fullmatch(each.value)
-        if is_key or SECRET_VALUE.fullmatch(each.value):
+        if is_key or TOKEN.fullmatch(each.value):
             yield ScriptFinding(each.place, f"{each.name} is set to a secret")
 
 

@@ -60,6 +60,11 @@ class NodeWork:
     pause: Callable[[float], None] = time.sleep
     _held: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Nodes that somebody had drained before, and that are left as they were."""
+        return tuple(self._held)
+
     def run(self, plan: NodePlan, *, requeue: bool = False) -> tuple[Outcome, ...]:
         """Do it all, and return how it ended for each node; raises AwsUnavailable."""
         if plan.action in FREES:

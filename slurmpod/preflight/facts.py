@@ -19,6 +19,10 @@ ROLLED_BACK = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED")
 """Stacks whose creation failed: `cdk deploy` deletes them before it makes them anew."""
 
 
+STUCK = "UPDATE_ROLLBACK_FAILED"
+"""Stacks that CloudFormation changes only after `continue-update-rollback`."""
+
+
 @dataclass(frozen=True)
 class Unanswered:
     """A field of `Facts` that AWS did not fill, and why; without a `code` it was not reached."""
@@ -227,6 +231,14 @@ class EndpointFacts:
 
 
 @dataclass(frozen=True)
+class FailedRollback:
+    """A resource that CloudFormation could not change back, by its logical id, and why."""
+
+    resource: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Leftover:
     """What an earlier deployment left; `problem` says why it cannot be taken back, if it cannot."""
 
@@ -260,6 +272,7 @@ class Facts:
     images: Mapping[str, Image | None] | None = None
     bootstrap: int | None = None
     stacks: Mapping[str, str] | None = None
+    failed_rollbacks: Mapping[str, tuple[FailedRollback, ...]] | None = None
     leftovers: tuple[Leftover, ...] | None = None
     identity: NamedIdentity | None = None
     assumable: Mapping[str, bool] | None = None

@@ -69,6 +69,13 @@ def _is_mixed(text: str) -> bool:
     return all(any(kind(character) for character in text) for kind in kinds)
 
 
+TOKEN = re.compile(
+    r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|A[KS]IA[A-Z0-9]{16}"
+    r"|sk-[\w-]{20,}|glpat-[\w-]{20,}|xox[abp]-[\w-]{20,}",
+    re.ASCII,
+)
+"""Keys of Hugging Face, GitHub, AWS, OpenAI, GitLab and Slack, by how they begin."""
+
 HIDDEN_VALUE = "(not shown: it may be a secret)"
 """What is shown in its place."""
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import select
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 BYTES_LIMIT = 1_000_000
 """Size of the largest file that is read; an environment is a page."""
+
+WRITER_SECONDS = 10.0
+"""Within this time somebody begins to write into a pipe; otherwise nobody will."""
 
 
 class Unreadable(Exception):
@@ -22,15 +28,17 @@ class Unreadable(Exception):
 def read_text(path: Path, *, may_be_pipe: bool = False) -> str:
     """Return the text of a UTF-8 file.
 
-    What is no file, such as a terminal, may have no end; a pipe ends with whoever writes to it.
+    What is no file, such as a terminal, may have no end; a pipe ends with whoever writes to it,
+    and is not waited for where nobody does.
 
     Raises:
         Unreadable: The file is not there, not UTF-8, or too large.
     """
     try:
-        if _may_not_end(path.stat().st_mode, may_be_pipe=may_be_pipe):
+        mode = path.stat().st_mode
+        if _may_not_end(mode, may_be_pipe=may_be_pipe):
             raise Unreadable("it is a device or a pipe, not a file", "name a file with text")
-        with path.open("rb") as file:
+        with _opened_pipe(path) if stat.S_ISFIFO(mode) else path.open("rb") as file:
             content = file.read(BYTES_LIMIT + 1)
     except OSError as error:
         raise Unreadable(
@@ -42,6 +50,19 @@ def read_text(path: Path, *, may_be_pipe: bool = False) -> str:
     if len(content) > BYTES_LIMIT:
         raise Unreadable("the file is larger than 1 MB", "give an environment file: a page of YAML")
     return _decoded(content)
+
+
+def _opened_pipe(path: Path) -> BinaryIO:
+    """Open a pipe into which somebody writes; an ordinary `open` waits for one without an end."""
+    pipe = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLIN)
+    if not waiting.poll(WRITER_SECONDS * 1000):
+        pipe.close()
+        message = f"it is a pipe into which nobody wrote for {WRITER_SECONDS:g} s"
+        raise Unreadable(message, "name a file with text")
+    os.set_blocking(pipe.fileno(), True)
+    return pipe
 
 
 def _may_not_end(mode: int, *, may_be_pipe: bool) -> bool:

@@ -29,6 +29,15 @@ ACCEPT_IT = (
 )
 SMALLEST_VOLUME_GIB = 20
 
+BURSTABLE = frozenset({"t3"})
+"""Families whose CPUs are throttled to a baseline when their credits are spent."""
+
+NODES_OF_A_SMALL_CONTROLLER = 32
+"""The most compute nodes that AWS PCS gives its smallest controller."""
+
+DATABASE_GIB = 4
+"""The least that Slurm's guide to accounting wants for the buffers of InnoDB."""
+
 
 @CLUSTER.rule(
     "CLU-001",
@@ -266,3 +275,33 @@ def _names_differ_in_letters(resolved: Resolved) -> Iterator[Finding]:
         other = first.setdefault(group.name.lower(), group.name)
         if other != group.name:
             yield Finding((*group.path, "name"), f"'{group.name}' is nearly called '{other}'")
+
+
+@CLUSTER.rule(
+    "CLU-015",
+    "The controller is large enough for the nodes",
+    why="slurmctld answers every node and every command, and keeps all jobs in memory. Types such "
+    "as ml.t3 have 20 to 40% of their CPUs once their credits are spent; MariaDB for job records "
+    f"wants {DATABASE_GIB} GiB for itself (slurm.schedmd.com/accounting.html). AWS PCS gives Slurm "
+    f"a larger controller beyond {NODES_OF_A_SMALL_CONTROLLER} nodes.",
+    fix="choose a type with 4 CPUs and 16 GiB or more, such as ml.m5.xlarge; or keep job records "
+    "in a database of RDS, and choose a type that is not burstable",
+    source="https://docs.aws.amazon.com/pcs/latest/APIReference/API_Cluster.html",
+    severity=Severity.WARNING,
+)
+def _controller_is_large_enough(resolved: Resolved) -> Iterator[Finding]:
+    nodes = sum(group.count for group in resolved.groups_with(Role.WORKER))
+    if nodes <= NODES_OF_A_SMALL_CONTROLLER:
+        return
+    has_database = resolved.slurm.accounting and resolved.database is None
+    for group in resolved.groups_with(Role.CONTROLLER):
+        for facts in known_types(group):
+            gib = facts.memory_mib // 1024
+            burstable = "burstable " if family_of(facts.name) in BURSTABLE else ""
+            if burstable or (has_database and gib <= DATABASE_GIB):
+                programs = "slurmctld, slurmdbd and MariaDB" if has_database else "slurmctld"
+                message = (
+                    f"{programs} for {nodes} nodes run on {facts.name}: "
+                    f"{facts.vcpus} {burstable}CPUs, {gib} GiB"
+                )
+                yield Finding((*group.path, "instance_type"), message)

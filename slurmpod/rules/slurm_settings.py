@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slurmpod.environment.cluster import Role
-from slurmpod.environment.slurm_combinations import FILES_OF_PLUGINS
+from slurmpod.environment.slurm_combinations import FILES_OF_PLUGINS, SCRIPT_OF_CLI_FILTER
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import Severity, YamlPath
@@ -194,6 +194,33 @@ def _options_are_known(resolved: Resolved) -> Iterator[Finding]:
 def _plugins_are_there(resolved: Resolved) -> Iterator[Finding]:
     if not _somebody_fills_controllers(resolved):
         yield from _missing_plugins(resolved)
+
+
+@SETTINGS.rule(
+    "SET-012",
+    "Somebody puts the script of cli_filter/lua on every node",
+    why="sbatch, srun and salloc end at once ('failed to initialize cli_filter plugin') on a node "
+    "without the script. Slurm does not send it to nodes, and slurmpod does not write it.",
+    fix=f"remove lua, or put {SCRIPT_OF_CLI_FILTER} there in lifecycle.hooks of every role",
+    source="https://slurm.schedmd.com/cli_filter_plugins.html",
+)
+def _script_of_cli_filter_is_there(resolved: Resolved) -> Iterator[Finding]:
+    plugins = resolved.slurm.settings.get("CliFilterPlugins", "").split(",")
+    if "lua" not in {each.strip().rpartition("/")[2] for each in plugins}:
+        return
+    if lacking := [role for role in Role if not _somebody_fills(resolved, role)]:
+        nodes = " and ".join(f"{role.value}s" for role in lacking)
+        message = f"lua needs {SCRIPT_OF_CLI_FILTER}, and nothing here puts it on {nodes}"
+        yield Finding(_at("CliFilterPlugins"), message)
+
+
+def _somebody_fills(resolved: Resolved, role: Role) -> bool:
+    """Return whether something that is not slurmpod's own can put files on all nodes of a role."""
+    if resolved.lifecycle.own_scripts is not None:
+        return True
+    if any(hook_path(role.value, when) in resolved.lifecycle.hooks for when in ("before", "after")):
+        return True
+    return all(group.settings.image_id for group in resolved.groups_with(role))
 
 
 def _missing_plugins(resolved: Resolved) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.reading.secrets_in_text import TOKEN
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
 
@@ -71,6 +72,19 @@ def _case(resolved: Resolved) -> Iterator[Finding]:
         if other != key:
             message = f"the tags '{other}' and '{key}' are one to IAM"
             yield Finding(("tags", key), message, at_key=True)
+
+
+@TAGS.rule(
+    "TAG-005",
+    "Tags hold no token",
+    why="Everybody who may list resources or read bills sees tags, and AWS writes them into logs.",
+    fix="revoke the token: others may have read it by now; keep the new one in Secrets Manager",
+    source=TAGGING,
+)
+def _tokens(resolved: Resolved) -> Iterator[Finding]:
+    for key, value in resolved.environment.tags.items():
+        if TOKEN.search(value):
+            yield Finding(("tags", key), "the tag's value looks like a token")
 
 
 def _is_refused(character: str) -> bool:

@@ -19,7 +19,7 @@ from embedded_aws.server import EmbeddedAws
 from slurmpod.aws.clients import AwsClients
 from slurmpod.cli.main import run
 from slurmpod.preflight.checks.quotas import ALL_CLUSTERS, PER_CLUSTER
-from slurmpod.preflight.facts import EndpointFacts, Facts, Quota, Unanswered
+from slurmpod.preflight.facts import STUCK, EndpointFacts, Facts, FailedRollback, Quota, Unanswered
 from slurmpod.preflight.gather import CALLER, QUESTIONS, answer
 from slurmpod.preflight.judge import judge
 from slurmpod.preflight.names import images as image_names
@@ -28,7 +28,9 @@ from slurmpod.reading.read import read_as
 from slurmpod.rehearsal.existing_resources import make_identity
 from slurmpod.resolve import resolve
 from slurmpod.rules.check import Sound
-from tests.functional.embedded_stacks import ACCOUNT, REGION
+from tests.functional.embedded_file_systems import NETWORK as FILES_NETWORK
+from tests.functional.embedded_file_systems import lustre
+from tests.functional.embedded_stacks import ACCOUNT, REGION, Stacks, ref, resource
 from tests.golden_files import ROOT
 from tests.served import served_text
 from tests.sound_environment import SOUND
@@ -462,6 +464,15 @@ def test_stacks_and_names(account: Account) -> None:
     for status in ("DELETE_FAILED", "UPDATE_ROLLBACK_FAILED", "UPDATE_IN_PROGRESS"):
         stuck = replace(facts, stacks={"dev-network": status})
         assert f"dev-network is {status}" in rules(judge(sound(OWN), stuck))["PRE-602"]
+    failed = {"dev-network": (FailedRollback("Files", "too small"), FailedRollback("Nodes", ""))}
+    stuck = replace(facts, stacks=dict.fromkeys(failed, STUCK), failed_rollbacks=failed)
+    (problem,) = judge(sound(OWN), stuck)
+    assert (
+        problem.message
+        == "the stack dev-network is UPDATE_ROLLBACK_FAILED: Files (too small); Nodes"
+    )
+    assert "continue-update-rollback --stack-name dev-network;" in problem.fix
+    assert "--resources-to-skip Files Nodes:" in problem.fix
     assert account.finds(OWN, "leftovers") == {}
     for name in ("dev-network", "dev-lifecycle"):
         cloudformation.delete_stack(StackName=name)
@@ -470,6 +481,19 @@ def test_stacks_and_names(account: Account) -> None:
         )
     assert account.finds(OWN, "stacks") == {}
     assert "AWS::S3::Bucket" in account.finds(OWN, "leftovers")["PRE-604"]
+
+
+def test_what_a_stack_could_not_change_back_is_named(account: Account) -> None:
+    stacks = Stacks(account.aws)
+    stacks.deploy("dev-storage", {**FILES_NETWORK, "Files": lustre()})
+    broken = resource("EC2::Subnet", VpcId=ref("Vpc"), CidrBlock="192.168.0.0/24")
+    broken["DependsOn"] = "Files"  # files that have grown do not shrink again
+    changed = {**FILES_NETWORK, "Files": lustre(2400), "Broken": broken}
+    assert stacks.deploy("dev-storage", changed).status == STUCK
+    found = account.finds(OWN, "stacks", "failed_rollbacks")["PRE-602"]
+    assert found.startswith(f"the stack dev-storage is {STUCK}: Files (")
+    assert "2400 GiB, not 1200" in found
+    stacks.delete("dev-storage")
 
 
 def _wait_for(cloudformation: Any, stack: str) -> None:

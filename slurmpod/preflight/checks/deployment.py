@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.facts import STUCK, Facts, FailedRollback
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity, first_of
 from slurmpod.resolve import Resolved
@@ -58,9 +58,24 @@ def _stacks_can_be_deployed(_: Resolved, facts: Facts) -> Iterator[Finding]:
             yield Finding(NAME, f"the stack {name} is {status}", fix)
         elif status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
             yield Finding(NAME, f"the stack {name} is {status}", "wait until that has ended")
-        elif status == "UPDATE_ROLLBACK_FAILED":
-            fix = f"aws cloudformation continue-update-rollback --stack-name {name}"
-            yield Finding(NAME, f"the stack {name} is {status}", fix)
+        elif status == STUCK:
+            yield _stuck(name, (facts.failed_rollbacks or {}).get(name, ()))
+
+
+def _stuck(stack: str, failed: Sequence[FailedRollback]) -> Finding:
+    """Say what CloudFormation could not change back, and how to go on with or without that."""
+    reasons = "; ".join(
+        f"{each.resource} ({each.reason})" if each.reason else each.resource for each in failed
+    )
+    command = f"aws cloudformation continue-update-rollback --stack-name {stack}"
+    fix = f"remove the cause, then: {command}"
+    if failed:
+        skipped = " ".join(each.resource for each in failed)
+        fix += (
+            f"; where it cannot be removed, add --resources-to-skip {skipped}: CloudFormation then "
+            "takes these for changed back, so make them what the template says afterwards"
+        )
+    return Finding(NAME, f"the stack {stack} is {STUCK}{': ' * bool(reasons)}{reasons}", fix)
 
 
 @PREFLIGHT.rule(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import suppressed
@@ -9,7 +11,7 @@ from slurmpod.aws.inventory import AccountInventory
 from slurmpod.deploy.permissions.identity import NamedIdentity
 from slurmpod.operations.identity_check import read_identity
 from slurmpod.operations.leftovers import find_leftovers
-from slurmpod.preflight.facts import Leftover
+from slurmpod.preflight.facts import STUCK, FailedRollback, Leftover
 from slurmpod.preflight.questions.account import ask_caller
 from slurmpod.preflight.questions.question import Question
 from slurmpod.resolve import Resolved
@@ -33,6 +35,21 @@ def _stacks(clients: AwsClients, resolved: Resolved) -> dict[str, str]:
     pages = clients.cloudformation.get_paginator("describe_stacks").paginate()
     found = {each["StackName"]: each["StackStatus"] for page in pages for each in page["Stacks"]}
     return {name: found[name] for name in resolved.stacks.in_order() if name in found}
+
+
+def _failed_rollbacks(
+    clients: AwsClients, resolved: Resolved
+) -> dict[str, tuple[FailedRollback, ...]]:
+    """Return what stands in the way of stacks that CloudFormation could not change back."""
+    stuck = (name for name, status in _stacks(clients, resolved).items() if status == STUCK)
+    return {name: tuple(_not_changed_back(clients, name)) for name in stuck}
+
+
+def _not_changed_back(clients: AwsClients, stack: str) -> Iterator[FailedRollback]:
+    pages = clients.cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
+    for each in (each for page in pages for each in page["StackResourceSummaries"]):
+        if each["ResourceStatus"] == "UPDATE_FAILED":
+            yield FailedRollback(each["LogicalResourceId"], each.get("ResourceStatusReason", ""))
 
 
 def _leftovers(clients: AwsClients, resolved: Resolved) -> tuple[Leftover, ...]:
@@ -83,6 +100,13 @@ def _policy_source(clients: AwsClients, caller_arn: str) -> str:
 QUESTIONS = (
     Question("bootstrap", "the CDK's bootstrap", ("ssm:GetParameter",), ("ssm",), _bootstrap),
     Question("stacks", "stacks", ("cloudformation:DescribeStacks",), ("cloudformation",), _stacks),
+    Question(
+        "failed_rollbacks",
+        "resources that were not changed back",
+        ("cloudformation:DescribeStacks", "cloudformation:ListStackResources"),
+        ("cloudformation",),
+        _failed_rollbacks,
+    ),
     Question(
         "leftovers",
         "what earlier deployments left",

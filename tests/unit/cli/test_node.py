@@ -17,7 +17,7 @@ from slurmpod.operations import node_work
 from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.problems import ExitCode
 from tests.sound_environment import SOUND
-from tests.unit.operations.test_node_work import JOB, World
+from tests.unit.operations.test_node_work import JOB, World, slurm_node, successor
 
 
 class Command:
@@ -67,6 +67,17 @@ def test_with_a_yes_each_node_tells_and_the_next_command_is_named(
     (end,) = json.loads(shown.out)
     assert (end["name"], end["succeeded"], end["detail"]) == ("ip-1", True, "drained")
     assert f"next: slurmpod node resume {command.file} ip-1" in shown.err
+
+
+def test_a_replaced_node_that_somebody_had_drained_takes_jobs_after_resume(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.world.slurm["ip-2"] = slurm_node("ip-2", "IDLE+DRAIN", "bad cable")
+    command.world.becomes = successor
+    assert command("node", "replace", "FILE", "ip-2", "--yes") == ExitCode.OK
+    shown = capsys.readouterr()
+    assert "back; Slurm holds it as before, reason: bad cable" in shown.out
+    assert f"next: slurmpod node resume {command.file} ip-2\n" in shown.err
 
 
 def test_a_refused_node_is_a_failure(command: Command, capsys: pytest.CaptureFixture[str]) -> None:

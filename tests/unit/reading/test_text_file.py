@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from slurmpod.reading import text_file
 from slurmpod.reading.read import read
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.rules.check import check
@@ -44,6 +46,23 @@ def test_an_environment_may_come_out_of_a_pipe(tmp_path: Path) -> None:
         assert read_text(Path(f"/dev/fd/{reader}"), may_be_pipe=True) == SOUND
     finally:
         os.close(reader)
+
+
+def test_a_pipe_into_which_nobody_writes_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(text_file, "WRITER_SECONDS", 0.05)
+    (problem,) = read(tmp_path / "pipe").problems
+    assert problem.message == "it is a pipe into which nobody wrote for 0.05 s"
+
+
+def test_an_environment_may_come_out_of_a_named_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit((tmp_path / "pipe").write_text, SOUND)
+        assert read_text(tmp_path / "pipe", may_be_pipe=True) == SOUND
+        writing.result()
 
 
 def test_another_encoding_is_told_with_line_and_byte(tmp_path: Path) -> None:
