@@ -70,8 +70,8 @@ def _is_mixed(text: str) -> bool:
 
 
 TOKEN = re.compile(
-    r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}|A[KS]IA[A-Z0-9]{16}"
-    r"|sk-[\w-]{20,}|glpat-[\w-]{20,}|xox[abp]-[\w-]{20,}",
+    r"(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{30,}"
+    r"|A[KS]IA[A-Z0-9]{16}|sk-(?=[\w-]*\d)[\w-]{20,}|glpat-[\w-]{20,}|xox[abp]-[\w-]{20,})",
     re.ASCII,
 )
 """Keys of Hugging Face, GitHub, AWS, OpenAI, GitLab and Slack, by how they begin."""
@@ -95,7 +95,7 @@ def may_be_secret(path: Sequence[str | int], value: object, *, takes_arn: bool =
     """Tell whether a value is better not shown: by its path, its look, and what belongs there."""
     if not isinstance(value, str) or _HARMLESS.match(value):
         return False
-    if _USER_IN_URI.search(value) or takes_arn:
+    if _USER_IN_URI.search(value) or TOKEN.search(value) or takes_arn:
         return True
     names = [part for part in path if isinstance(part, str)]
     return any(_SECRET_NAME.search(name) or _ARN_NAME.search(name) for name in names[-2:])
@@ -103,7 +103,9 @@ def may_be_secret(path: Sequence[str | int], value: object, *, takes_arn: bool =
 
 def without_secrets(line: str) -> str:
     """Return a line of YAML as it can be shown: asterisks leave every column where it was."""
-    shown = _USER_IN_URI.sub(lambda user: "*" * len(user[0]), line)
+    shown = line
+    for form in (_USER_IN_URI, TOKEN):
+        shown = form.sub(lambda found: "*" * len(found[0]), shown)
     return _ENTRY.sub(_hidden, shown)
 
 

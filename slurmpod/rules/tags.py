@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.problems import Severity
 from slurmpod.reading.secrets_in_text import TOKEN
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
@@ -80,6 +81,7 @@ def _case(resolved: Resolved) -> Iterator[Finding]:
     why="Everybody who may list resources or read bills sees tags, and AWS writes them into logs.",
     fix="revoke the token: others may have read it by now; keep the new one in Secrets Manager",
     source=TAGGING,
+    severity=Severity.WARNING,
 )
 def _tokens(resolved: Resolved) -> Iterator[Finding]:
     for key, value in resolved.environment.tags.items():

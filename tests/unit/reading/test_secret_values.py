@@ -16,6 +16,7 @@ ARN = "arn:aws:secretsmanager:us-west-2:123456789012:secret:db-AbCdEf"
         (("storage", "lustre", "kms_key_arn"), "hunter2"),
         (("identity", "policy_arns", 0), "hunter2"),
         (("slurm", "rds", "master_password"), "hunter2"),
+        (("tags", "deployed-with"), f"ghp_{'0a' * 18}"),
         (("access", "directory", "uris", 0), "ldaps://cn=x:hunter2@ldap.example.com"),
     ],
 )
@@ -52,6 +53,8 @@ def test_what_stands_in_place_of_an_arn_may_be_one() -> None:
         (f'secret_arn: "{ARN}"', f'secret_arn: "{ARN}"'),
         ("secret_arn:", "secret_arn:"),
         ("secrets: [", "secrets: ["),
+        (f"by: ghp_{'0a' * 18}, of: me", f"by: {'*' * 40}, of: me"),
+        ("by: task-2-force-of-our-research-team", "by: task-2-force-of-our-research-team"),
         ("zone: usw2-az2", "zone: usw2-az2"),
         ("multi_az: true", "multi_az: true"),
     ],
