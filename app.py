@@ -122,11 +122,11 @@ def environment_paths(written: str | None) -> list[Path]:
     below = _files_below(ENVIRONMENTS)
     if written == ALL and below:
         return below
-    known = {file.stem: file for file in below if file.parent.samefile(ENVIRONMENTS)}
+    known = {_name(file): file for file in below}
     names = _names(written or "")
     unknown = [name for name in names if name not in known and not _is_path(name)]
     if unknown or not names:
-        _say_choices(unknown, known)
+        _say_choices(unknown, [name for name in known if "/" not in name])
         return []
     return list(dict.fromkeys(known.get(name, Path(name)) for name in names))
 
@@ -136,6 +136,11 @@ def _files_below(folder: Path) -> list[Path]:
     folders = [folder, *sorted(folder.rglob("*/"))] if folder.is_dir() else []
     files = (file for each in folders for file in environment_files(each))
     return [Path(os.path.relpath(file)) for file in files]
+
+
+def _name(file: Path) -> str:
+    """Return what `-c env=` calls an environment: dev, or examples/managed in a folder."""
+    return Path(os.path.relpath(file, ENVIRONMENTS)).with_suffix("").as_posix()
 
 
 def _names(written: str) -> list[str]:
@@ -154,7 +159,7 @@ def _say_choices(unknown: Sequence[str], known: Collection[str]) -> None:
     if not known:
         say("  write the path of a YAML file: npx cdk synth -c env=PATH")
         return
-    say(f"  environments: {', '.join(known)}, or the path of a YAML file")
+    say(f"  environments: {', '.join(known)}, FOLDER/NAME below them, or the path of a YAML file")
     say(f"  choose one: npx cdk synth -c env={next(iter(known))}")
     say(f"  or several: npx cdk synth -c env={','.join(known)}, or -c env={ALL}")
 

@@ -27,15 +27,14 @@ PREFIX = r"(?:[A-Z0-9]+-)?"
 class Query:
     """One question: products of a service with these attributes, and how to tell the right ones.
 
-    The group of `usage_type` is the detail of the price; `detail_attribute` names an attribute
-    that is it instead. `unit` is AWS's name of what the price is for.
+    The group of `usage_type` is the detail of the price. `unit` is AWS's name of what the price is
+    for.
     """
 
     item: Item
     service: str
     attributes: Mapping[str, str]
-    usage_type: str = ""
-    detail_attribute: str = ""
+    usage_type: str
     unit: str = "Hrs"
 
 
@@ -70,7 +69,7 @@ QUERIES = (
             "deploymentOption": "Single-AZ",
             "storageType": "SSD",
         },
-        detail_attribute="throughputCapacity",
+        r"Storage(?:\.SSD\.([0-9]+))?",
         unit="GB-Mo",
     ),
 )
@@ -114,11 +113,8 @@ def _detail(query: Query, attributes: Mapping[str, str]) -> str | None:
     usage_type = attributes.get("usagetype", "")
     if usage_type.endswith(RESERVED):
         return None
-    if query.detail_attribute:
-        detail = attributes.get(query.detail_attribute, "")
-        return detail if detail.isdigit() else None
     found = re.fullmatch(PREFIX + query.usage_type, usage_type)
-    return found[1] if found else None
+    return found[1] or "" if found else None
 
 
 def _price(query: Query, detail: str, region: str, product: Mapping[str, Any]) -> Price:

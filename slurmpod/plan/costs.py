@@ -151,12 +151,8 @@ def _lustre(lustre: ResolvedLustre, prices: Prices) -> Cost:
     speed = f", {lustre.throughput_mbps_per_tib} MB/s/TiB" if lustre.throughput_mbps_per_tib else ""
     what = f"Lustre {settings.deployment_type} {settings.storage_type}{size}{speed}"
     stays = settings.on_delete == "retain"
-    is_listed = (settings.deployment_type, settings.storage_type) == (
-        "PERSISTENT_2",
-        StorageType.SSD,
-    )
-    price = prices.get((Item.LUSTRE_GB_MONTH, str(lustre.throughput_mbps_per_tib)))
-    if not (is_listed and price and lustre.capacity_gib):
+    price = prices.get((Item.LUSTRE_GB_MONTH, str(lustre.throughput_mbps_per_tib or "")))
+    if settings.storage_type is not StorageType.SSD or not price or not lustre.capacity_gib:
         return Cost(Part.FILE_SYSTEMS, settings.mount_path, what, Certainty.UNKNOWN, stays=stays)
     certainty, note = Certainty.EXACT, ""
     if lustre.metadata_iops:

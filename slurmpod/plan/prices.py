@@ -31,7 +31,8 @@ class Item(StrEnum):
     INTERFACE_ENDPOINT = "interface_endpoint"
     """An endpoint in one zone."""
     LUSTRE_GB_MONTH = "lustre_gb_month"
-    """PERSISTENT_2 on SSD, per GB and month; the detail is its throughput in MB/s per TiB."""
+    """Lustre on SSD, per GB and month; the detail is its throughput in MB/s per TiB, each of which
+    only one deployment type has, and nothing for SCRATCH_2."""
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,8 @@ def never(*_: object, **__: object) -> None:
     [
         ("dev", ["environments/dev.yaml"]),
         ("p5-prod, dev,p5-prod,", ["environments/p5-prod.yaml", "environments/dev.yaml"]),
+        ("examples/managed", ["environments/examples/managed.yaml"]),
+        ("environments/examples/managed.yaml", ["environments/examples/managed.yaml"]),
         ("dev,other.yml,my/own", ["environments/dev.yaml", "other.yml", "my/own"]),
         ("all", [str(file.relative_to(ROOT)) for file in FILES.values()]),
         ("dev,prod", []),

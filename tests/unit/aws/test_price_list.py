@@ -99,8 +99,9 @@ def test_each_part_is_read_from_its_product(ask: Ask) -> None:
         ],
         endpoints=[product("USW2-VpcEndpoint-Hours", "0.01")],
         lustre=[
-            product("USW2-Storage", "0.145", unit="GB-Mo", throughputCapacity="125"),
-            product("USW2-Storage", "0.14", unit="GB-Mo", throughputCapacity="N/A"),
+            product("USW2-Storage.SSD.125", "0.145", unit="GB-Mo"),
+            product("USW2-Storage", "0.14", unit="GB-Mo"),
+            product("USW2-Storage-Cache.SSD", "0.2", unit="GB-Mo"),
         ],
     )
     assert {(each.item, each.detail): str(each.usd) for each in found} == {
@@ -110,6 +111,7 @@ def test_each_part_is_read_from_its_product(ask: Ask) -> None:
         (Item.NAT_GATEWAY, ""): "0.045",
         (Item.INTERFACE_ENDPOINT, ""): "0.01",
         (Item.LUSTRE_GB_MONTH, "125"): "0.145",
+        (Item.LUSTRE_GB_MONTH, ""): "0.14",
     }
     assert {(each.region, each.source.as_of) for each in found} == {("us-west-2", "2026-09-16")}
 

@@ -40,7 +40,7 @@ def test_the_production_example_by_part(capsys: pytest.CaptureFixture[str]) -> N
     shown = capsys.readouterr()
     lines = {(line.split() or [""])[0]: line.split() for line in shown.out.splitlines()[:14]}
     assert lines["p5"][-3:] == ["4,227.07", "101,449.73", "3,085,762.56"]
-    assert lines["/fsx"][-1] == "unknown"
+    assert lines["/fsx"][-3:] == ["17.88", "429.24", "13,056.00"]
     assert "p5-prod-cluster: 8 to 20 minutes" in shown.out
     assert "2067 of 32763 taken; room for more nodes: 959 of p5" in shown.out
     assert "prices of 2026-09-16: AWS's offer file" in shown.out
@@ -77,7 +77,8 @@ def test_the_same_as_data(file: Path, capsys: pytest.CaptureFixture[str]) -> Non
     nat = next(each for each in data["costs"] if each["name"] == "NAT")
     assert (nat["usd_per_hour"], nat["usd_per_month"]) == ("0.0450", "32.8500")
     lustre = next(each for each in data["costs"] if each["name"] == "/fsx")
-    assert (lustre["usd_per_hour"], lustre["certainty"], lustre["stays"]) == (None, "unknown", True)
+    assert (lustre["usd_per_hour"], lustre["stays"]) == ("0.3452", True)
+    assert lustre["price_source"] == "fsx-us-west-2"
     assert data["total"]["is_least"]
     assert data["deployment"][-1] == {"stack": "dev-cluster", "minutes": [8, 20]}
     named = {each["name"] for each in data["price_sources"]}

@@ -60,11 +60,31 @@ class TestFileSystems:
         assert found.stays
 
     @pytest.mark.parametrize(
+        ("detail", "lustre"),
+        [
+            ("", {"deployment_type": "SCRATCH_2"}),
+            ("100", {"deployment_type": "PERSISTENT_1", "throughput_mbps_per_tib": 100}),
+        ],
+    )
+    def test_lustre_of_older_kinds_costs_by_capacity_too(
+        self, detail: str, lustre: dict[str, Any]
+    ) -> None:
+        prices = by_item([price(Item.LUSTRE_GB_MONTH, detail, "0.073")])
+        found = cost("/fsx", prices, storage={"lustre": lustre})
+        assert (found.usd_per_hour, found.certainty) == (Decimal("0.12"), Certainty.EXACT)
+
+    @pytest.mark.parametrize(
         "lustre",
         [
             {"throughput_mbps_per_tib": 1000},
             {"deployment_type": "SCRATCH_2"},
             {"storage_type": "INTELLIGENT_TIERING"},
+            {
+                "deployment_type": "PERSISTENT_1",
+                "storage_type": "HDD",
+                "throughput_mbps_per_tib": 12,
+                "capacity_gib": 6000,
+            },
         ],
     )
     def test_of_other_kinds_are_not_guessed(self, lustre: dict[str, Any]) -> None:
