@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from pydantic_core import from_json
 
+from slurmpod.environment.facts import fact
 from slurmpod.environment.names import is_zone_id
 from slurmpod.value import Value
 
@@ -77,7 +78,7 @@ def _gigabits(performance: str) -> int:
     return int(match[1] or 1) * int(match[2]) if match else 0
 
 
-INSTANCE_TYPES_AS_OF = "November 2026"
+INSTANCE_TYPES_AS_OF = fact("instance_types.hyperpod").when
 """When `data/instance_types.csv` had every type that CreateCluster takes."""
 
 ULTRASERVER_TYPES = frozenset({"ml.p6e-gb200.36xlarge"})
@@ -95,22 +96,8 @@ PASSED_OVER = frozenset(
 )
 """Families with accelerators that EC2 had before there was HyperPod, which has never taken them."""
 
-TYPES_OF_PLANS = frozenset(
-    {
-        "ml.p4d.24xlarge",
-        "ml.p4de.24xlarge",
-        "ml.p5.48xlarge",
-        "ml.p5.4xlarge",
-        "ml.p5e.48xlarge",
-        "ml.p5en.48xlarge",
-        "ml.p6-b200.48xlarge",
-        "ml.p6-b300.48xlarge",
-        "ml.p6e-gb200.36xlarge",
-        "ml.trn1.32xlarge",
-        "ml.trn2.48xlarge",
-    }
-)
-"""Types that a training plan can reserve (ReservedCapacityInstanceType in the SageMaker API)."""
+TYPES_OF_PLANS = frozenset(fact("instance_types.plans").values)
+"""Types that a training plan can reserve."""
 
 
 def family_of(instance_type: str) -> str:
@@ -125,7 +112,7 @@ def _valid_threads(stated: str, default: int) -> frozenset[int]:
     return frozenset(int(threads) for threads in stated.split("/"))
 
 
-OFFERINGS_AS_OF = "July 2026"
+OFFERINGS_AS_OF = fact("instance_types.zone_ids").when
 """When `data/accelerator_zone_ids.json` was true, which says in which zone ids EC2 offers each
 accelerated type (from DescribeInstanceTypeOfferings). It ages: good for warnings only."""
 

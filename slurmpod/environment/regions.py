@@ -5,33 +5,12 @@ from __future__ import annotations
 import re
 from operator import ne
 
-HYPERPOD_REGIONS = frozenset(
-    {
-        "ap-northeast-1",
-        "ap-northeast-2",
-        "ap-south-1",
-        "ap-south-2",
-        "ap-southeast-1",
-        "ap-southeast-2",
-        "ap-southeast-3",
-        "ap-southeast-4",
-        "ca-central-1",
-        "eu-central-1",
-        "eu-north-1",
-        "eu-south-2",
-        "eu-west-1",
-        "eu-west-2",
-        "sa-east-1",
-        "us-east-1",
-        "us-east-2",
-        "us-west-1",
-        "us-west-2",
-    }
-)
-"""Regions with SageMaker HyperPod: from its developer guide, which lags behind, and from the change
-log of sagemaker-hyperpod-cli (ca-central-1: 3.6.0, January 2026)."""
+from slurmpod.environment.facts import fact
 
-REGIONS_AS_OF = "November 2026"
+HYPERPOD_REGIONS = frozenset(fact("regions.hyperpod").values)
+"""Regions with SageMaker HyperPod."""
+
+REGIONS_AS_OF = fact("regions.hyperpod").when
 """When `HYPERPOD_REGIONS` was true."""
 
 PARTITIONS = {
@@ -67,17 +46,8 @@ REGION_NAME = re.compile(
 )
 """Names of Regions, also of such as AWS adds: part of the world, direction, number."""
 
-_REGIONS = """
-af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2
-ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6
-ap-southeast-7 ca-central-1 ca-west-1 cn-north-1 cn-northwest-1 eu-central-1 eu-central-2
-eu-north-1 eu-south-1 eu-south-2 eu-west-1 eu-west-2 eu-west-3 il-central-1 me-central-1
-me-south-1 mx-central-1 sa-east-1 us-east-1 us-east-2 us-gov-east-1 us-gov-west-1 us-west-1
-us-west-2 eusc-de-east-1 us-iso-east-1 us-iso-west-1 us-isob-east-1 us-isob-west-1 eu-isoe-west-1
-us-isof-east-1 us-isof-south-1
-"""
-AWS_REGIONS = frozenset(_REGIONS.split())
-"""Every Region of all partitions (the AWS SDKs' endpoint data)."""
+AWS_REGIONS = frozenset(fact("regions.aws").values)
+"""Every Region of all partitions."""
 
 NEXT_REGIONS = 2
 """How many Regions AWS may have opened in one place since `AWS_REGIONS` was true."""

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from slurmpod.environment.catalog import InstanceType, family_of, instance_types
+from slurmpod.environment.facts import fact
 from slurmpod.value import Value
 
-SERVICE_TYPES_AS_OF = "September 2026"
-"""When the lists of types were those of the SageMaker API: ProductionVariantInstanceType for
-endpoints, InstanceType for notebook instances (botocore 1.44.5)."""
+SERVICE_TYPES_AS_OF = fact("instance_types.endpoints").when
+"""When the lists of types were those of the SageMaker API."""
 
 MIB = 2**20
 

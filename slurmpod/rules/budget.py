@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.environment.facts import fact
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.registry import Area, Finding
@@ -24,12 +25,8 @@ RESOURCE_TYPES = (
     "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resource-type-schemas.html"
 )
 
-REGIONS_WITHOUT_BUDGETS = frozenset(
-    {"ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
-)
+WITHOUT_BUDGETS = fact("regions.without_budgets")
 """Regions with HyperPod whose CloudFormation has no AWS::Budgets::Budget."""
-
-WITHOUT_BUDGETS_AS_OF = "July 2026"
 
 
 @BUDGET.rule(
@@ -92,7 +89,7 @@ def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
     "BUD-005",
     "CloudFormation of the Region can make budgets",
     why="Budgets are the same everywhere, but CloudFormation makes them in some Regions only; in "
-    f"the others the stack is refused. The list is from {WITHOUT_BUDGETS_AS_OF}.",
+    f"the others the stack is refused. The list is from {WITHOUT_BUDGETS.when}.",
     fix="remove the section, and make the budget in the console, filtered by the tag "
     "slurmpod:environment; accept it where AWS has added the Region since",
     source=RESOURCE_TYPES,
@@ -100,8 +97,8 @@ def _addresses_are_listed_once(resolved: Resolved) -> Iterator[Finding]:
 )
 def _budgets_are_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
-    if resolved.budget and region in REGIONS_WITHOUT_BUDGETS:
-        when = WITHOUT_BUDGETS_AS_OF
+    if resolved.budget and region in WITHOUT_BUDGETS.values:
+        when = WITHOUT_BUDGETS.when
         message = f"CloudFormation had no AWS::Budgets::Budget in {region} (as of {when})"
         yield Finding(("budget",), message, at_key=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from slurmpod.environment.facts import fact
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedLustre
@@ -41,11 +42,8 @@ THROUGHPUT = {
 
 SMALL_METADATA_IOPS = (1500, 3000, 6000)
 
-REGIONS_WITH_LITTLE_THROUGHPUT = frozenset(
-    {"ap-east-2", "ap-southeast-5", "ap-southeast-7", "ca-west-1", "il-central-1", "mx-central-1"}
-)
-"""Regions whose PERSISTENT_2 has 125 and 250 MB/s per TiB only and no EFA, from the FSx for Lustre
-user guide, mid 2026."""
+WITH_LITTLE_THROUGHPUT = fact("regions.with_little_lustre_throughput")
+"""Regions whose PERSISTENT_2 has 125 and 250 MB/s per TiB only and no EFA."""
 
 LITTLE_THROUGHPUT = 250
 
@@ -217,11 +215,12 @@ def _replicated(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _throughput_in_region(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
+    if resolved.region not in WITH_LITTLE_THROUGHPUT.values:
         return
     for each in new_lustre(resolved):
         if (each.settings.throughput_mbps_per_tib or 0) > LITTLE_THROUGHPUT:
-            message = f"FSx had no more than 250 MB/s per TiB in {resolved.region} in 2026"
+            when = WITH_LITTLE_THROUGHPUT.when
+            message = f"FSx had at most 250 MB/s per TiB in {resolved.region} (as of {when})"
             yield at(each, "throughput_mbps_per_tib", message)
 
 

@@ -20,7 +20,7 @@ from slurmpod.rules.existing_network import (
 from slurmpod.rules.file_systems import API, EFA_CLIENTS, at, new_lustre
 from slurmpod.rules.groups import may_have_efa
 from slurmpod.rules.lifecycle import is_ours
-from slurmpod.rules.lustre import REGIONS_WITH_LITTLE_THROUGHPUT
+from slurmpod.rules.lustre import WITH_LITTLE_THROUGHPUT
 from slurmpod.rules.registry import Area, Finding
 
 ACCESS = Area("LAC", "Access to FSx for Lustre")
@@ -101,11 +101,12 @@ def _efa_is_used(resolved: Resolved) -> Iterator[Finding]:
     severity=Severity.WARNING,
 )
 def _efa_region(resolved: Resolved) -> Iterator[Finding]:
-    if resolved.region not in REGIONS_WITH_LITTLE_THROUGHPUT:
+    if resolved.region not in WITH_LITTLE_THROUGHPUT.values:
         return
     for each in new_lustre(resolved):
         if each.settings.efa:
-            message = f"FSx for Lustre had no EFA in {resolved.region} in 2026"
+            when = WITH_LITTLE_THROUGHPUT.when
+            message = f"FSx for Lustre had no EFA in {resolved.region} (as of {when})"
             yield at(each, "efa", message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.environment.facts import fact
 from slurmpod.environment.monitoring import Subscribers
 from slurmpod.problems import Severity
 from slurmpod.reading.hooks import hook_path
@@ -25,13 +26,8 @@ GRAFANA = (
 TOLD_OF_ALARMS = ("critical", "warning")
 """The severities that alarms have."""
 
-REGIONS_WITHOUT_GRAFANA = frozenset(
-    {"ap-south-1", "ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-north-1", "eu-south-2"}
-    | {"ca-central-1", "sa-east-1", "us-west-1"}
-)
-"""Regions with HyperPod but without Amazon Managed Grafana, from its user guide."""
-
-WITHOUT_GRAFANA_AS_OF = "July 2026"
+WITHOUT_GRAFANA = fact("regions.without_grafana")
+"""Regions with HyperPod but without Amazon Managed Grafana."""
 
 
 @MONITORING.rule(
@@ -148,7 +144,7 @@ def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
     "MON-008",
     "Amazon Managed Grafana is in the Region",
     why="Some Regions have HyperPod and no Amazon Managed Grafana: the stack would be refused. The "
-    f"list is from {WITHOUT_GRAFANA_AS_OF}.",
+    f"list is from {WITHOUT_GRAFANA.when}.",
     fix="remove 'grafana', and let a Grafana elsewhere read the workspace for metrics; accept it "
     "where AWS has added the Region since",
     source=GRAFANA,
@@ -156,8 +152,8 @@ def _grafana_has_metrics(resolved: Resolved) -> Iterator[Finding]:
 )
 def _grafana_is_in_the_region(resolved: Resolved) -> Iterator[Finding]:
     monitoring, region = resolved.monitoring, resolved.region
-    if monitoring and monitoring.grafana and region in REGIONS_WITHOUT_GRAFANA:
-        when = WITHOUT_GRAFANA_AS_OF
+    if monitoring and monitoring.grafana and region in WITHOUT_GRAFANA.values:
+        when = WITHOUT_GRAFANA.when
         message = f"there was no Amazon Managed Grafana in {region} (as of {when})"
         yield Finding(("monitoring", "grafana"), message, at_key=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurmpod.environment.facts import fact
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
 from slurmpod.rules.data_buckets import mistake_in_bucket_name
@@ -28,15 +29,10 @@ MOST_IOPS = {"1": 160_000, "2": 400_000}
 """Operations per second by generation, as above."""
 
 REGIONS_WITHOUT = {
-    "SINGLE_AZ_2": frozenset({"ap-southeast-3", "ap-southeast-4"}),
-    "SINGLE_AZ_HA_2": frozenset({"ap-southeast-3", "ap-southeast-4"}),
-    "SINGLE_AZ_HA_1": frozenset(
-        {"ap-northeast-1", "ap-south-1", "ap-southeast-1", "ap-southeast-2"}
-        | {"us-east-1", "us-east-2", "us-west-2"}
-    ),
+    kind: fact(f"regions.without_{kind.lower()}")
+    for kind in ("SINGLE_AZ_2", "SINGLE_AZ_HA_1", "SINGLE_AZ_HA_2")
 }
-"""Regions with HyperPod that lack a deployment type, from the FSx for OpenZFS user guide, mid 2026;
-Regions in Europe and South America were not looked up."""
+"""Regions with HyperPod that lack a deployment type."""
 
 
 @ZFS.rule(
@@ -91,8 +87,9 @@ def _region(resolved: Resolved) -> Iterator[Finding]:
     if openzfs is None:
         return
     kind = openzfs.deployment_type
-    if resolved.region in REGIONS_WITHOUT.get(kind, ()):
-        message = f"FSx for OpenZFS had no {kind} in {resolved.region} in 2026"
+    without = REGIONS_WITHOUT.get(kind)
+    if without and resolved.region in without.values:
+        message = f"FSx for OpenZFS had no {kind} in {resolved.region} (as of {without.when})"
         yield Finding((*OPENZFS, "deployment_type"), message)
 
 

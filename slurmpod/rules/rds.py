@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from slurmpod.environment.facts import fact
 from slurmpod.environment.slurm import LARGEST_STORAGE_GIB
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -90,7 +91,7 @@ SIZES = {
 }
 """The sizes of each family of classes that RDS has for MariaDB in any Region."""
 
-SIZES_AS_OF = "July 2026"
+SIZES_AS_OF = fact("instance_types.rds").when
 
 OLD_GENERATIONS = {"m": 6, "r": 6, "t": 4, "x": 2}
 """Up to which generation of a series RDS adds no families any more."""

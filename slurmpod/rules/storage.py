@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
+from slurmpod.environment.facts import fact
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved, ResolvedLustre
@@ -33,10 +34,8 @@ OUTPUTS = (
 SMALLEST_SSD_GIB = 1200
 SSD_STEP_GIB = 2400
 
-REGIONS_WITHOUT_PERSISTENT_2 = frozenset(
-    {"ap-south-2", "ap-southeast-3", "ap-southeast-4", "eu-south-2", "sa-east-1"}
-)
-"""Regions with HyperPod but without PERSISTENT_2, from the FSx for Lustre user guide, mid 2026."""
+WITHOUT_PERSISTENT_2 = fact("regions.without_persistent_2")
+"""Regions with HyperPod but without PERSISTENT_2."""
 
 FOLDERS_OF_THE_SYSTEM = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "root"}
@@ -92,8 +91,10 @@ def _capacity(resolved: Resolved) -> Iterator[Finding]:
 def _region(resolved: Resolved) -> Iterator[Finding]:
     region = resolved.region
     types = {each.settings.deployment_type for each in new_lustre(resolved)}
-    if region in REGIONS_WITHOUT_PERSISTENT_2 and "PERSISTENT_2" in types:
-        yield Finding(("region",), f"FSx for Lustre had no PERSISTENT_2 in {region} in 2026")
+    if region in WITHOUT_PERSISTENT_2.values and "PERSISTENT_2" in types:
+        when = WITHOUT_PERSISTENT_2.when
+        message = f"FSx for Lustre had no PERSISTENT_2 in {region} (as of {when})"
+        yield Finding(("region",), message)
 
 
 @STORAGE.rule(

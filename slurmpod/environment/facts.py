@@ -1,0 +1,77 @@
+"""What AWS has, as far as this version of slurmpod knows: `data/facts.csv`.
+
+A fact has a date and a source, and says where AWS publishes it in a form that programs read:
+`make facts` compares it there. What is newer passes with a warning (rule NEW-001).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from slurmpod.value import Value
+
+FACTS_FILE = Path(__file__).parents[1] / "data" / "facts.csv"
+
+TABLE = "file:"
+"""What the values of a fact begin with that has a file for them, beside the table of facts."""
+
+
+class Fact(Value):
+    """Values that AWS has, and when that was so.
+
+    `left_out` are values that AWS has, too, and slurmpod knows nothing about. `form` is that of
+    values which AWS may add; `table` the file that holds the values; `checked_against` says where
+    AWS publishes them, as `tools.facts` reads it, or nothing.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    left_out: tuple[str, ...]
+    form: str
+    as_of: str
+    source: str
+    checked_against: str
+    table: str
+
+    @property
+    def when(self) -> str:
+        """The date as sentences have it: November 2026."""
+        month = date.fromisoformat(f"{self.as_of}-01")
+        return f"{month:%B %Y}"
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The values, where they are numbers."""
+        return tuple(map(int, self.values))
+
+
+def fact(name: str) -> Fact:
+    """Return the fact of this name; a name that the table lacks is a mistake in this program."""
+    return facts()[name]
+
+
+@cache
+def facts() -> Mapping[str, Fact]:
+    """Return all facts by name."""
+    with FACTS_FILE.open(encoding="utf-8", newline="") as file:
+        found = [_fact(row) for row in csv.DictReader(file)]
+    return MappingProxyType({each.name: each for each in found})
+
+
+def _fact(row: dict[str, str]) -> Fact:
+    is_table = row["values"].startswith(TABLE)
+    return Fact(
+        name=row["name"],
+        values=() if is_table else tuple(row["values"].split()),
+        left_out=tuple(row["left_out"].split()),
+        form=row["form"],
+        as_of=row["as_of"],
+        source=row["source"],
+        checked_against=row["checked_against"],
+        table=row["values"].removeprefix(TABLE) if is_table else "",
+    )
