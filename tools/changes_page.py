@@ -34,7 +34,7 @@ into the file of users. Of files that an environment names, the contents are com
 | [new nodes only](#new-nodes-only) | nodes that run keep what they have |
 | [loses something](#loses-something) | nodes or data go; a protected environment asks first |
 | [replaces](#replaces) | made anew beside the old one; a protected environment asks first |
-| [refused](#refused) | AWS would fail the deployment, so `slurmpod diff` fails |
+| [refused](#refused) | AWS fails it, or is not known to take it, so `slurmpod diff` fails |
 
 Some fields have a second answer, which holds in place of the first one. One is for a value that
 [becomes less, or is taken out](#less-or-taken-out): a smaller number, a switch that goes off, an
@@ -54,6 +54,16 @@ A section that may stand at several places is listed at the first of them only. 
 same at the others:
 """
 
+PROOFS = """\
+## Who says so
+
+For what is refused or replaced, and for some changes that AWS documents by halves, this is where it
+is written, and what is written nowhere. `slurmpod diff` shows both. A refusal that is not proven
+is one, too: a cluster that somebody works on is no place to try it.
+
+| fields | kind | source | not proven |
+|---|---|---|---|"""
+
 NOTHING_TO_ADD = "There is nothing to add for these fields."
 LESS = "less, or taken out"
 Fields = dict[str, list[PlacedField]]
@@ -72,7 +82,7 @@ def changes_page() -> str:
             text = f"**{other.kind}**. {sentences(other)}"
             special.setdefault(title, {}).setdefault(text, []).append(field)
     chapters = [*_chapters(usual), *_chapters(special)]
-    return "\n".join((INTRODUCTION, *chapters, TWINS, *_twins(), ""))
+    return "\n".join((INTRODUCTION, *chapters, PROOFS, *_proofs(), "", TWINS, *_twins(), ""))
 
 
 def _chapters(groups: Mapping[str, Fields]) -> Iterator[str]:
@@ -91,6 +101,19 @@ def _by_section(fields: Iterable[PlacedField]) -> Iterator[str]:
     for section, those in sections.items():
         names = ", ".join(f"[`{each.path[-1]}`](fields/{address(each.path)})" for each in those)
         yield f"- {f'`{section}`' if section else 'the top of the file'}: {names}"
+
+
+def _proofs() -> Iterator[str]:
+    """Yield a row for each source and doubt, with the fields that have it."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for field in (field for told in told_sections() for field in told.fields):
+        others = (other for _, other in cases(field))
+        for effect in (effect_of(field.declared), *others):
+            if effect.source or effect.doubt:
+                row = rows.setdefault((effect.kind, effect.source, effect.doubt), [])
+                row.append(f"[`{place(field.path)}`](fields/{address(field.path)})")
+    for (kind, source, doubt), fields in sorted(rows.items(), key=lambda row: row[1]):
+        yield f"| {', '.join(fields)} | {kind} | {source} | {doubt} |"
 
 
 def _twins() -> Iterator[str]:

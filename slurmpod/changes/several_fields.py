@@ -8,10 +8,19 @@ CreateDataRepositoryAssociation; FSx for Lustre user guide, "Managing throughput
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from slurmpod.changes.change import Change, FieldPath
 from slurmpod.changes.replacements import copies_tags
-from slurmpod.environment.base import FILE_SYSTEM_AGAIN, Effect, Kind, effect_of
+from slurmpod.environment.base import (
+    CLUSTER_AGAIN,
+    FILE_SYSTEM_AGAIN,
+    MIGRATION_GUIDE,
+    REPLACEMENT,
+    Effect,
+    Kind,
+    effect_of,
+)
 from slurmpod.environment.cluster import Group
 from slurmpod.environment.environment import Environment
 from slurmpod.environment.file_systems import StorageType
@@ -26,20 +35,28 @@ FILE_SYSTEM_LOST = Effect(
 NO_METADATA_LATER = Effect(
     Kind.REFUSED,
     "FSx refuses: this version comes with a metadata configuration, which cannot be added later",
+    source="FSx API reference, UpdateFileSystemLustreMetadataConfiguration",
 )
 THROUGHPUT_STAYS = Effect(
-    Kind.REFUSED, "FSx refuses: with EFA, and on HDD, it stays as it was at the creation"
+    Kind.REFUSED,
+    "FSx refuses: with EFA, and on HDD, it stays as it was at the creation",
+    source='FSx for Lustre user guide, "Managing throughput capacity"',
 )
 SMALL_CAPACITY_STEP = Effect(
-    Kind.REFUSED, "FSx refuses: it takes at least 10 percent more at a time"
+    Kind.REFUSED,
+    "FSx refuses: it takes at least 10 percent more at a time",
+    source="FSx API reference, UpdateFileSystem, StorageCapacity",
 )
 SMALL_CACHE_STEP = Effect(
-    Kind.REFUSED, "FSx refuses: a read cache becomes larger or smaller by at least 10 percent"
+    Kind.REFUSED,
+    "FSx refuses: a read cache becomes larger or smaller by at least 10 percent",
+    source='FSx for Lustre user guide, "Managing provisioned SSD read cache"',
 )
 BLOCKS_AGAIN = Effect(
     Kind.REFUSED,
     "a block cannot be associated anew while it still is: add and remove blocks at the end of the "
     "list only",
+    source=REPLACEMENT,
 )
 """What CloudFormation would try where a block takes the place of another in the list."""
 
@@ -47,12 +64,14 @@ ZONES_AGAIN = Effect(
     Kind.REFUSED,
     "subnets are numbered as the zones are, and one in use cannot be replaced by another: add and "
     "remove zones at the end of the list only",
+    source=f"{REPLACEMENT}; EC2 API reference, DeleteSubnet",
 )
 
 PUBLIC_SUBNETS_AGAIN = Effect(
     Kind.REFUSED,
     "the public subnets of the other zones would get other ranges, and subnets in use cannot be "
     "replaced: make a new environment with a larger vpc_cidr",
+    source=f"{REPLACEMENT}; EC2 API reference, DeleteSubnet",
 )
 
 NOBODY_TOLD = Effect(
@@ -66,8 +85,18 @@ TYPE_OF_A_SCALED_ENDPOINT = Effect(
     Kind.REFUSED,
     "SageMaker refuses another type while the number of instances follows the requests: remove "
     "services.endpoint.scaling, deploy, then change both",
+    source='SageMaker developer guide, "Update endpoints that use auto scaling"',
 )
-"""SageMaker developer guide, "Update endpoints that use auto scaling"."""
+
+BACK_TO_CUSTOMER = replace(CLUSTER_AGAIN, source=MIGRATION_GUIDE, doubt="")
+BACK_TO_STANDARD = CLUSTER_AGAIN
+OTHER_SCRIPTS = Effect(
+    Kind.NEW_NODES,
+    "changed in place; nodes that run keep what they have until they are replaced",
+    of_cluster=True,
+    doubt="no page says that a group loses its scripts where UpdateCluster does not name any",
+)
+"""What is told where HyperPod configures Slurm before and after."""
 
 LEAST_STEP_PERCENT = 10
 """By which the capacity of OpenZFS and the read cache of Lustre change at least."""
@@ -76,11 +105,28 @@ LEAST_STEP_PERCENT = 10
 def changes_of_several_fields(before: Resolved, after: Resolved) -> Iterator[Change]:
     """Yield these changes; some are of fields that are written as before."""
     yield from _file_systems(before, after)
+    yield from _other_mode(before, after)
+    yield from _other_provisioning(before, after)
     yield from _renamed_partitions(before, after)
     yield from _blocks_in_other_places(before, after)
     yield from _subnets_in_other_places(before, after)
     yield from _watching_beside_a_budget(before, after)
     yield from _type_of_a_scaled_endpoint(before, after)
+
+
+def _other_mode(before: Resolved, after: Resolved) -> Iterator[Change]:
+    """Yield the modes that are not the way from customer mode, which the field tells of."""
+    old, new = before.lifecycle.mode, after.lifecycle.mode
+    if old in (new, "customer"):
+        return
+    effect = BACK_TO_CUSTOMER if new == "customer" else OTHER_SCRIPTS
+    yield FieldPath().below("lifecycle").below("mode").change(old, new, effect)
+
+
+def _other_provisioning(before: Resolved, after: Resolved) -> Iterator[Change]:
+    if before.continuous and not after.continuous:
+        at = FieldPath().below("cluster").below("provisioning")
+        yield at.change("continuous", "standard", BACK_TO_STANDARD)
 
 
 def _renamed_partitions(before: Resolved, after: Resolved) -> Iterator[Change]:

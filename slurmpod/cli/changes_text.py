@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import IDENTITIES
 from slurmpod.cli.output import counted
-from slurmpod.environment.base import Kind
+from slurmpod.environment.base import Effect, Kind
 from slurmpod.problem_text import BOLD, RED, YELLOW, paint
 from slurmpod.problems import first_of
 from slurmpod.reading.yaml_source import YamlSource
@@ -34,6 +34,8 @@ def as_data(change: Change) -> dict[str, Any]:
         "new": change.new,
         "kind": change.effect.kind,
         "meaning": change.effect.meaning,
+        "source": change.effect.source,
+        "doubt": change.effect.doubt,
     }
 
 
@@ -63,8 +65,15 @@ def _paragraph(change: Change, source: YamlSource) -> str:
     return (
         f"{kind_text(change, sys.stdout)}: {change.path}: {values_text(change.old, change.new)}\n"
         f"  {change.effect.meaning}\n"
+        f"{_proof(change.effect)}"
         f"  {source.where(change.new_path)}\n"
     )
+
+
+def _proof(effect: Effect) -> str:
+    """Return who says so, and what nobody says, where that matters."""
+    source = f"  source: {effect.source}\n" if effect.source else ""
+    return source + (f"  not proven: {effect.doubt}\n" if effect.doubt else "")
 
 
 def _fits(value: Any) -> bool:

@@ -72,7 +72,10 @@ def run(options: argparse.Namespace) -> ExitCode:
         if not options.json:
             work.show()
         if work.difference.is_refused_by_aws:
-            say("AWS refuses the changes that are marked 'refused': nothing was deployed")
+            say(
+                "AWS refuses the changes that are marked 'refused', or is not known to take them: "
+                "nothing was deployed"
+            )
             return ExitCode.FAILED
         if options.dry_run:
             return work.end(Done())

@@ -65,7 +65,10 @@ def verdict(difference: Difference, file: Path) -> ExitCode:
     """Say what stands against a deployment, if anything does."""
     say_about_cluster(difference, file)
     if difference.is_refused_by_aws:
-        say("AWS refuses the changes that are marked 'refused': do not deploy this")
+        say(
+            "AWS refuses the changes that are marked 'refused', or is not known to take them: "
+            "do not deploy this"
+        )
         return ExitCode.FAILED
     if difference.needs_confirmation:
         say(f"refused: {difference.wanted.name} is protected\n{how_to_confirm(difference, file)}")

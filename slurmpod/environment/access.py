@@ -139,6 +139,7 @@ class User(Section):
         Effect(
             Kind.REFUSED,
             "files and the home keep the old id, and nodes refuse to give them to another one",
+            source="slurmpod: the step `users` of its lifecycle scripts",
         ),
     ]
     """Its id, which never changes: files keep it. The user's own group has the same."""

@@ -78,6 +78,8 @@ class Effect(Value):
     section or an entry of a list is taken out, and `in_customer_mode` where the scripts, and not
     the request, tell HyperPod about Slurm. `of_cluster` marks what holds only while there is a
     cluster: the next one begins with what is written.
+
+    What refuses or replaces has a `source`, where somebody says so, or a `doubt`: what nobody says.
     """
 
     kind: Kind
@@ -86,6 +88,8 @@ class Effect(Value):
     removed: Effect | None = None
     in_customer_mode: Effect | None = None
     of_cluster: bool = False
+    source: str = ""
+    doubt: str = ""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -99,6 +103,10 @@ def effect_of(field: FieldInfo) -> Effect:
     return next(each for each in field.metadata if isinstance(each, Effect))
 
 
+UPDATE_GUIDE = 'SageMaker developer guide, "Update cluster configuration"'
+MIGRATION_GUIDE = 'SageMaker developer guide, "Migrating to API-driven Slurm configuration"'
+REPLACEMENT = 'CloudFormation template reference, "Update requires: Replacement"'
+
 NOTHING = Effect(Kind.IN_PLACE, "nothing on AWS changes")
 IN_PLACE = Effect(Kind.IN_PLACE, "changed in place")
 NEW_NODES = Effect(
@@ -111,14 +119,18 @@ CLUSTER_AGAIN = Effect(
     "a cluster cannot change it: destroy it (slurmpod destroy --only cluster), then deploy; "
     "the data stay",
     of_cluster=True,
+    doubt="no page of AWS's tells how a cluster would change it, nor that it refuses",
 )
 FILE_SYSTEM_AGAIN = Effect(
     Kind.REPLACES,
     "a new, empty file system is made, the old one is kept; nodes mount the new one when they are "
     "replaced",
+    source=REPLACEMENT,
 )
 OTHER_FILE_SYSTEM = Effect(
-    Kind.REPLACES, "nodes mount the other one when they are replaced; the one that they had is kept"
+    Kind.REPLACES,
+    "nodes mount the other one when they are replaced; the one that they had is kept",
+    source=f'{MIGRATION_GUIDE}, "Amazon FSx not mounted on nodes"',
 )
 PATH_ON_NEW_NODES = Effect(
     Kind.NEW_NODES,
@@ -133,7 +145,11 @@ CONTROLLER_LATER = Effect(
 GUARD = Effect(
     Kind.IN_PLACE, "changed in place; it says what happens to the data at a later deletion"
 )
-CANNOT_SHRINK = Effect(Kind.REFUSED, "FSx refuses: a file system cannot shrink; make a new one")
+CANNOT_SHRINK = Effect(
+    Kind.REFUSED,
+    "FSx refuses: a file system cannot shrink; make a new one",
+    source="FSx API reference, UpdateFileSystem, StorageCapacity",
+)
 BY_SCRIPTS = Effect(
     Kind.NEW_NODES,
     "counts for new nodes, and for nodes that run after `slurmpod lifecycle run`",

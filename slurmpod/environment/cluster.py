@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import CLUSTER_AGAIN, IN_PLACE, NEW_NODES, Effect, Kind, Section
+from slurmpod.environment.base import (
+    IN_PLACE,
+    MIGRATION_GUIDE,
+    NEW_NODES,
+    UPDATE_GUIDE,
+    Effect,
+    Kind,
+    Section,
+)
 from slurmpod.environment.names import RESOURCE_ID, KmsKeyArn, Zone
 
 ALARMS = Effect(Kind.IN_PLACE, "changed in place; counts from the next update on")
@@ -85,6 +93,30 @@ GROUP_AGAIN = Effect(
     "a group cannot change it: add a group with another name, move the jobs, remove this group; "
     "for the controller, destroy the cluster (slurmpod destroy --only cluster), then deploy",
     of_cluster=True,
+    source=UPDATE_GUIDE,
+)
+GROUP_AGAIN_UNSAID = replace(
+    GROUP_AGAIN,
+    source="",
+    doubt="UpdateCluster takes it, and no page says whether it may differ for a group that is "
+    "there, nor what becomes of its nodes",
+)
+OTHER_PARTITION = Effect(
+    Kind.NEW_NODES,
+    "HyperPod adds the new partition to slurm.conf; with the strategy Merge the old one stays in "
+    "it, with the nodes that it had, and jobs that wait there go on waiting",
+    of_cluster=True,
+    source=f'{MIGRATION_GUIDE}, "Choose a Slurm configuration strategy"',
+    doubt="the page speaks of partitions that are added, not of one that gets another name",
+)
+OTHER_PROVISIONING = Effect(
+    Kind.LOSES,
+    "changed in place; no page of AWS's tells of a way back",
+    of_cluster=True,
+    source=f"{MIGRATION_GUIDE}, which speaks of a later migration to continuous provisioning",
+    doubt="no page has its steps, or says what becomes of running jobs; an older version of the "
+    'page "Continuous provisioning for enhanced cluster operations with Slurm" says that a '
+    "cluster cannot be migrated, the newer one does not",
 )
 NODES_GO = Effect(
     Kind.LOSES,
@@ -109,7 +141,7 @@ class Group(Section):
     ]
     """Name of the instance group: letters, digits and inner hyphens."""
 
-    role: Annotated[Role, GROUP_AGAIN, Field(strict=False)]
+    role: Annotated[Role, GROUP_AGAIN_UNSAID, Field(strict=False)]
     """What the nodes do: exactly one group is the controller, at most one is for logins."""
 
     instance_type: Annotated[InstanceTypeName | None, GROUP_AGAIN] = None
@@ -128,7 +160,7 @@ class Group(Section):
     partition: Annotated[
         str | None,
         replace(
-            GROUP_AGAIN,
+            OTHER_PARTITION,
             in_customer_mode=Effect(
                 Kind.NEW_NODES,
                 "changed in provisioning_parameters.json; a controller that runs keeps the old "
@@ -140,15 +172,15 @@ class Group(Section):
     ] = None
     """Slurm partition of these nodes; worker groups have one, others have none."""
 
-    zone: Annotated[Zone | None, GROUP_AGAIN] = None
+    zone: Annotated[Zone | None, GROUP_AGAIN_UNSAID] = None
     """Availability Zone of the nodes, by id or name; default: the network's `zone`."""
 
-    capacity: Annotated[Literal["on_demand", "spot"] | None, GROUP_AGAIN] = None
+    capacity: Annotated[Literal["on_demand", "spot"] | None, GROUP_AGAIN_UNSAID] = None
     """How the nodes are bought; default: on demand. Not with a training plan."""
 
     training_plan_arn: Annotated[
         str | None,
-        GROUP_AGAIN,
+        GROUP_AGAIN_UNSAID,
         Field(
             pattern=r"^arn:aws[a-z-]*:sagemaker:[a-z0-9-]*:[0-9]{12}:training-plan/.+$",
             max_length=2048,
@@ -160,7 +192,7 @@ class Group(Section):
     threads_per_core: Annotated[Literal[1, 2] | None, GROUP_AGAIN] = None
     """Hardware threads that Slurm sees per core; default: what the instance type starts with."""
 
-    network_interface: Annotated[Literal["efa", "efa-only"] | None, GROUP_AGAIN] = None
+    network_interface: Annotated[Literal["efa", "efa-only"] | None, GROUP_AGAIN_UNSAID] = None
     """Kind of the network cards after the first: with an IP address each (efa) or without
     (efa-only, which saves addresses); default: HyperPod chooses."""
 
@@ -178,10 +210,10 @@ class Group(Section):
     volume_gib: Annotated[int | None, NEW_NODES, Field(ge=1, le=16384)] = None
     """Size in GiB of an additional EBS volume at /opt/sagemaker on every node."""
 
-    volume_kms_key_arn: Annotated[KmsKeyArn | None, GROUP_AGAIN] = None
+    volume_kms_key_arn: Annotated[KmsKeyArn | None, GROUP_AGAIN_UNSAID] = None
     """Key that encrypts the additional volume; default: AWS's own for EBS."""
 
-    root_volume_kms_key_arn: Annotated[KmsKeyArn | None, GROUP_AGAIN] = None
+    root_volume_kms_key_arn: Annotated[KmsKeyArn | None, GROUP_AGAIN_UNSAID] = None
     """Key that encrypts the root volume; default: AWS's own."""
 
     deep_health_checks: Annotated[
@@ -204,7 +236,7 @@ class Cluster(Section):
     node_recovery: Annotated[NodeRecovery, IN_PLACE] = "Automatic"
     """Whether HyperPod replaces or reboots nodes that fail their health checks."""
 
-    provisioning: Annotated[Literal["standard", "continuous"], CLUSTER_AGAIN] = "standard"
+    provisioning: Annotated[Literal["standard", "continuous"], OTHER_PROVISIONING] = "standard"
     """Whether the cluster waits for all nodes, or is in service with the first ones while HyperPod
     goes on asking for the others (continuous)."""
 

@@ -20,7 +20,9 @@ TagKey = Annotated[str, Field(min_length=1, max_length=128)]
 TagValue = Annotated[str, Field(max_length=256)]
 
 NEW_ENVIRONMENT = Effect(
-    Kind.REPLACES, "a second environment is made beside this one, which stays until it is deleted"
+    Kind.REPLACES,
+    "a second environment is made beside this one, which stays until it is deleted",
+    source="slurmpod: its stacks are named by it, or lie there",
 )
 
 

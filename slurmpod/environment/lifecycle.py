@@ -7,10 +7,12 @@ from pydantic import Field
 
 from slurmpod.environment.base import (
     BY_SCRIPTS,
-    CLUSTER_AGAIN,
     GUARD,
+    MIGRATION_GUIDE,
     NEW_NODES,
     STAYS,
+    Effect,
+    Kind,
     Section,
     effect_of,
 )
@@ -20,6 +22,16 @@ USUAL_ARCHITECTURE: Final = "x86_64"
 
 LifecycleMode = Literal["customer", "extended", "managed"]
 """Who sets up Slurm: our scripts, HyperPod and then our scripts, or HyperPod alone."""
+
+OTHER_MODE = Effect(
+    Kind.LOSES,
+    "changed in place, and running jobs go on; there is no way back to customer: HyperPod writes "
+    "slurm.conf by the request from then on, and nodes that run keep what their scripts did",
+    of_cluster=True,
+    source=MIGRATION_GUIDE,
+    doubt="there the groups keep their OnCreate scripts; that they get others, or none, in the "
+    "same update is not told of",
+)
 
 HookPath = Annotated[
     str, Field(pattern=r"^[^\x00]+$", max_length=1024, examples=["hooks/worker.sh"])
@@ -80,7 +92,7 @@ class Artefact(Section):
 class Lifecycle(Section):
     """The scripts that HyperPod runs on every new node, and who configures Slurm."""
 
-    mode: Annotated[LifecycleMode, CLUSTER_AGAIN] = "customer"
+    mode: Annotated[LifecycleMode, OTHER_MODE] = "customer"
     """Who sets up Slurm: our scripts (customer), HyperPod and then our scripts (extended), or
     HyperPod alone, without scripts (managed)."""
 

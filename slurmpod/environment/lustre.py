@@ -12,6 +12,7 @@ from slurmpod.environment.base import (
     IN_PLACE,
     OTHER_FILE_SYSTEM,
     PATH_ON_NEW_NODES,
+    REPLACEMENT,
     Effect,
     Kind,
     Section,
@@ -28,7 +29,17 @@ from slurmpod.environment.names import KmsKeyArn, MountPath
 RepositoryEvents = tuple[Literal["NEW", "CHANGED", "DELETED"], ...]
 
 LINK_AGAIN = Effect(
-    Kind.REFUSED, "the new link would overlap the old: remove the entry, deploy, add it again"
+    Kind.REFUSED,
+    "the new link would overlap the old: remove the entry, deploy, add it again",
+    source=f"{REPLACEMENT}; FSx API reference, CreateDataRepositoryAssociation",
+)
+
+
+NEW_ONE_UNSAID = replace(
+    FILE_SYSTEM_AGAIN,
+    source="",
+    doubt="UpdateFileSystem does not take it for Lustre, and CloudFormation's reference does not "
+    "say that it makes a new file system: the deployment may fail instead",
 )
 
 
@@ -105,7 +116,7 @@ class Lustre(Section):
     ] = "PERSISTENT_2"
     """How FSx keeps the data: replicated and with the newest features, older, or not at all."""
 
-    storage_type: Annotated[StorageType, FILE_SYSTEM_AGAIN, Field(strict=False)] = StorageType.SSD
+    storage_type: Annotated[StorageType, NEW_ONE_UNSAID, Field(strict=False)] = StorageType.SSD
     """SSD, HDD (PERSISTENT_1), or INTELLIGENT_TIERING (PERSISTENT_2; grows and shrinks)."""
 
     capacity_gib: Annotated[
@@ -137,6 +148,7 @@ class Lustre(Section):
             less=Effect(
                 Kind.REFUSED,
                 "FSx refuses: the throughput of INTELLIGENT_TIERING can only become more",
+                source="FSx API reference, UpdateFileSystemLustreConfiguration, ThroughputCapacity",
             ),
         ),
         Field(ge=1000, le=2_000_000),
@@ -156,7 +168,7 @@ class Lustre(Section):
     """Size of the SSD read cache of INTELLIGENT_TIERING, at least 8 for every 1000 MB/s, or 0 for
     none; default: in proportion to throughput."""
 
-    drive_cache: Annotated[bool, FILE_SYSTEM_AGAIN] = False
+    drive_cache: Annotated[bool, NEW_ONE_UNSAID] = False
     """SSD cache for reading from HDD."""
 
     compression: Annotated[
@@ -169,7 +181,11 @@ class Lustre(Section):
         Effect(
             Kind.IN_PLACE,
             "upgraded in place; all clients must be unmounted for it",
-            less=Effect(Kind.REFUSED, "FSx refuses: an older version cannot be installed"),
+            less=Effect(
+                Kind.REFUSED,
+                "FSx refuses: an older version cannot be installed",
+                source="FSx API reference, UpdateFileSystem, FileSystemTypeVersion",
+            ),
         ),
     ] = "2.15"
     """Lustre version of the servers."""
@@ -182,6 +198,7 @@ class Lustre(Section):
                 Kind.REFUSED,
                 "FSx refuses: metadata operations can only become more; where FSx chooses, it has "
                 "some for the capacity or the throughput",
+                source="FSx API reference, UpdateFileSystemLustreMetadataConfiguration",
             ),
         ),
         Field(ge=0, le=192_000),
@@ -190,7 +207,7 @@ class Lustre(Section):
     12000, or 0: FSx chooses, by capacity or by throughput; default: 0, and 6000 on
     INTELLIGENT_TIERING."""
 
-    efa: Annotated[bool, FILE_SYSTEM_AGAIN] = False
+    efa: Annotated[bool, NEW_ONE_UNSAID] = False
     """Whether EFA nodes reach the file system over EFA (PERSISTENT_2; cannot be added later)."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, FILE_SYSTEM_AGAIN] = None
@@ -231,7 +248,7 @@ class AdditionalLustre(Lustre):
 
     name: Annotated[
         str,
-        FILE_SYSTEM_AGAIN,
+        replace(FILE_SYSTEM_AGAIN, source="slurmpod: the name is in the file system's logical id"),
         Field(pattern=r"^[a-z](-*[a-z0-9])*$", max_length=20, examples=["scratch"]),
     ]
     """Its name within the environment."""

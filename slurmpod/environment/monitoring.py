@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import IN_PLACE, NEW_NODES, Effect, Kind, Section
+from slurmpod.environment.base import IN_PLACE, NEW_NODES, REPLACEMENT, Effect, Kind, Section
 from slurmpod.environment.names import KmsKeyArn
 from slurmpod.environment.network import RetentionDays
 
@@ -20,7 +20,9 @@ EmailAddress = Annotated[
 ]
 
 OTHER_BUDGET = Effect(
-    Kind.REPLACES, "a new budget takes the place of the old one, whose history goes with it"
+    Kind.REPLACES,
+    "a new budget takes the place of the old one, whose history goes with it",
+    source=REPLACEMENT,
 )
 NEW_ADDRESSES_CONFIRM = Effect(
     Kind.IN_PLACE, "changed in place; new e-mail addresses have to confirm first"
@@ -101,7 +103,11 @@ class Prometheus(Section):
 
     kms_key_arn: Annotated[
         KmsKeyArn | None,
-        Effect(Kind.REPLACES, "a new, empty workspace is made, the old one is kept, and costs"),
+        Effect(
+            Kind.REPLACES,
+            "a new, empty workspace is made, the old one is kept, and costs",
+            source=REPLACEMENT,
+        ),
     ] = None
     """Key for the workspace; default: AWS's own."""
 
@@ -115,7 +121,12 @@ class Grafana(Section):
     version: Annotated[
         Literal["9.4", "10.4", "12.4"],
         replace(
-            IN_PLACE, less=Effect(Kind.REFUSED, "Grafana does not go back to an older version")
+            IN_PLACE,
+            less=Effect(
+                Kind.REFUSED,
+                "Grafana does not go back to an older version",
+                source="Grafana API reference, UpdateWorkspaceConfiguration, grafanaVersion",
+            ),
         ),
     ] = "10.4"
     """Version of Grafana."""

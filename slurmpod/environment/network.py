@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.base import IN_PLACE, NOTHING, REPLACEMENT, Effect, Kind, Section
 from slurmpod.environment.names import RESOURCE_ID, BucketName, KmsKeyArn, Zone
 
 SERVICES_WITHOUT_POLICIES = frozenset(
@@ -79,6 +79,8 @@ NETWORK_AGAIN = Effect(
     Kind.REFUSED,
     "subnets in use cannot be replaced: destroy the cluster (slurmpod destroy --only cluster) and "
     "make new file systems first",
+    source=f"{REPLACEMENT}, of a subnet, a VPC and a cluster's VpcConfig; EC2 API reference, "
+    "DeleteSubnet",
 )
 
 
@@ -152,6 +154,7 @@ class ExistingNetwork(Section):
             Kind.REFUSED,
             "a cluster cannot change them, and file systems that slurmpod made would be replaced "
             "by empty ones: change the rules of the groups instead",
+            source=REPLACEMENT,
         ),
         Field(max_length=5),
     ] = ()

@@ -5,7 +5,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from slurmpod.environment.base import GUARD, IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.base import (
+    GUARD,
+    IN_PLACE,
+    NOTHING,
+    REPLACEMENT,
+    Effect,
+    Kind,
+    Section,
+)
 from slurmpod.environment.file_systems import OnDelete
 from slurmpod.environment.names import KmsKeyArn
 
@@ -135,6 +143,7 @@ NOTEBOOK_AGAIN = Effect(
     Kind.REFUSED,
     "SageMaker cannot change it, and CloudFormation makes no second instance of the same name: "
     "save the files, destroy the stack notebook, delete the instance, deploy",
+    source=REPLACEMENT,
 )
 
 
@@ -152,7 +161,11 @@ class Notebook(Section):
         int,
         replace(
             STOPPED_MEANWHILE,
-            less=Effect(Kind.REFUSED, "SageMaker refuses: a volume cannot shrink"),
+            less=Effect(
+                Kind.REFUSED,
+                "SageMaker refuses: a volume cannot shrink",
+                source="SageMaker API reference, UpdateNotebookInstance, VolumeSizeInGB",
+            ),
         ),
         Field(ge=5, le=16_384),
     ] = 20

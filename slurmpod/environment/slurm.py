@@ -10,6 +10,8 @@ from slurmpod.environment.base import (
     CONTROLLER_LATER,
     GUARD,
     IN_PLACE,
+    MIGRATION_GUIDE,
+    REPLACEMENT,
     Effect,
     Kind,
     Section,
@@ -55,7 +57,11 @@ class Rds(Section):
         Effect(
             Kind.IN_PLACE,
             "upgraded in place with a pause of some minutes; there is no way back but a snapshot",
-            less=Effect(Kind.REFUSED, "RDS refuses: an older version cannot be installed"),
+            less=Effect(
+                Kind.REFUSED,
+                "RDS refuses: an older version cannot be installed",
+                source='RDS user guide, "Upgrades of the MariaDB DB engine"',
+            ),
         ),
     ] = "10.11"
     """Version of MariaDB; RDS installs its minor updates in the maintenance window."""
@@ -68,6 +74,7 @@ class Rds(Section):
             less=Effect(
                 Kind.REFUSED,
                 "RDS refuses: storage cannot shrink, nor to less than what RDS has let it grow to",
+                source="RDS API reference, ModifyDBInstance, AllocatedStorage",
             ),
         ),
         Field(ge=20, le=LARGEST_STORAGE_GIB),
@@ -123,6 +130,7 @@ class Rds(Section):
             "RDS cannot change it, and CloudFormation makes no second server of the same name: "
             "restore a snapshot with the other key, and describe that server under "
             "accounting_database",
+            source=REPLACEMENT,
         ),
     ] = None
     """Key for its storage, its secret and its logs, whose policy lets CloudWatch Logs use it;
@@ -146,6 +154,20 @@ OTHER_RECORDS = Effect(
     "the cluster starts with the records of the other database, which the controller uses when "
     "its lifecycle scripts run again; the old ones stay where they are",
 )
+
+
+ACCOUNTING_AGAIN = replace(
+    CLUSTER_AGAIN,
+    doubt="it is slurmpod that refuses: its scripts start accounting before slurmctld, which has "
+    "not been tried on a controller that runs",
+)
+HEADS_AGAIN = replace(
+    CLUSTER_AGAIN,
+    source=f'{MIGRATION_GUIDE}, "Clusters with multiple controller nodes"',
+    doubt="the page calls the way back to one controller a significant change of the "
+    "architecture; nobody tells of a cluster that has gone it, or the other way",
+)
+"""What changes between one controller and several, or what these share."""
 
 
 class AccountingDatabase(Section):
@@ -190,17 +212,17 @@ class MultiHead(Section):
     They share their state on a file system, and their job records in a database outside of them.
     """
 
-    shared_directory: Annotated[MountPath, CLUSTER_AGAIN] = "/fsx"
+    shared_directory: Annotated[MountPath, HEADS_AGAIN] = "/fsx"
     """Mounted folder under which the controllers keep their common state."""
 
     database_user: Annotated[
-        str, CLUSTER_AGAIN, Field(pattern=r"^[a-zA-Z0-9_]{1,32}$", examples=["admin"])
+        str, HEADS_AGAIN, Field(pattern=r"^[a-zA-Z0-9_]{1,32}$", examples=["admin"])
     ] = "admin"
     """User of a database of your own, where its secret names none."""
 
     sns_topic_arn: Annotated[
         str | None,
-        CLUSTER_AGAIN,
+        HEADS_AGAIN,
         Field(
             pattern=r"^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+$",
             examples=["arn:aws:sns:us-west-2:123456789012:slurm-failover"],
@@ -212,7 +234,7 @@ class MultiHead(Section):
 class Slurm(Section):
     """Settings of the scheduler. HyperPod itself writes node, partition and controller lines."""
 
-    accounting: Annotated[bool, CLUSTER_AGAIN] = True
+    accounting: Annotated[bool, ACCOUNTING_AGAIN] = True
     """Keep job records in a database, so that `sacct` answers."""
 
     accounting_database: Annotated[AccountingDatabase | None, OTHER_RECORDS] = None
@@ -235,7 +257,7 @@ class Slurm(Section):
     """Copies of the job records of a database on the controller, in the bucket (customer mode);
     default: they go with the controller."""
 
-    multi_head: Annotated[MultiHead | None, CLUSTER_AGAIN] = None
+    multi_head: Annotated[MultiHead | None, HEADS_AGAIN] = None
     """Several controllers: the controller group then has a count of 2 or more."""
 
     config_strategy: Annotated[Literal["Overwrite", "Managed", "Merge"] | None, IN_PLACE] = None

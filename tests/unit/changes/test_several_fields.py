@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from slurmpod.environment.base import Kind
+from slurmpod.changes import several_fields
+from slurmpod.environment.base import Effect, Kind, effect_of
+from slurmpod.environment.descriptions import all_sections
 from tests.served import served
+from tests.sound_environment import sound_data
 from tests.unit.changes.comparing import between, changed, summary
 
+EXTENDED = {"lifecycle": {"mode": "extended"}}
 PINNED = {"zone": "us-west-2b", "private_subnet_cidr": "10.0.128.0/17"}
 ONE, TWO, THREE = "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16"
 BLOCKS = "network.secondary_cidrs"
@@ -56,17 +60,63 @@ def in_partition(name: str, mode: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "kind"),
-    [("customer", Kind.NEW_NODES), ("extended", Kind.REFUSED), ("managed", Kind.REFUSED)],
+    ("mode", "word"),
+    [("customer", "read it again"), ("extended", "strategy Merge"), ("managed", "strategy Merge")],
 )
-def test_a_partition_is_renamed_where_only_the_bundle_names_it(mode: str, kind: Kind) -> None:
-    found = between(in_partition("cpu", mode), in_partition("gpu", mode))
-    assert summary(found) == [("cluster.groups.workers.partition", kind)]
+def test_a_partition_is_renamed_by_who_writes_slurm_conf(mode: str, word: str) -> None:
+    (change,) = between(in_partition("cpu", mode), in_partition("gpu", mode))
+    assert summary([change]) == [("cluster.groups.workers.partition", Kind.NEW_NODES)]
+    assert word in change.effect.meaning
 
 
-def test_a_partition_is_refused_together_with_another_mode() -> None:
-    found = between(in_partition("cpu", "extended"), in_partition("gpu", "customer"))
-    assert ("cluster.groups.workers.partition", Kind.REFUSED) in summary(found)
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("customer", "extended", Kind.LOSES),
+        ("customer", "managed", Kind.LOSES),
+        ("extended", "managed", Kind.NEW_NODES),
+        ("managed", "extended", Kind.NEW_NODES),
+        ("extended", "customer", Kind.REFUSED),
+        ("managed", "customer", Kind.REFUSED),
+    ],
+)
+def test_the_way_to_hyperpods_slurm_goes_in_place_and_only_forward(
+    old: str, new: str, kind: Kind
+) -> None:
+    (change,) = between({"lifecycle": {"mode": old}}, {"lifecycle": {"mode": new}})
+    assert summary([change]) == [("lifecycle.mode", kind)]
+    assert ("Migrating to API-driven" in change.effect.source) == ("customer" in (old, new))
+    assert ("no way back" in change.effect.meaning) == (old == "customer")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [("standard", "continuous", Kind.LOSES), ("continuous", "standard", Kind.REFUSED)],
+)
+def test_continuous_provisioning_begins_in_place_and_does_not_end(
+    old: str, new: str, kind: Kind
+) -> None:
+    standard, other = (
+        {"cluster": {**sound_data()["cluster"], "provisioning": each}, **EXTENDED}
+        for each in (old, new)
+    )
+    (change,) = between(standard, other)
+    assert summary([change]) == [("cluster.provisioning", kind)]
+    assert change.effect.doubt
+
+
+def test_whatever_refuses_or_replaces_says_who_says_so_or_that_nobody_does() -> None:
+    told = (effect_of(f) for section in all_sections() for f in section.model_fields.values())
+    here = (each for each in vars(several_fields).values() if isinstance(each, Effect))
+    effects = {each for effect in (*told, *here) for each in cases_of(effect)}
+    refused = [each for each in effects if each.kind in (Kind.REFUSED, Kind.REPLACES)]
+    assert len(refused) > 20  # the loop above has found them
+    assert [each.meaning for each in refused if not each.source and not each.doubt] == []
+
+
+def cases_of(effect: Effect) -> list[Effect]:
+    others = (effect.less, effect.removed, effect.in_customer_mode)
+    return [effect, *(each for each in others if each)]
 
 
 def test_a_network_that_is_closed_or_opened_loses_its_ways_out_and_no_subnet() -> None:

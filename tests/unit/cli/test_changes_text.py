@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from slurmpod.cli.changes_text import values_text
+from slurmpod.changes.change import Change
+from slurmpod.cli.changes_text import as_data, changes_text, values_text
+from slurmpod.environment.base import IN_PLACE, Effect, Kind
+from slurmpod.reading.yaml_source import YamlSource
 
 GROUP = {"name": "hands", "role": "worker", "count": 2, "partition": None, "ebs": {}}
 LONG = [f"subnet-0123456789abcdef{number}" for number in range(9)]
@@ -38,3 +41,21 @@ LONG = [f"subnet-0123456789abcdef{number}" for number in range(9)]
 def test_long_values_are_counted_and_named(old: Any, new: Any, shown: str) -> None:
     assert values_text(old, new).endswith(shown)
     assert "..." not in shown
+
+
+def test_a_change_says_who_says_so_and_what_nobody_says() -> None:
+    effects = (
+        Effect(Kind.REFUSED, "no", source="the guide", doubt="whether it ever helps"),
+        Effect(Kind.REFUSED, "no", doubt="all of it"),
+        IN_PLACE,
+    )
+    found = [Change(f"field{n}", (), 1, 2, effect) for n, effect in enumerate(effects)]
+    shown = changes_text(found, "dev", YamlSource("dev.yaml")).split("field")
+    assert "  source: the guide\n  not proven: whether it ever helps\n" in shown[1]
+    assert "  not proven: all of it\n" in shown[2]
+    assert [("source:" in each, "not proven:" in each) for each in shown[1:]] == [
+        (True, True),
+        (False, True),
+        (False, False),
+    ]
+    assert as_data(found[0])["doubt"] == "whether it ever helps"
