@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -19,8 +19,9 @@ from pydantic import BaseModel
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say_next
+from slurmpod.environment.editions import CHOSEN, FIRST
 from slurmpod.problems import ExitCode, YamlPath, format_path
-from slurmpod.reading.yaml_source import Position, YamlSource
+from slurmpod.reading.yaml_source import YamlSource
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,8 +52,12 @@ LINE_LIMIT = 60
 
 
 def origins(environment: dict[str, Any], source: YamlSource) -> dict[str, str]:
-    """Return for each value, by its path, the `file:line` that decides about it, or `default`."""
-    return {format_path(path): _origin(source.values.get(path)) for path in _leaves(environment)}
+    """Return for each value, by its path, what decides about it.
+
+    That is a `file:line`, or `default`, or `edition 2026` for a default of the file's edition.
+    """
+    origin = _Origin(environment, source)
+    return {format_path(path): origin.of(path) for path in _leaves(environment)}
 
 
 def with_origins(environment: dict[str, Any], source: YamlSource) -> str:
@@ -66,9 +71,9 @@ def with_origins(environment: dict[str, Any], source: YamlSource) -> str:
     assert document  # noqa: S101  # an environment is never empty
     last_lines = dict(_last_lines(document))
     column = min(LINE_LIMIT, max(len(lines[number]) - 1 for number in last_lines.values()))
-    folder = Path(source.file).parent
+    origin = _Origin(environment, source, Path(source.file).parent)
     for path, number in last_lines.items():
-        comment = _origin(source.values.get(path), folder)
+        comment = origin.of(path)
         shown = comment if comment.isprintable() else ascii(comment)
         line = lines[number].removesuffix("\n")
         lines[number] = f"{line:<{column}}  # {shown}\n"
@@ -97,11 +102,25 @@ def _last_lines(node: yaml.Node, path: YamlPath = ()) -> Iterator[tuple[YamlPath
         yield path, node.end_mark.line
 
 
-def _origin(position: Position | None, folder: Path | None = None) -> str:
-    if not position:
-        return DEFAULT
-    file, line, _ = position
-    return f"{os.path.relpath(file, folder) if folder else file}:{line}"
+@dataclass(frozen=True)
+class _Origin:
+    """Where values come from; files are named as they are seen from a folder, if one is given."""
+
+    environment: Mapping[str, Any]
+    source: YamlSource
+    folder: Path | None = None
+
+    def of(self, path: YamlPath) -> str:
+        """Return what decides about the value at a path."""
+        position = self.source.values.get(path)
+        if not position:
+            return self._default(path)
+        file, line, _ = position
+        return f"{os.path.relpath(file, self.folder) if self.folder else file}:{line}"
+
+    def _default(self, path: YamlPath) -> str:
+        edition = self.environment.get("edition", FIRST)
+        return f"edition {edition}" if path in CHOSEN and edition != FIRST else DEFAULT
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slurmpod.cli.output import counted, print_json, say, say_next
-from slurmpod.problems import ExitCode, Problem, Severity, has_errors
+from slurmpod.environment.editions import FIRST, NEWEST, newer_defaults
+from slurmpod.environment.environment import Environment
+from slurmpod.problems import ExitCode, Problem, Severity, YamlPath, format_path, has_errors
 from slurmpod.reading.extends import environment_files
 from slurmpod.reading.placeholders import placeholders
 from slurmpod.reading.read import Reading, read
@@ -43,6 +45,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_problems(problems, files)
         if not has_errors(problems):
             _note_placeholders(readings)
+            _note_editions(readings)
             _note_images(readings)
             say_next("rehearse", files[0])
     return ExitCode.INVALID if has_errors(problems) else ExitCode.OK
@@ -67,6 +70,26 @@ def _note_placeholders(readings: Sequence[Reading]) -> None:
     for where, placeholder in found[:1]:
         more = f" ({counted(len(found) - 1, 'more value')} like it)" if len(found) > 1 else ""
         say(f"note: {where}: {placeholder} stands for what is yours{more}: change it to deploy")
+
+
+def _note_editions(readings: Sequence[Reading]) -> None:
+    """Name a file that names no edition, and what the newest one would change there."""
+    environments = {each.source.file: each.environment for each in readings if each.environment}
+    found = {file: _newer_defaults(each) for file, each in environments.items()}
+    found = {file: newer for file, newer in found.items() if newer}
+    for file, newer in list(found.items())[:1]:
+        more = f" ({counted(len(found) - 1, 'more file')} like it)" if len(found) > 1 else ""
+        changes = " and ".join(f"{format_path(path)} {value}" for path, value in newer.items())
+        say(
+            f"note: {file}: no edition{more}: the defaults are those of {FIRST}; "
+            f"'edition: {NEWEST}' would make {changes}"
+        )
+
+
+def _newer_defaults(environment: Environment) -> dict[YamlPath, str]:
+    if "edition" in environment.model_fields_set:
+        return {}
+    return newer_defaults(environment.lifecycle, environment.cluster)
 
 
 def _note_images(readings: Sequence[Reading]) -> None:

@@ -238,7 +238,8 @@ class Cluster(Section):
 
     provisioning: Annotated[Literal["standard", "continuous"], OTHER_PROVISIONING] = "standard"
     """Whether the cluster waits for all nodes, or is in service with the first ones while HyperPod
-    goes on asking for the others (continuous)."""
+    goes on asking for the others (continuous); default: `standard`; with `edition: 2026`
+    `continuous`, where `lifecycle.mode` is not `customer`."""
 
     groups: Annotated[
         tuple[Group, ...], replace(IN_PLACE, removed=NODES_GO), Field(min_length=1, max_length=100)

@@ -1,13 +1,14 @@
 """An environment: one page of YAML that says everything about one cluster and its surroundings."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from slurmpod.environment.access import Access
 from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
 from slurmpod.environment.cluster import Cluster
+from slurmpod.environment.editions import FIRST, Edition, with_defaults
 from slurmpod.environment.identity import Identity
 from slurmpod.environment.lifecycle import Lifecycle
 from slurmpod.environment.monitoring import Budget, Monitoring
@@ -23,6 +24,11 @@ NEW_ENVIRONMENT = Effect(
     Kind.REPLACES,
     "a second environment is made beside this one, which stays until it is deleted",
     source="slurmpod: its stacks are named by it, or lie there",
+)
+
+BY_ITS_DEFAULTS = Effect(
+    Kind.IN_PLACE,
+    "nothing on AWS changes by itself; fields whose defaults become other ones are listed, too",
 )
 
 
@@ -42,6 +48,10 @@ class Suppression(Section):
 
 class Environment(Section):
     """The top of an environment file, defaults filled in."""
+
+    edition: Annotated[Edition, BY_ITS_DEFAULTS] = FIRST
+    """Year whose recommendations the defaults follow: of `lifecycle.mode` and
+    `cluster.provisioning`; default: `2024`, whatever is recommended later."""
 
     name: Annotated[
         str,
@@ -120,3 +130,17 @@ class Environment(Section):
 
     suppress: Annotated[tuple[Suppression, ...], NOTHING] = ()
     """Warnings that are known and accepted."""
+
+    @model_validator(mode="after")
+    def _validated_in_its_edition(self) -> Self:
+        return self.in_its_edition()
+
+    def in_its_edition(self) -> Self:
+        """Return the environment with the defaults of its edition, which then count as written.
+
+        So the record of a deployment says them, too.
+        """
+        if self.edition == FIRST:
+            return self
+        lifecycle, cluster = with_defaults(self.edition, self.lifecycle, self.cluster)
+        return self.model_copy(update={"lifecycle": lifecycle, "cluster": cluster})

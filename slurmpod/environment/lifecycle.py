@@ -94,7 +94,8 @@ class Lifecycle(Section):
 
     mode: Annotated[LifecycleMode, OTHER_MODE] = "customer"
     """Who sets up Slurm: our scripts (customer), HyperPod and then our scripts (extended), or
-    HyperPod alone, without scripts (managed)."""
+    HyperPod alone, without scripts (managed); default: `customer`; with `edition: 2026`
+    `extended`."""
 
     scripts: Annotated[
         str | None, NEW_NODES, Field(pattern=r"^[^\x00]+$", examples=["./lifecycle-scripts"])

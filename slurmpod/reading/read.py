@@ -82,7 +82,7 @@ def validated(data: Any) -> Environment:
     keys = data.keys() if isinstance(data, Mapping) else ()
     form = _form(frozenset(Environment.model_fields.keys() & keys))
     found = form.model_validate_json(to_json(data))
-    return Environment.model_construct(found.model_fields_set, **dict(found))
+    return Environment.model_construct(found.model_fields_set, **dict(found)).in_its_edition()
 
 
 @cache

@@ -22,7 +22,7 @@ SECTIONS: dict[str, frozenset[str]] = {
     name: frozenset(sections.split())
     for name, sections in {
         "aws_partition": "region",
-        "continuous": "cluster",
+        "continuous": "cluster lifecycle edition",
         "database": "slurm",
         "groups": "cluster",
         "lustre": "storage",
@@ -43,9 +43,13 @@ FURTHER_SECTIONS: dict[str, dict[str, frozenset[str]]] = {
     part: {name: frozenset(sections.split()) for name, sections in members.items()}
     for part, members in {
         "access": {"home_directory": "storage", "session_groups": "cluster"},
-        "database": {"new": "name", "requires_tls": "lifecycle"},
+        "database": {"new": "name", "requires_tls": "lifecycle edition"},
         "groups": {"zone": "network"},
-        "lifecycle": {"bucket": "name account region"},
+        "lifecycle": {
+            "bucket": "name account region",
+            "entry_script": "edition",
+            "mode": "edition",
+        },
         "lustre": {"zone": "network", "dns_name": "region"},
         "network": {
             "interface_endpoints": "monitoring services",

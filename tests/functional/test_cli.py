@@ -198,6 +198,8 @@ def test_the_console_script_ends_with_the_exit_code_and_all_output() -> None:
     placeholder = "123456789012 stands for what is yours: change it to deploy"
     assert result.stderr == (
         f"note: environments/dev.yaml:4:10: {placeholder}\n"
+        "note: environments/dev.yaml: no edition: the defaults are those of 2024; 'edition: 2026' "
+        "would make lifecycle.mode extended and cluster.provisioning continuous\n"
         "note: environments/dev.yaml: "
         "no group names its image (image_id): new nodes get the newest\n"
         "next: slurmpod rehearse environments/dev.yaml\n"
@@ -254,7 +256,7 @@ def test_warnings_are_shown_and_passed(slurmpod: Callable[..., Result], tmp_path
     assert ": warning: network.vpc_cidr: " in result.out
     assert result.out.endswith("1 file: 1 warning\n")
     assert result.err.endswith(f"next: slurmpod rehearse {file}\n")
-    assert result.err.count("\n") == len(["note", "note", "next"])
+    assert result.err.count("\n") == len(["note", "note", "note", "next"])
 
 
 def test_values_of_the_readme_are_noted_where_nothing_else_is_wrong(
@@ -277,7 +279,7 @@ def test_values_of_the_readme_are_noted_where_nothing_else_is_wrong(
 def test_environments_whose_next_node_may_have_another_image_are_noted(
     slurmpod: Callable[..., Result], tmp_path: Path
 ) -> None:
-    text = SOUND.replace("123456789012", "210987654321")
+    text = "edition: 2026\n" + SOUND.replace("123456789012", "210987654321")
     files = [tmp_path / f"{name}.yaml" for name in ("dev", "prod")]
     for file in files:
         file.write_text(text.replace("name: dev", f"name: {file.stem}"))
@@ -291,6 +293,30 @@ def test_environments_whose_next_node_may_have_another_image_are_noted(
     pinned = "role: controller\n      image_id: ami-0123456789abcdef0\n"
     files[0].write_text(text.replace("role: controller\n", pinned))
     assert slurmpod("validate", files[0]).err == f"next: slurmpod rehearse {files[0]}\n"
+
+
+def test_files_without_an_edition_are_noted_with_what_it_would_change(
+    slurmpod: Callable[..., Result], tmp_path: Path
+) -> None:
+    files = [tmp_path / f"{name}.yaml" for name in ("dev", "prod", "old")]
+    for file in files:
+        file.write_text(SOUND.replace("name: dev", f"name: {file.stem}"))
+
+    def notes(*checked: Path) -> list[str]:
+        lines = slurmpod("validate", *checked).err.splitlines()
+        return [line for line in lines if ": no edition" in line]
+
+    files[2].write_text(f"edition: 2024\n{files[2].read_text()}")
+    (note,) = notes(*files)
+    assert note == (
+        f"note: {files[0]}: no edition (1 more file like it): the defaults are those of 2024; "
+        "'edition: 2026' would make lifecycle.mode extended and cluster.provisioning continuous"
+    )
+    assert notes(files[2]) == []
+    files[1].write_text(f"{files[1].read_text()}lifecycle: {{mode: managed}}\n")
+    assert notes(files[1])[0].endswith("'edition: 2026' would make cluster.provisioning continuous")
+    files[1].write_text(f"{SOUND}lifecycle: {{mode: customer}}\n")
+    assert notes(files[1]) == []
 
 
 def test_all_files_of_a_folder_are_checked_and_compared(
@@ -323,7 +349,7 @@ def test_the_name_of_a_file_is_quoted_in_the_next_command(
 ) -> None:
     file = tmp_path / "my dev.yaml"
     file.write_text(SOUND)
-    assert slurmpod("validate", file).err.splitlines()[2:] == [f"next: slurmpod rehearse '{file}'"]
+    assert slurmpod("validate", file).err.splitlines()[-1] == f"next: slurmpod rehearse '{file}'"
 
 
 @pytest.mark.parametrize(
@@ -439,7 +465,7 @@ def test_parts_in_a_folder_are_no_environments(
 ) -> None:
     result = slurmpod("validate", family)
     assert (result.code, result.out) == (ExitCode.OK, "2 files: no problems\n")
-    assert result.err.splitlines()[2:] == [f"next: slurmpod rehearse {family / 'dev.yaml'}"]
+    assert result.err.splitlines()[-1] == f"next: slurmpod rehearse {family / 'dev.yaml'}"
     result = slurmpod("validate", family / "_base.yaml")
     assert result.code == ExitCode.INVALID
     assert "'name' is missing here [ENV-002]" in result.out

@@ -283,6 +283,15 @@ def test_a_record_with_all_defaults_as_earlier_versions_wrote_it_reads_the_same(
         assert [each.path for each in changes(record, wanted)] == ["protected"]
 
 
+def test_an_edition_more_shows_the_defaults_that_become_other_ones() -> None:
+    found = {change.path: change for change in between({}, {"edition": 2026})}
+    assert found.keys() == {"edition", "lifecycle.mode", "cluster.provisioning"}
+    assert found["edition"].effect.kind is Kind.IN_PLACE
+    mode = found["lifecycle.mode"]
+    assert (mode.old, mode.new) == ("customer", "extended")
+    assert between({"edition": 2026}, {"edition": 2026}) == []
+
+
 def test_a_zone_more_that_moves_the_others_subnets_is_refused() -> None:
     one = {"network": {"zone": "usw2-az1"}}
     two = {"network": {"zone": "usw2-az1", "other_zones": [{"zone": "usw2-az2"}]}}

@@ -51,6 +51,16 @@ def test_each_value_has_the_file_and_line_that_decide_about_it(source: YamlSourc
     }
 
 
+def test_a_default_of_an_edition_names_it() -> None:
+    defaults = {"lifecycle": {"mode": "extended"}, "cluster": {"provisioning": "continuous"}}
+    source = read_yaml("dev.yaml", "edition: 2026\nlifecycle: {mode: extended}\n")
+    found = origins({"edition": 2026, **defaults}, source)
+    assert found["cluster.provisioning"] == "edition 2026"
+    assert found["lifecycle.mode"] == "dev.yaml:2"
+    without = origins({"edition": 2024, **defaults}, YamlSource("dev.yaml"))
+    assert without["cluster.provisioning"] == "default"
+
+
 def test_comments_name_files_from_the_folder_of_the_environment(source: YamlSource) -> None:
     assert with_origins(ENVIRONMENT, source).splitlines() == [
         "name: dev           # dev.yaml:1",

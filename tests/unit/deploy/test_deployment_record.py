@@ -57,3 +57,10 @@ def test_a_text_with_double_braces_is_neither_refused_nor_looked_up() -> None:
     parameters = record(resolve(Reading(Environment.model_validate(data, strict=False))))
     assert not any("{{" in value for value in parameters.values())
     assert read_record(parameters)["suppress"][0]["reason"] == reason
+
+
+def test_a_record_says_what_the_edition_chose() -> None:
+    wanted = Environment.model_validate({"edition": 2026, **sound_data()}, strict=False)
+    recorded = read_record(record(resolve(Reading(wanted))))
+    assert recorded["lifecycle"] == {"mode": "extended"}
+    assert recorded["cluster"]["provisioning"] == "continuous"

@@ -279,7 +279,7 @@ def test_what_follows_from_a_reported_line_is_not_reported_again() -> None:
 def test_a_document_that_is_no_mapping_is_one_problem(text: str) -> None:
     problem = the_problem_of(text)
     assert problem.message.endswith("is not a mapping (key: value)")
-    assert problem.fix.startswith("write a mapping with the keys name, account, region")
+    assert problem.fix.startswith("write a mapping with the keys edition, name, account, region")
 
 
 def test_a_document_of_null_is_empty() -> None:
