@@ -19,6 +19,7 @@ from slurmpod.cli.node_changes import (
     say_plan,
     work_on,
 )
+from slurmpod.cli.node_check import add_check, check
 from slurmpod.cli.output import if_interrupted, say, say_next
 from slurmpod.cli.scale import keep_file, scale
 from slurmpod.operations.node_plan import FREES, Action, chosen, plan_action
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_confirmation(one)
         if action in FREES:
             add_requeue(one)
+    add_check(actions.add_parser("check", help="show how nodes are, or let HyperPod check them"))
     add = actions.add_parser("add", help="add nodes to a group")
     _add_file(add)
     add.add_argument("group", help="instance group that grows")
@@ -57,6 +59,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         return _add(options)
     if not has_plugin():
         return ExitCode.FAILED
+    if options.action == Action.CHECK:
+        return check(options)
     cluster = live_cluster(options.file)
     action = Action(options.action)
     nodes = chosen(cluster.nodes, options.nodes)

@@ -18,6 +18,7 @@ DONE_BY = {
     Action.REBOOT: "reboot, and take jobs again",
     Action.REPLACE: "put new instances in their places, with empty disks",
     Action.DELETE: "delete nodes, whose groups are smaller from then on",
+    Action.CHECK: "let HyperPod check their hardware, which takes an hour or more",
     Action.PATCH: "let jobs leave before the software is updated",
 }
 NAMES_SHOWN = 5

@@ -15,6 +15,7 @@ from slurmpod.aws.cluster_state import ClusterState, GroupState
 from slurmpod.aws.deployment import Stack
 from slurmpod.aws.watch import Alarm
 from slurmpod.cli.output import counted
+from slurmpod.operations.cluster_health import ClusterHealth, troubles, under_way
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.slurm_overview import Fill, Job, Overview, size_text
@@ -54,6 +55,7 @@ def _parts(status: Status) -> Iterator[Part]:
     yield "cluster", _or_unread(status.cluster, _cluster)
     if isinstance(status.cluster, ClusterState):
         yield "groups", _groups(status.cluster.groups)
+        yield from _health(status.health)
     yield "nodes", _or_unread(status.nodes, _nodes)
     yield "jobs", _or_unread(status.slurm, _jobs)
     if status.file_systems:
@@ -82,6 +84,19 @@ def _cluster(cluster: ClusterState) -> Text:
     style = GOOD if cluster.status == "InService" else BAD
     why = f": {cluster.failure}" if cluster.failure else ""
     return Text.assemble((cluster.status, style), f"{why}, since {_moment(cluster.created)}")
+
+
+def _health(health: ClusterHealth) -> Iterator[Part]:
+    """Yield what HyperPod works at, and what is wrong with Slurm's accounting; else nothing."""
+    if isinstance(health.operations, Unread):
+        yield "under way", unknown(health.operations)
+    elif health.operations:
+        yield "under way", Text("\n".join(map(under_way, health.operations)))
+    if isinstance(health.slurm, Unread):
+        yield "accounting", unknown(health.slurm)
+    elif found := list(troubles(health.slurm)):
+        lines = (f"{text}, since {_moment(time)}" for time, text in found)
+        yield "accounting", Text("\n".join(lines), BAD)
 
 
 def _groups(groups: Sequence[GroupState]) -> RenderableType:

@@ -25,6 +25,7 @@ class Action(StrEnum):
     REBOOT = "reboot"
     REPLACE = "replace"
     DELETE = "delete"
+    CHECK = "check"
     PATCH = "patch"
 
     @property
@@ -40,7 +41,14 @@ NOT_CONTROLLERS = {Action.REPLACE, Action.DELETE}
 """Actions that HyperPod refuses for controllers (API reference, BatchReplaceClusterNodes,
 BatchDeleteClusterNodes)."""
 
-FREES = {Action.DRAIN, Action.REBOOT, Action.REPLACE, Action.DELETE, Action.PATCH}
+FREES = {
+    Action.DRAIN,
+    Action.REBOOT,
+    Action.REPLACE,
+    Action.DELETE,
+    Action.CHECK,
+    Action.PATCH,
+}
 """Actions before which jobs leave the nodes."""
 
 COMES_BACK = {Action.REBOOT, Action.REPLACE}

@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from slurmpod.aws.cluster_operations import ClusterOperations
 from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory, StackRecord
 from slurmpod.aws.watch import Alarm, Spent, Throughput, Watch
+from slurmpod.operations.cluster_health import ClusterHealth, health_of
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.node_states import Alike, side_by_side
 from slurmpod.operations.questions import ask_controller
@@ -45,6 +47,7 @@ class Status:
     region: str
     at: datetime
     cluster: ClusterState | Unread
+    health: ClusterHealth
     nodes: tuple[Alike, ...] | Unread
     slurm: Overview | Unread
     file_systems: tuple[FileSystem, ...]
@@ -72,6 +75,7 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
     with ThreadPoolExecutor(1) as pool:
         work = pool.submit(_slurm, sources.sessions, resolved, cluster, nodes)
         try:
+            health = health_of(ClusterOperations(sources.cluster.clients, resolved.name))
             stacks = read(lambda: sources.deployment.stacks(resolved.stacks.in_order()))
             made = _Made(sources.inventory, stacks)
             file_systems = _ids(resolved, stacks)
@@ -88,6 +92,7 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
         region=resolved.region,
         at=now,
         cluster=cluster,
+        health=health,
         nodes=nodes if isinstance(nodes, Unread) else side_by_side(nodes, slurm, roles),
         slurm=slurm,
         file_systems=tuple(_file_systems(file_systems, slurm, rates)),

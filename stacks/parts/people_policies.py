@@ -27,14 +27,17 @@ LOOK = (
     "sagemaker:DescribeCluster",
     "sagemaker:DescribeClusterEvent",
     "sagemaker:DescribeClusterNode",
+    "sagemaker:DescribeClusterOperation",
     "sagemaker:ListClusterEvents",
     "sagemaker:ListClusterNodes",
+    "sagemaker:ListClusterOperations",
 )
 MANAGE = (
     "sagemaker:BatchAddClusterNodes",
     "sagemaker:BatchDeleteClusterNodes",
     "sagemaker:BatchRebootClusterNodes",
     "sagemaker:BatchReplaceClusterNodes",
+    "sagemaker:StartClusterHealthCheck",
     "sagemaker:UpdateClusterSoftware",
 )
 READ_LOGS = (

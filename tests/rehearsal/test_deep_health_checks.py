@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group
 
 LOSES_ITS_GPU_ONCE = """#!/bin/bash
 if mkdir /fsx/lost; then rm /dev/nvidia0; else until [ -e /fsx/go ]; do sleep 0.1; done; fi
@@ -14,6 +15,21 @@ if mkdir /fsx/lost; then rm /dev/nvidia0; else until [ -e /fsx/go ]; do sleep 0.
 UNTIL_FREE = ("--chdir=/fsx", "--wrap=until [ -e free ]; do sleep 0.2; done")
 STATE = ("squeue", "--noheader", "--states=all", "--format=%T", "--jobs")
 LOG = "/var/log/aws/clusters/sagemaker-deep-health-check.log"
+
+
+ENVIRONMENT = f"""
+name: checked
+account: "{ACCOUNT}"
+region: {REGION}
+network: {{zone: us-west-2a}}
+storage: {{lustre: {{}}}}
+lifecycle: {{mode: extended}}
+cluster:
+  groups:
+    - {{name: head, role: controller, instance_type: ml.m5.large}}
+    - {{name: gpu, role: worker, instance_type: ml.g5.xlarge, partition: cpu}}
+"""
+"""The cluster as an environment, which commands of ours want."""
 
 
 def statuses(lab: HyperPodLab) -> list[str]:
@@ -57,9 +73,18 @@ def test_a_node_that_fails_is_replaced_by_one_that_passes(image: Path, tmp_path:
         assert found.endswith("GpuPci Count check success")
         assert len(results(lab, logs)) == 2
 
-        check_on_demand(lab)
-        wait_until(lambda: checks_on_demand(lab) == ["Done"], "the end of the check on demand")
+        file = tmp_path / "checked.yaml"
+        file.write_text(ENVIRONMENT)
+        checked = lab.slurmpod("node", "check", str(file), "gpu", "--deep", "--yes", "--json")
+        assert checked.returncode == 0, checked.stderr
+        (end,) = json.loads(checked.stdout)
+        assert (end["group"], end["succeeded"], end["detail"]) == ("gpu", True, "passed")
+        assert "checks of gpu: InstanceStress\n" in checked.stderr
+        assert checks_on_demand(lab) == ["Done"]
         assert statuses(lab) == ["Running"]
+        shown = lab.slurmpod("node", "check", str(file), "gpu")
+        assert shown.stdout.startswith(f"ok  {end['name']}  gpu  Running; idle; deep health check")
+        assert shown.stdout.endswith("(InstanceStress) ended\n")
         assert lab.shell("checked", "gpu").run(["grep", "-c", "success", LOG]) == "2"
 
         job = head.run(["sbatch", "--parsable", "--exclusive", "--partition=cpu", *UNTIL_FREE])

@@ -330,6 +330,7 @@ class TestAdministrators:
             "sagemaker:BatchDeleteClusterNodes",
             "sagemaker:BatchRebootClusterNodes",
             "sagemaker:BatchReplaceClusterNodes",
+            "sagemaker:StartClusterHealthCheck",
             "sagemaker:UpdateClusterSoftware",
         } <= set(statement["Action"])
 

@@ -23,6 +23,14 @@ NODES = (
     Right("sagemaker:DescribeCluster", CLUSTER, "status, groups, images"),
     Right("sagemaker:ListClusterNodes", CLUSTER, "nodes and their states"),
 )
+OPERATIONS = (
+    Right("sagemaker:ListClusterOperations", CLUSTER, "scaling and health checks under way"),
+    Right("sagemaker:DescribeClusterOperation", CLUSTER, "their groups and nodes"),
+)
+EVENTS = (
+    Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
+    Right("sagemaker:DescribeClusterEvent", CLUSTER, "the health of slurmdbd and its database"),
+)
 SESSIONS = (
     Right(
         "ssm:StartSession",
@@ -41,6 +49,8 @@ LOGS = Right(
 
 STATUS = (
     *NODES,
+    *OPERATIONS,
+    *EVENTS,
     *SESSIONS,
     Right("cloudformation:DescribeStacks", ANY, "the last deployment"),
     Right("cloudformation:DescribeStackEvents", STACKS, "what happened to a stack, and when"),
@@ -60,7 +70,8 @@ READING: Mapping[str, tuple[Right, ...]] = {
     "why": (
         *NODES,
         *SESSIONS,
-        Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
+        *OPERATIONS,
+        *EVENTS,
         LOGS,
     ),
     "logs": (

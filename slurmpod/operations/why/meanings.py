@@ -160,6 +160,18 @@ MEANINGS = (
         RESUME,
         42,
     ),
+    Meaning(
+        r"^deep health check is under way",
+        "HyperPod checks its hardware, and keeps jobs away until that has ended: an hour or more",
+        "see how far it is: slurmpod node check ENV NODE",
+        57,
+    ),
+    Meaning(
+        r"^slurmdbd (?:does not run|gets no answer)",
+        "Slurm's accounting does not work, so that job records may be missing",
+        "see why: slurmpod logs ENV --kind slurm --kind system",
+        20,
+    ),
     Meaning(r"state set to RESUME|state set to IDLE", "somebody let it take jobs again", "", 0),
     Meaning(r"now responding|returned to service", "slurmd answers again", "", 0),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from slurmpod.aws.cluster_operations import ClusterOperations
 from slurmpod.aws.cluster_state import IN_SERVICE, ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
@@ -16,6 +17,7 @@ from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.lifecycle import read_report
 from slurmpod.operations.questions import ask_controller, ask_node
 from slurmpod.operations.why import node_lines
+from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
 from slurmpod.operations.why.meanings import STATES, Meaning, meaning_of
 from slurmpod.operations.why.node_lines import RECORDS, STATE
 from slurmpod.operations.why.story import (
@@ -114,6 +116,7 @@ class Witnesses:
             state = "RUNNING without a step"
         nodelist = node_lines.field(line, "NodeList") or (whole[5] if whole else "")
         moments = [*node_lines.moments_of_logs(slurm), *_moments_of_job(records, slurm)]
+        moments += moments_of_accounting(self._doings, self.unread)
         names = [] if "None" in nodelist else expanded(nodelist)
         first = next((each for each in nodes if each.name in names), None)
         if first:
@@ -159,6 +162,7 @@ class Witnesses:
 
     def _of_cloud(self, cluster: ClusterState, node: NodeState) -> Iterator[Moment]:
         yield Moment(node.launched, "SageMaker", f"launched as {node.instance_id}")
+        yield from moments_of_checks(self._doings, node.group, node.instance_id, self.unread)
         try:
             for event in self.view.events(self.resolved.name, node, MOST_EVENTS):
                 yield Moment(event.time, "SageMaker", event.text)
@@ -180,6 +184,10 @@ class Witnesses:
                     yield Moment(time, "lifecycle", report.summary)
                 elif kind == HEALTH or text.startswith("[SageMaker]"):
                     yield Moment(time, "health agent" if kind == HEALTH else "SageMaker", text)
+
+    @property
+    def _doings(self) -> ClusterOperations:
+        return ClusterOperations(self.view.clients, self.resolved.name)
 
     def _is_recent(self, moment: Moment) -> bool:
         return moment.time >= self.now - timedelta(hours=self.hours)

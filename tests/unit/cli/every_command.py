@@ -45,6 +45,7 @@ ASKING = {
     "lifecycle run": "dev.yaml --yes",
     "logs": "dev.yaml",
     "node add": "dev.yaml workers 1 --yes",
+    "node check": "dev.yaml ip-10-0-0-4",
     "node delete": "dev.yaml ip-10-0-0-4 --yes",
     "node drain": "dev.yaml ip-10-0-0-4 --yes",
     "node reboot": "dev.yaml ip-10-0-0-4 --yes",

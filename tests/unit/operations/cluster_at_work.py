@@ -65,6 +65,7 @@ class Cluster:
         }
         self.answers_of: dict[str, dict[str, str]] = {}
         self.events: list[dict[str, Any]] = []
+        self.operations: list[dict[str, Any]] = []
         self.log_lines: dict[str, list[str]] = {}
         self._refused = dict(refused or {})
 
@@ -164,6 +165,24 @@ class Cluster:
     def list_cluster_events(self, **_: Any) -> Any:
         self._ask("list_cluster_events")
         return {"Events": self.events}
+
+    def describe_cluster_event(self, EventId: str, **_: Any) -> Any:  # noqa: N803
+        self._ask("describe_cluster_event")
+        return {"EventDetails": next(each for each in self.events if each["EventId"] == EventId)}
+
+    def list_cluster_operations(self, **asked: Any) -> Any:
+        self._ask("list_cluster_operations")
+        found = [
+            each
+            for each in self.operations
+            if asked.get("Type", each["Type"]) == each["Type"]
+            and asked.get("Status", each["Status"]) == each["Status"]
+        ]
+        return {"ClusterOperationSummaries": found}
+
+    def describe_cluster_operation(self, OperationId: str, **_: Any) -> Any:  # noqa: N803
+        self._ask("describe_cluster_operation")
+        return next(each for each in self.operations if each["OperationId"] == OperationId)
 
     def _filter_log_events(self, logStreamNamePrefix: str, **_: Any) -> Any:  # noqa: N803
         self._ask("filter_log_events")

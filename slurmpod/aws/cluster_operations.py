@@ -1,0 +1,210 @@
+"""What HyperPod works at on a cluster, the checks asked for, and what it says of Slurm's daemons.
+
+Source: API reference of SageMaker, StartClusterHealthCheck, ListClusterOperations,
+DescribeClusterOperation, ListClusterEvents and DescribeClusterEvent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import AwsUnavailable, as_unavailable
+
+IN_PROGRESS = "InProgress"
+DEEP_CHECK = "DeepHealthCheck"
+UNHEALTHY = "Unhealthy"
+
+NEWEST = 20
+"""How many operations, and how many events of the cluster as a whole, are looked at."""
+
+_OF_LIFE = re.compile(r"^Cluster \S+ (?:creation|update|deletion) ")
+"""How events begin that tell of a cluster's creation and changes, and so not of its daemons."""
+
+
+@dataclass(frozen=True)
+class GroupWork:
+    """One group's part of an operation.
+
+    `instance_ids` is empty where all nodes are meant; `checks` or the sizes are those of its kind.
+    """
+
+    group: str
+    instance_ids: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    before: int = 0
+    wanted: int = 0
+
+    def covers(self, group: str, instance_id: str) -> bool:
+        """Return whether a node is meant."""
+        return self.group == group and (not self.instance_ids or instance_id in self.instance_ids)
+
+
+@dataclass(frozen=True)
+class ClusterOperation:
+    """Something asked of a cluster that takes a while: `Scaling` or `DeepHealthCheck`."""
+
+    id: str
+    kind: str
+    status: str
+    began: datetime
+    groups: tuple[GroupWork, ...]
+
+    def covers(self, group: str, instance_id: str) -> bool:
+        """Return whether a node is meant."""
+        return any(each.covers(group, instance_id) for each in self.groups)
+
+
+@dataclass(frozen=True)
+class DaemonHealth:
+    """The last that HyperPod said of a daemon of Slurm; `reason` is empty while it is healthy."""
+
+    time: datetime
+    component: str
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class DatabaseChange:
+    """The last change of the accounting database; `failure` is empty where it succeeded.
+
+    `rollback` says whether the former database is in use again, `advisory` what is left to do.
+    """
+
+    time: datetime
+    rollback: str
+    failure: str
+    advisory: str
+
+
+@dataclass(frozen=True)
+class SlurmReport:
+    """What HyperPod last said of Slurm's accounting; None for what it never spoke of."""
+
+    daemon: DaemonHealth | None = None
+    database: DatabaseChange | None = None
+
+
+@dataclass(frozen=True)
+class ClusterOperations:
+    """The operations of one cluster; each method raises AwsUnavailable when AWS does not do it."""
+
+    clients: AwsClients
+    cluster: str
+
+    def start_checks(self, groups: Sequence[GroupWork]) -> None:
+        """Let HyperPod check nodes; it takes all of them, or refuses the whole request."""
+        asked: Any = [
+            {
+                "InstanceGroupName": each.group,
+                "InstanceIds": list(each.instance_ids),
+                "DeepHealthChecks": list(each.checks),
+            }
+            for each in groups
+        ]
+        with as_unavailable(f"check nodes of {self.cluster}"):
+            self.clients.sagemaker.start_cluster_health_check(
+                ClusterName=self.cluster, DeepHealthCheckConfigurations=asked
+            )
+
+    def newest(self, **asked: str) -> tuple[ClusterOperation, ...]:
+        """Return the newest operations of a `Type` or `Status`, the newest first."""
+        with as_unavailable(f"list the operations of {self.cluster}"):
+            sagemaker: Any = self.clients.sagemaker
+            listed = sagemaker.list_cluster_operations(
+                ClusterName=self.cluster, MaxResults=NEWEST, **asked
+            )
+            found = [
+                sagemaker.describe_cluster_operation(
+                    ClusterName=self.cluster, OperationId=each["OperationId"]
+                )
+                for each in listed["ClusterOperationSummaries"]
+            ]
+        return tuple(map(_operation, found))
+
+    def slurm(self) -> SlurmReport:
+        """Return what the newest events say of Slurm's accounting.
+
+        Only clusters that are provisioned continuously have events: of others nothing is known.
+        """
+        try:
+            with as_unavailable(f"list the events of {self.cluster}"):
+                return _slurm_report(self._newest_events())
+        except AwsUnavailable as refusal:
+            if "Continuous" in str(refusal):
+                return SlurmReport()
+            raise
+
+    def _newest_events(self) -> Iterator[Mapping[str, Any]]:
+        sagemaker: Any = self.clients.sagemaker
+        listed = sagemaker.list_cluster_events(
+            ClusterName=self.cluster, ResourceType="Cluster", MaxResults=NEWEST
+        )
+        for each in listed.get("Events", []):
+            if not _OF_LIFE.match(each.get("Description", "")):
+                yield sagemaker.describe_cluster_event(
+                    ClusterName=self.cluster, EventId=each["EventId"]
+                )["EventDetails"]
+
+
+def of_node(
+    operations: Collection[ClusterOperation], group: str, instance_id: str
+) -> ClusterOperation | None:
+    """Return the newest operation that a node is part of."""
+    return next((each for each in operations if each.covers(group, instance_id)), None)
+
+
+def _slurm_report(events: Iterator[Mapping[str, Any]]) -> SlurmReport:
+    """Read events, the newest first, until both the daemon and the database were spoken of."""
+    daemon: DaemonHealth | None = None
+    database: DatabaseChange | None = None
+    for event in events:
+        metadata = event.get("EventDetails", {}).get("EventMetadata", {})
+        if daemon is None and (health := metadata.get("SlurmHealth")):
+            daemon = DaemonHealth(
+                event["EventTime"],
+                health["Component"].lower(),
+                health["Status"],
+                health.get("Reason", ""),
+            )
+        if database is None and (change := metadata.get("DatabaseConfiguration")) is not None:
+            database = DatabaseChange(
+                event["EventTime"],
+                change.get("RollbackStatus", ""),
+                change.get("FailureMessage", ""),
+                change.get("Advisory", ""),
+            )
+        if daemon and database:
+            break
+    return SlurmReport(daemon, database)
+
+
+def _operation(found: Mapping[str, Any]) -> ClusterOperation:
+    checks = [
+        GroupWork(
+            each["InstanceGroupName"],
+            tuple(each.get("InstanceIds", ())),
+            tuple(each["DeepHealthChecks"]),
+        )
+        for each in found.get("DeepHealthCheckDetails", ())
+    ]
+    sizes = [
+        GroupWork(
+            each["InstanceGroupName"],
+            before=each.get("Original", {}).get("TargetCount", 0),
+            wanted=each.get("Desired", {}).get("TargetCount", 0),
+        )
+        for each in found.get("ScalingDetails", ())
+    ]
+    return ClusterOperation(
+        id=found["OperationId"],
+        kind=found["Type"],
+        status=found["Status"],
+        began=found["CreationTime"],
+        groups=(*checks, *sizes),
+    )
