@@ -1,19 +1,18 @@
-"""Deployed stacks of an environment; the nodes of its cluster, and their logs."""
+"""Deployed stacks of an environment, and the logs of its cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.errors import as_unavailable, suppressed
+from slurmpod.aws.errors import as_unavailable
 from slurmpod.aws.stack_events import StackEvents
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation.type_defs import StackTypeDef
-    from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
 
 
 @dataclass(frozen=True)
@@ -31,27 +30,6 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class ClusterNode:
-    """A node of a HyperPod cluster, as ListClusterNodes and DescribeClusterNode tell it.
-
-    `private_ip` is empty while the node has no address.
-    """
-
-    group: str
-    instance_id: str
-    instance_type: str
-    status: str
-    private_ip: str
-
-    @property
-    def hostname(self) -> str:
-        """The node's host name, which is also its name in Slurm; its id while it has no address."""
-        if not self.private_ip:
-            return self.instance_id
-        return f"ip-{self.private_ip.replace('.', '-')}"
-
-
-@dataclass(frozen=True)
 class Deployment:
     """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
 
@@ -64,27 +42,6 @@ class Deployment:
             found = {stack["StackName"]: stack for page in pages for stack in page["Stacks"]}
             return tuple(self._stack(found[name]) for name in names if name in found)
 
-    def cluster_nodes(
-        self, cluster: str, instance_ids: Collection[str] | None = None
-    ) -> tuple[ClusterNode, ...]:
-        """Return the nodes of a cluster, group by group in the order of their addresses.
-
-        With `instance_ids` those alone, as each one takes a request of its own. Nodes that go
-        meanwhile are left out.
-        """
-        with as_unavailable(f"describe the nodes of {cluster}"):
-            pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
-                ClusterName=cluster
-            )
-            found = [
-                self._node(cluster, summary)
-                for page in pages
-                for summary in page["ClusterNodeSummaries"]
-                if instance_ids is None or summary["InstanceId"] in instance_ids
-            ]
-        nodes = (node for node in found if node)
-        return tuple(sorted(nodes, key=lambda node: (node.group, node.private_ip)))
-
     def _stack(self, described: StackTypeDef) -> Stack:
         outputs = described.get("Outputs", [])
         return Stack(
@@ -94,22 +51,6 @@ class Deployment:
             outputs={output["OutputKey"]: output["OutputValue"] for output in outputs},
             changed=_changed(described),
         )
-
-    def _node(self, cluster: str, summary: ClusterNodeSummaryTypeDef) -> ClusterNode | None:
-        """Ask for what the list does not tell; None for a node that is no longer there."""
-        instance_id = summary["InstanceId"]
-        with suppressed("ResourceNotFound"):
-            node = self.clients.sagemaker.describe_cluster_node(
-                ClusterName=cluster, NodeId=instance_id
-            )
-            return ClusterNode(
-                group=summary["InstanceGroupName"],
-                instance_id=instance_id,
-                instance_type=summary["InstanceType"],
-                status=summary["InstanceStatus"]["Status"],
-                private_ip=node["NodeDetails"].get("PrivatePrimaryIp", ""),
-            )
-        return None
 
     def _failure(self, stack: str, status: str) -> str:
         """Return why a stack failed: the reason of its first failed resource in this attempt."""
@@ -178,63 +119,3 @@ class ClusterLogs:
                 for event in page["events"]
             ]
         return tuple(sorted(found, key=lambda line: line[0]))
-
-
-@dataclass(frozen=True)
-class ListedNode:
-    """A node as ListClusterNodes tells it."""
-
-    group: str
-    instance_id: str
-    status: str
-
-
-@dataclass(frozen=True)
-class SessionNodes:
-    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
-
-    clients: AwsClients
-
-    def cluster_id(self, cluster: str) -> str:
-        """Return the id of a cluster, with which its ARN ends."""
-        with as_unavailable(f"find the cluster {cluster}"):
-            found = self.clients.sagemaker.describe_cluster(ClusterName=cluster)
-        return found["ClusterArn"].split("/")[1]
-
-    def bundle_uri(self, cluster: str, group: str) -> str:
-        """Return where a group's lifecycle scripts are in S3; empty where it has none."""
-        return self.bundle_uris(cluster).get(group, "")
-
-    def bundle_uris(self, cluster: str) -> Mapping[str, str]:
-        """Return by group where its lifecycle scripts are in S3; empty where it has none."""
-        with as_unavailable(f"find the cluster {cluster}"):
-            groups = self.clients.sagemaker.describe_cluster(ClusterName=cluster)["InstanceGroups"]
-        return {
-            each["InstanceGroupName"]: each.get("LifeCycleConfig", {}).get("SourceS3Uri", "")
-            for each in groups
-        }
-
-    def running(self, cluster: str, group: str) -> tuple[str, ...]:
-        """Return the instance ids of a group's running nodes, the oldest first."""
-        with as_unavailable(f"list the nodes of {group}"):
-            listed = self._list(cluster, InstanceGroupNameContains=group)
-        found = [node for node in listed if node.group == group and node.status == "Running"]
-        return tuple(node.instance_id for node in found)
-
-    def all(self, cluster: str) -> tuple[ListedNode, ...]:
-        """Return all nodes of a cluster, whatever their status, the oldest first."""
-        with as_unavailable(f"list the nodes of {cluster}"):
-            return self._list(cluster)
-
-    def _list(self, cluster: str, **chosen: str) -> tuple[ListedNode, ...]:
-        pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
-            ClusterName=cluster,
-            **chosen,  # type: ignore[arg-type]
-        )
-        found = [node for page in pages for node in page["ClusterNodeSummaries"]]
-        return tuple(
-            ListedNode(
-                node["InstanceGroupName"], node["InstanceId"], node["InstanceStatus"]["Status"]
-            )
-            for node in sorted(found, key=lambda node: (node["LaunchTime"], node["InstanceId"]))
-        )

@@ -1,20 +1,18 @@
-"""Nodes of a live cluster: their list, and the operations on several of them at once.
+"""The operations on several nodes of a live cluster at once.
 
-Each node is accepted or refused for itself. Source: API reference of SageMaker, ListClusterNodes,
-UpdateCluster and the operations whose names begin with Batch.
+Each node is accepted or refused for itself. Source: API reference of SageMaker, UpdateCluster
+and the operations whose names begin with Batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.errors import AwsUnavailable, as_unavailable, suppressed
-
-if TYPE_CHECKING:
-    from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
+from slurmpod.aws.cluster import ClusterView, Node
+from slurmpod.aws.errors import AwsUnavailable, as_unavailable
 
 STARTED_AT_ONCE = 25
 """Nodes that one request may reboot or replace."""
@@ -47,17 +45,6 @@ Refusals = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class LiveNode:
-    """A node as ListClusterNodes tells it; `hostname` is its id while it has no address."""
-
-    group: str
-    instance_id: str
-    hostname: str
-    status: str
-    message: str = ""
-
-
-@dataclass(frozen=True)
 class SoftwareUpdate:
     """The status of a cluster and that of a group's update; `message` says why one failed."""
 
@@ -73,14 +60,9 @@ class LiveNodes:
     clients: AwsClients
     cluster: str
 
-    def all(self) -> tuple[LiveNode, ...]:
+    def all(self) -> tuple[Node, ...]:
         """Return all nodes, group by group, in the order of their names."""
-        with as_unavailable(f"list the nodes of {self.cluster}"):
-            pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
-                ClusterName=self.cluster
-            )
-            found = [self._node(node) for page in pages for node in page["ClusterNodeSummaries"]]
-        return tuple(sorted(found, key=lambda node: (node.group, node.hostname)))
+        return ClusterView(self.clients).nodes(self.cluster)
 
     def group(self, name: str) -> Mapping[str, Any]:
         """Return a group as DescribeCluster tells it, and what that tells of its cluster.
@@ -174,27 +156,3 @@ class LiveNodes:
             for failure in answer.get("Failed", []):
                 code = failure.get("ErrorCode") or failure.get("Code")
                 yield failure["NodeId"], f"{code}: {failure.get('Message', '')}"
-
-    def _node(self, summary: ClusterNodeSummaryTypeDef) -> LiveNode:
-        status = summary["InstanceStatus"]
-        return LiveNode(
-            group=summary["InstanceGroupName"],
-            instance_id=summary["InstanceId"],
-            hostname=self._hostname(summary),
-            status=status["Status"],
-            message=status.get("Message", ""),
-        )
-
-    def _hostname(self, summary: ClusterNodeSummaryTypeDef) -> str:
-        """Return the host name; where the list does not tell it, the description of the node."""
-        instance_id = summary["InstanceId"]
-        told = summary.get("PrivateDnsHostname", "")
-        if told:
-            return told.partition(".")[0]
-        with suppressed("ResourceNotFound"):
-            node = self.clients.sagemaker.describe_cluster_node(
-                ClusterName=self.cluster, NodeId=instance_id
-            )["NodeDetails"]
-            address = node.get("PrivatePrimaryIp", "")
-            return f"ip-{address.replace('.', '-')}" if address else instance_id
-        return instance_id

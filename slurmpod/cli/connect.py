@@ -10,7 +10,7 @@ from pathlib import Path
 
 from slurmpod.aws import session_plugin
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.session_manager import SessionManager, SessionRequest
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not has_group(resolved, group):
         return ExitCode.USAGE
     clients = clients_of(resolved.region)
-    nodes = SessionNodes(clients)
+    nodes = ClusterView(clients)
     request = session_request(nodes, resolved, group, options.number)
     command = aws_command(resolved.region, request)
     if options.json:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.moments import HOW_TO_SAY, moment_before
 from slurmpod.cli.output import counted, print_json, say, say_next

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmpod.aws.clients import AwsClients, clients_of
-from slurmpod.aws.deployment import ListedNode
+from slurmpod.aws.cluster import Node
 from slurmpod.cli.changes_text import changes_text
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_plugin
@@ -29,6 +29,7 @@ from slurmpod.operations.difference import Difference, compared_with_deployed
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.out_of_the_way import workers_of
 from slurmpod.operations.owed_scripts import FILE, Owed
+from slurmpod.operations.reading import plain
 from slurmpod.operations.rollout import (
     plan_rollout,
     run_rollout,
@@ -117,7 +118,7 @@ class Work:
         self.difference: Difference = compared_with_deployed(clients, self._resolved)
         owed = Owed.read(self._due)
         self._workers_first = owed.workers_first or workers_go_first(self.difference.changes)
-        self.stale: tuple[ListedNode, ...] = self._stale(owed)
+        self.stale: tuple[Node, ...] = self._stale(owed)
         self._owed = {node.instance_id for node in self.stale} | self._still_there(owed)
 
     def show(self) -> None:
@@ -185,7 +186,6 @@ class Work:
         due = {node.instance_id for node in self.stale}
         if due:
             plans = plan_rollout(
-                self._deployment,
                 self._nodes,
                 self._resolved,
                 only=due,
@@ -207,7 +207,7 @@ class Work:
     def _say(self, line: str) -> None:
         self._stacks.progress.note(f"  {line}")
 
-    def _stale(self, owed: Owed) -> tuple[ListedNode, ...]:
+    def _stale(self, owed: Owed) -> tuple[Node, ...]:
         if not self._has_nodes:
             return ()
         return stale_nodes(self._nodes, self._resolved, owed.instance_ids)
@@ -216,7 +216,7 @@ class Work:
         """Return what an earlier deployment owes to nodes that are there, also if none runs now."""
         if not (owed.instance_ids and self._has_nodes):
             return set(owed.instance_ids)
-        there = {node.instance_id for node in self._nodes.all(self._resolved.name)}
+        there = {node.instance_id for node in self._nodes.nodes(self._resolved.name)}
         return there.intersection(owed.instance_ids)
 
     @property
@@ -236,7 +236,7 @@ class Work:
             "name": self._resolved.name,
             **facts(self.difference),
             "stacks": stacks,
-            "nodes": [dataclasses.asdict(node) for node in self.stale],
+            "nodes": [plain(node) for node in self.stale],
         }
 
     def _say_next(self, done: Done) -> None:
@@ -272,7 +272,7 @@ def _is_prepared(options: argparse.Namespace) -> bool:
     return False
 
 
-def _groups(nodes: Sequence[ListedNode]) -> str:
+def _groups(nodes: Sequence[Node]) -> str:
     groups = dict.fromkeys(node.group for node in nodes)
     counts = {group: sum(node.group == group for node in nodes) for group in groups}
     return ", ".join(f"{count} of {group}" for group, count in counts.items())

@@ -10,7 +10,7 @@ import time
 from functools import partial
 
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
@@ -170,7 +170,7 @@ def _shell(options: argparse.Namespace, resolved: Resolved | None = None) -> Nod
 
 def _usual_node(resolved: Resolved, user: str) -> NodeShell:
     """Return the first node where users work, with credentials as they are now."""
-    nodes = SessionNodes(clients_of(resolved.region))
+    nodes = ClusterView(clients_of(resolved.region))
     return first_node(nodes, resolved, usual_group(resolved), user)
 
 

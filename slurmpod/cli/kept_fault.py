@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from embedded_aws.isolation import isolated_environment, process_environment
-from slurmpod.aws.deployment import Deployment
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.environment.suggestion import did_you_mean
@@ -52,7 +52,7 @@ def run(rehearsal: Rehearsal, options: argparse.Namespace) -> ExitCode:
         return ExitCode.USAGE
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
-        nodes = Deployment(clients).cluster_nodes(rehearsal.request.name)
+        nodes = ClusterView(clients).nodes(rehearsal.request.name)
         cluster = fault_cluster_of(rehearsal, resolved, nodes)
         return _do(rehearsal.folder, cluster, fault, options)
 

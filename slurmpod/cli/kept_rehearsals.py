@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 from embedded_aws.isolation import isolated_environment, process_environment, shell_lines
-from slurmpod.aws.deployment import Deployment
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.output import if_interrupted, print_json, say
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.problems import ExitCode, WorkFailed
@@ -188,10 +188,10 @@ def _hostname(rehearsal: Rehearsal, cluster: str, node: str) -> str:
     """Return the host name of a cluster's node given by host name, instance id or group."""
     with process_environment(isolated_environment(os.environ, rehearsal.variables)):
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
-        nodes = Deployment(clients).cluster_nodes(cluster)
+        nodes = ClusterView(clients).nodes(cluster)
     for found in nodes:
-        if node in (found.hostname, found.instance_id, found.group):
-            return found.hostname
-    known = [name for found in nodes for name in (found.hostname, found.instance_id, found.group)]
-    names = ", ".join(f"{found.hostname} ({found.group})" for found in nodes)
+        if node in (found.name, found.instance_id, found.group):
+            return found.name
+    known = [name for found in nodes for name in (found.name, found.instance_id, found.group)]
+    names = ", ".join(f"{found.name} ({found.group})" for found in nodes)
     raise NotThere(f"there is no node '{node}'; {did_you_mean(node, known) or f'nodes: {names}'}")

@@ -19,7 +19,8 @@ from rich.text import Text
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.deployment import ClusterLogs, Deployment, SessionNodes
+from slurmpod.aws.cluster import ClusterView
+from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.bundle import render_bundle
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
@@ -63,7 +64,7 @@ def _report(options: argparse.Namespace) -> ExitCode:
     """Show the last report of every node; what failed is for the reader to judge."""
     resolved = sound_environment(options.file).resolved
     clients = clients_of(resolved.region)
-    reports = lifecycle_reports(SessionNodes(clients), ClusterLogs(clients), resolved.name)
+    reports = lifecycle_reports(ClusterView(clients), ClusterLogs(clients), resolved.name)
     if options.json:
         print_json([dataclasses.asdict(report) for report in reports])
     else:
@@ -101,7 +102,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
         say("nothing was run")
         return ExitCode.FAILED
     clients = clients_of(resolved.region)
-    nodes, sessions = SessionNodes(clients), NodeSessions(clients)
+    nodes, sessions = ClusterView(clients), NodeSessions(clients)
     workers = None if options.dry_run else workers_of(nodes, resolved, sessions, _tell, say)
     with if_interrupted(GOES_ON):
         reports = tuple(run_rollout(plans, _tell, sessions, workers))
@@ -118,11 +119,11 @@ def _run(options: argparse.Namespace) -> ExitCode:
 def _plans(resolved: Resolved, options: argparse.Namespace) -> tuple[RunPlan, ...]:
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    deployment, nodes = Deployment(clients), SessionNodes(clients)
+    nodes = ClusterView(clients)
     if not options.group:
-        return plan_rollout(deployment, nodes, resolved, dry_run=options.dry_run)
+        return plan_rollout(nodes, resolved, dry_run=options.dry_run)
     chosen = (options.group, options.node)
-    return (plan_run(deployment, nodes, resolved, *chosen, dry_run=options.dry_run),)
+    return (plan_run(nodes, resolved, *chosen, dry_run=options.dry_run),)
 
 
 def _verdict(plans: Sequence[RunPlan], reports: Sequence[NodeReport]) -> ExitCode:
@@ -136,7 +137,7 @@ def _say_plan(plan: RunPlan, resolved: Resolved) -> None:
     what = "a dry run of the scripts" if plan.dry_run else "the scripts"
     say(f"{what} at {plan.bundle_uri} on {counted(len(plan.nodes), 'node')}:")
     for node in plan.nodes:
-        say(f"  {node.hostname}  {node.group}  {node.instance_id}")
+        say(f"  {node.name}  {node.group}  {node.instance_id}")
     bundle = render_bundle(resolved)
     if bundle and not plan.bundle_uri.rstrip("/").endswith(bundle.prefix):
         say("the file has changed since the group was deployed; its scripts differ from these")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients, clients_of
-from slurmpod.aws.deployment import SessionNodes
-from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.aws.cluster import ClusterView, Node
+from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.cli.environment import sound_environment
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
@@ -25,11 +25,11 @@ class LiveCluster:
     resolved: Resolved
     clients: AwsClients
     live: LiveNodes
-    nodes: tuple[LiveNode, ...]
+    nodes: tuple[Node, ...]
 
     def slurm(self) -> RemoteSlurm:
         """Return its Slurm; raises AwsUnavailable where no controller runs."""
-        nodes, sessions = SessionNodes(self.clients), NodeSessions(self.clients)
+        nodes, sessions = ClusterView(self.clients), NodeSessions(self.clients)
         return RemoteSlurm.of(self.resolved, nodes, self.nodes, sessions)
 
 

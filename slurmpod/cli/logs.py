@@ -12,7 +12,7 @@ from time import sleep
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
+from slurmpod.aws.cluster import ClusterState, ClusterView, Node
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.connect import has_group
 from slurmpod.cli.environment import sound_environment
@@ -114,7 +114,7 @@ class _Reader:
     resolved: Resolved
     cluster: ClusterState
 
-    def nodes(self, options: argparse.Namespace) -> list[NodeState]:
+    def nodes(self, options: argparse.Namespace) -> list[Node]:
         """Return the nodes that are meant."""
         found = self.view.nodes(self.resolved.name)
         names = list(options.node)

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     action = Action(options.action)
     nodes = chosen(cluster.nodes, options.nodes)
     slurm = cluster.slurm()
-    view = slurm.look([node.hostname for node in nodes])
+    view = slurm.look([node.name for node in nodes])
     plan = plan_action(action, nodes, view, cluster.resolved)
     say_plan(plan, requeue=getattr(options, "requeue", False))
     if not is_confirmed(cluster.resolved.environment, options, f"{action} them"):

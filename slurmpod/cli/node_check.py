@@ -49,7 +49,7 @@ def check(options: argparse.Namespace) -> ExitCode:
     if options.deep:
         return _check_deep(options, cluster, operations)
     nodes = nodes_of(cluster.nodes, options.nodes)
-    view = cluster.slurm().look([node.hostname for node in nodes])
+    view = cluster.slurm().look([node.name for node in nodes])
     ends = tuple(reports(nodes, view, operations.newest(Type=DEEP_CHECK)))
     code = print_ends(ends, as_json=options.json)
     if worst := next((end for end in ends if not end.succeeded), None):
@@ -69,7 +69,7 @@ def _check_deep(
     nodes = nodes_of(cluster.nodes, options.nodes)
     checks = wanted_checks(nodes, cluster.resolved)
     slurm = cluster.slurm()
-    plan = plan_check(nodes, slurm.look([node.hostname for node in nodes]))
+    plan = plan_check(nodes, slurm.look([node.name for node in nodes]))
     say_plan(plan, requeue=options.requeue)
     for each in checks:
         say(f"checks of {each.group}: {', '.join(each.checks)}")

@@ -14,7 +14,7 @@ import yaml
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.deployment import Deployment, SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.FAILED
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    seen = observe(Deployment(clients), SessionNodes(clients), resolved, NodeSessions(clients))
+    seen = observe(ClusterView(clients), resolved, NodeSessions(clients))
     found = differences(seen.nodes, load().profile)
     if options.json:
         print_json([{**dataclasses.asdict(each), "breaks": each.breaks} for each in found])

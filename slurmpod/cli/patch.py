@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     sessions = NodeSessions(cluster.clients)
 
     def check_job(patch: GroupPatch) -> CheckedJob | None:
-        return run_check_job(SessionNodes(cluster.clients), cluster.resolved, sessions, patch.group)
+        return run_check_job(ClusterView(cluster.clients), cluster.resolved, sessions, patch.group)
 
     rollout = Rollout(NodeWork(cluster.live, slurm, say), cluster.live, say, check_job)
     with if_interrupted(GOES_ON):
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _plans(cluster: LiveCluster, slurm: RemoteSlurm, only: Sequence[str]) -> Plans:
     found = []
     for patch in patches(cluster.resolved, only, cluster.nodes):
-        view = slurm.look([node.hostname for node in patch.freed])
+        view = slurm.look([node.name for node in patch.freed])
         found.append((patch, plan_action(Action.PATCH, patch.freed, view, cluster.resolved)))
     return found
 

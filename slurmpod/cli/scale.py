@@ -67,7 +67,7 @@ def scale(cluster: LiveCluster, options: argparse.Namespace, count: int) -> Exit
     if shrinks and not has_plugin():
         return ExitCode.FAILED
     slurm = cluster.slurm() if shrinks else None
-    names = [node.hostname for node in cluster.nodes if node.group == group]
+    names = [node.name for node in cluster.nodes if node.group == group]
     view = slurm.look(names) if slurm else SlurmView()
     plan = plan_scale(described, count, cluster.nodes, view)
     return _carry_out(cluster, options, plan, slurm)
@@ -107,7 +107,7 @@ def _deletion(cluster: LiveCluster, plan: ScalePlan, slurm: RemoteSlurm | None) 
     """Return the plan for the nodes that go, with the jobs of these alone."""
     if not plan.leaving or slurm is None:
         return None
-    view = slurm.look([node.hostname for node in plan.leaving])
+    view = slurm.look([node.name for node in plan.leaving])
     return plan_action(Action.DELETE, plan.leaving, view, cluster.resolved)
 
 

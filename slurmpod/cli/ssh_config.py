@@ -9,7 +9,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.live_cluster import live_cluster
 from slurmpod.cli.output import counted, print_json, say
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = cluster.resolved
     require_unrecorded(resolved)
     user = user_of(resolved, options.user, getpass.getuser())
-    cluster_id = SessionNodes(cluster.clients).cluster_id(resolved.name)
+    cluster_id = ClusterView(cluster.clients).cluster_id(resolved.name)
     hosts = hosts_of(resolved, cluster_id, cluster.nodes)
     folder = Path.home() / ".ssh"
     file = write_config(folder, resolved.name, config_text(resolved, hosts, user))

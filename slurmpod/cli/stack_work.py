@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Self
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.deployment import Deployment, SessionNodes, Stack
+from slurmpod.aws.cluster import ClusterView
+from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.output import say
@@ -77,7 +78,7 @@ class StackWork:
     resolved: Resolved
     folder: Path
     deployment: Deployment
-    nodes: SessionNodes
+    nodes: ClusterView
     progress: Progress
     _shown: dict[str, str] = field(default_factory=dict)
     _asked: float = 0.0
@@ -85,7 +86,7 @@ class StackWork:
     @classmethod
     def of(cls, file: Path, resolved: Resolved, folder: Path, clients: AwsClients) -> Self:
         """Return the work in one account, told on standard error."""
-        return cls(file, resolved, folder, Deployment(clients), SessionNodes(clients), Progress())
+        return cls(file, resolved, folder, Deployment(clients), ClusterView(clients), Progress())
 
     @property
     def cdk(self) -> Cdk:
@@ -168,7 +169,7 @@ class StackWork:
         """Return how many nodes of each group run, while their stack is at work."""
         if stack != self.resolved.stacks.cluster:
             return ""
-        found = self.nodes.all(self.resolved.name)
+        found = self.nodes.nodes(self.resolved.name)
         groups = dict.fromkeys(node.group for node in found)
         counts = []
         for group in groups:

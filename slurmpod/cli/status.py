@@ -12,7 +12,7 @@ from rich.console import Console
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.watch import Watch

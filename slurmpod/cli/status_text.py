@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from slurmpod.aws.cluster_state import ClusterState, GroupState
+from slurmpod.aws.cluster import ClusterState, GroupState
 from slurmpod.aws.deployment import Stack
 from slurmpod.aws.watch import Alarm
 from slurmpod.cli.output import counted

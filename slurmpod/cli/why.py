@@ -12,7 +12,7 @@ from rich.text import Text
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say

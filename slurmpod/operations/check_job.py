@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session, usual_group
@@ -57,7 +57,7 @@ class CheckedJob:
 
 
 def run_check_job(
-    nodes: SessionNodes, resolved: Resolved, sessions: NodeSessions, group_name: str = ""
+    nodes: ClusterView, resolved: Resolved, sessions: NodeSessions, group_name: str = ""
 ) -> CheckedJob | None:
     """Run the job in the partition of a group of workers, or in the largest; None without workers.
 

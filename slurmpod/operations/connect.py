@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import OpenSession, SessionManager, SessionRequest
 from slurmpod.environment.cluster import Role
@@ -23,7 +23,7 @@ def usual_group(resolved: Resolved) -> str:
 
 
 def session_request(
-    nodes: SessionNodes, resolved: Resolved, group: str, number: int
+    nodes: ClusterView, resolved: Resolved, group: str, number: int
 ) -> SessionRequest:
     """Return the session of people on the node of a group; nodes count from 1.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from slurmpod.aws.cluster_state import NodeState
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.idle import IDLE, IdleGroup, idle_command
@@ -126,7 +126,7 @@ def prices_of_nodes(resolved: Resolved, prices: Prices) -> dict[str, Decimal | N
 
 
 def worker_hours(
-    nodes: Iterable[NodeState], resolved: Resolved, since: datetime, until: datetime
+    nodes: Iterable[Node], resolved: Resolved, since: datetime, until: datetime
 ) -> float:
     """Return the hours that the workers that are there now were there within a time."""
     workers = {group.name for group in resolved.groups_with(Role.WORKER)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from slurmpod.aws.cluster_state import NodeState
+from slurmpod.aws.cluster import Node
 
 IDLE = "idle"
 SECONDS = 20
@@ -59,7 +59,7 @@ def _moments(lines: Iterable[str]) -> Iterator[tuple[str, datetime]]:
 
 def idle_groups(
     idle: Mapping[str, datetime],
-    nodes: Sequence[NodeState],
+    nodes: Sequence[Node],
     usd_per_hour: Mapping[str, Decimal | None],
 ) -> tuple[IdleGroup, ...]:
     """Return the groups with idle nodes; `usd_per_hour` has a price for each group of workers."""
@@ -68,7 +68,7 @@ def idle_groups(
 
 
 def _idle_group(
-    group: str, idle: Mapping[str, datetime], nodes: Sequence[NodeState], usd: Decimal | None
+    group: str, idle: Mapping[str, datetime], nodes: Sequence[Node], usd: Decimal | None
 ) -> IdleGroup:
     members = [node.name for node in nodes if node.group == group]
     free = tuple(sorted(name for name in members if name in idle))

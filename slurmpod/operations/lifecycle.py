@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from slurmpod.aws.deployment import ClusterLogs, ClusterNode, Deployment, ListedNode, SessionNodes
+from slurmpod.aws.cluster import IN_SERVICE, ClusterView, Node
+from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle.bundle import SHARED_SCRIPT
 from slurmpod.operations.connect import NodeSessions, command_session
@@ -60,7 +61,7 @@ class NodeReport:
 
 
 def lifecycle_reports(
-    nodes: SessionNodes, logs: ClusterLogs, cluster: str
+    nodes: ClusterView, logs: ClusterLogs, cluster: str
 ) -> tuple[NodeReport, ...]:
     """Return the last report of every node, those that failed first.
 
@@ -68,7 +69,7 @@ def lifecycle_reports(
     Raises AwsUnavailable.
     """
     lines = logs.last_lines(cluster, nodes.cluster_id(cluster), MARK)
-    places = [(each.group, each.instance_id, each.status) for each in nodes.all(cluster)]
+    places = [(each.group, each.instance_id, each.status) for each in nodes.nodes(cluster)]
     places = places or [(*key.rpartition("/")[::2], "gone") for key in lines]
     found = [
         _logged(group, instance_id, status, lines.get(f"{group}/{instance_id}"))
@@ -145,13 +146,12 @@ class RunPlan:
     region: str
     cluster_id: str
     bundle_uri: str
-    nodes: tuple[ClusterNode, ...]
+    nodes: tuple[Node, ...]
     dry_run: bool
 
 
 def plan_run(
-    deployment: Deployment,
-    nodes: SessionNodes,
+    nodes: ClusterView,
     resolved: Resolved,
     group: str,
     only: str | None,
@@ -170,17 +170,16 @@ def plan_run(
     if not uri or resolved.lifecycle.own_scripts:
         whose = "scripts of its own" if uri else "no scripts"
         raise AwsUnavailable(f"{group} has {whose}: slurmpod can run only its own again")
-    in_group = [each for each in nodes.all(resolved.name) if each.group == group]
-    running = [
-        each.instance_id
+    in_group = [each for each in nodes.nodes(resolved.name) if each.group == group]
+    meant = tuple(
+        each
         for each in in_group
-        if each.status == "Running" and (chosen is None or each.instance_id in chosen)
-    ]
-    wanted = [only] if only in running else running
-    described = deployment.cluster_nodes(resolved.name, wanted)
-    meant = tuple(each for each in described if only in (None, each.hostname, each.instance_id))
+        if each.status == IN_SERVICE
+        and (chosen is None or each.instance_id in chosen)
+        and only in (None, each.name, each.instance_id)
+    )
     if not meant:
-        states = _states(in_group, wanted, described)
+        states = ", ".join(f"{each.name} ({each.status})" for each in in_group) or "no node"
         raise AwsUnavailable(f"{group} has no such running node; it has {states}")
     return RunPlan(resolved.region, nodes.cluster_id(resolved.name), uri, meant, dry_run)
 
@@ -214,25 +213,12 @@ def node_command(plan: RunPlan) -> str:
     return shlex.join(["sudo", "--non-interactive", "sh", "-c", f"({together}) 2>&1"])
 
 
-def _states(
-    listed: Iterable[ListedNode], wanted: Collection[str], described: Iterable[ClusterNode]
-) -> str:
-    """Return how nodes are, by name where that is known; gone are those that were not found."""
-    names = {each.instance_id: each.hostname for each in described}
-    gone = set(wanted) - names.keys()
-    states = [
-        f"{names.get(id_, id_)} ({'gone' if id_ in gone else status})"
-        for id_, status in ((each.instance_id, each.status) for each in listed)
-    ]
-    return ", ".join(states) or "no node"
-
-
 def _environment() -> Iterator[str]:
     yield from ("env", "--ignore-environment")
     yield from (f"{name}={value}" for name, value in ENVIRONMENT.items())
 
 
-def _run_on(plan: RunPlan, node: ClusterNode, sessions: NodeSessions) -> NodeReport:
+def _run_on(plan: RunPlan, node: Node, sessions: NodeSessions) -> NodeReport:
     target = session_target(plan.cluster_id, node.group, node.instance_id)
     try:
         output = sessions.output(command_session(target, node_command(plan)))
@@ -243,7 +229,7 @@ def _run_on(plan: RunPlan, node: ClusterNode, sessions: NodeSessions) -> NodeRep
         return report
     said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
     return NodeReport(
-        node.group, node.instance_id, node.status, node.hostname, summary="; ".join(said[-3:])
+        node.group, node.instance_id, node.status, node.name, summary="; ".join(said[-3:])
     )
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.cluster_operations import (
     DEEP_CHECK,
     IN_PROGRESS,
@@ -21,7 +22,6 @@ from slurmpod.aws.cluster_operations import (
     of_node,
 )
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.node_plan import Action, NodePlan, PlannedNode, chosen
 from slurmpod.operations.node_progress import FAILURE, RUNNING, in_place_of
@@ -42,7 +42,7 @@ BEGIN_SECONDS = 600.0
 """Within this time HyperPod has visibly begun with a check that it has accepted."""
 
 
-def nodes_of(live: Sequence[LiveNode], names: Sequence[str]) -> tuple[LiveNode, ...]:
+def nodes_of(live: Sequence[Node], names: Sequence[str]) -> tuple[Node, ...]:
     """Return nodes by host name, instance id or group; raises AwsUnavailable for an unknown one."""
     groups: dict[str, list[str]] = {}
     for node in live:
@@ -50,7 +50,7 @@ def nodes_of(live: Sequence[LiveNode], names: Sequence[str]) -> tuple[LiveNode, 
     return chosen(live, [each for name in names for each in groups.get(name, [name])])
 
 
-def wanted_checks(nodes: Iterable[LiveNode], resolved: Resolved) -> tuple[GroupWork, ...]:
+def wanted_checks(nodes: Iterable[Node], resolved: Resolved) -> tuple[GroupWork, ...]:
     """Return the checks that each group's nodes can have; raises AwsUnavailable where none can."""
     by_group: dict[str, list[str]] = {}
     for node in nodes:
@@ -83,24 +83,24 @@ def _checks(group: ResolvedGroup, count: int) -> tuple[str, ...]:
     return (STRESS, CONNECTIVITY) if has_efa and count >= SMALLEST_CONNECTION else (STRESS,)
 
 
-def plan_check(nodes: Sequence[LiveNode], view: SlurmView) -> NodePlan:
+def plan_check(nodes: Sequence[Node], view: SlurmView) -> NodePlan:
     """Put together what is known of nodes that are to be checked."""
-    planned = (PlannedNode(node, view.nodes.get(node.hostname)) for node in nodes)
+    planned = (PlannedNode(node, view.nodes.get(node.name)) for node in nodes)
     return NodePlan(Action.CHECK, tuple(planned), view.jobs)
 
 
 def reports(
-    nodes: Iterable[LiveNode], view: SlurmView, checks: Sequence[ClusterOperation]
+    nodes: Iterable[Node], view: SlurmView, checks: Sequence[ClusterOperation]
 ) -> Iterator[Outcome]:
     """Yield how each node is now, and its last deep health check; it is well if it takes jobs."""
     for node in nodes:
-        slurm = view.nodes.get(node.hostname)
+        slurm = view.nodes.get(node.name)
         is_well = node.status == RUNNING and (slurm is None or not slurm.is_held)
         words = [node.status + (f" ({node.message})" if node.message else "")]
         if slurm:
             words.append(slurm.shown + (f" ({slurm.reason})" if slurm.reason else ""))
         words.append(_last_check(of_node(checks, node.group, node.instance_id)))
-        yield Outcome(node.hostname, node.group, node.instance_id, is_well, "; ".join(words))
+        yield Outcome(node.name, node.group, node.instance_id, is_well, "; ".join(words))
 
 
 def _last_check(check: ClusterOperation | None) -> str:
@@ -187,7 +187,7 @@ class DeepCheck:
     def _end_of(
         self,
         node: PlannedNode,
-        now: LiveNode | None,
+        now: Node | None,
         checks: Sequence[ClusterOperation],
         *,
         is_late: bool,
@@ -214,5 +214,5 @@ def _only(checks: Sequence[GroupWork], nodes: Sequence[PlannedNode]) -> tuple[Gr
     return tuple(each for each in left if each.instance_ids)
 
 
-def _ended(node: PlannedNode, now: LiveNode, detail: str, *, succeeded: bool = False) -> Outcome:
+def _ended(node: PlannedNode, now: Node, detail: str, *, succeeded: bool = False) -> Outcome:
     return Outcome(node.name, now.group, now.instance_id, succeeded, detail)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
@@ -62,14 +62,14 @@ class PlannedNode:
     That is so where an earlier run was interrupted: only giving the node back is left.
     """
 
-    live: LiveNode
+    live: Node
     slurm: SlurmNode | None
     is_done: bool = False
 
     @property
     def name(self) -> str:
         """The node's name in Slurm."""
-        return self.live.hostname
+        return self.live.name
 
     def is_drained_for(self, action: Action) -> bool:
         """Tell whether an earlier run has drained it for this action."""
@@ -89,41 +89,41 @@ class NodePlan:
         return tuple(node.name for node in self.nodes if node.slurm or not in_slurm)
 
 
-def chosen(live: Sequence[LiveNode], names: Sequence[str]) -> tuple[LiveNode, ...]:
+def chosen(live: Sequence[Node], names: Sequence[str]) -> tuple[Node, ...]:
     """Return nodes by host name or instance id; raises AwsUnavailable for one that is not there."""
-    by_name = {key: node for node in live for key in (node.hostname, node.instance_id)}
+    by_name = {key: node for node in live for key in (node.name, node.instance_id)}
     unknown = [name for name in names if name not in by_name]
     if unknown:
-        there = first_of([f"{node.hostname} ({node.group})" for node in live], NAMES_SHOWN)
+        there = first_of([f"{node.name} ({node.group})" for node in live], NAMES_SHOWN)
         guess = " ".join(filter(None, (did_you_mean(unknown[0], by_name), "the nodes are")))
         raise AwsUnavailable(f"there is no node {', '.join(unknown)}; {guess} {there or 'none'}")
     return tuple(dict.fromkeys(by_name[name] for name in names))
 
 
 def plan_action(
-    action: Action, nodes: Sequence[LiveNode], view: SlurmView, resolved: Resolved
+    action: Action, nodes: Sequence[Node], view: SlurmView, resolved: Resolved
 ) -> NodePlan:
     """Put together what is known; raises AwsUnavailable for nodes that cannot have the action."""
     refusals = list(_refusals(action, nodes, view, resolved))
     if refusals:
         raise AwsUnavailable("\n".join(refusals))
-    planned = (_planned(action, node, view.nodes.get(node.hostname)) for node in nodes)
+    planned = (_planned(action, node, view.nodes.get(node.name)) for node in nodes)
     return NodePlan(action, tuple(planned), view.jobs)
 
 
 def _refusals(
-    action: Action, nodes: Sequence[LiveNode], view: SlurmView, resolved: Resolved
+    action: Action, nodes: Sequence[Node], view: SlurmView, resolved: Resolved
 ) -> Iterator[str]:
     controllers = {group.name for group in resolved.groups_with(Role.CONTROLLER)}
     for node in nodes:
-        name = f"{node.hostname} ({node.group})"
+        name = f"{node.name} ({node.group})"
         if action in NOT_CONTROLLERS and node.group in controllers:
             yield f"{name} is a controller, which HyperPod does not {action}; reboot it instead"
-        elif action in OF_SLURM and node.hostname not in view.nodes:
+        elif action in OF_SLURM and node.name not in view.nodes:
             yield f"{name} is not known to Slurm, so that there is nothing to {action}"
 
 
-def _planned(action: Action, node: LiveNode, slurm: SlurmNode | None) -> PlannedNode:
+def _planned(action: Action, node: Node, slurm: SlurmNode | None) -> PlannedNode:
     """Find out whether an earlier run has come as far as the new start of the node."""
     is_done = bool(
         action in COMES_BACK

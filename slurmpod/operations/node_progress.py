@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from slurmpod.aws.live_nodes import LiveNode
+from slurmpod.aws.cluster import Node
 from slurmpod.operations.node_plan import Action, PlannedNode
 
 RUNNING, FAILURE = "Running", "Failure"
@@ -25,22 +25,22 @@ def was_begun(action: Action, node: PlannedNode, refusal: str) -> bool:
     return status != RUNNING or refusal.startswith(BUSY_CODES)
 
 
-def away(nodes: Iterable[PlannedNode], there: Collection[LiveNode]) -> set[str]:
+def away(nodes: Iterable[PlannedNode], there: Collection[Node]) -> set[str]:
     """Return the ids of those that HyperPod has visibly begun with."""
     now = {node.instance_id: node for node in there}
     ids = [node.live.instance_id for node in nodes]
     return {id_ for id_ in ids if id_ not in now or now[id_].status != RUNNING}
 
 
-def in_place_of(node: PlannedNode, there: Collection[LiveNode]) -> LiveNode | None:
+def in_place_of(node: PlannedNode, there: Collection[Node]) -> Node | None:
     """Return what stands in a node's place: the same instance, or its successor by name."""
     same = [each for each in there if each.instance_id == node.live.instance_id]
-    place = [each for each in there if each.hostname == node.name and each.group == node.live.group]
+    place = [each for each in there if each.name == node.name and each.group == node.live.group]
     return next(iter([*same, *place]), None)
 
 
 def end_of(
-    action: Action, node: PlannedNode, now: LiveNode | None, *, is_late: bool, was_away: bool
+    action: Action, node: PlannedNode, now: Node | None, *, is_late: bool, was_away: bool
 ) -> str | None:
     """Return why it failed, nothing where it is done, and None while HyperPod is at it."""
     if now is not None and now.status == FAILURE:
@@ -49,7 +49,7 @@ def end_of(
 
 
 def _is_done(
-    action: Action, node: PlannedNode, now: LiveNode | None, *, is_late: bool, was_away: bool
+    action: Action, node: PlannedNode, now: Node | None, *, is_late: bool, was_away: bool
 ) -> bool:
     """Tell whether it is done; a node that was on its way before we asked is the successor."""
     if action is Action.DELETE:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.problems import WorkFailed
@@ -79,7 +79,7 @@ class LastingShell:
             raise
 
 
-def first_node(nodes: SessionNodes, resolved: Resolved, group: str, user: str) -> SessionShell:
+def first_node(nodes: ClusterView, resolved: Resolved, group: str, user: str) -> SessionShell:
     """Return the first running node of a group; raises AwsUnavailable and NoAnswer."""
     running = nodes.running(resolved.name, group)
     if not running:

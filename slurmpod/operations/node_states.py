@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slurmpod.aws.cluster_state import IN_SERVICE, NodeState
+from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.hostlist import folded
 from slurmpod.operations.reading import Unread
@@ -41,7 +41,7 @@ class Alike:
 
 
 def side_by_side(
-    nodes: Sequence[NodeState], slurm: Overview | Unread, roles: Mapping[str, Role]
+    nodes: Sequence[Node], slurm: Overview | Unread, roles: Mapping[str, Role]
 ) -> tuple[Alike, ...]:
     """Lay what SageMaker and Slurm say of each node side by side, those in trouble first."""
     alike: dict[Alike, list[tuple[str, str]]] = {}

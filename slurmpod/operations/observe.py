@@ -11,7 +11,7 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from slurmpod.aws.deployment import ClusterNode, Deployment, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle.platform_facts import platform_facts_program
 from slurmpod.environment.cluster import Role
@@ -41,13 +41,11 @@ class Observation:
         return ", ".join(self.nodes[0].now["versions"])
 
 
-def observe(
-    deployment: Deployment, nodes: SessionNodes, resolved: Resolved, sessions: NodeSessions
-) -> Observation:
+def observe(nodes: ClusterView, resolved: Resolved, sessions: NodeSessions) -> Observation:
     """Look at a node of each group; raises AwsUnavailable without a controller, or an answer."""
     roles = {group.name: group.role for group in resolved.groups}
-    first: dict[str, ClusterNode] = {}
-    for node in deployment.cluster_nodes(resolved.name):
+    first: dict[str, Node] = {}
+    for node in nodes.nodes(resolved.name):
         if node.group in roles and node.status == "Running":
             first.setdefault(node.group, node)
     order = sorted(first.values(), key=lambda node: [*Role].index(roles[node.group]))
@@ -57,8 +55,8 @@ def observe(
     found = []
     for node in order:
         target = session_target(cluster_id, node.group, node.instance_id)
-        answers = ask(sessions, command_session(target, node_command()), node.hostname)
-        found.append(observed_node(node.hostname, roles[node.group], answers[FACTS]))
+        answers = ask(sessions, command_session(target, node_command()), node.name)
+        found.append(observed_node(node.name, roles[node.group], answers[FACTS]))
     return Observation(tuple(found))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from slurmpod.aws.deployment import ClusterNode, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions
@@ -27,7 +27,7 @@ LOOK_SECONDS = 60
 
 NAMES_SHOWN = 5
 
-Nodes = Collection[ClusterNode]
+Nodes = Collection[Node]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class OutOfTheWay:
         its jobs cannot be waited for: the scripts may well mend it. Raises AwsUnavailable.
         """
         try:
-            view = self.slurm.look([node.hostname for node in plan.nodes])
+            view = self.slurm.look([node.name for node in plan.nodes])
         except AwsUnavailable as error:
             self.say(f"{error}; jobs are not waited for")
             view = SlurmView()
@@ -56,18 +56,18 @@ class OutOfTheWay:
         reports = self._run_on(plan, [each for each in plan.nodes if each not in waiting], ours)
         while waiting and all(report.succeeded for report in reports):
             now, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
-            free = [node.hostname for node in now if not view.nodes[node.hostname].is_held]
+            free = [node.name for node in now if not view.nodes[node.name].is_held]
             self.slurm.drain(free, REASON)
-            self._wait([node.hostname for node in now])
+            self._wait([node.name for node in now])
             reports += self._run_on(plan, now, ours | set(free))
         return reports
 
-    def _disturbed(self, plan: RunPlan, view: SlurmView) -> list[ClusterNode]:
+    def _disturbed(self, plan: RunPlan, view: SlurmView) -> list[Node]:
         """Return the nodes with jobs that the scripts would disturb, as a dry run tells."""
         busy = {
             node.instance_id: node
             for node in plan.nodes
-            if (known := view.nodes.get(node.hostname)) and not known.is_free
+            if (known := view.nodes.get(node.name)) and not known.is_free
         }
         if not busy:
             return []
@@ -81,8 +81,8 @@ class OutOfTheWay:
             return ()
         reports = run_plan(replace(plan, nodes=tuple(nodes)), self.tell, self.sessions)
         good = {report.instance_id for report in reports if report.succeeded}
-        names = [node.hostname for node in nodes if node.hostname in ours]
-        back = [node.hostname for node in nodes if node.instance_id in good]
+        names = [node.name for node in nodes if node.name in ours]
+        back = [node.name for node in nodes if node.instance_id in good]
         self.slurm.resume([name for name in names if name in back])
         if kept := [name for name in names if name not in back]:
             self.say(f"{first_of(kept, NAMES_SHOWN)}: drained until the scripts succeed there")
@@ -109,7 +109,7 @@ def disturbs(dry: NodeReport) -> bool:
 
 
 def workers_of(
-    nodes: SessionNodes,
+    nodes: ClusterView,
     resolved: Resolved,
     sessions: NodeSessions,
     tell: Callable[[NodeReport], None],

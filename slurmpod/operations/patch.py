@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.aws.cluster import Node
+from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.node_plan import NodePlan
@@ -38,12 +39,12 @@ class GroupPatch:
 
     group: str
     role: Role
-    nodes: tuple[LiveNode, ...]
-    freed: tuple[LiveNode, ...]
+    nodes: tuple[Node, ...]
+    freed: tuple[Node, ...]
 
 
 def patches(
-    resolved: Resolved, only: Sequence[str], live: Sequence[LiveNode]
+    resolved: Resolved, only: Sequence[str], live: Sequence[Node]
 ) -> tuple[GroupPatch, ...]:
     """Return the groups in their order: all that have nodes, or those that are named."""
     chosen = [group for group in resolved.groups if not only or group.name in only]
@@ -52,7 +53,7 @@ def patches(
     return tuple(each for each in found if each.nodes)
 
 
-def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[LiveNode]) -> GroupPatch:
+def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[Node]) -> GroupPatch:
     workers = {each.name for each in resolved.groups_with(Role.WORKER)}
     freed = workers if group.role is Role.CONTROLLER else {group.name} & workers
     return GroupPatch(
@@ -113,7 +114,7 @@ class Rollout:
         bad = {node: state for node, state in states.items() if state != "Running"}
         if bad:
             return [_end(node, f"its status is {state}") for node, state in bad.items()]
-        back = self.work.give_back(plan.nodes, {node.hostname for node in patch.nodes})
+        back = self.work.give_back(plan.nodes, {node.name for node in patch.nodes})
         failed = [end for end in back if not end.succeeded]
         return failed or self._see_a_job_run(patch)
 
@@ -135,6 +136,6 @@ class Rollout:
             self.pause(POLL_SECONDS)
 
 
-def _end(node: LiveNode, failure: str) -> Outcome:
+def _end(node: Node, failure: str) -> Outcome:
     detail = failure or "has the new software"
-    return Outcome(node.hostname, node.group, node.instance_id, not failure, detail)
+    return Outcome(node.name, node.group, node.instance_id, not failure, detail)

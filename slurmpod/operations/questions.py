@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from slurmpod.aws.cluster_state import IN_SERVICE, NodeState
+from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.environment.cluster import Role
@@ -35,7 +35,7 @@ def ask_controller(
     sessions: NodeSessions,
     resolved: Resolved,
     cluster_id: str,
-    nodes: Sequence[NodeState],
+    nodes: Sequence[Node],
     command: str,
 ) -> Mapping[str, str]:
     """Ask the first controller that answers; raises AwsUnavailable where none does."""
@@ -51,7 +51,7 @@ def ask_controller(
 
 
 def ask_node(
-    sessions: NodeSessions, cluster_id: str, node: NodeState, command: str
+    sessions: NodeSessions, cluster_id: str, node: Node, command: str
 ) -> Mapping[str, str]:
     """Open a session in which a node runs a command that `as_root` made; return its answers.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from slurmpod.aws.deployment import Deployment, ListedNode, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.bundle import render_bundle
 from slurmpod.changes.change import Change
 from slurmpod.environment.cluster import Role
@@ -38,8 +38,8 @@ def can_run_scripts(resolved: Resolved) -> bool:
 
 
 def stale_nodes(
-    nodes: SessionNodes, resolved: Resolved, due: Collection[str] = ()
-) -> tuple[ListedNode, ...]:
+    nodes: ClusterView, resolved: Resolved, due: Collection[str] = ()
+) -> tuple[Node, ...]:
     """Return the running nodes whose scripts will be older ones once the file is deployed.
 
     `due` are the instance ids of those that an earlier deployment owes. Raises AwsUnavailable.
@@ -60,8 +60,7 @@ def stale_nodes(
 
 
 def plan_rollout(
-    deployment: Deployment,
-    nodes: SessionNodes,
+    nodes: ClusterView,
     resolved: Resolved,
     *,
     only: Collection[str] | None = None,
@@ -81,7 +80,7 @@ def plan_rollout(
     order = reversed(ORDER) if workers_first else ORDER
     names = [each.name for role in order for each in resolved.groups_with(role)]
     return tuple(
-        plan_run(deployment, nodes, resolved, name, None, dry_run=dry_run, chosen=only)
+        plan_run(nodes, resolved, name, None, dry_run=dry_run, chosen=only)
         for name in names
         if name in groups
     )
@@ -107,5 +106,5 @@ def run_rollout(
             return
 
 
-def _running(nodes: SessionNodes, cluster: str) -> list[ListedNode]:
-    return [node for node in nodes.all(cluster) if node.status == "Running"]
+def _running(nodes: ClusterView, cluster: str) -> list[Node]:
+    return [node for node in nodes.nodes(cluster) if node.status == "Running"]

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.node_work import POLL_SECONDS, Outcome
@@ -35,7 +36,7 @@ class ScalePlan:
     group: str
     before: int
     count: int
-    leaving: tuple[LiveNode, ...]
+    leaving: tuple[Node, ...]
 
     @property
     def is_resized(self) -> bool:
@@ -44,25 +45,25 @@ class ScalePlan:
 
 
 def plan_scale(
-    described: Mapping[str, Any], count: int, live: Sequence[LiveNode], view: SlurmView
+    described: Mapping[str, Any], count: int, live: Sequence[Node], view: SlurmView
 ) -> ScalePlan:
     """Choose the nodes that go; none where the group grows, or only nodes to come are fewer."""
     name, target = described["InstanceGroupName"], described["TargetCount"]
     there = [node for node in live if node.group == name]
     surplus = max(0, target - count)
     to_come = max(0, target - len(there))
-    leaving: list[LiveNode] = []
+    leaving: list[Node] = []
     if surplus > to_come:
         leaving = sorted(there, key=lambda node: _worth(node, view))[:surplus]
     return ScalePlan(name, target, count, tuple(leaving))
 
 
-def _worth(node: LiveNode, view: SlurmView) -> tuple[bool, bool, bool, str]:
+def _worth(node: Node, view: SlurmView) -> tuple[bool, bool, bool, str]:
     """Return by what nodes are sorted: those that are missed least come first."""
-    slurm = view.nodes.get(node.hostname)
+    slurm = view.nodes.get(node.name)
     is_busy = slurm is not None and not slurm.is_free
     is_held = slurm is not None and slurm.is_held
-    return node.status == "Running", is_busy, not is_held, node.hostname
+    return node.status == "Running", is_busy, not is_held, node.name
 
 
 @dataclass
@@ -75,13 +76,13 @@ class Growth:
 
     def wait(self, plan: ScalePlan) -> tuple[Outcome, ...]:
         """Wait until all nodes are in service, or have failed, or HyperPod has given up."""
-        told: dict[str, LiveNode] = {}
+        told: dict[str, Node] = {}
         while True:
             there = [node for node in self.live.all() if node.group == plan.group]
             for node in there:
                 if node.status in ENDED and node.instance_id not in told:
                     told[node.instance_id] = node
-                    self.tell(f"{node.hostname}: {node.status}")
+                    self.tell(f"{node.name}: {node.status}")
             if len(there) == plan.count and all(node.status in ENDED for node in there):
                 return tuple(_end(node) for node in there)
             group = self.live.group(plan.group)
@@ -92,10 +93,10 @@ class Growth:
             self.pause(POLL_SECONDS)
 
 
-def _end(node: LiveNode) -> Outcome:
+def _end(node: Node) -> Outcome:
     succeeded = node.status == "Running"
     detail = "in service" if succeeded else f"{node.status}: {node.message}"
-    return Outcome(node.hostname, node.group, node.instance_id, succeeded=succeeded, detail=detail)
+    return Outcome(node.name, node.group, node.instance_id, succeeded=succeeded, detail=detail)
 
 
 def check_group(environment: Environment, name: str) -> None:

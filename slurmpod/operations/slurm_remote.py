@@ -11,9 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, ask, question
@@ -130,8 +129,8 @@ class RemoteSlurm:
     def of(
         cls,
         resolved: Resolved,
-        nodes: SessionNodes,
-        live: Sequence[LiveNode],
+        nodes: ClusterView,
+        live: Sequence[Node],
         sessions: NodeSessions,
     ) -> Self:
         """Return the Slurm of a live cluster; raises AwsUnavailable without a controller."""

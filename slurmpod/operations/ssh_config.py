@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.resolve import Resolved, session_target
 from slurmpod.whole_file import write_whole
@@ -65,7 +65,7 @@ def user_of(resolved: Resolved, asked: str | None, local: str) -> str:
     raise AwsUnavailable(f"{resolved.name} has no user {wanted}; {guess} (--user)")
 
 
-def hosts_of(resolved: Resolved, cluster_id: str, nodes: Sequence[LiveNode]) -> tuple[SshHost, ...]:
+def hosts_of(resolved: Resolved, cluster_id: str, nodes: Sequence[Node]) -> tuple[SshHost, ...]:
     """Return the running nodes of all groups, numbered group by group in the order of names."""
     running = [node for node in nodes if node.status == "Running"]
     return tuple(
@@ -75,11 +75,11 @@ def hosts_of(resolved: Resolved, cluster_id: str, nodes: Sequence[LiveNode]) -> 
     )
 
 
-def _host(resolved: Resolved, cluster_id: str, node: LiveNode, number: int) -> SshHost:
+def _host(resolved: Resolved, cluster_id: str, node: Node, number: int) -> SshHost:
     group = f"{resolved.name}-{node.group}"
     return SshHost(
         aliases=(*((group,) if number == 1 else ()), f"{group}-{number}"),
-        hostname=node.hostname,
+        hostname=node.name,
         instance_id=node.instance_id,
         target=session_target(cluster_id, node.group, node.instance_id),
     )

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from slurmpod.aws.cluster import ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_operations import ClusterOperations
-from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory, StackRecord
@@ -106,7 +106,7 @@ def _slurm(
     sessions: NodeSessions,
     resolved: Resolved,
     cluster: ClusterState | Unread,
-    nodes: tuple[NodeState, ...] | Unread,
+    nodes: tuple[Node, ...] | Unread,
 ) -> Overview:
     if isinstance(cluster, Unread) or isinstance(nodes, Unread):
         raise AwsUnavailable("the cluster has to be found first")

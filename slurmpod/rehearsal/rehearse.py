@@ -12,7 +12,8 @@ from pathlib import Path
 from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment, process_environment
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.deployment import ClusterNode, Deployment, Stack
+from slurmpod.aws.cluster import ClusterView, Node
+from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
@@ -93,7 +94,7 @@ class Outcome:
 
     endpoint: str
     stacks: tuple[Stack, ...]
-    nodes: tuple[ClusterNode, ...]
+    nodes: tuple[Node, ...]
     entrance: str
     first_job: FirstJob | None
     faults: tuple[FaultReport, ...]
@@ -266,7 +267,7 @@ def _use(
     options: Options,
     progress: Progress,
 ) -> Outcome:
-    nodes = deployment.cluster_nodes(resolved.name)
+    nodes = ClusterView(deployment.clients).nodes(resolved.name)
     entrance = entrance_of(nodes, resolved)
     first_job = None
     if not options.cloud_only:
@@ -276,7 +277,7 @@ def _use(
     return Outcome(
         endpoint=rehearsal.state.endpoint,
         stacks=deployment.stacks(resolved.stacks.in_order()),
-        nodes=deployment.cluster_nodes(resolved.name),
+        nodes=ClusterView(deployment.clients).nodes(resolved.name),
         entrance=entrance,
         first_job=first_job,
         faults=faults,
@@ -297,7 +298,7 @@ def _suffer(
     rehearsal: Rehearsal,
     resolved: Resolved,
     options: Options,
-    nodes: tuple[ClusterNode, ...],
+    nodes: tuple[Node, ...],
     progress: Progress,
 ) -> tuple[tuple[FaultReport, ...], tuple[DrillReport, ...]]:
     """Let the faults loose: upon jobs of their own, or upon the user's."""
@@ -316,7 +317,7 @@ def _suffer(
 
 
 def fault_cluster_of(
-    rehearsal: Rehearsal, resolved: Resolved, nodes: tuple[ClusterNode, ...]
+    rehearsal: Rehearsal, resolved: Resolved, nodes: tuple[Node, ...]
 ) -> FaultCluster:
     """Return the cluster of a running rehearsal, as faults need it."""
     request, endpoint = rehearsal.request, rehearsal.state.endpoint
@@ -330,13 +331,13 @@ def _network(rehearsal: Rehearsal, resolved: Resolved) -> Path:
     return network_of(rehearsal.folder, resolved.name)
 
 
-def entrance_of(nodes: tuple[ClusterNode, ...], resolved: Resolved) -> str:
+def entrance_of(nodes: tuple[Node, ...], resolved: Resolved) -> str:
     """Return the host name of the node that users enter: a login node, else the controller."""
     for role in (Role.LOGIN, Role.CONTROLLER):
         groups = {group.name for group in resolved.groups_with(role)}
         for node in nodes:
             if node.group in groups:
-                return node.hostname
+                return node.name
     raise RehearsalFailed("the cluster has neither a login node nor a controller")
 
 

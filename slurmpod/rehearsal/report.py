@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from slurmpod.aws.cluster import Node
 from slurmpod.rehearsal.faults_report import drill_data, print_drills, print_faults
 from slurmpod.rehearsal.first_job import FirstJob
 from slurmpod.rehearsal.lifetimes import Rehearsal
@@ -24,7 +25,7 @@ def as_data(outcome: Outcome, seconds: Mapping[str, float]) -> dict[str, object]
     return {
         "endpoint": outcome.endpoint,
         "stacks": [asdict(stack) for stack in outcome.stacks],
-        "nodes": [asdict(node) for node in outcome.nodes],
+        "nodes": [_node_data(node) for node in outcome.nodes],
         "first_job": asdict(outcome.first_job) if outcome.first_job else None,
         "faults": [report.as_data() for report in outcome.faults],
         "drills": [drill_data(report) for report in outcome.drills],
@@ -97,3 +98,14 @@ def print_kept(rehearsal: Rehearsal, entrance: str, console: Console) -> None:
     for address in addresses(rehearsal.folder):
         print_text(console, "Prometheus, for a browser on this machine", address)
     print_text(console, f"The rehearsal {identifier} is left up. Next", "\n".join(commands))
+
+
+def _node_data(node: Node) -> dict[str, str]:
+    return {
+        "group": node.group,
+        "instance_id": node.instance_id,
+        "instance_type": node.instance_type,
+        "status": node.status,
+        "name": node.name,
+        "private_ip": node.private_ip,
+    }

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.cluster_state import ClusterState, ClusterView, NodeState
-from slurmpod.aws.deployment import ClusterLogs, Deployment, SessionNodes, Stack
+from slurmpod.aws.cluster import ClusterState, ClusterView, Node
+from slurmpod.aws.deployment import ClusterLogs, Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.prometheus import PrometheusQueries
@@ -37,7 +37,7 @@ class Askers:
     sources: Sources
     events: StackEvents
     logs: ClusterLogs
-    nodes: SessionNodes
+    nodes: ClusterView
     metrics: Callable[[Resolved], Queries]
 
 
@@ -66,7 +66,7 @@ def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
         sources,
         StackEvents(clients),
         ClusterLogs(clients),
-        SessionNodes(clients),
+        ClusterView(clients),
         lambda resolved: PrometheusQueries(
             clients, prometheus_url_of(Deployment(clients), resolved)
         ),
@@ -126,7 +126,7 @@ def _jobs(
     asked: Askers,
     resolved: Resolved,
     cluster: ClusterState | Unread,
-    nodes: tuple[NodeState, ...] | Unread,
+    nodes: tuple[Node, ...] | Unread,
 ) -> tuple[JobRecord, ...]:
     if isinstance(cluster, Unread) or isinstance(nodes, Unread):
         raise AwsUnavailable("the cluster has to be found first")

@@ -22,6 +22,7 @@ ANY = "`*`: IAM knows no narrower one"
 NODES = (
     Right("sagemaker:DescribeCluster", CLUSTER, "status, groups, images"),
     Right("sagemaker:ListClusterNodes", CLUSTER, "nodes and their states"),
+    Right("sagemaker:DescribeClusterNode", CLUSTER, "names of nodes that are listed without one"),
 )
 OPERATIONS = (
     Right("sagemaker:ListClusterOperations", CLUSTER, "scaling and health checks under way"),

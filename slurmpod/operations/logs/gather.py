@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from slurmpod.aws.cluster_state import IN_SERVICE, ClusterState, NodeState
+from slurmpod.aws.cluster import IN_SERVICE, ClusterState, Node
 from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
@@ -40,7 +40,7 @@ STREAMS = {
 class Wanted:
     """Which logs are meant: of which nodes, of which kinds, from when until when."""
 
-    nodes: Sequence[NodeState]
+    nodes: Sequence[Node]
     kinds: Collection[Kind]
     since: datetime
     until: datetime
@@ -55,11 +55,11 @@ class Gathered:
 
 
 def chosen_nodes(
-    nodes: Sequence[NodeState],
+    nodes: Sequence[Node],
     resolved: Resolved,
     names: Collection[str],
     groups: Collection[str],
-) -> list[NodeState]:
+) -> list[Node]:
     """Return the nodes that are named, and those of groups; controllers where none is.
 
     Raises:
@@ -87,7 +87,7 @@ def nodes_of_job(
     sessions: NodeSessions,
     resolved: Resolved,
     cluster: ClusterState,
-    nodes: Sequence[NodeState],
+    nodes: Sequence[Node],
     job: str,
     hours: int,
 ) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from slurmpod.aws.cluster import IN_SERVICE, ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_operations import ClusterOperations
-from slurmpod.aws.cluster_state import IN_SERVICE, ClusterState, ClusterView, NodeState
 from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.suggestion import did_you_mean
@@ -67,7 +67,7 @@ class Witnesses:
             self.sessions.end()
             raise
 
-    def _of_node(self, subject: str, cluster: ClusterState, nodes: tuple[NodeState, ...]) -> Story:
+    def _of_node(self, subject: str, cluster: ClusterState, nodes: tuple[Node, ...]) -> Story:
         node = next((each for each in nodes if subject in (each.name, each.instance_id)), None)
         name = node.name if node else subject
         command = node_lines.controller_on_node(name, self.hours)
@@ -106,7 +106,7 @@ class Witnesses:
         meanings = [*meanings_for_a_node(story), meaning_of(said)]
         return self._named(most_probable(meanings) or no_cause, NODE=name)
 
-    def _of_job(self, job: str, cluster: ClusterState, nodes: tuple[NodeState, ...]) -> Story:
+    def _of_job(self, job: str, cluster: ClusterState, nodes: tuple[Node, ...]) -> Story:
         slurm = self._controller(cluster, nodes, node_lines.controller_on_job(job, self.hours))
         records = [line.split("|") for line in slurm.get(RECORDS, "").splitlines()]
         whole = next((each for each in records if len(each) == SUBMITTED_FIELDS), [])
@@ -142,7 +142,7 @@ class Witnesses:
         )
 
     def _controller(
-        self, cluster: ClusterState, nodes: tuple[NodeState, ...], command: str
+        self, cluster: ClusterState, nodes: tuple[Node, ...], command: str
     ) -> Mapping[str, str]:
         try:
             return ask_controller(self.sessions, self.resolved, cluster.id, nodes, command)
@@ -150,7 +150,7 @@ class Witnesses:
             self.unread["controller"] = str(refusal)
             return {}
 
-    def _itself(self, cluster: ClusterState, node: NodeState, command: str) -> Mapping[str, str]:
+    def _itself(self, cluster: ClusterState, node: Node, command: str) -> Mapping[str, str]:
         if node.status != IN_SERVICE:
             self.unread[node.name] = f"SageMaker says {node.status}"
             return {}
@@ -160,7 +160,7 @@ class Witnesses:
             self.unread[node.name] = str(refusal)
             return {}
 
-    def _of_cloud(self, cluster: ClusterState, node: NodeState) -> Iterator[Moment]:
+    def _of_cloud(self, cluster: ClusterState, node: Node) -> Iterator[Moment]:
         yield Moment(node.launched, "SageMaker", f"launched as {node.instance_id}")
         yield from moments_of_checks(self._doings, node.group, node.instance_id, self.unread)
         try:
@@ -173,7 +173,7 @@ class Witnesses:
         except AwsUnavailable as refusal:
             self.unread["CloudWatch"] = str(refusal)
 
-    def _of_logs(self, cluster: ClusterState, node: NodeState) -> Iterator[Moment]:
+    def _of_logs(self, cluster: ClusterState, node: Node) -> Iterator[Moment]:
         since = self.now - timedelta(hours=self.hours)
         log_group = log_group_of(self.resolved.name, cluster.id)
         for kind in (LIFECYCLE, HEALTH):
@@ -199,7 +199,7 @@ class Witnesses:
         return Cause(cause.says, fix)
 
 
-def _no_such_node(name: str, nodes: tuple[NodeState, ...], hours: int) -> Cause:
+def _no_such_node(name: str, nodes: tuple[Node, ...], hours: int) -> Cause:
     known = [word for each in nodes for word in (each.name, each.instance_id)]
     return Cause(
         f"there is no such node, and nobody tells of one within {hours} hours",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from embedded_aws.clients import Clients
-from slurmpod.aws.deployment import ClusterNode
+from slurmpod.aws.cluster import Node
 from slurmpod.environment.cluster import Role
 from slurmpod.rehearsal.faults import (
     controller,
@@ -86,7 +86,7 @@ def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
 
 
 def fault_cluster(
-    folder: Path, aws: Clients, resolved: Resolved, nodes: Sequence[ClusterNode], entrance: str
+    folder: Path, aws: Clients, resolved: Resolved, nodes: Sequence[Node], entrance: str
 ) -> FaultCluster:
     """Return the cluster of an environment that lacks nothing, as faults need it."""
     workers, shared = workers_of(resolved), shared_folder(resolved)
@@ -97,9 +97,9 @@ def fault_cluster(
         folder=folder,
         aws=aws,
         name=resolved.name,
-        controller=next(node.hostname for node in nodes if node.group in controllers),
+        controller=next(node.name for node in nodes if node.group in controllers),
         login=entrance,
-        workers=tuple(node.hostname for node in nodes if node.group == workers.name),
+        workers=tuple(node.name for node in nodes if node.group == workers.name),
         partition=workers.partition,
         shared=Path(shared),
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.deployment import ListedNode, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import deploy, main
 from slurmpod.cli.stack_work import StacksFailed, StackWork
@@ -26,9 +26,10 @@ from slurmpod.rehearsal.progress import Progress
 from slurmpod.resolve import Resolved
 from tests.sound_environment import SOUND
 from tests.unit.cli.test_protection import compared, environment
+from tests.unit.operations.nodes import live
 
 FEWER = SOUND.replace("count: 2", "count: 1")
-NODE = ListedNode("workers", "i-1", "Running")
+NODE = live("workers", "i-1", status="Running")
 
 
 class Command:
@@ -39,8 +40,8 @@ class Command:
         self.file.write_text(SOUND)
         self.home = folder / "home"
         self.done: list[str] = []
-        self.stale: tuple[ListedNode, ...] = ()
-        self.there: tuple[ListedNode, ...] = (NODE,)
+        self.stale: tuple[Node, ...] = ()
+        self.there: tuple[Node, ...] = (NODE,)
         self.owed: list[str] = []
         self.is_interrupted = False
         self.scripts_succeed = True
@@ -51,7 +52,7 @@ class Command:
         monkeypatch.setenv("SLURMPOD_HOME", str(self.home))
         for name, stand_in in self._stand_ins().items():
             monkeypatch.setattr(deploy, name, stand_in)
-        monkeypatch.setattr(SessionNodes, "all", lambda *_: self.there)
+        monkeypatch.setattr(ClusterView, "nodes", lambda *_: self.there)
         monkeypatch.setattr(StackWork, "deploy", self._deploy)
         monkeypatch.setattr(StackWork, "settle", lambda _: None)
         monkeypatch.setattr(StackWork, "in_progress", lambda _: ["dev-cluster"])
@@ -80,7 +81,7 @@ class Command:
             "NodeSessions": lambda _: None,
         }
 
-    def _stale_nodes(self, _: object, __: Resolved, due: Sequence[str]) -> tuple[ListedNode, ...]:
+    def _stale_nodes(self, _: object, __: Resolved, due: Sequence[str]) -> tuple[Node, ...]:
         self.owed = list(due)
         return self.stale
 
@@ -243,8 +244,8 @@ def test_another_stack_alone_does_not_make_up_for_scripts_that_are_due(command: 
 
 def test_scripts_are_due_to_a_node_that_does_not_run_now_until_it_is_gone(command: Command) -> None:
     fail_on_nodes(command)
-    command.stale = (ListedNode("workers", "i-2", "Running"),)
-    command.there = (ListedNode("workers", "i-1", "Pending"), *command.stale)
+    command.stale = (live("workers", "i-2", status="Running"),)
+    command.there = (live("workers", "i-1", status="Pending"), *command.stale)
     assert command("--yes") == ExitCode.OK
     assert command.done[-2:] == ["scripts i-2", "job"]
     assert owed(command) == ["i-1"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.session_manager import SessionRequest
@@ -105,6 +105,10 @@ class Cluster:
             "CreationTime": BEGAN,
             "InstanceGroups": [self._group(name) for name in groups],
         }
+
+    def describe_cluster_node(self, NodeId: str, **_: Any) -> Any:  # noqa: N803
+        self._ask("describe_cluster_node")
+        return {"NodeDetails": {}}
 
     def describe_alarms(self, AlarmNames: list[str]) -> Any:  # noqa: N803
         self._ask("describe_alarms")

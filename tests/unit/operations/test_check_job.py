@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.operations.check_job import CheckedJob, read_result, run_check_job
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
@@ -16,7 +16,7 @@ from tests.sound_environment import SOUND
 from tests.unit.operations.test_lifecycle_run import Answers
 
 
-class Nodes(SessionNodes):
+class Nodes(ClusterView):
     """A cluster whose controller runs, or does not."""
 
     def __init__(self, *running: str) -> None:

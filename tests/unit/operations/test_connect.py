@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.deployment import SessionNodes
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations import connect
@@ -30,7 +30,7 @@ access: ACCESS
 """
 
 
-class TwoLoginNodes(SessionNodes):
+class TwoLoginNodes(ClusterView):
     def __init__(self) -> None: ...
 
     def cluster_id(self, cluster: str) -> str:

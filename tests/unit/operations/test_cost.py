@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import cost, main
 from slurmpod.operations.cost import (

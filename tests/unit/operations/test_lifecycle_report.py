@@ -9,22 +9,24 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.deployment import ClusterLogs, ListedNode, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
+from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.operations.lifecycle import NodeReport, lifecycle_reports, read_report
+from tests.unit.operations.nodes import live
 
 WRITTEN = datetime(2026, 1, 1, 0, 0, 9, tzinfo=UTC)
 ROLES = {"head": "controller", "cpu": "worker", "gpu": "worker"}
 
 
-class Nodes(SessionNodes):
-    def __init__(self, *nodes: ListedNode) -> None:
+class Nodes(ClusterView):
+    def __init__(self, *nodes: Node) -> None:
         self._nodes = nodes
 
     def cluster_id(self, cluster: str) -> str:
         return {"lab": "abcde01234yz"}[cluster]
 
-    def all(self, cluster: str) -> tuple[ListedNode, ...]:
+    def nodes(self, cluster: str, **_: str) -> tuple[Node, ...]:
         assert cluster == "lab"
         return self._nodes
 
@@ -72,7 +74,7 @@ def reports_of(count: int, **failures: str) -> tuple[NodeReport, ...]:
     """Return the reports of so many nodes; those of `failures` have failed."""
     names = [f"ip-{number}" for number in range(count)]
     lines = {f"cpu/{name}": line(name, failure=failures.get(name[3:], "")) for name in names}
-    nodes = Nodes(*(ListedNode("cpu", name, "Running") for name in names))
+    nodes = Nodes(*(live("cpu", name, status="Running") for name in names))
     return lifecycle_reports(nodes, Logs(lines), "lab")
 
 
@@ -90,13 +92,13 @@ class TestReading:
 
     def test_what_failed_comes_first_and_what_is_silent_next(self) -> None:
         lines = {"cpu/i-1": line("good"), "cpu/i-3": line("bad", failure="no")}
-        nodes = Nodes(*(ListedNode("cpu", f"i-{n}", "Running") for n in (1, 2, 3)))
+        nodes = Nodes(*(live("cpu", f"i-{n}", status="Running") for n in (1, 2, 3)))
         found = lifecycle_reports(nodes, Logs(lines), "lab")
         assert [report.name for report in found] == ["bad", "i-2", "good"]
 
     def test_nodes_that_are_no_more_count_where_there_are_no_others(self) -> None:
         lines = {"cpu/i-1": line("old"), "gpu/i-2": line("new")}
-        some = lifecycle_reports(Nodes(ListedNode("gpu", "i-2", "Running")), Logs(lines), "lab")
+        some = lifecycle_reports(Nodes(live("gpu", "i-2", status="Running")), Logs(lines), "lab")
         assert [report.name for report in some] == ["new"]
         none = lifecycle_reports(Nodes(), Logs(lines), "lab")
         assert [(each.group, each.instance_id, each.status) for each in none] == [
@@ -151,6 +153,6 @@ class TestPage:
     def test_names_nodes_without_a_report(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        nodes = Nodes(*(ListedNode("gpu", f"i-{n}", "Pending") for n in range(5)))
+        nodes = Nodes(*(live("gpu", f"i-{n}", status="Pending") for n in range(5)))
         page = self.page(monkeypatch, capsys, lifecycle_reports(nodes, Logs({}), "lab"), ROLES)
         assert page == ["no report from i-0 (gpu), i-1 (gpu), i-2 (gpu) and 2 more"]

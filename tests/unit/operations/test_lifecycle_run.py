@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 
-from slurmpod.aws.deployment import ClusterNode, Deployment, ListedNode, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
@@ -16,24 +15,24 @@ from slurmpod.operations.lifecycle import RunPlan, node_command, plan_run, run_p
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
+from tests.unit.operations.nodes import live
 from tests.unit.operations.test_lifecycle_report import line
 from tests.unit.session_fakes import Ssm
 
 URI = "s3://sagemaker-dev/lifecycle/0123456789ab"
 NODES = tuple(
-    ClusterNode("cpu", f"i-{number}", "ml.m5.large", status, f"10.0.0.{number}")
+    live("cpu", f"i-{number}", f"ip-10-0-0-{number}", status)
     for number, status in ((1, "Running"), (2, "Pending"), (3, "Running"))
 )
-OF_OTHERS = ClusterNode("gpu", "i-4", "ml.m5.large", "Running", "10.0.0.4")
+OF_OTHERS = live("gpu", "i-4", "ip-10-0-0-4", "Running")
 
 
-class Cluster(SessionNodes, Deployment):
-    """A cluster that lists all its nodes, of which only `there` are left when asked for."""
+class Cluster(ClusterView):
+    """A cluster with these nodes, beside one of another group."""
 
-    def __init__(self, uri: str = URI, there: tuple[ClusterNode, ...] = NODES) -> None:
+    def __init__(self, uri: str = URI, there: tuple[Node, ...] = NODES) -> None:
         self._uri = uri
         self._there = there
-        self.asked: list[str] = []
 
     def cluster_id(self, cluster: str) -> str:
         return {"dev": "abcde01234yz"}[cluster]
@@ -42,18 +41,9 @@ class Cluster(SessionNodes, Deployment):
         assert (cluster, group) == ("dev", "cpu")
         return self._uri
 
-    def all(self, cluster: str) -> tuple[ListedNode, ...]:
+    def nodes(self, cluster: str, **_: str) -> tuple[Node, ...]:
         assert cluster == "dev"
-        return tuple(
-            ListedNode(each.group, each.instance_id, each.status) for each in (*NODES, OF_OTHERS)
-        )
-
-    def cluster_nodes(
-        self, cluster: str, instance_ids: Collection[str] | None = None
-    ) -> tuple[ClusterNode, ...]:
-        assert cluster == "dev"
-        self.asked += instance_ids or ()
-        return tuple(each for each in self._there if each.instance_id in self.asked)
+        return (*self._there, OF_OTHERS)
 
 
 class Answers(NodeSessions):
@@ -82,7 +72,7 @@ def plan(
     only: str | None = None, *, dry_run: bool = False, cluster: Cluster | None = None
 ) -> RunPlan:
     cluster = cluster or Cluster()
-    return plan_run(cluster, cluster, dev(), "cpu", only, dry_run=dry_run)
+    return plan_run(cluster, dev(), "cpu", only, dry_run=dry_run)
 
 
 class TestPlan:
@@ -92,41 +82,21 @@ class TestPlan:
 
     @pytest.mark.parametrize("name", ["ip-10-0-0-3", "i-3"])
     def test_may_be_for_one(self, name: str) -> None:
-        assert [node.hostname for node in plan(name).nodes] == ["ip-10-0-0-3"]
-
-    @pytest.mark.parametrize(
-        ("name", "asked"),
-        [(None, ["i-1", "i-3"]), ("ip-10-0-0-3", ["i-1", "i-3"]), ("i-3", ["i-3"])],
-    )
-    def test_asks_for_no_node_but_those_that_may_be_meant(
-        self, name: str | None, asked: list[str]
-    ) -> None:
-        cluster = Cluster()
-        plan(name, cluster=cluster)
-        assert cluster.asked == asked
+        assert [node.name for node in plan(name).nodes] == ["ip-10-0-0-3"]
 
     @pytest.mark.parametrize("name", ["ip-10-0-0-2", "i-2", "i-4", "nobody"])
     def test_a_node_that_does_not_run_is_none(self, name: str) -> None:
-        states = r"ip-10-0-0-1 \(Running\), i-2 \(Pending\), ip-10-0-0-3 \(Running\)$"
+        states = r"ip-10-0-0-1 \(Running\), ip-10-0-0-2 \(Pending\), ip-10-0-0-3 \(Running\)$"
         with pytest.raises(AwsUnavailable, match=states):
             plan(name)
 
-    def test_a_node_that_has_gone_meanwhile_is_none(self) -> None:
-        assert [node.instance_id for node in plan(cluster=Cluster(there=NODES[:2])).nodes] == [
-            "i-1"
-        ]
-        with pytest.raises(AwsUnavailable, match=r"no such running node; .*i-3 \(gone\)$"):
-            plan("i-3", cluster=Cluster(there=NODES[:2]))
-
     def test_a_node_without_an_address_goes_by_its_id(self) -> None:
-        there = (NODES[0], replace(NODES[2], private_ip=""))
-        assert [node.hostname for node in plan(cluster=Cluster(there=there)).nodes] == [
+        there = (NODES[0], replace(NODES[2], name="i-3"))
+        assert [node.name for node in plan(cluster=Cluster(there=there)).nodes] == [
             "ip-10-0-0-1",
             "i-3",
         ]
-        assert [node.hostname for node in plan("i-3", cluster=Cluster(there=there)).nodes] == [
-            "i-3"
-        ]
+        assert [node.name for node in plan("i-3", cluster=Cluster(there=there)).nodes] == ["i-3"]
 
     def test_a_group_without_scripts_has_nothing_to_run(self) -> None:
         with pytest.raises(AwsUnavailable, match="cpu has no scripts"):

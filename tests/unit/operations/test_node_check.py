@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.cluster_operations import ClusterOperation, GroupWork
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.operations import node_check
 from slurmpod.operations.node_check import (
     CHECKING,
@@ -64,7 +64,7 @@ class Checks:
         self.becomes("i-1", status=CHECKING)
         self.becomes("i-2", status=CHECKING)
 
-    def becomes(self, id_: str, **what: str) -> None:
+    def becomes(self, id_: str, **what: Any) -> None:
         self.world.nodes = tuple(
             replace(node, **what) if node.instance_id == id_ else node for node in self.world.nodes
         )
@@ -87,7 +87,7 @@ def checks(world: World) -> Checks:
 
 def plan(world: World, *names: str) -> NodePlan:
     nodes = nodes_of(world.nodes, names)
-    return plan_check(nodes, world.look([node.hostname for node in nodes]))
+    return plan_check(nodes, world.look([node.name for node in nodes]))
 
 
 def ends(
@@ -117,7 +117,7 @@ class TestChoice:
         ],
     )
     def test_nodes_get_all_checks_that_they_can_have(
-        self, instance_type: str, nodes: tuple[LiveNode, ...], expected: tuple[str, ...]
+        self, instance_type: str, nodes: tuple[Node, ...], expected: tuple[str, ...]
     ) -> None:
         ids = tuple(node.instance_id for node in nodes)
         assert wanted_checks(nodes, environment(instance_type)) == (
@@ -132,9 +132,7 @@ class TestChoice:
             ((replace(ONE, group="old"),), "has no group old"),
         ],
     )
-    def test_others_are_refused_with_the_reason(
-        self, nodes: tuple[LiveNode, ...], why: str
-    ) -> None:
+    def test_others_are_refused_with_the_reason(self, nodes: tuple[Node, ...], why: str) -> None:
         with pytest.raises(AwsUnavailable, match=why):
             wanted_checks(nodes, environment("ml.m5.xlarge"))
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.operations import node_work
 from slurmpod.operations.node_plan import Action, NodePlan, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
@@ -17,10 +17,11 @@ from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
+from tests.unit.operations.nodes import live
 
-HEAD = LiveNode("controller", "i-0", "ip-0", "Running")
-ONE = LiveNode("workers", "i-1", "ip-1", "Running")
-TWO = LiveNode("workers", "i-2", "ip-2", "Running")
+HEAD = live("controller", "i-0", "ip-0", "Running")
+ONE = live("workers", "i-1", "ip-1", "Running")
+TWO = live("workers", "i-2", "ip-2", "Running")
 JOB = SlurmJob("7", "alice", "1:02", "ip-1", "train")
 
 
@@ -28,7 +29,7 @@ def slurm_node(name: str, state: str = "IDLE", reason: str = "", started: str = 
     return SlurmNode(name, frozenset(state.split("+")), reason, started)
 
 
-def successor(node: LiveNode) -> LiveNode:
+def successor(node: Node) -> Node:
     return replace(node, instance_id=f"{node.instance_id}9")
 
 
@@ -36,7 +37,7 @@ def successor(node: LiveNode) -> LiveNode:
 class World:
     """A cluster and its Slurm, which do at once what they are told, and note it."""
 
-    nodes: tuple[LiveNode, ...] = (HEAD, ONE, TWO)
+    nodes: tuple[Node, ...] = (HEAD, ONE, TWO)
     slurm: dict[str, SlurmNode] = field(
         default_factory=lambda: {name: slurm_node(name) for name in ("ip-1", "ip-2")}
     )
@@ -46,9 +47,9 @@ class World:
     errors: int = 0
     is_deaf: bool = False
     looked_at: set[str] = field(default_factory=set)
-    becomes: Callable[[LiveNode], LiveNode] = successor
+    becomes: Callable[[Node], Node] = successor
 
-    def all(self) -> tuple[LiveNode, ...]:
+    def all(self) -> tuple[Node, ...]:
         if self.errors:
             self.errors -= 1
             raise AwsUnavailable("ThrottlingException: Rate exceeded")
@@ -100,8 +101,8 @@ class World:
             self.becomes(node) if node.instance_id in accepted else node for node in self.nodes
         )
         for node in self.nodes:
-            if node.hostname in self.slurm and node.instance_id not in {*self.refused, "i-0"}:
-                self.slurm[node.hostname] = replace(self.slurm[node.hostname], started="3")
+            if node.name in self.slurm and node.instance_id not in {*self.refused, "i-0"}:
+                self.slurm[node.name] = replace(self.slurm[node.name], started="3")
         return self.refused
 
     def _hear(self) -> None:
@@ -123,7 +124,7 @@ def dev() -> Resolved:
 
 def plan(world: World, action: Action, *names: str) -> NodePlan:
     nodes = chosen(world.nodes, names)
-    return plan_action(action, nodes, world.look([n.hostname for n in nodes]), dev())
+    return plan_action(action, nodes, world.look([n.name for n in nodes]), dev())
 
 
 def worker(world: Any, said: list[str], pause: Callable[[float], None]) -> NodeWork:
@@ -223,7 +224,7 @@ class TestWork:
         ],
     )
     def test_what_an_interrupted_run_has_begun_is_waited_for(
-        self, world: World, action: Action, status: str, why: str, now: LiveNode
+        self, world: World, action: Action, status: str, why: str, now: Node
     ) -> None:
         left_drained(world, action, status, why)
 

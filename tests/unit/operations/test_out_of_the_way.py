@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.deployment import ClusterNode
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
@@ -16,12 +15,12 @@ from slurmpod.operations.lifecycle import RunPlan
 from slurmpod.operations.out_of_the_way import DISTURBING, REASON, OutOfTheWay
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmJob, SlurmNode, SlurmView
 from slurmpod_lifecycle.steps import STEPS
+from tests.unit.operations.nodes import live
 
 NODES = tuple(
-    ClusterNode("workers", f"i-{number}", "ml.m5.large", "Running", f"10.0.0.{number}")
-    for number in range(1, 8)
+    live("workers", f"i-{number}", f"ip-10-0-0-{number}", "Running") for number in range(1, 8)
 )
-NAMES = {node.instance_id: node.hostname for node in NODES}
+NAMES = {node.instance_id: node.name for node in NODES}
 
 
 class Slurm(RemoteSlurm):

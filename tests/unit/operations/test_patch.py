@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.live_nodes import LiveNode, SoftwareUpdate
+from slurmpod.aws.live_nodes import SoftwareUpdate
 from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import Outcome
 from slurmpod.operations.patch import GroupPatch, Rollout, patches
+from tests.unit.operations.nodes import live
 from tests.unit.operations.test_node_work import (
     HEAD,
     JOB,
@@ -44,9 +45,9 @@ class Patched(World):
             return SoftwareUpdate("SystemUpdating", "InProgress", "")
         self.done.pop()
         for node in self.nodes:
-            if node.group == group and node.hostname in self.slurm:
-                before = self.slurm[node.hostname]
-                self.slurm[node.hostname] = slurm_node(
+            if node.group == group and node.name in self.slurm:
+                before = self.slurm[node.name]
+                self.slurm[node.name] = slurm_node(
                     before.name, "+".join(before.state), before.reason, started="3"
                 )
         return SoftwareUpdate("InService", self.ends.get(group, "Succeeded"), "no scripts")
@@ -62,7 +63,7 @@ class Patched(World):
 def run(world: Patched, *only: str, saves: bool = False) -> tuple[Outcome, ...]:
     plans: list[tuple[GroupPatch, NodePlan]] = []
     for patch in patches(dev(), only, world.nodes):
-        view = world.look([node.hostname for node in patch.freed])
+        view = world.look([node.name for node in patch.freed])
         plans.append((patch, plan_action(Action.PATCH, patch.freed, view, dev())))
     live: Any = world
     rollout = Rollout(
@@ -91,7 +92,7 @@ def test_a_group_that_fails_stops_it_and_keeps_jobs_away() -> None:
 
 
 def test_a_node_that_is_not_good_afterwards_stops_it() -> None:
-    world = Patched(nodes=(HEAD, ONE, LiveNode("workers", "i-2", "ip-2", "Failure")))
+    world = Patched(nodes=(HEAD, ONE, live("workers", "i-2", "ip-2", "Failure")))
     (end,) = run(world, "workers")
     assert (end.name, end.succeeded, end.detail) == ("ip-2", False, "its status is Failure")
 

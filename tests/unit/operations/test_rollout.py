@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from slurmpod.aws.deployment import ClusterNode, Deployment, ListedNode, SessionNodes
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.bundle import render_bundle
 from slurmpod.changes.compare import changes
 from slurmpod.deploy.deployment_record import read_record, record
@@ -19,20 +19,21 @@ from slurmpod.operations.rollout import (
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
+from tests.unit.operations.nodes import live
 from tests.unit.operations.test_lifecycle_report import line
 from tests.unit.operations.test_lifecycle_run import Answers
 
 OLD = "s3://sagemaker-dev/lifecycle/0123456789ab"
 NODES = (
-    ListedNode("workers", "i-1", "Running"),
-    ListedNode("controller", "i-2", "Running"),
-    ListedNode("workers", "i-3", "Pending"),
-    ListedNode("login", "i-4", "Running"),
-    ListedNode("gone", "i-5", "Running"),
+    live("workers", "i-1", status="Running"),
+    live("controller", "i-2", status="Running"),
+    live("workers", "i-3", status="Pending"),
+    live("login", "i-4", status="Running"),
+    live("gone", "i-5", status="Running"),
 )
 
 
-class Cluster(SessionNodes, Deployment):
+class Cluster(ClusterView):
     """A cluster whose groups have these scripts."""
 
     def __init__(self, **uris: str) -> None:
@@ -44,17 +45,8 @@ class Cluster(SessionNodes, Deployment):
     def bundle_uris(self, cluster: str) -> dict[str, str]:
         return self._uris
 
-    def all(self, cluster: str) -> tuple[ListedNode, ...]:
+    def nodes(self, cluster: str, **_: str) -> tuple[Node, ...]:
         return NODES
-
-    def cluster_nodes(
-        self, cluster: str, instance_ids: Collection[str] | None = None
-    ) -> tuple[ClusterNode, ...]:
-        return tuple(
-            ClusterNode(each.group, each.instance_id, "ml.m5.large", each.status, "10.0.0.1")
-            for each in NODES
-            if each.instance_id in (instance_ids or ())
-        )
 
 
 WITH_LOGIN = SOUND.replace(
@@ -99,7 +91,7 @@ ALL = dict.fromkeys(("controller", "workers", "login"), OLD)
 
 
 def test_controllers_come_first_and_workers_last() -> None:
-    plans = plan_rollout(Cluster(**ALL), Cluster(**ALL), dev())
+    plans = plan_rollout(Cluster(**ALL), dev())
     assert [plan.nodes[0].group for plan in plans] == ["controller", "login", "workers"]
     assert [[node.instance_id for node in plan.nodes] for plan in plans] == [
         ["i-2"],
@@ -109,7 +101,7 @@ def test_controllers_come_first_and_workers_last() -> None:
 
 
 def test_controllers_come_last_where_workers_need_something_before() -> None:
-    plans = plan_rollout(Cluster(**ALL), Cluster(**ALL), dev(), workers_first=True)
+    plans = plan_rollout(Cluster(**ALL), dev(), workers_first=True)
     assert [plan.nodes[0].group for plan in plans] == ["workers", "login", "controller"]
 
 
@@ -129,7 +121,7 @@ def test_workers_go_first_where_jobs_would_not_start(before: str, after: str, fi
 
 
 def test_may_be_for_some_nodes() -> None:
-    (plan,) = plan_rollout(Cluster(**ALL), Cluster(**ALL), dev(), only=["i-1", "i-3"])
+    (plan,) = plan_rollout(Cluster(**ALL), dev(), only=["i-1", "i-3"])
     assert [node.instance_id for node in plan.nodes] == ["i-1"]
 
 
@@ -137,7 +129,7 @@ def test_may_be_for_some_nodes() -> None:
     ("failing", "begun"), [("", ["i-2", "i-4", "i-1"]), ("i-4", ["i-2", "i-4"])]
 )
 def test_a_group_that_fails_is_the_last(failing: str, begun: list[str]) -> None:
-    plans = plan_rollout(Cluster(**ALL), Cluster(**ALL), dev())
+    plans = plan_rollout(Cluster(**ALL), dev())
     printed = {
         each.instance_id.removeprefix("i-"): line(
             each.instance_id, failure="no way" if each.instance_id == failing else ""

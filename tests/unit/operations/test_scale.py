@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode, LiveNodes
+from slurmpod.aws.live_nodes import LiveNodes
 from slurmpod.operations.scale import (
     Growth,
     ScalePlan,
@@ -23,9 +24,10 @@ from slurmpod.problems import InvalidEnvironment
 from slurmpod.reading.read import Reading, read, read_as
 from slurmpod.rules.check import sound
 from tests.sound_environment import SOUND
+from tests.unit.operations.nodes import live
 
 NODES = tuple(
-    LiveNode("workers", f"i-{name}", name, status)
+    live("workers", f"i-{name}", name, status)
     for name, status in (("a", "Running"), ("b", "Running"), ("c", "Failure"), ("d", "Running"))
 )
 VIEW = SlurmView(
@@ -46,7 +48,7 @@ def plan(count: int, target: int = 4) -> ScalePlan:
     ("count", "leaving"), [(3, "c"), (2, "cd"), (1, "cdb"), (0, "cdba"), (5, ""), (4, "")]
 )
 def test_nodes_without_jobs_go_first(count: int, leaving: str) -> None:
-    assert "".join(node.hostname for node in plan(count).leaving) == leaving
+    assert "".join(node.name for node in plan(count).leaving) == leaving
 
 
 def test_fewer_nodes_to_come_take_none_that_is_there() -> None:
@@ -101,14 +103,12 @@ def test_the_number_of_controllers_stays() -> None:
 class Growing(LiveNodes):
     """A cluster in which a node more is there each time, and whose status ends as `InService`."""
 
-    def __init__(
-        self, *later: tuple[LiveNode, ...], target: int, statuses: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, *later: tuple[Node, ...], target: int, statuses: Sequence[str] = ()) -> None:
         self.__dict__["later"], self.__dict__["target"] = list(later), target
         self.__dict__["statuses"] = list(statuses)
 
-    def all(self) -> tuple[LiveNode, ...]:
-        later: list[tuple[LiveNode, ...]] = self.__dict__["later"]
+    def all(self) -> tuple[Node, ...]:
+        later: list[tuple[Node, ...]] = self.__dict__["later"]
         return later.pop(0) if len(later) > 1 else later[0]
 
     def group(self, name: str) -> dict[str, str | int]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.live_nodes import LiveNode
 from slurmpod.operations.ssh_config import (
     INCLUDE,
     config_text,
@@ -23,12 +22,13 @@ from slurmpod.operations.ssh_config import (
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
+from tests.unit.operations.nodes import live
 
 NODES = (
-    LiveNode("controller", "i-0", "ip-0", "Running"),
-    LiveNode("workers", "i-1", "ip-1", "Running"),
-    LiveNode("workers", "i-2", "ip-2", "Pending"),
-    LiveNode("workers", "i-3", "ip-3", "Running"),
+    live("controller", "i-0", "ip-0", "Running"),
+    live("workers", "i-1", "ip-1", "Running"),
+    live("workers", "i-2", "ip-2", "Pending"),
+    live("workers", "i-3", "ip-3", "Running"),
 )
 ALICE = "access: {users: [{name: alice, uid: 20001}]}\n"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from slurmpod.aws.cluster_state import ClusterView
+from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.main import run
 from slurmpod.cli.why import print_story

@@ -1,0 +1,209 @@
+"""A HyperPod cluster as SageMaker describes it: its groups, its nodes, its events.
+
+Nothing else lists nodes, so that every command gives a node the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.errors import AwsUnavailable, as_unavailable, suppressed
+
+if TYPE_CHECKING:
+    from types_boto3_sagemaker.type_defs import ClusterNodeSummaryTypeDef
+
+IN_SERVICE = "Running"
+"""The status of a node that SageMaker has nothing to say against."""
+
+WITHOUT_ADDRESS = frozenset({"Pending", "NotFound"})
+"""Statuses of nodes that have no address yet, or none any more."""
+
+PAGE = 100
+"""The most nodes that ListClusterNodes tells at once (API reference)."""
+
+
+@dataclass(frozen=True)
+class GroupState:
+    """An instance group: how many nodes it shall have and has, and the images of both.
+
+    `bundle_uri` is where its lifecycle scripts are in S3; empty where it has none.
+    """
+
+    name: str
+    instance_type: str
+    wanted: int
+    in_service: int
+    status: str
+    image: str
+    wanted_image: str
+    bundle_uri: str = ""
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """A cluster; `failure` is empty where it has none to tell."""
+
+    id: str
+    status: str
+    failure: str
+    created: datetime
+    groups: tuple[GroupState, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node; `name` is its host name and its name in Slurm, or its id while it has no address.
+
+    `message` says why SageMaker gave it its status, `updated` when its software was changed last.
+    """
+
+    group: str
+    instance_id: str
+    instance_type: str
+    status: str
+    name: str
+    launched: datetime
+    message: str = ""
+    updated: datetime | None = None
+
+    @property
+    def private_ip(self) -> str:
+        """The address, which is in the name; empty while the node has none."""
+        return self.name[3:].replace("-", ".") if self.name.startswith("ip-") else ""
+
+
+@dataclass(frozen=True)
+class ClusterEvent:
+    """An event of a cluster that is provisioned continuously."""
+
+    time: datetime
+    group: str
+    instance_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """Questions to one account and Region; each raises AwsUnavailable when AWS does not answer."""
+
+    clients: AwsClients
+
+    def cluster(self, name: str) -> ClusterState:
+        """Return the cluster of this name."""
+        with as_unavailable(f"find the cluster {name}"):
+            found = self.clients.sagemaker.describe_cluster(ClusterName=name)
+        return ClusterState(
+            id=found["ClusterArn"].split("/")[1],
+            status=found["ClusterStatus"],
+            failure=found.get("FailureMessage", ""),
+            created=found["CreationTime"],
+            groups=tuple(
+                GroupState(
+                    name=each["InstanceGroupName"],
+                    instance_type=each.get("InstanceType", "several types"),
+                    wanted=each.get("TargetCount", 0),
+                    in_service=each.get("CurrentCount", 0),
+                    status=each.get("Status", ""),
+                    image=each.get("CurrentImageId", ""),
+                    wanted_image=each.get("DesiredImageId", ""),
+                    bundle_uri=each.get("LifeCycleConfig", {}).get("SourceS3Uri", ""),
+                )
+                for each in found.get("InstanceGroups", [])
+            ),
+        )
+
+    def cluster_id(self, cluster: str) -> str:
+        """Return the id of a cluster, with which its ARN ends."""
+        return self.cluster(cluster).id
+
+    def bundle_uri(self, cluster: str, group: str) -> str:
+        """Return where a group's lifecycle scripts are in S3; empty where it has none."""
+        return self.bundle_uris(cluster).get(group, "")
+
+    def bundle_uris(self, cluster: str) -> Mapping[str, str]:
+        """Return by group where its lifecycle scripts are in S3; empty where it has none."""
+        return {group.name: group.bundle_uri for group in self.cluster(cluster).groups}
+
+    def running(self, cluster: str, group: str) -> tuple[str, ...]:
+        """Return the instance ids of a group's running nodes, the oldest first."""
+        found = [
+            node
+            for node in self.nodes(cluster, InstanceGroupNameContains=group)
+            if node.group == group and node.status == IN_SERVICE
+        ]
+        found.sort(key=lambda node: (node.launched, node.instance_id))
+        return tuple(node.instance_id for node in found)
+
+    def nodes(self, cluster: str, **chosen: str) -> tuple[Node, ...]:
+        """Return the nodes of a cluster, group by group, in the order of their names.
+
+        It takes one request for a hundred of them. `chosen` are filters of ListClusterNodes.
+        """
+        with as_unavailable(f"list the nodes of {cluster}"):
+            pages = self.clients.sagemaker.get_paginator("list_cluster_nodes").paginate(
+                ClusterName=cluster,
+                PaginationConfig={"PageSize": PAGE},
+                **chosen,  # type: ignore[arg-type]
+            )
+            found = [
+                self._node(cluster, summary)
+                for page in pages
+                for summary in page["ClusterNodeSummaries"]
+            ]
+        return tuple(sorted(found, key=lambda node: (node.group, node.name)))
+
+    def events(self, cluster: str, node: Node, most: int) -> tuple[ClusterEvent, ...]:
+        """Return the newest events of a node, the oldest first.
+
+        Only clusters that are provisioned continuously have any: others have none, without error.
+        """
+        try:
+            with as_unavailable(f"list the events of {cluster}"):
+                found = self.clients.sagemaker.list_cluster_events(
+                    ClusterName=cluster, NodeId=node.instance_id, MaxResults=most
+                )
+        except AwsUnavailable as refusal:
+            if "Continuous" in str(refusal):
+                return ()
+            raise
+        return tuple(
+            ClusterEvent(
+                each["EventTime"],
+                each.get("InstanceGroupName", ""),
+                each.get("InstanceId", ""),
+                each.get("Description", ""),
+            )
+            for each in reversed(found.get("Events", []))
+        )
+
+    def _node(self, cluster: str, summary: ClusterNodeSummaryTypeDef) -> Node:
+        status = summary["InstanceStatus"]
+        return Node(
+            group=summary["InstanceGroupName"],
+            instance_id=summary["InstanceId"],
+            instance_type=summary.get("InstanceType", ""),
+            status=status["Status"],
+            name=self._name(cluster, summary),
+            launched=summary["LaunchTime"],
+            message=status.get("Message", ""),
+            updated=summary.get("LastSoftwareUpdateTime"),
+        )
+
+    def _name(self, cluster: str, summary: ClusterNodeSummaryTypeDef) -> str:
+        """Return a node's name; a node that is listed without one is described for its address."""
+        instance_id = summary["InstanceId"]
+        if listed := summary.get("PrivateDnsHostname", ""):
+            return listed.partition(".")[0]
+        if summary["InstanceStatus"]["Status"] in WITHOUT_ADDRESS:
+            return instance_id
+        with suppressed("ResourceNotFound"):
+            node = self.clients.sagemaker.describe_cluster_node(
+                ClusterName=cluster, NodeId=instance_id
+            )
+            address = node["NodeDetails"].get("PrivatePrimaryIp", "")
+            return f"ip-{address.replace('.', '-')}" if address else instance_id
+        return instance_id
