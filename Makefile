@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(CURDIR)/node_modules/.bin:$(PATH)
 # Python may keep what it compiles, whatever the image of a container sets: else each start compiles again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help python setup image machine browser rehearse ready test test-all test-deep check synth golden docs bench lock clean
+.PHONY: help python setup image machine browser rehearse ready test test-all test-deep check synth golden facts docs bench lock clean
 
 help: ## List the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -73,6 +73,9 @@ synth: setup ## Synthesize all environments together, with all findings as error
 golden: setup ## Refresh the golden files; review the diff before committing
 	@pytest -q --update-golden
 	@git status --short tests/golden environments docs embedded_aws/data
+
+facts: setup ## Compare slurmpod/data/facts.csv with what AWS publishes by now; print what rests on a difference
+	@python -m tools.facts
 
 docs: setup ## Build the handbook of the pages in docs/ into build/handbook/site, links checked
 	@python -m tools.handbook

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
@@ -16,7 +16,19 @@ _REGION = "us-east-1"
 _SCALARS = ("boolean", "integer", "number", "string")
 
 
-def resource_schemas(types: Iterable[str]) -> str:
+Schemas = Callable[[str], Mapping[str, Any]]
+"""Returns the schema of a type."""
+
+
+def pinned_schema(resource_type: str) -> Mapping[str, Any]:
+    """Return the schema of a type in the cfn-lint that is installed."""
+    schema: Mapping[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
+        _REGION, resource_type
+    ).schema
+    return schema
+
+
+def resource_schemas(types: Iterable[str], schema_of: Schemas = pinned_schema) -> str:
     """Return the table of `types` as JSON, one type in a line.
 
     A type has `create_only`: the paths of the properties that cannot change; `identifiers`: the
@@ -24,15 +36,8 @@ def resource_schemas(types: Iterable[str]) -> str:
     user guide, "Resource type support"); `properties` and `definitions`: the keys that it has, as
     `embedded_aws.resources.provider` reads them.
     """
-    rows = (f"{json.dumps(name)}: {json.dumps(_row(_schema(name)))}" for name in sorted(types))
+    rows = (f"{json.dumps(name)}: {json.dumps(_row(schema_of(name)))}" for name in sorted(types))
     return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
-def _schema(resource_type: str) -> Mapping[str, Any]:
-    schema: Mapping[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
-        _REGION, resource_type
-    ).schema
-    return schema
 
 
 def _row(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +18,11 @@ FACTS_FILE = Path(__file__).parents[1] / "data" / "facts.csv"
 
 TABLE = "file:"
 """What the values of a fact begin with that has a file for them, beside the table of facts."""
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 class Fact(Value):
@@ -41,8 +45,8 @@ class Fact(Value):
     @property
     def when(self) -> str:
         """The date as sentences have it: November 2026."""
-        month = date.fromisoformat(f"{self.as_of}-01")
-        return f"{month:%B %Y}"
+        year, month = self.as_of.split("-")
+        return f"{MONTHS[int(month) - 1]} {year}"
 
     @property
     def numbers(self) -> tuple[int, ...]:

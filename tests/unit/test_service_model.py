@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import botocore.session
@@ -15,6 +14,7 @@ from slurmpod.rules.request import (
     create_cluster_shapes,
 )
 from tests.golden_files import assert_matches
+from tools.service_shapes import shapes_of, written
 
 SHAPES: dict[str, Any] = {
     "Order": {
@@ -113,29 +113,7 @@ def test_the_instance_types_are_among_the_shapes() -> None:
 
 
 def extract() -> str:
-    """Return every shape that a CreateCluster request can hold, without its documentation."""
+    """Return what the pinned SDK says of a CreateCluster request."""
     loader = botocore.session.get_session().get_component("data_loader")
     shapes = loader.load_service_model("sagemaker", "service-2")["shapes"]
-    wanted: dict[str, Any] = {}
-    needed = [CREATE_CLUSTER_INPUT]
-    while needed:
-        name = needed.pop()
-        if name not in wanted:
-            wanted[name] = without_documentation(shapes[name])
-            needed += references(shapes[name])
-    lines = (f"{json.dumps(name)}: {json.dumps(wanted[name])}" for name in sorted(wanted))
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def without_documentation(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    kept = sorted(value.keys() - {"documentation"})
-    return {key: without_documentation(value[key]) for key in kept}
-
-
-def references(shape: dict[str, Any]) -> list[str]:
-    """Return the names of the shapes that a shape consists of."""
-    parts = list(shape.get("members", {}).values())
-    parts += [shape[key] for key in ("member", "key", "value") if key in shape]
-    return [part["shape"] for part in parts]
+    return written(shapes_of(shapes, CREATE_CLUSTER_INPUT))

@@ -1,0 +1,21 @@
+"""The newest packages that hold what AWS publishes, in a temporary folder and nowhere else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+PACKAGES = ("botocore", "cfn-lint")
+
+
+@contextmanager
+def newest_packages() -> Iterator[Path]:
+    """Fetch the packages, without those that they need; raises CalledProcessError."""
+    with TemporaryDirectory(prefix="slurmpod-facts-") as folder:
+        install = [sys.executable, "-m", "tools.uv", "pip", "install", "--quiet", "--upgrade"]
+        subprocess.run([*install, "--no-deps", "--target", folder, *PACKAGES], check=True)
+        yield Path(folder)

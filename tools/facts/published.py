@@ -1,0 +1,87 @@
+"""What AWS publishes in a form that programs read: API models, and schemas of resources.
+
+Both are parts of Python packages, of which any version may lie in a folder: botocore has the
+models, cfn-lint the schemas that CloudFormation has in each Region.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from botocore.loaders import Loader
+
+SCHEMAS = Path("cfnlint", "data", "schemas")
+TAG = re.compile(r"<[^>]+>")
+GLOBAL = "-global"
+"""What the entries of a partition end with that stand for none of its Regions."""
+REGION_WITH_ALL_TYPES = "us-east-1"
+
+
+@dataclass(frozen=True)
+class Published:
+    """The packages in a folder."""
+
+    folder: Path
+
+    @cached_property
+    def _loader(self) -> Loader:
+        data = str(self.folder / "botocore" / "data")
+        return Loader(extra_search_paths=[data], include_default_search_paths=False)
+
+    def shapes(self, service: str) -> Mapping[str, Any]:
+        """Return the shapes of a service's API."""
+        shapes: Mapping[str, Any] = self._model(service)["shapes"]
+        return shapes
+
+    def operations(self, service: str) -> frozenset[str]:
+        """Return the names of a service's operations."""
+        return frozenset(self._model(service)["operations"])
+
+    def documentation(self, service: str, place: str) -> str:
+        """Return what the model says about a shape, or about `Shape.Member`, as plain text."""
+        shape, _, member = place.partition(".")
+        found = self.shapes(service)[shape]
+        described = found["members"][member] if member else found
+        return TAG.sub(" ", described.get("documentation", ""))
+
+    def _model(self, service: str) -> Mapping[str, Any]:
+        model: Mapping[str, Any] = self._loader.load_service_model(service, "service-2")
+        return model
+
+    def regions(self) -> frozenset[str]:
+        """Return the Regions of all partitions."""
+        partitions = self._loader.load_data("partitions")["partitions"]
+        named = (region for each in partitions for region in each["regions"])
+        return frozenset(region for region in named if not region.endswith(GLOBAL))
+
+    def regions_with(self, resource_type: str) -> frozenset[str]:
+        """Return the Regions whose CloudFormation has a type of resources."""
+        return frozenset(region for region, types in self._types.items() if resource_type in types)
+
+    def resource_schema(self, resource_type: str) -> Mapping[str, Any]:
+        """Return CloudFormation's schema of a type of resources."""
+        name = self._types[REGION_WITH_ALL_TYPES][resource_type]
+        schema: Mapping[str, Any] = json.loads(
+            (self.folder / SCHEMAS / "resources" / f"{name}.json").read_bytes()
+        )
+        return schema
+
+    @cached_property
+    def _types(self) -> Mapping[str, Mapping[str, str]]:
+        files = (self.folder / SCHEMAS / "providers").glob("*-*.json")
+        return {file.stem: json.loads(file.read_bytes()) for file in files}
+
+    def engine_versions(self, engine: str) -> frozenset[str]:
+        """Return the versions of a database engine of RDS, without the minor ones: 10.11."""
+        file = self.folder / SCHEMAS / "extensions" / "aws_rds_dbinstance" / "engine_version.json"
+        for each in json.loads(file.read_bytes())["allOf"]:
+            if each["if"]["properties"]["Engine"].get("const") == engine:
+                versions = each["then"]["properties"]["EngineVersion"]["enum"]
+                return frozenset(".".join(version.split(".")[:2]) for version in versions)
+        return frozenset()
