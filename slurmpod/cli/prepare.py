@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from slurmpod.cli.output import if_interrupted, print_json, say
+from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM, SlurmVersion
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.cdk import CdkFailed, cdk_script, install_cdk
 from slurmpod.rehearsal.nodes.additions import NAME, Additions, deb_file, name_additions
@@ -38,6 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cdk-only", action="store_true", help="only what `slurmpod deploy` needs: the CDK"
     )
+    parser.add_argument(
+        "--slurm",
+        type=SlurmVersion,
+        choices=[*SlurmVersion],
+        default=DEFAULT_SLURM,
+        help=f"bake the image with this Slurm (default: {DEFAULT_SLURM}, the default profile's)",
+    )
     parser.add_argument("--name", metavar="IMAGE", help="the image's name, for rehearse --image")
     parser.add_argument("--json", action="store_true", help="print what is missing as JSON")
 
@@ -63,7 +71,7 @@ def _prepare(options: argparse.Namespace, additions: Additions) -> list[MissingP
         return [lack]
     if options.cdk_only:
         return []
-    lacks = prepare_machine(Progress(), additions)
+    lacks = prepare_machine(Progress(), additions, options.slurm)
     if options.name and not lacks:
         name_additions(options.name, additions)
         say(f"rehearse with it: slurmpod rehearse --image {options.name} FILE")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from slurmpod.environment.base import StrictModel
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 
 
 class Confidence(StrEnum):
@@ -130,6 +131,8 @@ class Image(StrictModel):
     """Slurm's services: their units in /etc/systemd/system."""
     software: Software
     """What scripts look for."""
+    slurm: SlurmVersion
+    """The Slurm that nodes of a rehearsal run, whatever its folder is called."""
     slurm_trees: Annotated[tuple[TreeName, ...], Field(min_length=1)]
     """The folders of Slurm in /opt, side by side; /opt/slurm leads to the last one, or is it."""
     interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$")]

@@ -137,7 +137,7 @@ def rehearse(
 def _image_for(resolved: Resolved, options: Options, progress: Progress) -> Path:
     """Return the image, and say at once what scripts need that is not in there."""
     additions = named_additions(options.image) if options.image else NOTHING
-    image = baked_image(progress, additions)
+    image = baked_image(progress, additions, options.profile.image.slurm)
     if needs := needs_of_scripts(resolved, image):
         progress.note(needs)
     return image

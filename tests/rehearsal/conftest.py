@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import Shell
@@ -52,6 +53,12 @@ def image() -> Path:
             pytest.fail(f"machines cannot be made in CI: {reason}")
         pytest.skip(f"machines cannot be made here: {reason}")
     return bake(print)
+
+
+@pytest.fixture(scope="session")
+def newer_image(image: Path) -> Path:
+    """The image of nodes with the Slurm of HyperPod's newer images."""
+    return bake(print, slurm=SlurmVersion.V26_05)
 
 
 @dataclass(frozen=True)

@@ -130,12 +130,12 @@ def scripts(lab: HyperPodLab, version: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(newer_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("adverse")
     (folder / "shorter.yaml").write_text(SHORTER)
     (folder / "lab").mkdir()
     profiles = (*PROFILES, str(folder / "shorter.yaml"))
-    with HyperPodLab(folder / "lab", image, profiles) as lab:
+    with HyperPodLab(folder / "lab", newer_image, profiles) as lab:
         uri = upload(lab, ENVIRONMENT, on_create=scripts(lab, "first"))
         workers = {**customer_group("gpu", uri), "InstanceType": "ml.g5.12xlarge"}
         groups = [customer_group("head", uri), customer_group("login", uri), workers]
@@ -164,6 +164,7 @@ def test_the_image_is_the_newer_one(cluster: Cluster) -> None:
     for group in ("head", "login", "gpu"):
         root = cluster.lab.shell("adverse", group, user="root")
         assert cluster.run(root, "readlink -f /opt/slurm") == "/opt/slurm-25.11"
+        assert cluster.run(root, "sinfo --version").startswith("slurm-wlm 26.05.")
         assert "dev ens5" in cluster.run(root, "ip route show default")
         assert cluster.run(root, "findmnt -no SOURCE /opt/sagemaker") == "/dev/nvme1n1"
         unit = "slurmctld" if group == "head" else "slurmd"

@@ -1,7 +1,7 @@
 """What a node lacks or has beside its files, and what keeps it busy, when it has just booted.
 
-The rehearsal's image is one for all profiles: what a profile's image does not have is taken away,
-and what it has more is stood in for.
+The rehearsal's image is one for all profiles with the same Slurm: what a profile's image does not
+have is taken away, and what it has more is stood in for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from slurmpod.rehearsal.nodes.machines import Machines
 PACKAGES = {"mariadb": "mariadb-server"}
 """Software that the rehearsal's image has, and the packages without which it is not there."""
 
-TREE, LINK = "slurm-24.11", "slurm"
+LINK = "slurm"
 USERS = {"ubuntu": 1000}
 """What else that image has."""
 
@@ -97,7 +97,7 @@ def what_differs(image: Image) -> Iterator[str]:
     if absent:
         yield f"dpkg --purge --force-depends {shlex.join(absent)} >/dev/null 2>&1"
     yield from (script for name, script in STAND_INS.items() if software[name])
-    yield from _trees(image.slurm_trees)
+    yield from _trees(f"slurm-{image.slurm}", image.slurm_trees)
     for name, number in image.users.items():
         if USERS.get(name) != number:
             yield _user(name, number)
@@ -105,15 +105,15 @@ def what_differs(image: Image) -> Iterator[str]:
         yield _disk(f"/dev/nvme{number}n1", folder)
 
 
-def _trees(names: Sequence[str]) -> Iterator[str]:
+def _trees(baked: str, names: Sequence[str]) -> Iterator[str]:
     """Yield what arranges Slurm's folders; one that is called like the link is in its place."""
     for name in names:
-        if name != TREE:
-            yield f"rm -f /opt/{name} && cp -a /opt/{TREE} /opt/{name}"
-    if names[-1] not in (TREE, LINK):
+        if name != baked:
+            yield f"rm -f /opt/{name} && cp -a /opt/{baked} /opt/{name}"
+    if names[-1] not in (baked, LINK):
         yield f"ln -sfn {names[-1]} /opt/{LINK}"
-    if TREE not in names:
-        yield f"rm -r /opt/{TREE}"
+    if baked not in names:
+        yield f"rm -r /opt/{baked}"
 
 
 def _user(name: str, number: int) -> str:

@@ -21,9 +21,6 @@ from pathlib import Path
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.state import home
 
-PYTHON = "3.13"
-"""The version of Python in the image, for which packages are fetched."""
-
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 _LINES_SHOWN = 15
@@ -54,10 +51,11 @@ class Additions:
         )
 
     @contextmanager
-    def fetched(self, progress: Callable[[str], None]) -> Iterator[tuple[str, ...]]:
+    def fetched(self, progress: Callable[[str], None], python: str) -> Iterator[tuple[str, ...]]:
         """Fetch what comes from PyPI, and yield the commands that put all into a root directory.
 
-        They are mmdebstrap's customize hooks: shell with the directory as $1. Raises BakeFailed.
+        `python` is the image's version. The commands are mmdebstrap's customize hooks: shell with
+        the directory as $1. Raises BakeFailed.
         """
         with tempfile.TemporaryDirectory() as folder:
             hooks = []
@@ -65,7 +63,7 @@ class Additions:
                 hooks.append(_install_debs([_checked(each) for each in self.debs]))
             if self.pip:
                 progress(f"fetching {' '.join(self.pip)}")
-                _download(self.pip, folder)
+                _download(self.pip, folder, python)
                 hooks.append(_install_wheels(self.pip, folder))
             yield tuple(hooks)
 
@@ -134,11 +132,11 @@ def _install_wheels(names: Sequence[str], folder: str) -> str:
     )
 
 
-def _download(names: Sequence[str], folder: str) -> None:
+def _download(names: Sequence[str], folder: str, python: str) -> None:
     """Fetch packages and what they need, with this machine's own settings of pip."""
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"]
     done = subprocess.run(
-        [*fetch, f"--python-version={PYTHON}", f"--dest={folder}", *names],
+        [*fetch, f"--python-version={python}", f"--dest={folder}", *names],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
 """The node image: a Debian root directory that has what the HyperPod AMI has at first boot.
 
-It is baked once and named after the digest of all that determines it, so that a change bakes a
-new one. Debian trixie brings Slurm 24.11, which HyperPod ships too; HyperPod's own image is Ubuntu.
+It is baked once for each version of Slurm and named after the digest of all that determines it, so
+that a change bakes a new one. HyperPod's own image is Ubuntu.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from slurmpod.platform_profiles.slurm_versions import DEBIAN, DEFAULT_SLURM, Debian, SlurmVersion
 from slurmpod.rehearsal.nodes.additions import NOTHING, Additions
 from slurmpod.rehearsal.nodes.apt_sources import debian_mirror
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.state import images
 
-SUITE = "trixie"
 PACKAGES = (
     "systemd",
     "systemd-sysv",
@@ -71,26 +71,29 @@ _OPTIONS = (
     "--variant=minbase",
     '--aptopt=Acquire::Languages "none"',
     '--aptopt=Acquire::Retries "3"',
+    # Testing's index is good for a week, stable's for ever: a mirror may lag behind.
+    '--aptopt=Acquire::Check-Valid-Until "false"',
     '--extract-hook=rm -r "$1"/usr/share/doc/* "$1"/usr/share/man/* "$1"/usr/share/locale/*',
 )
 _HOOKS = (
     # With --dpkgopt, mmdebstrap would have a program in Python filter the first packages.
     f'--setup-hook=install -D -m 644 {shlex.quote(str(_DPKG_CONFIG))} "$1/{_DPKG_CONFIG_PATH}"',
-    f'--customize-hook=sh {shlex.quote(str(FILES / "customize.sh"))} "$1"',
 )
 _ARCHIVE_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_DEFAULT_MIRROR = "http://deb.debian.org/debian"
 _LOG_TAIL_LINES = 15
 
 
-def image_path(additions: Additions = NOTHING) -> Path:
+def image_path(additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM) -> Path:
     """Return where the image is, or will be once `bake` has made it."""
-    return images() / digest(additions)
+    return images() / digest(additions, slurm)
 
 
-def digest(additions: Additions = NOTHING) -> str:
+def digest(additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM) -> str:
     """Return the name of the image: a hash of everything that determines it."""
     content = hashlib.sha256()
-    for text in (SUITE, *_OPTIONS, _include(additions), *additions.beside_packages):
+    debian = str(DEBIAN[slurm])
+    for text in (slurm, debian, *_OPTIONS, _include(additions), *additions.beside_packages):
         content.update(f"{text}\n".encode())
     for path in sorted(FILES.rglob("*")):
         if path.is_file():
@@ -99,7 +102,11 @@ def digest(additions: Additions = NOTHING) -> str:
     return content.hexdigest()[:16]
 
 
-def bake(progress: Callable[[str], None], additions: Additions = NOTHING) -> Path:
+def bake(
+    progress: Callable[[str], None],
+    additions: Additions = NOTHING,
+    slurm: SlurmVersion = DEFAULT_SLURM,
+) -> Path:
     """Make the image unless it is there, and return its root directory.
 
     `additions` are for an image of one's own, as a user's AMI has more than HyperPod's. Takes
@@ -107,7 +114,7 @@ def bake(progress: Callable[[str], None], additions: Additions = NOTHING) -> Pat
     line for each stage. May be called by several processes at once: one bakes, the others wait
     for it. Raises BakeFailed with the end of mmdebstrap's log.
     """
-    image = image_path(additions)
+    image = image_path(additions, slurm)
     if image.exists():
         return image
     images().mkdir(parents=True, exist_ok=True, mode=0o700)  # setuid programs are in there
@@ -115,8 +122,8 @@ def bake(progress: Callable[[str], None], additions: Additions = NOTHING) -> Pat
         for remains in images().glob("*.partial"):  # of bakes that were killed
             shutil.rmtree(remains)
         if not image.exists():
-            with additions.fetched(progress) as hooks:
-                _bake(image, _mmdebstrap(additions, hooks), progress)
+            with additions.fetched(progress, DEBIAN[slurm].python) as hooks:
+                _bake(image, _mmdebstrap(additions, hooks, slurm), progress)
     return image
 
 
@@ -175,8 +182,8 @@ def _stage(line: str) -> str:
     return line.removeprefix("I: ").partition(" in shell:")[0].rstrip(".\n")
 
 
-def _mmdebstrap(additions: Additions, hooks: Sequence[str]) -> list[str]:
-    mirror = debian_mirror()
+def _mmdebstrap(additions: Additions, hooks: Sequence[str], slurm: SlurmVersion) -> list[str]:
+    customize = f'sh {shlex.quote(str(FILES / "customize.sh"))} "$1" {slurm}'
     keyring = [f"--keyring={_ARCHIVE_KEYRING}"] if _ARCHIVE_KEYRING.exists() else []
     return [
         "mmdebstrap",
@@ -184,11 +191,18 @@ def _mmdebstrap(additions: Additions, hooks: Sequence[str]) -> list[str]:
         _include(additions),
         *keyring,
         *_HOOKS,
-        *(f"--customize-hook={hook}" for hook in hooks),
-        SUITE,
+        *(f"--customize-hook={hook}" for hook in (customize, *hooks)),
+        DEBIAN[slurm].suite,
         "root",
-        *([mirror] if mirror else []),
+        *_sources(DEBIAN[slurm]),
     ]
+
+
+def _sources(debian: Debian) -> list[str]:
+    """Return lines of apt's sources; of two versions of a package apt takes the newer one."""
+    mirror = debian_mirror() or _DEFAULT_MIRROR
+    suites = [debian.suite, *([debian.beside] if debian.beside else [])]
+    return [f"deb {mirror} {suite} main" for suite in suites]
 
 
 def _include(additions: Additions) -> str:

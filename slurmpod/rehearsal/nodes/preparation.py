@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM, SlurmVersion
 from slurmpod.problems import ExitCode, WorkFailed
 from slurmpod.rehearsal.nodes.additions import NOTHING, Additions
 from slurmpod.rehearsal.nodes.host_check import MissingPart, missing, missing_packages, raise_limits
@@ -39,7 +40,9 @@ class Shown(Protocol):
         """Show a line that stays."""
 
 
-def prepare_machine(shown: Shown, additions: Additions = NOTHING) -> list[MissingPart]:
+def prepare_machine(
+    shown: Shown, additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM
+) -> list[MissingPart]:
     """Install Debian packages, raise limits and bake the image; return what is missing then.
 
     As far as this process may: what it may not, is among what is missing. Raises BakeFailed.
@@ -53,7 +56,7 @@ def prepare_machine(shown: Shown, additions: Additions = NOTHING) -> list[Missin
     for part in lacks:
         shown.note(str(part))
     if not lacks:
-        baked_image(shown, additions)
+        baked_image(shown, additions, slurm)
     return lacks
 
 
@@ -84,13 +87,15 @@ def _apt_get(*arguments: str, check: bool = True) -> None:
     )
 
 
-def baked_image(shown: Shown, additions: Additions = NOTHING) -> Path:
+def baked_image(
+    shown: Shown, additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM
+) -> Path:
     """Return the node image, made now, as a stage, if it is not there; raises BakeFailed."""
-    image = image_path(additions)
+    image = image_path(additions, slurm)
     if image.exists():
         return image
-    with shown.stage("node image baked"):
-        return bake(shown.now, additions)
+    with shown.stage(f"node image with Slurm {slurm} baked"):
+        return bake(shown.now, additions, slurm)
 
 
 def _may_install() -> bool:

@@ -12,6 +12,8 @@ from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.watch import Moment, Stage
+from slurmpod.rehearsal.nodes import preparation
+from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.rehearse import Options, Outcome
 from tests.golden_files import ROOT
 from tests.rehearsal.drill_job import drill_job
@@ -180,3 +182,23 @@ def test_the_nodes_are_of_the_profiles_that_were_chosen(
     assert run(parser.parse_args(arguments)) is ExitCode.OK
     lines = chosen[0].profile.slurm_conf.lines
     assert (lines["MpiDefault"], lines["ReturnToService"]) == ("pmix", "2")
+
+
+@pytest.mark.parametrize(("profile", "slurm"), [("ami-2026-01", "24.11"), ("ami-2026-07", "26.05")])
+def test_the_image_has_the_slurm_of_the_profile(
+    profile: str,
+    slurm: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def no_mirror(*given: Any) -> None:
+        raise BakeFailed(f"no mirror for Slurm {given[-1]}")
+
+    monkeypatch.setenv("SLURMPOD_HOME", str(tmp_path))
+    monkeypatch.setattr(rehearse, "missing", lambda _: ())
+    monkeypatch.setattr(preparation, "bake", no_mirror)
+    parser = ArgumentParser()
+    add_arguments(parser)
+    assert run(parser.parse_args([DEV, "--profile", profile])) is ExitCode.FAILED
+    assert f"no mirror for Slurm {slurm}" in capsys.readouterr().err

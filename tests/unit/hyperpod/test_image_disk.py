@@ -70,8 +70,10 @@ def test_the_default_image_is_that_of_the_rehearsal() -> None:
             [
                 ">/usr/bin/enroot",
                 "required %s",
-                "cp -a /opt/slurm-24.11 /opt/slurm-25.11",
+                "cp -a /opt/slurm-26.05 /opt/slurm-24.11",
+                "cp -a /opt/slurm-26.05 /opt/slurm-25.11",
                 "ln -sfn slurm-25.11 /opt/slurm",
+                "rm -r /opt/slurm-26.05",
             ],
         ),
     ],

@@ -5,6 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.platform_profiles.slurm_versions import (
+    DEBIAN,
+    DEFAULT_SLURM,
+    Debian,
+    SlurmVersion,
+)
 from slurmpod.rehearsal.nodes import image
 from slurmpod.rehearsal.nodes.additions import Additions, DebFile
 from slurmpod.rehearsal.nodes.image import digest
@@ -17,12 +23,13 @@ def test_same_ingredients_same_name() -> None:
     assert digest() == digest()
 
 
-def test_another_suite_or_package_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = digest()
-    monkeypatch.setattr(image, "SUITE", "forky")
-    other_suite = digest()
+def test_another_slurm_or_suite_or_package_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {digest(slurm=version) for version in SlurmVersion}
+    debian = {**DEBIAN, DEFAULT_SLURM: Debian("sid", python="3.14")}
+    monkeypatch.setattr(image, "DEBIAN", debian)
+    names.add(digest())
     monkeypatch.setattr(image, "_OPTIONS", ("--include=systemd",))
-    assert len({before, other_suite, digest()}) == 3
+    assert len({*names, digest()}) == len(SlurmVersion) + 2
 
 
 def test_another_file_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preparation, "missing_packages", list)
     monkeypatch.setattr(preparation, "missing", lambda _: [])
     monkeypatch.setattr(preparation, "raise_limits", lambda: ["raised a limit"])
-    monkeypatch.setattr(preparation, "image_path", lambda _: ROOT / "no image")
+    monkeypatch.setattr(preparation, "image_path", lambda *_: ROOT / "no image")
     monkeypatch.setattr(preparation, "bake", lambda *_: None)
 
 
@@ -33,7 +33,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_the_image_is_baked(capsys: pytest.CaptureFixture[str]) -> None:
     assert preparation.main() is ExitCode.OK
-    assert said(capsys) == ["raised a limit", "✓ node image baked"]
+    assert said(capsys) == ["raised a limit", "✓ node image with Slurm 24.11 baked"]
 
 
 def test_a_bake_that_fails(
@@ -44,7 +44,7 @@ def test_a_bake_that_fails(
 
     monkeypatch.setattr(preparation, "bake", fail)
     assert preparation.main() is ExitCode.FAILED
-    assert said(capsys) == ["raised a limit", "✗ node image baked", "no mirror"]
+    assert said(capsys) == ["raised a limit", "✗ node image with Slurm 24.11 baked", "no mirror"]
 
 
 def test_a_machine_that_lacks_something_bakes_nothing(

@@ -1,8 +1,10 @@
 #!/bin/sh
 # Turns a freshly installed Debian into what the HyperPod AMI is before any lifecycle script ran.
-# Argument: the root directory. Its host's tools are used, and those inside it by chroot.
+# Arguments: the root directory, and the version of Slurm that is to be in it. The host's tools are
+# used, and those inside the directory by chroot.
 set -eu
 root=$1
+version=$2
 files=$(dirname "$0")/root
 units=$root/etc/systemd/system
 
@@ -67,11 +69,23 @@ give_mariadb_a_certificate() {
         >"$root/etc/mysql/mariadb.conf.d/90-certificate.cnf"
 }
 
-# /opt/slurm -> /opt/slurm-24.11, with etc as the one place of the configuration.
+# A suite of Debian other than stable goes on to newer versions.
+check_slurm() {
+    found=$(chroot "$root" dpkg-query --show --showformat '${Version}' slurmd)
+    case $found in
+        "$version".*) ;;
+        *)
+            echo "E: this Debian has Slurm $found by now, not $version" >&2
+            exit 1
+            ;;
+    esac
+}
+
+# /opt/slurm -> /opt/slurm-24.11, say, with etc as the one place of the configuration.
 arrange_slurm() {
-    slurm=$root/opt/slurm-24.11
+    slurm=$root/opt/slurm-$version
     mkdir -p "$slurm/bin" "$slurm/sbin"
-    ln -s slurm-24.11 "$root/opt/slurm"
+    ln -s "slurm-$version" "$root/opt/slurm"
     for package in slurm-client slurmd slurmctld slurmdbd sackd; do
         chroot "$root" dpkg-query --listfiles "$package"
     done | sed -n 's,^/usr/\(s\?bin\)/\(.*\),\1 \2,p' | while read -r folder name; do
@@ -81,6 +95,7 @@ arrange_slurm() {
     ln -s "${plugins#"$root"}" "$slurm/lib"
     rm -r "$root/etc/slurm"
     mkdir -p "$slurm/etc/default"
+    install -m 644 "$(dirname "$0")/plugstack.conf" "$slurm/etc/"
     ln -s /opt/slurm/etc "$root/etc/slurm"
     for folder in var/spool/slurmctld var/spool/slurmd var/log/slurm; do
         mkdir -p "$root/$folder"
@@ -119,6 +134,7 @@ remove_identity() {
     : >"$root/etc/machine-id"
 }
 
+check_slurm
 copy_files
 disable_services
 mask_units
