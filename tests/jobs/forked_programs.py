@@ -57,11 +57,10 @@ def _forked(run: dict[str, Any], rank: int, port: int) -> int:
     sys.argv = [run["program"], *run["arguments"]]
     try:
         runpy.run_path(str(Path(run["folder"], run["program"])), run_name="__main__")
-    except BaseException:  # noqa: BLE001 - a child must not go on as its parent
+    except Exception:  # noqa: BLE001 - a child must not go on as its parent
         traceback.print_exc()
         os._exit(1)
-    sys.stdout.flush()
-    os._exit(0)
+    sys.exit()
 
 
 if __name__ == "__main__":

@@ -48,6 +48,26 @@ def free_port() -> int:
         return port
 
 
+LEAVES = """\
+import atexit
+from processes import join, run_to_the_end
+
+
+class Kept:
+    def __del__(self):
+        print("the interpreter shuts down", flush=True)
+
+
+def work():
+    join("cpu")
+    atexit.register(print, "what the work registered", flush=True)
+
+
+kept = Kept()
+run_to_the_end(work)
+"""
+
+
 def put_program(folder: Path, *, held: str = "") -> None:
     """Put the training there; `held` is added to its model.py."""
     folder.mkdir(exist_ok=True)
@@ -57,14 +77,16 @@ def put_program(folder: Path, *, held: str = "") -> None:
         model.write(held)
 
 
-def start(torch: Forks, folder: Path, processes: int, *options: str) -> list[Program]:
+def start(
+    torch: Forks, folder: Path, processes: int, *options: str, program: str = "train.py"
+) -> list[Program]:
     """Start the training in `folder`, with all random numbers of the model left out."""
     variables = {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(processes),
     }
-    command = ["train.py", "--checkpoints", "checkpoints", *SMALL, "--dropout", "0", *options]
+    command = [program, "--checkpoints", "checkpoints", *SMALL, "--dropout", "0", *options]
     return [
         torch.start(folder, command, {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)})
         for rank in range(processes)
@@ -186,6 +208,15 @@ def test_a_gradient_that_is_not_finite_ends_the_training_before_it_is_saved(
     for output in outputs:
         assert f"the norm of all gradients is nan after step {NAN_AFTER}" in output
     assert sorted(losses(outputs[0])) == list(range(1, NAN_AFTER + 1))
+
+
+def test_a_program_ends_before_threads_of_gloo_can_abort_it(torch: Forks, tmp_path: Path) -> None:
+    """They do so while the interpreter shuts down, seldom: so it must not come to that."""
+    put_program(tmp_path)
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    (process,) = start(torch, tmp_path, 1, program="leaves.py")
+    assert process.communicate() == "what the work registered\n"
+    assert process.returncode == 0
 
 
 def test_a_second_training_in_a_folder_ends_and_leaves_the_checkpoints_of_the_first(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import traceback
@@ -33,16 +34,29 @@ def say(text: str) -> None:
         print(text, flush=True)
 
 
-def run_to_the_end(work: Callable[[], None]) -> None:
-    """Do the work of this process, and leave together; if anything fails, at once with status 1."""
+def run_to_the_end(work: Callable[[], None]) -> NoReturn:
+    """Do the work of this process, and leave together; if anything fails, at once with status 1.
+
+    PyTorch holds on to process groups, and so threads of gloo outlive them. Such a thread aborts
+    the process if it needs the interpreter while that shuts down (pytorch/pytorch#190489). So the
+    process exits before, when Python threads and `atexit` functions of the work have ended.
+    """
+    atexit.register(_end_with_success)  # functions that the work registers later run earlier
     try:
         work()
         dist.barrier()  # an end may abort a process that is still busy with its peers
         dist.destroy_process_group()
     except SystemExit as refusal:
         _end_at_once(str(refusal))
-    except Exception:  # noqa: BLE001 - whatever it is, the process ends, and its peers are told
+    except BaseException:  # noqa: BLE001 - whatever it is, the process ends, and its peers are told
         _end_at_once(traceback.format_exc())
+    sys.exit()
+
+
+def _end_with_success() -> NoReturn:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _end_at_once(reason: str) -> NoReturn:
