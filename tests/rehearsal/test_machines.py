@@ -392,6 +392,17 @@ class TestLustre:
         stop = "systemctl stop early.automount early.mount; sed -i '$d' /etc/fstab"
         assert _run(machines, "beta", f"{stop}; systemctl daemon-reload").returncode == 0
 
+    def test_no_boot_has_to_leave_out_what_waits_in_a_circle(self, machines: Machines) -> None:
+        line = f"{LUSTRE} /circle lustre noatime,_netdev,x-systemd.automount 0 0"
+        add = f"echo '{line}' >> /etc/fstab && systemctl daemon-reload"
+        assert _run(machines, "beta", add).returncode == 0
+        told = _output(machines, "beta", "systemd-analyze verify --man=no default.target 2>&1")
+        assert (
+            _run(machines, "beta", "sed -i '$d' /etc/fstab; systemctl daemon-reload").returncode
+            == 0
+        )
+        assert told == ""
+
     def test_scripts_may_ask_for_the_version_of_nvidias_driver(self, machines: Machines) -> None:
         assert _output(machines, "beta", "modinfo -F version nvidia") == "580.126.09"
 
