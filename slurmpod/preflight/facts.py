@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from embedded_aws.reachability.model import Graph, Interface, Rule
 from slurmpod.deploy.permissions.identity import NamedIdentity
 
 Document = dict[str, Any]
@@ -137,23 +138,12 @@ class ExistingSubnet:
 
 
 @dataclass(frozen=True)
-class Traffic:
-    """What one rule of a security group lets through: protocol, ports, and groups and ranges."""
-
-    protocol: str
-    first_port: int
-    last_port: int
-    groups: tuple[str, ...]
-    cidrs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class SecurityGroup:
     """A security group with its real rules."""
 
     vpc_id: str
-    ingress: tuple[Traffic, ...]
-    egress: tuple[Traffic, ...]
+    ingress: tuple[Rule, ...]
+    egress: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
@@ -174,6 +164,19 @@ class ExistingNetwork:
     security_groups: Mapping[str, SecurityGroup | None]
     route_tables: Mapping[str, str | None]
     endpoints: tuple[Endpoint, ...]
+
+
+@dataclass(frozen=True)
+class NetworkPaths:
+    """What lies between nodes and what they need in an existing VPC.
+
+    `file_systems` has the ids of their interfaces, `database` an interface for each subnet in which
+    the server may be.
+    """
+
+    graph: Graph
+    file_systems: Mapping[str, tuple[str, ...]]
+    database: tuple[Interface, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -266,6 +269,7 @@ class Facts:
     databases: tuple[str, ...] | None = None
     training_plans: Mapping[str, TrainingPlan | None] | None = None
     network: ExistingNetwork | None = None
+    paths: NetworkPaths | None = None
     buckets: Mapping[str, Bucket | None] | None = None
     keys: Mapping[str, Key | None] | None = None
     secrets: Mapping[str, Secret | None] | None = None

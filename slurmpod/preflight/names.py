@@ -70,6 +70,18 @@ def route_tables(resolved: Resolved) -> Named:
     return {id_: (*EXISTING, "route_table_ids", index) for index, id_ in named}
 
 
+def file_systems(resolved: Resolved) -> Named:
+    """Return the existing file systems by id."""
+    found: dict[str, YamlPath] = {
+        lustre.settings.existing.id: (*lustre.path, "existing", "id")
+        for lustre in resolved.lustre
+        if lustre.settings.existing
+    }
+    if resolved.openzfs and (existing := resolved.openzfs.settings.existing):
+        found[existing.id] = (*resolved.openzfs.path, "existing", "id")
+    return found
+
+
 def buckets(resolved: Resolved) -> Named:
     """Return the buckets that have to be there, by name."""
     found: dict[str, YamlPath] = {}

@@ -11,6 +11,7 @@ MODULES = (
     "quotas",
     "capacity",
     "network",
+    "paths",
     "data",
     "images",
     "deployment",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from ipaddress import IPv4Network
 
+from embedded_aws.reachability.model import ALL_PROTOCOLS, Rule
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.network import ExistingNetwork as NamedNetwork
 from slurmpod.preflight import names
-from slurmpod.preflight.facts import ExistingNetwork, Facts, FileSystem, SecurityGroup, Traffic
+from slurmpod.preflight.facts import ExistingNetwork, Facts, FileSystem, SecurityGroup
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved
@@ -27,7 +28,6 @@ from slurmpod.rules.ways_out import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 
 EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html"
 DNS = "https://docs.aws.amazon.com/vpc/latest/userguide/AmazonDNS-concepts.html"
-ALL_PROTOCOLS = "-1"
 
 
 @PREFLIGHT.rule(
@@ -161,7 +161,7 @@ def _ranges(resolved: Resolved, facts: Facts) -> list[IPv4Network]:
 
 
 def _lets_all(
-    rules: Collection[Traffic], groups: Collection[str], ranges: Collection[IPv4Network]
+    rules: Collection[Rule], groups: Collection[str], ranges: Collection[IPv4Network]
 ) -> bool:
     """Tell whether rules let everything through to members of the groups, or to their subnets."""
     whole = [rule for rule in rules if rule.protocol == ALL_PROTOCOLS]
@@ -170,7 +170,7 @@ def _lets_all(
     return by_group or all(any(each.subnet_of(cidr) for cidr in let) for each in ranges)
 
 
-def _names_itself(id_: str, rules: Collection[Traffic]) -> bool:
+def _names_itself(id_: str, rules: Collection[Rule]) -> bool:
     return any(rule.protocol == ALL_PROTOCOLS and id_ in rule.groups for rule in rules)
 
 
@@ -230,7 +230,7 @@ def _endpoints_are_new(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 
 @PREFLIGHT.rule(
     "PRE-309",
-    "Existing file systems can be mounted",
+    "Existing file systems are there",
     why="Nodes hang while they mount a file system that is not there, not available, or lies in a "
     "VPC to which nothing leads.",
     fix="correct the id and the mount name (aws fsx describe-file-systems)",

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from embedded_aws.reachability.ec2 import ACTIONS, GATEWAY, ROUTE_TARGETS, graph_of, rule_of
+from embedded_aws.reachability.model import EVERYWHERE, Interface
 from slurmpod.aws.clients import AwsClients
 from slurmpod.preflight import names
 from slurmpod.preflight.facts import (
     Endpoint,
     ExistingNetwork,
     ExistingSubnet,
+    NetworkPaths,
     SecurityGroup,
-    Traffic,
     Vpc,
 )
 from slurmpod.preflight.questions.question import Question
 from slurmpod.resolve import Resolved
-
-EVERYWHERE = "0.0.0.0/0"
-TARGETS = (
-    "NatGatewayId",
-    "TransitGatewayId",
-    "VpcPeeringConnectionId",
-    "NetworkInterfaceId",
-    "InstanceId",
-    "LocalGatewayId",
-    "CarrierGatewayId",
-    "CoreNetworkArn",
-    "GatewayId",
-)
-"""Where a route can lead (EC2 API reference, Route)."""
-
-ALL_PORTS = (0, 65535)
-GATEWAY = "Gateway"
-"""The kind of an endpoint when nobody says it (EC2 API reference, CreateVpcEndpoint)."""
 
 
 def _network(clients: AwsClients, resolved: Resolved) -> ExistingNetwork:
@@ -119,7 +104,7 @@ def _is_main(table: Any) -> bool:
 def _default_route(table: Any) -> str:
     for route in table["Routes"]:
         if route.get("DestinationCidrBlock") == EVERYWHERE and route.get("State") != "blackhole":
-            return next((str(route[key]) for key in TARGETS if route.get(key)), "")
+            return next((str(route[key]) for key in ROUTE_TARGETS if route.get(key)), "")
     return ""
 
 
@@ -137,18 +122,8 @@ def _subnet(found: Any, default_route: str) -> ExistingSubnet:
 def _group(found: Any) -> SecurityGroup:
     return SecurityGroup(
         vpc_id=found["VpcId"],
-        ingress=tuple(map(_traffic, found["IpPermissions"])),
-        egress=tuple(map(_traffic, found["IpPermissionsEgress"])),
-    )
-
-
-def _traffic(rule: Any) -> Traffic:
-    return Traffic(
-        protocol=rule["IpProtocol"],
-        first_port=rule.get("FromPort", ALL_PORTS[0]),
-        last_port=rule.get("ToPort", ALL_PORTS[1]),
-        groups=tuple(each["GroupId"] for each in rule.get("UserIdGroupPairs", [])),
-        cidrs=tuple(each["CidrIp"] for each in rule.get("IpRanges", [])),
+        ingress=tuple(map(rule_of, found["IpPermissions"])),
+        egress=tuple(map(rule_of, found["IpPermissionsEgress"])),
     )
 
 
@@ -158,6 +133,54 @@ def _endpoint(found: Any, region: str) -> Endpoint:
         kind=found.get("VpcEndpointType", GATEWAY),
         has_private_dns=bool(found.get("PrivateDnsEnabled")),
     )
+
+
+def _paths(clients: AwsClients, resolved: Resolved) -> NetworkPaths:
+    """Return what lies between nodes and what they need, in the VPC that they will be in."""
+    interfaces = {
+        each["FileSystemId"]: tuple(each.get("NetworkInterfaceIds", ()))
+        for page in clients.fsx.get_paginator("describe_file_systems").paginate()
+        for each in page["FileSystems"]
+        if each["FileSystemId"] in names.file_systems(resolved)
+    }
+    database = _database(clients, resolved)
+    (vpc_id,) = names.vpcs(resolved)
+    graph = graph_of(
+        clients.ec2,
+        vpc_id,
+        interfaces=[each for ids in interfaces.values() for each in ids],
+        groups=[*names.security_groups(resolved), *(g for each in database for g in each.groups)],
+    )
+    of_subnets = (graph.subnets.get(each.subnet) for each in database)
+    places = zip(database, of_subnets, strict=True)
+    return NetworkPaths(
+        graph,
+        interfaces,
+        tuple(replace(each, address=subnet.first_address) for each, subnet in places if subnet),
+    )
+
+
+def _database(clients: AwsClients, resolved: Resolved) -> list[Interface]:
+    """Return an interface for each subnet that the environment's own server of RDS may be in."""
+    named = resolved.slurm.accounting_database
+    if named is None:
+        return []
+    pages = clients.rds.get_paginator("describe_db_instances").paginate()
+    found = (each for page in pages for each in page["DBInstances"])
+    return [
+        Interface("", subnet["SubnetIdentifier"], _groups_of_database(each))
+        for each in found
+        if each.get("Endpoint", {}).get("Address") == named.endpoint
+        for subnet in each["DBSubnetGroup"]["Subnets"]
+    ]
+
+
+def _groups_of_database(found: Any) -> tuple[str, ...]:
+    return tuple(each["VpcSecurityGroupId"] for each in found["VpcSecurityGroups"])
+
+
+def _has_vpc(resolved: Resolved) -> bool:
+    return resolved.network.existing is not None
 
 
 QUESTIONS = (
@@ -174,6 +197,14 @@ QUESTIONS = (
         ),
         ("ec2",),
         _network,
-        lambda resolved: resolved.network.existing is not None,
+        _has_vpc,
+    ),
+    Question(
+        "paths",
+        "what lies between nodes and what they need",
+        (*ACTIONS, "fsx:DescribeFileSystems", "rds:DescribeDBInstances"),
+        ("ec2", "fsx", "rds"),
+        _paths,
+        _has_vpc,
     ),
 )
