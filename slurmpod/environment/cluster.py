@@ -15,6 +15,7 @@ from slurmpod.environment.base import (
     Kind,
     Section,
 )
+from slurmpod.environment.known import Known
 from slurmpod.environment.names import RESOURCE_ID, KmsKeyArn, Zone
 
 ALARMS = Effect(Kind.IN_PLACE, "changed in place; counts from the next update on")
@@ -69,7 +70,7 @@ class AutoPatch(Section):
 
     # NextPatchDate is no key here: for CloudFormation it is read-only (resource schema), and
     # IdleWaitWindowInSeconds it does not have at all.
-    strategy: Annotated[Literal["WhenIdle", "WhenAllIdle"], ALARMS]
+    strategy: Annotated[str, Known("cluster.groups.auto_patch.strategy"), ALARMS]
     """Patch each node as soon as it is idle, or all of the group when all of it is."""
 
     rollout: Annotated[Rollout | None, ALARMS] = None
@@ -85,7 +86,7 @@ InstanceTypeName = Annotated[
 ]
 """An instance type with its `ml.` prefix."""
 
-NodeRecovery = Literal["Automatic", "None"]
+NodeRecovery = Annotated[str, Known("cluster.node_recovery")]
 """Whether HyperPod replaces or reboots nodes that fail their health checks."""
 
 GROUP_AGAIN = Effect(
@@ -192,7 +193,9 @@ class Group(Section):
     threads_per_core: Annotated[Literal[1, 2] | None, GROUP_AGAIN] = None
     """Hardware threads that Slurm sees per core; default: what the instance type starts with."""
 
-    network_interface: Annotated[Literal["efa", "efa-only"] | None, GROUP_AGAIN_UNSAID] = None
+    network_interface: Annotated[
+        str | None, Known("cluster.groups.network_interface"), GROUP_AGAIN_UNSAID
+    ] = None
     """Kind of the network cards after the first: with an IP address each (efa) or without
     (efa-only, which saves addresses); default: HyperPod chooses."""
 
@@ -217,9 +220,9 @@ class Group(Section):
     """Key that encrypts the root volume; default: AWS's own."""
 
     deep_health_checks: Annotated[
-        tuple[Literal["InstanceStress", "InstanceConnectivity"], ...],
+        tuple[Annotated[str, Known("cluster.groups.deep_health_checks")], ...],
         NEW_NODES,
-        Field(max_length=2),
+        Field(max_length=3),
     ] = ()
     """Checks that nodes with GPUs pass before they take jobs; an hour or more."""
 

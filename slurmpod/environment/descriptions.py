@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from slurmpod.environment.environment import Environment
+from slurmpod.environment.known import Known
 from slurmpod.problems import YamlPath
 
 KEY = "[key]"
@@ -125,7 +126,8 @@ def expectation(field: FieldInfo) -> str:
     if section:
         return f"a mapping with the keys {', '.join(section.model_fields)}"
     if choices := choices_of(field):
-        return "one of " + ", ".join(str(choice) for choice in choices)
+        newer = ", or what AWS has added since" if known_in(field) else ""
+        return "one of " + ", ".join(str(choice) for choice in choices) + newer
     if kind is bool:
         return "true or false"
     if kind in (int, float):
@@ -157,11 +159,18 @@ def example_of(field: FieldInfo) -> str:
 def choices_of(field: FieldInfo) -> tuple[Any, ...]:
     """Return the values that `field` accepts where these are few and known; otherwise none."""
     kind = type_of(field)
+    if known := known_in(field):
+        return known.fact.numbers if kind is int else known.fact.values
     if get_origin(kind) is Literal:
         return get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return tuple(member.value for member in kind)
     return ()
+
+
+def known_in(field: FieldInfo) -> Known | None:
+    """Return what a field is known to take where AWS may extend that."""
+    return next((each for each in field.metadata if isinstance(each, Known)), None)
 
 
 def limit(field: FieldInfo, name: str) -> Any:

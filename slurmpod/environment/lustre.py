@@ -1,7 +1,7 @@
 """FSx for Lustre file systems in the `storage` section."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -24,9 +24,10 @@ from slurmpod.environment.file_systems import (
     OnDelete,
     StorageType,
 )
+from slurmpod.environment.known import Known
 from slurmpod.environment.names import KmsKeyArn, MountPath
 
-RepositoryEvents = tuple[Literal["NEW", "CHANGED", "DELETED"], ...]
+RepositoryEvents = tuple[Annotated[str, Known("storage.lustre.data_repositories.events")], ...]
 
 LINK_AGAIN = Effect(
     Kind.REFUSED,
@@ -111,9 +112,9 @@ class Lustre(Section):
     existing: Annotated[ExistingLustre | None, OTHER_FILE_SYSTEM] = None
     """Your own file system, in place of a new one."""
 
-    deployment_type: Annotated[
-        Literal["PERSISTENT_2", "PERSISTENT_1", "SCRATCH_2"], FILE_SYSTEM_AGAIN
-    ] = "PERSISTENT_2"
+    deployment_type: Annotated[str, Known("storage.lustre.deployment_type"), FILE_SYSTEM_AGAIN] = (
+        "PERSISTENT_2"
+    )
     """How FSx keeps the data: replicated and with the newest features, older, or not at all."""
 
     storage_type: Annotated[StorageType, NEW_ONE_UNSAID, Field(strict=False)] = StorageType.SSD
@@ -132,7 +133,8 @@ class Lustre(Section):
     Not for INTELLIGENT_TIERING."""
 
     throughput_mbps_per_tib: Annotated[
-        Literal[12, 40, 50, 100, 125, 200, 250, 500, 1000] | None,
+        int | None,
+        Known("storage.lustre.throughput_mbps_per_tib"),
         Effect(
             Kind.IN_PLACE,
             "changed in place with a pause of some minutes; with EFA, and on HDD, FSx refuses it",
@@ -172,12 +174,15 @@ class Lustre(Section):
     """SSD cache for reading from HDD."""
 
     compression: Annotated[
-        Literal["LZ4", "NONE"], Effect(Kind.IN_PLACE, "changed in place; counts for new data")
+        str,
+        Known("storage.lustre.compression"),
+        Effect(Kind.IN_PLACE, "changed in place; counts for new data"),
     ] = "LZ4"
     """Compression of new data on the servers."""
 
     version: Annotated[
-        Literal["2.10", "2.12", "2.15"],
+        str,
+        Known("storage.lustre.version"),
         Effect(
             Kind.IN_PLACE,
             "upgraded in place; all clients must be unmounted for it",

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from slurmpod.environment.base import IN_PLACE, NEW_NODES, REPLACEMENT, Effect, Kind, Section
+from slurmpod.environment.known import Known
 from slurmpod.environment.names import KmsKeyArn
 from slurmpod.environment.network import RetentionDays
 
@@ -119,7 +120,8 @@ class Grafana(Section):
     """How people sign in: IAM Identity Center, or SAML."""
 
     version: Annotated[
-        Literal["9.4", "10.4", "12.4"],
+        str,
+        Known("monitoring.grafana.version"),
         replace(
             IN_PLACE,
             less=Effect(

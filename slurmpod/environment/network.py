@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from slurmpod.environment.base import IN_PLACE, NOTHING, REPLACEMENT, Effect, Kind, Section
+from slurmpod.environment.known import Known
 from slurmpod.environment.names import RESOURCE_ID, BucketName, KmsKeyArn, Zone
 
 SERVICES_WITHOUT_POLICIES = frozenset(
@@ -61,8 +62,8 @@ LARGEST_VPC_PREFIX = 16
 SMALLEST_VPC_PREFIX = 24
 """Ours: half of a VPC is the nodes' subnet, and a smaller one has no room for a cluster."""
 
-RetentionDays = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827]
-"""What CloudWatch Logs accepts up to five years (API reference, PutRetentionPolicy)."""
+RetentionDays = Annotated[int, Known("logs.retention_days")]
+"""What CloudWatch Logs accepts; known up to five years."""
 
 
 def _sized_for_a_vpc(cidr: IPv4Network) -> IPv4Network:

@@ -16,6 +16,7 @@ from slurmpod.environment.base import (
     Kind,
     Section,
 )
+from slurmpod.environment.known import Known
 from slurmpod.environment.names import HostName, KmsKeyArn, MountPath, SecretArn
 from slurmpod.environment.slurm_limits import (
     Account,
@@ -53,7 +54,8 @@ class Rds(Section):
     """Size of the server."""
 
     engine_version: Annotated[
-        Literal["10.11", "11.4"],
+        str,
+        Known("slurm.rds.engine_version"),
         Effect(
             Kind.IN_PLACE,
             "upgraded in place with a pause of some minutes; there is no way back but a snapshot",
@@ -260,7 +262,7 @@ class Slurm(Section):
     multi_head: Annotated[MultiHead | None, HEADS_AGAIN] = None
     """Several controllers: the controller group then has a count of 2 or more."""
 
-    config_strategy: Annotated[Literal["Overwrite", "Managed", "Merge"] | None, IN_PLACE] = None
+    config_strategy: Annotated[str | None, Known("slurm.config_strategy"), IN_PLACE] = None
     """What HyperPod does with manual changes of slurm.conf (extended and managed modes)."""
 
     partitions: Annotated[tuple[Partition, ...], CONTROLLER_LATER] = ()

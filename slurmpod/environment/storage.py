@@ -1,7 +1,7 @@
 """The `storage` section: what the cluster's nodes share."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ from slurmpod.environment.base import (
     Section,
 )
 from slurmpod.environment.file_systems import Backups, FileSystemId, MaintenanceWindow, OnDelete
+from slurmpod.environment.known import Known
 from slurmpod.environment.lustre import AdditionalLustre, Lustre
 from slurmpod.environment.names import BucketName, KmsKeyArn, MountPath
 
@@ -43,9 +44,9 @@ class OpenZfs(Section):
     existing: Annotated[ExistingOpenZfs | None, OTHER_FILE_SYSTEM] = None
     """Your own file system, in place of a new one."""
 
-    deployment_type: Annotated[
-        Literal["SINGLE_AZ_1", "SINGLE_AZ_2", "SINGLE_AZ_HA_1", "SINGLE_AZ_HA_2"], FILE_SYSTEM_AGAIN
-    ] = "SINGLE_AZ_HA_2"
+    deployment_type: Annotated[str, Known("storage.openzfs.deployment_type"), FILE_SYSTEM_AGAIN] = (
+        "SINGLE_AZ_HA_2"
+    )
     """Generation, and whether a second server takes over when the first one fails (HA)."""
 
     capacity_gib: Annotated[
@@ -65,7 +66,7 @@ class OpenZfs(Section):
     iops: Annotated[int | None, IN_PLACE, Field(ge=192, le=400_000)] = None
     """Provisioned SSD operations per second; default: 3 for each GiB."""
 
-    compression: Annotated[Literal["ZSTD", "LZ4", "NONE"], FILE_SYSTEM_AGAIN] = "ZSTD"
+    compression: Annotated[str, Known("storage.openzfs.compression"), FILE_SYSTEM_AGAIN] = "ZSTD"
     """Compression of new data; a change replaces the file system by an empty one."""
 
     kms_key_arn: Annotated[KmsKeyArn | None, FILE_SYSTEM_AGAIN] = None

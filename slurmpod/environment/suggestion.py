@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import takewhile
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
@@ -25,3 +26,19 @@ def _nearest(word: str, choices: tuple[str, ...]) -> str | None:
     by_lower_case = {choice.lower(): choice for choice in choices}
     near = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
     return by_lower_case[near[0]] if near else None
+
+
+def is_mistyped(written: str, meant: str) -> bool:
+    """Return whether one letter is wrong, missing or too much; another number is another name."""
+    if written == meant:
+        return False
+    start = _common(written, meant)
+    one, other = written[start:], meant[start:]
+    end = _common(one[::-1], other[::-1])
+    rest = one[: len(one) - end], other[: len(other) - end]
+    return all(len(part) < 2 and not part.isdigit() for part in rest)
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many letters two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

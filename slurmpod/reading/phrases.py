@@ -57,6 +57,7 @@ WRONG = {
     "less_than_equal": "is too large",
     "literal_error": "is not one of the choices",
     "model_type": "is not a mapping (key: value)",
+    "not_of_the_form": "is not one of the choices",
     "string_pattern_mismatch": "does not have the right form",
     "string_too_long": "is too long",
     "string_too_short": "is too short",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slurmpod.environment.facts import fact
 from slurmpod.environment.file_systems import StorageType
 from slurmpod.environment.lustre import Lustre
 from slurmpod.environment.regions import domain_of, partition_of
@@ -21,11 +22,11 @@ GIB_PER_HDD_SERVER = {12: 6000, 40: 1800}
 GIB_PER_EFA_SERVER = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
 """The same for SSD file systems with EFA, by throughput in MB/s per TiB."""
 
-MBPS_PER_TIERING_SERVER = 4000
+*SMALL_TIERING_MBPS, MBPS_PER_TIERING_SERVER, _ = fact("storage.lustre.throughput_mbps").numbers
 """One server of an Intelligent-Tiering file system per step of its throughput; 1000 and 2000 MB/s
 have one."""
 
-METADATA_IOPS_PER_SERVER = 12000
+*SMALL_METADATA_IOPS, METADATA_IOPS_PER_SERVER, _ = fact("storage.lustre.metadata_iops").numbers
 """One metadata server, with one address, per 12,000 metadata operations per second."""
 
 GIB_PER_AUTOMATIC_METADATA_SERVER = 24000
@@ -54,6 +55,9 @@ OPENZFS_MOUNT_NAME = "fsx"
 
 OPENZFS_LEAST_THROUGHPUT = {1: 64, 2: 160}
 """MB/s by generation of the deployment type (FSx for OpenZFS user guide)."""
+
+NEWEST_OPENZFS_LEAST = OPENZFS_LEAST_THROUGHPUT[2]
+"""For generations that are newer than those: the least of the newest one that is known."""
 
 
 def resolve_all_lustre(storage: Storage, region: str, zone: str) -> tuple[ResolvedLustre, ...]:
@@ -88,8 +92,13 @@ def resolve_openzfs(openzfs: OpenZfs | None, region: str, zone: str) -> Resolved
 
 def openzfs_throughput_mbps(openzfs: OpenZfs) -> int:
     """Return the throughput that FSx is told, at the least the one of the deployment type."""
-    generation = int(openzfs.deployment_type[-1])
-    return openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT[generation]
+    generation = openzfs_generation(openzfs)
+    return openzfs.throughput_mbps or OPENZFS_LEAST_THROUGHPUT.get(generation, NEWEST_OPENZFS_LEAST)
+
+
+def openzfs_generation(openzfs: OpenZfs) -> int:
+    """Return the generation of the deployment type, with which its name ends."""
+    return int(openzfs.deployment_type.rpartition("_")[2])
 
 
 def lustre_facts(lustre: Lustre) -> LustreFacts:
@@ -162,7 +171,14 @@ def _metadata_servers(lustre: Lustre, metadata_iops: int | None) -> int:
 
 
 def _has_metadata_configuration(lustre: Lustre) -> bool:
-    return lustre.deployment_type == "PERSISTENT_2" and lustre.version == METADATA_VERSION
+    is_persistent_2 = lustre.deployment_type == "PERSISTENT_2"
+    return is_persistent_2 and not is_older(lustre.version, METADATA_VERSION)
+
+
+def is_older(version: str, than: str) -> bool:
+    """Compare versions, which are texts such as 2.15."""
+    one, other = (tuple(map(int, each.split("."))) for each in (version, than))
+    return one < other
 
 
 def _begun(amount: int, step: int) -> int:

@@ -9,6 +9,7 @@ from slurmpod.rules.registry import Area, Rule
 
 MODULES = (
     "form",
+    "known_values",
     "region",
     "tags",
     "arns",

@@ -12,6 +12,9 @@ from slurmpod.resolve.storage import (
     MBPS_PER_TIERING_SERVER,
     METADATA_IOPS_PER_SERVER,
     METADATA_VERSION,
+    SMALL_METADATA_IOPS,
+    SMALL_TIERING_MBPS,
+    is_older,
 )
 from slurmpod.rules.file_systems import (
     API,
@@ -40,7 +43,7 @@ THROUGHPUT = {
 }
 """MB/s per TiB; every other combination takes no such value."""
 
-SMALL_METADATA_IOPS = (1500, 3000, 6000)
+KNOWN_THROUGHPUT = fact("storage.lustre.throughput_mbps_per_tib")
 
 WITH_LITTLE_THROUGHPUT = fact("regions.with_little_lustre_throughput")
 """Regions whose PERSISTENT_2 has 125 and 250 MB/s per TiB only and no EFA."""
@@ -58,7 +61,7 @@ LITTLE_THROUGHPUT = 250
 def _storage_type(resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(resolved):
         kind = each.settings.deployment_type
-        if each.settings.storage_type not in STORAGE_TYPES[kind]:
+        if each.settings.storage_type not in STORAGE_TYPES.get(kind, StorageType):
             message = f"there is no {each.settings.storage_type.value} for {kind}"
             fix = f"{kind} has {_either(kind.value for kind in STORAGE_TYPES[kind])}"
             yield at(each, "storage_type", message, fix)
@@ -76,9 +79,10 @@ def _throughput(resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(resolved):
         settings = each.settings
         value = settings.throughput_mbps_per_tib
-        is_possible = settings.storage_type in STORAGE_TYPES[settings.deployment_type]
+        is_possible = settings.storage_type in STORAGE_TYPES.get(settings.deployment_type, ())
         offered = THROUGHPUT.get((settings.deployment_type, settings.storage_type), ())
-        if value is None or not is_possible or value in offered:
+        is_new = str(value) not in KNOWN_THROUGHPUT.values
+        if value is None or is_new or not is_possible or value in offered:
             continue
         kind = f"{settings.deployment_type} on {settings.storage_type.value}"
         message = f"{kind} has no throughput of {value} MB/s per TiB"
@@ -139,7 +143,7 @@ def _newest_version(resolved: Resolved) -> Iterator[Finding]:
     for each in new_lustre(resolved):
         version = each.settings.version
         is_refused = version == "2.10" and each.settings.deployment_type == "PERSISTENT_2"
-        if version != METADATA_VERSION and not is_refused:
+        if is_older(version, METADATA_VERSION) and not is_refused:
             yield at(each, "version", f"Lustre {version} is an old version to begin with")
 
 
@@ -234,9 +238,6 @@ TIERING = Area("TIE", "Intelligent-Tiering")
 
 READ_CACHE = f"{API}/API_LustreReadCacheConfiguration.html"
 
-SMALL_TIERING_MBPS = (1000, 2000)
-"""Throughputs of Intelligent-Tiering below one whole server, which FSx has since November 2026."""
-
 SMALLEST_CACHE_GIB = 8
 LARGEST_CACHE_GIB = 32_768
 """Both for every 1000 MB/s of throughput."""
@@ -323,7 +324,7 @@ def _read_cache(resolved: Resolved) -> Iterator[Finding]:
 )
 def _version(resolved: Resolved) -> Iterator[Finding]:
     for each in _tiering(resolved):
-        if each.settings.version != METADATA_VERSION:
+        if is_older(each.settings.version, METADATA_VERSION):
             message = f"INTELLIGENT_TIERING has no Lustre {each.settings.version}"
             yield at(each, "version", message)
 

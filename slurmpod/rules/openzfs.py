@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from slurmpod.environment.facts import fact
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.storage import openzfs_generation
 from slurmpod.rules.data_buckets import mistake_in_bucket_name
 from slurmpod.rules.file_systems import API, OPENZFS, new_openzfs
 from slurmpod.rules.registry import Area, Finding
@@ -19,13 +20,13 @@ PERFORMANCE = "https://docs.aws.amazon.com/fsx/latest/OpenZFSGuide/performance.h
 REGIONS = "https://docs.aws.amazon.com/fsx/latest/OpenZFSGuide/available-aws-regions.html"
 
 THROUGHPUT = {
-    "1": (64, 128, 256, 512, 1024, 2048, 3072, 4096),
-    "2": (160, 320, 640, 1280, 2560, 3840, 5120, 7680, 10240),
+    1: (64, 128, 256, 512, 1024, 2048, 3072, 4096),
+    2: (160, 320, 640, 1280, 2560, 3840, 5120, 7680, 10240),
 }
 """MB/s by the generation of the deployment type, its last character."""
 
 IOPS_PER_GIB = 3
-MOST_IOPS = {"1": 160_000, "2": 400_000}
+MOST_IOPS = {1: 160_000, 2: 400_000}
 """Operations per second by generation, as above."""
 
 REGIONS_WITHOUT = {
@@ -47,7 +48,7 @@ def _throughput(resolved: Resolved) -> Iterator[Finding]:
     openzfs = new_openzfs(resolved)
     if openzfs is None or openzfs.throughput_mbps is None:
         return
-    offered = THROUGHPUT[openzfs.deployment_type[-1]]
+    offered = THROUGHPUT.get(openzfs_generation(openzfs), (openzfs.throughput_mbps,))
     if openzfs.throughput_mbps not in offered:
         message = f"{openzfs.deployment_type} has no throughput of {openzfs.throughput_mbps} MB/s"
         fix = f"write one of {', '.join(map(str, offered))}"
@@ -66,7 +67,8 @@ def _iops(resolved: Resolved) -> Iterator[Finding]:
     openzfs = new_openzfs(resolved)
     if openzfs is None or openzfs.iops is None:
         return
-    least, most = IOPS_PER_GIB * openzfs.capacity_gib, MOST_IOPS[openzfs.deployment_type[-1]]
+    least = IOPS_PER_GIB * openzfs.capacity_gib
+    most = MOST_IOPS.get(openzfs_generation(openzfs), max(openzfs.iops, least))
     if not least <= openzfs.iops <= most:
         kind = f"{openzfs.deployment_type} with {openzfs.capacity_gib} GiB"
         message = f"{kind} cannot have {openzfs.iops} operations per second"

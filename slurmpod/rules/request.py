@@ -15,6 +15,7 @@ from pydantic_core import from_json
 from embedded_aws.service_model import violations
 from slurmpod.deploy.cluster_request import References, cluster_request
 from slurmpod.environment.cluster import Role
+from slurmpod.environment.facts import facts
 from slurmpod.problems import YamlPath
 from slurmpod.resolve import Resolved
 from slurmpod.rules.groups import GROUPS
@@ -23,8 +24,12 @@ from slurmpod.value import Value
 
 REQUEST = Area("REQ", "The request to HyperPod")
 
-JUDGED_ELSEWHERE = frozenset({"ClusterInstanceType"})
-"""Shapes of which other rules say more: HyperPod gets new types more often than slurmpod does."""
+JUDGED_ELSEWHERE = frozenset(
+    each.checked_against.rpartition(" ")[2]
+    for each in facts().values()
+    if each.checked_against.startswith("enum sagemaker") and (each.form or each.table)
+)
+"""Shapes of which other rules say more: HyperPod gets new values more often than slurmpod does."""
 
 
 @REQUEST.rule(

@@ -60,7 +60,7 @@ WORKERS = "cluster.groups[1]"
         ("name: workers\n      ", "", "ENV-002", f"{WORKERS}.name"),
         ("role: worker", "role: wrker", "ENV-004", f"{WORKERS}.role"),
         ("role: worker", "rolle: worker", "ENV-003", f"{WORKERS}.rolle"),
-        ("count: 2", "auto_patch: {strategy: Soon}", "ENV-004", f"{WORKERS}.auto_patch.strategy"),
+        ("count: 2", "auto_patch: {strategy: soon}", "ENV-004", f"{WORKERS}.auto_patch.strategy"),
         ("count: 2", "auto_patch: {}", "ENV-002", f"{WORKERS}.auto_patch.strategy"),
         (
             "count: 2",

@@ -72,7 +72,7 @@ class ClusterProperties(Value):
     lustre: MountedLustre | None = None
     openzfs: MountedOpenZfs | None = None
     accounting_database: AccountingDatabase | None = None
-    config_strategy: Literal["Overwrite", "Managed", "Merge"] | None = None
+    config_strategy: str | None = None
     node_recovery: NodeRecovery = "Automatic"
     provisioning: Literal["standard", "continuous"] = "standard"
     tags: Mapping[str, str] = field(default_factory=dict)

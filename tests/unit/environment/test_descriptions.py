@@ -91,7 +91,11 @@ def test_sections_are_found_inside_lists() -> None:
             "10.0.128.0/17",
         ),
         (("storage", "lustre", "capacity_gib"), "a whole number of at least 1200", "1200"),
-        (("storage", "lustre", "compression"), "one of LZ4, NONE", "LZ4"),
+        (
+            ("storage", "lustre", "compression"),
+            "one of LZ4, NONE, or what AWS has added since",
+            "LZ4",
+        ),
         (("cluster", "groups"), "a list of 1 to 100 entries", "..."),
         (("cluster", "groups", 0, "role"), "one of controller, login, worker", "controller"),
         (("cluster", "groups", 0, "count"), "a whole number from 0 to 6758", "0"),
