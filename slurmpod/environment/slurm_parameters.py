@@ -1,15 +1,17 @@
 """The parameters of slurm.conf: which ones users own, in which form, and who owns the others.
 
-`data/slurm_parameters.csv` has every parameter that Slurm 24.11 or 25.11 reads, the versions on
-HyperPod's image. Names, forms and ranges are those of slurm.conf(5); who owns a parameter follows
-the HyperPod guide (what its agents write) and our own lifecycle scripts.
+`data/slurm_parameters.csv` has every parameter that Slurm 24.11 to 26.05 reads; HyperPod's image
+has 24.11 and 25.11. A word may have the version that brought it (`word@25.11`) and the first one
+without it (`word<26.05`). Names, forms and ranges are those of slurm.conf(5), and a test holds them
+against the slurmctld of 24.11 and 26.05. Who owns a parameter follows the HyperPod guide (what its
+agents write) and our own lifecycle scripts.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -83,8 +85,8 @@ class Parameter(Value):
     plugins that come with Slurm, and options: `bf_interval=N` takes a number, `bf_hetjob_prio=max`
     this value, `delay_boot=` any.
     `since` is the version that brought it, where that is not in every image, `words_since` that of
-    a word, in lower case. `why` says for parameters of others, and of other files, what to do
-    instead.
+    a word, and `words_until` the first one without a word, both in lower case. `why` says for
+    parameters of others, and of other files, what to do instead.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Parameter(Value):
     since: str
     why: str
     words_since: Mapping[str, str]
+    words_until: Mapping[str, str]
 
     @property
     def source(self) -> str:
@@ -225,6 +228,9 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
 """What tells whether a value is of a kind, and the words for values that are."""
 
 
+_WORD = re.compile(r"(?P<word>[^@<]+)(@(?P<since>[0-9.]+))?(<(?P<until>[0-9.]+))?")
+
+
 @cache
 def slurm_parameters() -> Mapping[str, Parameter]:
     """Return every parameter by its name in lower case: slurm.conf does not care about case."""
@@ -235,17 +241,24 @@ def slurm_parameters() -> Mapping[str, Parameter]:
 
 
 def _parameter(row: dict[str, str]) -> Parameter:
-    words = [word.partition("@") for word in row["words"].split()]
+    words = [_WORD.fullmatch(word) for word in row["words"].split()]
+    known = [match for match in words if match]
     return Parameter(
         name=row["name"],
         owner=cast("Owner", row["owner"]),
         kind=cast("Kind", row["kind"]),
         least=int(row["least"] or 0),
         most=int(row["most"] or 0),
-        words=tuple(word for word, _at, _since in words),
+        words=tuple(match["word"] for match in known),
         since=row["since"],
         why=row["why"],
-        words_since=MappingProxyType(
-            {word.removesuffix("=N").lower(): since for word, _at, since in words if since}
-        ),
+        words_since=_versions(known, "since"),
+        words_until=_versions(known, "until"),
+    )
+
+
+def _versions(words: Sequence[re.Match[str]], which: str) -> Mapping[str, str]:
+    """Return the versions that words name, by the words in lower case."""
+    return MappingProxyType(
+        {match["word"].removesuffix("=N").lower(): match[which] for match in words if match[which]}
     )

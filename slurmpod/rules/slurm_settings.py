@@ -239,6 +239,22 @@ def _missing_plugins(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(path, message, did_you_mean(name, names))
 
 
+@SETTINGS.rule(
+    "SET-013",
+    "No option goes with a newer Slurm",
+    why="A newer Slurm ignores it without a word. HyperPod's image has Slurm 24.11 and 25.11; "
+    "which of them runs can be switched.",
+    fix="remove it, or accept the warning while the older version runs",
+    source="https://github.com/SchedMD/slurm/blob/slurm-26.05/RELEASE_NOTES.md",
+    severity=Severity.WARNING,
+)
+def _goes_with_newer(resolved: Resolved) -> Iterator[Finding]:
+    for path, parameter, value in _known(resolved):
+        for option in parameter.options(value):
+            if until := parameter.words_until.get(option.partition("=")[0].lower()):
+                yield Finding(path, f"Slurm {until} does not know '{option}' any more")
+
+
 def _somebody_fills_controllers(resolved: Resolved) -> bool:
     """Tell whether something that is not slurmpod's own can put files on controllers."""
     lifecycle = resolved.lifecycle

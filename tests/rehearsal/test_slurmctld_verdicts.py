@@ -1,4 +1,4 @@
-"""What the rules say of slurm.conf, held against the real slurmctld of the node image.
+"""What the rules say of slurm.conf, held against the real slurmctld of each node image.
 
 Each configuration gets a slurmctld of its own in namespaces of its own, without munge and without
 a database: it ends by itself with a configuration that it refuses, and is ended once it runs.
@@ -19,10 +19,24 @@ import pytest
 
 from slurmpod.environment.slurm_combinations import COMBINATIONS, FILES_OF_PLUGINS, Combination
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.problems import Severity
 from slurmpod.reading.read import read_as
+from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rules.check import check
 from tests.sound_environment import SOUND
+
+
+@pytest.fixture(scope="module", params=[*SlurmVersion])
+def slurm(request: pytest.FixtureRequest) -> SlurmVersion:
+    return SlurmVersion(request.param)
+
+
+@pytest.fixture(scope="module")
+def image(image: Path, slurm: SlurmVersion) -> Path:
+    """The image of each version of Slurm, one after the other."""
+    return bake(print, slurm=slurm)
+
 
 AT_ONCE = 6
 """They mostly wait: a slurmctld takes a twentieth of a second of CPU time to start."""
@@ -177,7 +191,7 @@ PAIRS: list[dict[str, str]] = [
             "CpuFreqDef": ("ondemand", "high", "2400000"),
             "CpuFreqGovernors": ("OnDemand,Performance", "OnDemand,fast"),
             "Licenses": ("matlab", "a:1,b=2", "a:1;b:2", "a:x", "a:-1", "a:1:2", "a:1, b:2"),
-            "NodeFeaturesPlugins": ("knl_generic", "gpu"),
+            "NodeFeaturesPlugins": ("helpers_of_ours", "gpu"),
             "PrioritySiteFactorPlugin": ("site_factor/example", "example", "site_factor/ours"),
             "PriorityWeightTRES": (
                 "CPU=1000,Mem=2.5K",
@@ -256,12 +270,24 @@ def test_plugins_that_come_with_slurm_are_in_its_folder(image: Path) -> None:
     assert finds_errors({"JobSubmitPlugins": "require_timelimt"})
 
 
-def accepted(parameter: Parameter) -> list[str]:
+def is_known(word: str, parameter: Parameter, slurm: str) -> bool:
+    """Tell whether this version knows a word of a parameter."""
+    name = word.removesuffix("=N").lower()
+    since, until = parameter.words_since.get(name, ""), parameter.words_until.get(name, "99")
+    return since <= slurm < until
+
+
+def not_yet(parameter: Parameter, slurm: str) -> set[str]:
+    """Return words that a later version brought; an earlier one may have them elsewhere."""
+    return {word for word, since in parameter.words_since.items() if slurm < since}
+
+
+def accepted(parameter: Parameter, slurm: str) -> list[str]:
     """Return values that the rules accept, among them the extremes."""
     if parameter.kind == "number":
         return [str(parameter.least), str(parameter.most), *parameter.words]
     if parameter.kind in {"choice", "list", "options"}:
-        known = [each for each in parameter.words if each.lower() not in parameter.words_since]
+        known = [each for each in parameter.words if is_known(each, parameter, slurm)]
         return [re.sub("=N$", "=30", each) for each in known]
     return {"yes_no": ["YES", "no"], "time": ["7-0", "UNLIMITED"], "period": ["5"]}.get(
         parameter.kind, []
@@ -272,19 +298,19 @@ APART = {
     *(name for row in COMBINATIONS for name in (row.parameter, row.other)),
     *("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU", "MaxMemPerCPU", "MaxMemPerNode"),
     *("FirstJobId", "MaxJobId", "MessageTimeout", "UnkillableStepTimeout", "MinJobAge"),
-    *("SlurmctldDebug", "SlurmdDebug"),
+    *("SlurmctldDebug", "SlurmdDebug", "HealthCheckTimeout", "HealthCheckInterval"),
     *("AccountingStorageEnforce", "JobAcctGatherParams"),
     *("PropagateResourceLimits", "PriorityFlags"),
 }
 """Parameters whose values depend on each other or on a database, or silence slurmctld."""
 
 
-def test_values_that_the_rules_accept_are_slurms(image: Path) -> None:
+def test_values_that_the_rules_accept_are_slurms(image: Path, slurm: str) -> None:
     """The first start has the first value of every parameter, the second the second ones ..."""
     values = {
-        each.name: accepted(each)
+        each.name: accepted(each, slurm)
         for each in slurm_parameters().values()
-        if each.owner == "user" and not each.since and each.name not in APART
+        if each.owner == "user" and each.since <= slurm and each.name not in APART
     }
     trials = [
         {name: words[turn] for name, words in values.items() if turn < len(words)}
@@ -327,7 +353,7 @@ def test_what_slurmctld_ignores_without_a_word_is_found(image: Path) -> None:
     assert not any(map(finds_errors, SAID))
 
 
-def test_words_inside_parameters_are_in_slurms_programs(image: Path) -> None:
+def test_words_inside_parameters_are_in_slurms_programs(image: Path, slurm: str) -> None:
     """slurmctld says nothing of options that it does not know: its programs have to know them."""
     folders = [image / "usr/sbin", *image.glob("usr/lib/*/slurm-wlm"), image / "usr/bin"]
     names = ("slurm", "s", "lib", "sched", "job_", "prio", "preempt")
@@ -338,15 +364,15 @@ def test_words_inside_parameters_are_in_slurms_programs(image: Path) -> None:
         if file.is_file() and ("slurm-wlm" in str(folder) or file.name.startswith(names))
     ]
     content = b"".join(file.read_bytes() for file in files).lower()
-    unknown = [
+    wrong = [
         word
         for parameter in slurm_parameters().values()
         if parameter.owner == "user" and parameter.kind == "options"
         for word in parameter.option_names
-        if word.lower() not in {*parameter.words_since, *DONE_ANYWAY}
-        and word.lower().encode() not in content
+        if word.lower() not in {*DONE_ANYWAY, *not_yet(parameter, slurm)}
+        and (word.lower().encode() in content) is not is_known(word, parameter, slurm)
     ]
-    assert unknown == []
+    assert wrong == []
 
 
 NODE_LINE, PARTITION_LINE = NODES.splitlines(keepends=True)
