@@ -12,6 +12,7 @@ from slurmpod_cdk.parts.cluster_alarms import ClusterAlarms, LogFilters
 from slurmpod_cdk.parts.cluster_logs import ClusterLogs
 from slurmpod_cdk.parts.environment_stack import EnvironmentStack
 from slurmpod_cdk.parts.node_count import NodeCount
+from slurmpod_cdk.parts.observability_extension import ObservabilityExtension
 
 
 def cluster_watch_of(
@@ -31,7 +32,7 @@ def cluster_watch_of(
 
 
 class ClusterWatchStack(EnvironmentStack):
-    """Settings and filters of the cluster's logs, the count of its nodes, and their alarms.
+    """Settings and filters of the cluster's logs, node count and alarms, HyperPod's collector.
 
     A stack of its own: CloudFormation rolls a stack back as a whole, and a log group that cannot be
     encrypted must not take a cluster with it that took an hour to make.
@@ -71,3 +72,11 @@ class ClusterWatchStack(EnvironmentStack):
             counting=counting.function,
             topic_arns=watching.topic_arns,
         )
+        if resolved.monitoring and resolved.monitoring.observability:
+            ObservabilityExtension(
+                self,
+                "Observability",
+                settings=resolved.monitoring.observability,
+                cluster_arn=cluster.cluster_arn,
+                tags=resolved.tags,
+            )

@@ -11,6 +11,8 @@ from typing import Any
 
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
+from tools.own_schemas import load_own_schemas
+
 _REGION = "us-east-1"
 """The region with all types; whether a type exists elsewhere is checked by the CDK's synth."""
 _SCALARS = ("boolean", "integer", "number", "string")
@@ -21,7 +23,8 @@ Schemas = Callable[[str], Mapping[str, Any]]
 
 
 def pinned_schema(resource_type: str) -> Mapping[str, Any]:
-    """Return the schema of a type in the cfn-lint that is installed."""
+    """Return the schema of a type in the cfn-lint that is installed, or our own."""
+    load_own_schemas()
     schema: Mapping[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
         _REGION, resource_type
     ).schema

@@ -36,6 +36,7 @@ _SERVICES: Final = (
     "rds",
     "s3",
     "sagemaker",
+    "sagemaker_extensions",
     "sagemaker_hosting",
     "sagemaker_notebooks",
     "secretsmanager",

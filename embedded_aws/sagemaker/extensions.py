@@ -1,8 +1,8 @@
 """Extensions of clusters: software that HyperPod installs on all nodes. Here nothing is installed.
 
-Settings are kept as they are given: their definitions are not published, so that none is refused.
-Source: API reference, CreateClusterExtension and its siblings; the name and the version are those
-of its examples.
+Source: API reference, CreateClusterExtension and its siblings, of whose examples name and version
+are; developer guide, "Observability extension configuration", for the settings: unknown ones are
+refused, and those that are left out get their defaults. What `grafana` may hold is not checked.
 """
 
 from __future__ import annotations
@@ -25,6 +25,23 @@ Shape = dict[str, Any]
 _OFFERED = {"sagemaker-observability": ("1.0.0",)}
 """By name, the versions that can be installed, the highest first."""
 _ID_LENGTH = 12
+
+_METRICS = {
+    "nodeMetrics": "BASIC",
+    "acceleratedComputeMetrics": "BASIC",
+    "networkMetrics": "ENABLED",
+    "jobMetrics": "ENABLED",
+    "clusterMetrics": "ENABLED",
+    "ncclMetrics": "DISABLED",
+}
+"""The kinds of metrics, with the level that each has unless told otherwise."""
+_INTERVAL_SECONDS = 30
+_KNOWN = {
+    "prometheus": None,
+    "metricsProvider": _METRICS,
+    "profilesProvider": None,
+    "grafana": None,
+}
 
 
 @dataclass
@@ -68,7 +85,7 @@ class Extensions:
         details = {
             "ClusterArn": cluster.arn,
             **_summary(extension),
-            "ConfigurationValues": json.dumps(extension.settings),
+            "ConfigurationValues": json.dumps(_with_defaults(extension.settings)),
             "LastModifiedTime": extension.modified_at,
         }
         return {
@@ -98,8 +115,7 @@ class Extensions:
         version = given.get("ExtensionVersion", extension.version)
         if version != extension.version:
             raise _refusal(f"Version {version} is not later than {extension.version}, or unknown")
-        changed = {**extension.settings, **_settings(given)}
-        extension.settings = {name: value for name, value in changed.items() if value is not None}
+        extension.settings = _merged(extension.settings, _settings(given))
         extension.modified_at = datetime.now(UTC)
         return {"ExtensionArn": extension.arn}
 
@@ -159,7 +175,35 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         settings = None
     if not isinstance(settings, dict):
         raise _refusal("ConfigurationValues must be a JSON object")
+    unknown = [*_unknown(settings, _KNOWN), *_unknown(settings.get("metricsProvider"), _METRICS)]
+    if unknown:
+        raise _refusal(f"ConfigurationValues has unknown settings: {', '.join(unknown)}")
     return settings
+
+
+def _unknown(given: Any, known: Mapping[str, Any]) -> list[str]:
+    return sorted(given.keys() - known.keys()) if isinstance(given, dict) else []
+
+
+def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with changes at every level; one that is null goes back to its default."""
+    merged = dict(old)
+    for name, value in new.items():
+        before = merged.get(name)
+        are_groups = isinstance(before, dict) and isinstance(value, dict)
+        merged[name] = _merged(before or {}, value) if are_groups else value
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _with_defaults(settings: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = {
+        "metricsProvider": {
+            name: {"level": level, "collectionIntervalSeconds": _INTERVAL_SECONDS}
+            for name, level in _METRICS.items()
+        },
+        "profilesProvider": {"hostProfiling": {"enabled": False}},
+    }
+    return _merged(defaults, settings)
 
 
 def _repeated(known: Extension, given: Mapping[str, Any]) -> Shape:

@@ -91,6 +91,18 @@ class SlurmReport:
 
 
 @dataclass(frozen=True)
+class Extension:
+    """An extension that HyperPod keeps on the nodes; `issues` say what is wrong on how many."""
+
+    name: str
+    version: str
+    status: str
+    active: int
+    nodes: int
+    issues: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ClusterOperations:
     """The operations of one cluster; each method raises AwsUnavailable when AWS does not do it."""
 
@@ -127,6 +139,20 @@ class ClusterOperations:
             ]
         return tuple(map(_operation, found))
 
+    def extensions(self) -> tuple[Extension, ...]:
+        """Return the extensions of the cluster; those without continuous provisioning have none."""
+        sagemaker: Any = self.clients.sagemaker
+        with as_unavailable(f"list the extensions of {self.cluster}"):
+            arn = sagemaker.describe_cluster(ClusterName=self.cluster)["ClusterArn"]
+            listed = sagemaker.list_cluster_extensions(ClusterArn=arn)["Extensions"]
+            found = [
+                sagemaker.describe_cluster_extension(
+                    ClusterArn=arn, ExtensionArn=each["ExtensionArn"]
+                )
+                for each in listed
+            ]
+        return tuple(map(_extension, found))
+
     def slurm(self) -> SlurmReport:
         """Return what the newest events say of Slurm's accounting.
 
@@ -157,6 +183,21 @@ def of_node(
 ) -> ClusterOperation | None:
     """Return the newest operation that a node is part of."""
     return next((each for each in operations if each.covers(group, instance_id)), None)
+
+
+def _extension(found: Mapping[str, Any]) -> Extension:
+    details, nodes = found["ExtensionDetails"], found.get("NodeSummary", {})
+    issues = found.get("Health", {}).get("Issues", ())
+    return Extension(
+        name=details["ExtensionName"],
+        version=details["ExtensionVersion"],
+        status=details["Status"],
+        active=nodes.get("ActiveCount", 0),
+        nodes=nodes.get("TotalCount", 0),
+        issues=tuple(
+            f"{each['Code']} on {each['NodeCount']} nodes: {each['Message']}" for each in issues
+        ),
+    )
 
 
 def _slurm_report(events: Iterator[Mapping[str, Any]]) -> SlurmReport:

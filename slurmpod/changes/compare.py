@@ -164,6 +164,8 @@ def _effect(field: FieldInfo, siblings: Mapping[str, Any], before: Any, after: A
     effect, section = effect_of(field), section_in(field)
     if section and after is None:
         return _removal(section, before, effect)
+    if effect.removed and after is None:
+        return effect.removed
     if effect.less and before is not None and after is not None and _is_less(after, before):
         return effect.less
     if effect.kind is Kind.REPLACES and siblings.get("on_delete") == "delete":

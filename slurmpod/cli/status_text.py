@@ -15,7 +15,12 @@ from slurmpod.aws.cluster import ClusterState, GroupState
 from slurmpod.aws.deployment import Stack
 from slurmpod.aws.watch import Alarm
 from slurmpod.cli.output import counted
-from slurmpod.operations.cluster_health import ClusterHealth, troubles, under_way
+from slurmpod.operations.cluster_health import (
+    ClusterHealth,
+    extension_text,
+    troubles,
+    under_way,
+)
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.slurm_overview import Fill, Job, Overview, size_text
@@ -97,6 +102,11 @@ def _health(health: ClusterHealth) -> Iterator[Part]:
     elif found := list(troubles(health.slurm)):
         lines = (f"{text}, since {_moment(time)}" for time, text in found)
         yield "accounting", Text("\n".join(lines), BAD)
+    if isinstance(health.extensions, Unread):
+        yield "collector", unknown(health.extensions)
+    for extension in () if isinstance(health.extensions, Unread) else health.extensions:
+        is_well = extension.status == "Active" and not extension.issues
+        yield "collector", Text(extension_text(extension), "" if is_well else BAD)
 
 
 def _groups(groups: Sequence[GroupState]) -> RenderableType:

@@ -134,6 +134,61 @@ class Grafana(Section):
     """Version of Grafana."""
 
 
+UPDATED_EXTENSION = "API reference, UpdateClusterExtension"
+HYPERPOD_KEEPS = Effect(
+    Kind.REFUSED,
+    "an update keeps what it leaves out: remove `observability`, deploy, and write it anew",
+    source=UPDATED_EXTENSION,
+)
+
+
+class Observability(Section):
+    """HyperPod's own collector of metrics, its cluster extension `sagemaker-observability`.
+
+    It is on every node without lifecycle scripts, and needs no package from the internet. Settings
+    that are not here keep HyperPod's defaults.
+    """
+
+    version: Annotated[
+        Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$", examples=["1.0.0"])] | None,
+        replace(
+            IN_PLACE,
+            less=Effect(
+                Kind.REFUSED,
+                "HyperPod does not go back to an earlier version",
+                source=UPDATED_EXTENSION,
+            ),
+        ),
+    ] = None
+    """Version of the extension; default: the newest when it is installed, which then stays."""
+
+    remote_write_url: Annotated[
+        Annotated[
+            str,
+            Field(
+                pattern=r"^https://aps-workspaces\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/workspaces/"
+                r"ws-[a-z0-9-]+/api/v1/remote_write$",
+                examples=[
+                    (
+                        "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/"
+                        "ws-11111111-2222-3333-4444-555555555555/api/v1/remote_write"
+                    )
+                ],
+            ),
+        ]
+        | None,
+        replace(IN_PLACE, removed=HYPERPOD_KEEPS),
+    ] = None
+    """A workspace of Amazon Managed Service for Prometheus in this account that gets the metrics;
+    default: CloudWatch."""
+
+    node_metrics: Annotated[Literal["BASIC", "ADVANCED"], IN_PLACE] = "BASIC"
+    """How much is collected of processors, memory, disks and network."""
+
+    nccl_metrics: Annotated[bool, IN_PLACE] = False
+    """Whether collective communication of jobs is measured, too."""
+
+
 class Monitoring(Section):
     """What is watched beside Slurm itself."""
 
@@ -181,6 +236,15 @@ class Monitoring(Section):
         ),
     ] = None
     """Dashboards for these metrics; needs `prometheus`."""
+
+    observability: Annotated[
+        Observability | None,
+        replace(
+            IN_PLACE,
+            removed=Effect(Kind.IN_PLACE, "the collector is removed from the nodes; metrics stay"),
+        ),
+    ] = None
+    """HyperPod's own collector of metrics, with continuous provisioning only; default: none."""
 
 
 class Budget(Section):

@@ -12,6 +12,7 @@ from slurmpod.aws.cluster_operations import (
     UNHEALTHY,
     ClusterOperation,
     ClusterOperations,
+    Extension,
     GroupWork,
     SlurmReport,
 )
@@ -34,17 +35,19 @@ ROLLBACKS = {
 
 @dataclass(frozen=True)
 class ClusterHealth:
-    """The operations under way, and what HyperPod last said of Slurm's accounting."""
+    """The operations under way, what HyperPod last said of Slurm's accounting, and extensions."""
 
     operations: tuple[ClusterOperation, ...] | Unread
     slurm: SlurmReport | Unread
+    extensions: tuple[Extension, ...] | Unread = ()
 
 
-def health_of(source: ClusterOperations) -> ClusterHealth:
-    """Ask for both."""
+def health_of(source: ClusterOperations, *, has_extension: bool) -> ClusterHealth:
+    """Ask for all of it; for extensions where the environment wants one."""
     return ClusterHealth(
         read(lambda: source.newest(Status=IN_PROGRESS)),
         read(source.slurm),
+        read(source.extensions) if has_extension else (),
     )
 
 
@@ -65,6 +68,13 @@ def troubles(report: SlurmReport) -> Iterator[tuple[datetime, str]]:
         yield database.time, f"another accounting database failed: {database.failure}; {outcome}"
     if database and not database.failure and database.advisory:
         yield database.time, f"the accounting database was changed: {database.advisory}"
+
+
+def extension_text(extension: Extension) -> str:
+    """Return an extension in a line for itself and one for each problem."""
+    counts = f"on {extension.active} of {extension.nodes} nodes"
+    first = f"{extension.name} {extension.version}: {extension.status}, {counts}"
+    return "\n".join((first, *extension.issues))
 
 
 def _group_text(work: GroupWork) -> str:

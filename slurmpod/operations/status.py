@@ -75,7 +75,10 @@ def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
     with ThreadPoolExecutor(1) as pool:
         work = pool.submit(_slurm, sources.sessions, resolved, cluster, nodes)
         try:
-            health = health_of(ClusterOperations(sources.cluster.clients, resolved.name))
+            health = health_of(
+                ClusterOperations(sources.cluster.clients, resolved.name),
+                has_extension=bool(resolved.monitoring and resolved.monitoring.observability),
+            )
             stacks = read(lambda: sources.deployment.stacks(resolved.stacks.in_order()))
             made = _Made(sources.inventory, stacks)
             file_systems = _ids(resolved, stacks)

@@ -249,6 +249,10 @@ def _by_use(resolved: Resolved) -> Iterator[Cost]:
         yield Cost(Part.MONITORING, "CloudWatch", kinds, Certainty.UNKNOWN)
     if monitoring and monitoring.prometheus:
         yield Cost(Part.MONITORING, "Prometheus", "samples", Certainty.BY_USE, stays=True)
+    if monitoring and monitoring.observability:
+        kinds = "metrics of HyperPod's collector"
+        place = "Prometheus" if monitoring.observability.remote_write_url else "CloudWatch"
+        yield Cost(Part.MONITORING, place, kinds, Certainty.BY_USE, stays=True)
     yield Cost(Part.LOGS, "CloudWatch Logs", "of nodes and records", Certainty.BY_USE, stays=True)
     if resolved.lifecycle.entry_script:
         stays = resolved.lifecycle.bucket_on_delete == "retain"

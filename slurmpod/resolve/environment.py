@@ -128,7 +128,7 @@ def resolve(reading: Reading) -> Resolved:
         + bool(environment.services.notebook),
         database_addresses=ADDRESSES_IN_EACH_SUBNET if environment.slurm.rds else 0,
         service_addresses=service_addresses(endpoint),
-        sends_metrics=bool(environment.monitoring and environment.monitoring.prometheus),
+        sends_metrics=_sends_metrics(environment),
         serves_models=endpoint is not None,
     )
     return Resolved(
@@ -158,6 +158,15 @@ def resolve(reading: Reading) -> Resolved:
         endpoint=endpoint,
         notebook=resolve_notebook(environment),
     )
+
+
+def _sends_metrics(environment: Environment) -> bool:
+    """Return whether nodes send metrics to Prometheus, by slurmpod's collector or HyperPod's."""
+    monitoring = environment.monitoring
+    if monitoring is None:
+        return False
+    extension = monitoring.observability
+    return bool(monitoring.prometheus or (extension and extension.remote_write_url))
 
 
 def bucket_name(name: str, account: str, region: str) -> str:

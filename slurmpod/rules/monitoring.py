@@ -172,6 +172,14 @@ def _has_throughput(resolved: Resolved) -> bool:
 METRICS = Area("MET", "Metrics")
 
 PROMETHEUS = ("monitoring", "prometheus")
+OBSERVABILITY = ("monitoring", "observability")
+EXTENSIONS = (
+    "https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_CreateClusterExtension.html"
+)
+EXTENSION_SETTINGS = (
+    "https://docs.aws.amazon.com/sagemaker/latest/dg/"
+    "sagemaker-hyperpod-cluster-observability-slurm-extension-config.html"
+)
 PACKAGES = "prometheus and prometheus-node-exporter"
 
 
@@ -181,8 +189,9 @@ PACKAGES = "prometheus and prometheus-node-exporter"
     why=f"Nodes need Ubuntu's packages {PACKAGES}. HyperPod's image has neither, and where nothing "
     "leads to the internet they cannot be installed: the nodes come up and send nothing.",
     fix=f"install {PACKAGES} in images of your own and name these as image_id, or from your bucket "
-    "in a hook that runs before the steps; or suppress this where nodes reach a mirror of Ubuntu's "
-    "packages that the image knows",
+    "in a hook that runs before the steps; or write 'observability' in its place, with continuous "
+    "provisioning, which needs no packages; or suppress this where nodes reach a mirror of "
+    "Ubuntu's packages that the image knows",
     source="https://docs.aws.amazon.com/sagemaker/latest/dg/hyperpod-custom-ami-cluster-management.html",
     severity=Severity.WARNING,
 )
@@ -215,6 +224,38 @@ def _somebody_sends(resolved: Resolved) -> Iterator[Finding]:
         managed = resolved.lifecycle.mode == "managed"
         who = "in managed mode no scripts run" if managed else "the scripts are your own"
         yield Finding(PROMETHEUS, f"{who}, and nobody sends metrics", at_key=True)
+
+
+@METRICS.rule(
+    "MET-003",
+    "HyperPod's collector is for continuous provisioning",
+    why="HyperPod installs extensions only on clusters whose NodeProvisioningMode is Continuous, "
+    "and refuses others.",
+    fix="write 'provisioning: continuous' under cluster, or remove 'observability'",
+    source=EXTENSIONS,
+)
+def _extension_is_accepted(resolved: Resolved) -> Iterator[Finding]:
+    if resolved.monitoring and resolved.monitoring.observability and not resolved.continuous:
+        message = "the cluster is not provisioned continuously: HyperPod refuses the extension"
+        yield Finding(OBSERVABILITY, message, at_key=True)
+
+
+@METRICS.rule(
+    "MET-004",
+    "One collector of metrics runs on a node",
+    why="With 'prometheus' slurmpod's exporters and agent run on every node, with 'observability' "
+    "HyperPod's. Both read the same processors, GPUs and network cards, and both are paid by the "
+    "sample: under different names, in different places. Only one should ask DCGM for counters of "
+    "GPUs.",
+    fix="remove one of the two: 'observability' needs no packages and feeds no dashboard or alert "
+    "of slurmpod, 'prometheus' feeds all of them; accept it where you compare the two",
+    source=EXTENSION_SETTINGS,
+    severity=Severity.WARNING,
+)
+def _one_collector(resolved: Resolved) -> Iterator[Finding]:
+    if _asks_for_metrics(resolved) and resolved.monitoring and resolved.monitoring.observability:
+        message = "slurmpod's collector runs beside it: 'prometheus' is there, too"
+        yield Finding(OBSERVABILITY, message, at_key=True)
 
 
 def _may_be_installed_before(group: ResolvedGroup, resolved: Resolved) -> bool:

@@ -8,13 +8,58 @@ import re
 import pytest
 
 from slurmpod_cdk.parts.cluster_alarms import OUR_SCRIPTS_FAILED, SCRIPTS_FAILED, counts_in
-from tests.stacks.synthesis import Resource, Template, of_type, only
+from tests.sound_environment import SOUND
+from tests.stacks.synthesis import (
+    Resource,
+    Template,
+    of_type,
+    only,
+    resolved_from,
+    synthesize,
+)
 from tests.stacks.watched import alarms, statements, topics, watched
 
 
 @pytest.fixture(scope="module")
 def template() -> Template:
     return watched().templates["cluster-watch"]
+
+
+def extension(settings: str) -> Resource:
+    text = SOUND.replace("cluster:\n", "cluster:\n  provisioning: continuous\n")
+    text = f"{text}lifecycle: {{mode: extended}}\nmonitoring: {{observability: {settings}}}\n"
+    made = synthesize(resolved_from(text))
+    return only(made.templates["cluster-watch"], "AWS::SageMaker::Extension")
+
+
+class TestCollector:
+    def test_hyperpods_own_is_an_extension_of_the_cluster(self) -> None:
+        properties = extension("{}")
+        assert properties["ExtensionName"] == "sagemaker-observability"
+        assert "ClusterArn" in str(properties["ClusterArn"])
+        assert "ExtensionVersion" not in properties
+        assert json.loads(properties["ConfigurationValues"]) == {
+            "metricsProvider": {
+                "nodeMetrics": {"level": "BASIC"},
+                "ncclMetrics": {"level": "DISABLED"},
+            }
+        }
+
+    def test_its_settings_reach_hyperpod_in_its_words(self) -> None:
+        url = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1/api/v1/remote_write"
+        wanted = "version: 1.0.0, nccl_metrics: true, node_metrics: ADVANCED"
+        properties = extension(f"{{{wanted}, remote_write_url: {url}}}")
+        assert properties["ExtensionVersion"] == "1.0.0"
+        assert json.loads(properties["ConfigurationValues"]) == {
+            "prometheus": {"remoteWriteUrl": url},
+            "metricsProvider": {
+                "nodeMetrics": {"level": "ADVANCED"},
+                "ncclMetrics": {"level": "ENABLED"},
+            },
+        }
+
+    def test_without_it_there_is_none(self, template: Template) -> None:
+        assert of_type(template, "AWS::SageMaker::Extension") == {}
 
 
 class TestLogs:

@@ -13,6 +13,7 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 
 from tests.stacks.synthesis import Synthesized
 from tests.stacks.watched import watched
+from tools.own_schemas import load_own_schemas
 
 SAID_OTHERWISE: dict[str, str] = {}
 """Types that can carry tags and get none, with the reason; none so far."""
@@ -23,6 +24,7 @@ def tag_property(resource_type: str) -> str | None:
     """Return the property with the tags of a type; None if the type has no tags."""
     if not resource_type.startswith("AWS::") or resource_type.startswith("AWS::CDK::"):
         return None
+    load_own_schemas()
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", resource_type).schema
     tagging = schema.get("tagging", {})
     if not tagging.get("taggable", schema.get("taggable", "Tags" in schema["properties"])):

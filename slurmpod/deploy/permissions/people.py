@@ -32,6 +32,10 @@ EVENTS = (
     Right("sagemaker:ListClusterEvents", CLUSTER, "events, with continuous provisioning"),
     Right("sagemaker:DescribeClusterEvent", CLUSTER, "the health of slurmdbd and its database"),
 )
+EXTENSIONS = (
+    Right("sagemaker:ListClusterExtensions", CLUSTER, "HyperPod's collector, where there is one"),
+    Right("sagemaker:DescribeClusterExtension", "its extensions", "its version and health"),
+)
 SESSIONS = (
     Right(
         "ssm:StartSession",
@@ -52,6 +56,7 @@ STATUS = (
     *NODES,
     *OPERATIONS,
     *EVENTS,
+    *EXTENSIONS,
     *SESSIONS,
     Right("cloudformation:DescribeStacks", ANY, "the last deployment"),
     Right("cloudformation:DescribeStackEvents", STACKS, "what happened to a stack, and when"),

@@ -75,6 +75,7 @@ class Scope(InNetwork):
     bind_secret: Secret | None = None
     takeover_topic_arn: str | None = None
     workspace_arn: str | None = None
+    extension_workspace_arn: str | None = None
     sessions: SessionRecords | None = None
 
     @property

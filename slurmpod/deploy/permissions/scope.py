@@ -47,8 +47,19 @@ def scope_of(
         bind_secret=_bind_secret(resolved),
         takeover_topic_arn=multi_head.sns_topic_arn if multi_head else None,
         workspace_arn=workspace_arn,
+        extension_workspace_arn=_workspace_of_the_extension(resolved),
         sessions=_sessions(resolved),
     )
+
+
+def _workspace_of_the_extension(resolved: Resolved) -> str | None:
+    """Return the workspace to which HyperPod's collector writes, if to one: its URL has its id."""
+    observability = resolved.monitoring and resolved.monitoring.observability
+    if not observability or not observability.remote_write_url:
+        return None
+    host, _, path = observability.remote_write_url.removeprefix("https://").partition("/")
+    region, workspace = host.split(".")[1], path.split("/")[1]
+    return f"arn:{resolved.aws_partition}:aps:{region}:{resolved.account}:workspace/{workspace}"
 
 
 def _volume_keys(groups: Collection[ResolvedGroup]) -> Iterator[str]:

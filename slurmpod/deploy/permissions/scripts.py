@@ -89,6 +89,11 @@ def _workspace(scope: Scope) -> Iterator[Target]:
         yield Target((scope.workspace_arn,))
 
 
+def _workspace_of_the_extension(scope: Scope) -> Iterator[Target]:
+    if scope.extension_workspace_arn:
+        yield Target((scope.extension_workspace_arn,))
+
+
 SCRIPTS: tuple[Permission[Scope], ...] = (
     Permission(
         policy="LifecycleScripts",
@@ -202,5 +207,16 @@ SCRIPTS: tuple[Permission[Scope], ...] = (
         why="Nodes send the samples of their exporters themselves.",
         source=REMOTE_WRITE,
         targets=_workspace,
+    ),
+    Permission(
+        policy="Metrics",
+        sid="WriteMetricsOfTheExtension",
+        actions=("aps:RemoteWrite",),
+        resource="the Prometheus workspace of monitoring.observability",
+        needed_by="HyperPod's collector on the nodes",
+        roles=ALL_NODES,
+        why="Its collector sends metrics to the workspace that it was given.",
+        source=REMOTE_WRITE,
+        targets=_workspace_of_the_extension,
     ),
 )

@@ -45,8 +45,24 @@ def test_every_field_says_what_changing_it_does(section: type[Environment]) -> N
 @pytest.mark.parametrize("section", list(all_sections()), ids=lambda section: section.__name__)
 def test_only_what_can_be_taken_out_says_what_that_does(section: type[Environment]) -> None:
     for field in section.model_fields.values():
-        can_be_taken_out = entry_section(field) or section_in(field)
+        is_optional = not field.is_required() and field.default is None
+        can_be_taken_out = is_optional or entry_section(field) or section_in(field)
         assert can_be_taken_out or not effect_of(field).removed
+
+
+def test_a_value_that_is_taken_out_says_what_that_does() -> None:
+    url = "https://aps-workspaces.us-west-2.amazonaws.com/workspaces/ws-1/api/v1/remote_write"
+    (written,) = between(
+        {"monitoring": {"observability": {}}},
+        {"monitoring": {"observability": {"remote_write_url": url}}},
+    )
+    (taken_out,) = between(
+        {"monitoring": {"observability": {"remote_write_url": url}}},
+        {"monitoring": {"observability": {}}},
+    )
+    assert written.effect.kind is Kind.IN_PLACE
+    assert taken_out.effect.kind is Kind.REFUSED
+    assert "keeps what it leaves out" in taken_out.effect.meaning
 
 
 def test_an_environment_does_not_differ_from_itself() -> None:

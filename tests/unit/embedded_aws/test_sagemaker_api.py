@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -275,19 +276,44 @@ def test_an_update_of_the_software_gives_nodes_the_image_that_is_asked_for(
 def test_extensions_come_change_and_go() -> None:
     service = Service(NodeProvisioningMode="Continuous")
     here = {"ClusterArn": service.cluster.arn}
-    asked = {"ExtensionName": OBSERVABILITY, "ConfigurationValues": '{"a": 1, "b": 2}'}
+    levels = {"nodeMetrics": {"level": "ADVANCED"}, "ncclMetrics": {"level": "ENABLED"}}
+    settings = {"prometheus": {"remoteWriteUrl": "https://x"}, "metricsProvider": levels}
+    asked = {"ExtensionName": OBSERVABILITY, "ConfigurationValues": json.dumps(settings)}
     made = service.call("CreateClusterExtension", **here, **asked)
     with pytest.raises(ServiceError, match="has extension sagemaker-observability already"):
         service.call("CreateClusterExtension", **here, **asked)
-    service.call("UpdateClusterExtension", **here, **made, ConfigurationValues='{"b": null}')
+    service.call(
+        "UpdateClusterExtension",
+        **here,
+        **made,
+        ConfigurationValues=json.dumps({"metricsProvider": {"ncclMetrics": None}}),
+    )
     described = service.call("DescribeClusterExtension", **here, **made)
     (listed,) = service.call("ListClusterExtensions", **here)["Extensions"]
 
-    assert described["ExtensionDetails"]["ConfigurationValues"] == '{"a": 1}'
+    kept = json.loads(described["ExtensionDetails"]["ConfigurationValues"])
+    assert kept["prometheus"] == {"remoteWriteUrl": "https://x"}
+    assert kept["metricsProvider"]["nodeMetrics"]["level"] == "ADVANCED"
+    assert kept["metricsProvider"]["ncclMetrics"] == {
+        "level": "DISABLED",
+        "collectionIntervalSeconds": 30,
+    }
     assert described["NodeSummary"] == {"TotalCount": 3, "ActiveCount": 3}
     assert (listed["ExtensionVersion"], listed["Status"]) == ("1.0.0", "Active")
     service.call("DeleteClusterExtension", **here, **made)
     assert service.call("ListClusterExtensions", **here)["Extensions"] == []
+
+
+@pytest.mark.parametrize("settings", [{"a": 1}, {"metricsProvider": {"nodeMetric": {}}}])
+def test_extensions_know_their_settings(settings: dict[str, Any]) -> None:
+    service = Service(NodeProvisioningMode="Continuous")
+    with pytest.raises(ServiceError, match=r"has unknown settings: (a|nodeMetric)"):
+        service.call(
+            "CreateClusterExtension",
+            ClusterArn=service.cluster.arn,
+            ExtensionName=OBSERVABILITY,
+            ConfigurationValues=json.dumps(settings),
+        )
 
 
 def test_extensions_are_for_clusters_with_continuous_provisioning(service: Service) -> None:

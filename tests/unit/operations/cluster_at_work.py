@@ -66,6 +66,7 @@ class Cluster:
         self.answers_of: dict[str, dict[str, str]] = {}
         self.events: list[dict[str, Any]] = []
         self.operations: list[dict[str, Any]] = []
+        self.extensions: list[dict[str, Any]] = []
         self.log_lines: dict[str, list[str]] = {}
         self._refused = dict(refused or {})
 
@@ -187,6 +188,14 @@ class Cluster:
     def describe_cluster_operation(self, OperationId: str, **_: Any) -> Any:  # noqa: N803
         self._ask("describe_cluster_operation")
         return next(each for each in self.operations if each["OperationId"] == OperationId)
+
+    def list_cluster_extensions(self, **_: Any) -> Any:
+        self._ask("list_cluster_extensions")
+        return {"Extensions": [{"ExtensionArn": str(at)} for at, _ in enumerate(self.extensions)]}
+
+    def describe_cluster_extension(self, ExtensionArn: str, **_: Any) -> Any:  # noqa: N803
+        self._ask("describe_cluster_extension")
+        return self.extensions[int(ExtensionArn)]
 
     def _filter_log_events(self, logStreamNamePrefix: str, **_: Any) -> Any:  # noqa: N803
         self._ask("filter_log_events")

@@ -109,6 +109,39 @@ class TestStatus:
         assert line(page, part).startswith(f"{part} unknown: cannot list the")
 
 
+OBSERVED = f"{SOUND}monitoring: {{observability: {{}}}}\n"
+EXTENSION = {
+    "ExtensionDetails": {
+        "ExtensionName": "sagemaker-observability",
+        "ExtensionVersion": "1.0.0",
+        "Status": "Degraded",
+    },
+    "NodeSummary": {"TotalCount": 4, "ActiveCount": 3},
+    "Health": {"Issues": [{"Code": "AccessDenied", "Message": "no", "NodeCount": 1}]},
+}
+
+
+class TestCollector:
+    def test_its_health_is_shown_where_the_environment_wants_it(self) -> None:
+        cluster = Cluster()
+        cluster.extensions = [EXTENSION]
+        page = shown(cluster, resolve(read_as("dev.yaml", OBSERVED)))
+        assert line(page, "collector") == (
+            "collector sagemaker-observability 1.0.0: Degraded, on 3 of 4 nodes"
+        )
+        assert line(page, "AccessDenied") == "AccessDenied on 1 nodes: no"
+
+    def test_others_are_not_asked(self, resolved: Resolved) -> None:
+        cluster = Cluster()
+        shown(cluster, resolved)
+        assert cluster.asked["list_cluster_extensions"] == 0
+
+    def test_one_that_may_not_be_asked_is_unknown(self) -> None:
+        cluster = Cluster(refused={"list_cluster_extensions": "AccessDeniedException"})
+        page = shown(cluster, resolve(read_as("dev.yaml", OBSERVED)))
+        assert line(page, "collector").startswith("collector unknown: cannot list the extensions")
+
+
 class TestAccounting:
     def test_the_newest_word_counts(self) -> None:
         cluster = Cluster()

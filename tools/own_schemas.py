@@ -1,0 +1,17 @@
+"""Schemas of resource types of AWS that cfn-lint does not ship yet, written after AWS's references.
+
+cfn-lint then knows that these types exist; the embedded AWS takes their properties from here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
+
+OWN_SCHEMAS = Path(__file__).with_name("schemas")
+
+
+def load_own_schemas() -> None:
+    """Let cfn-lint, in this process, know the types."""
+    PROVIDER_SCHEMA_MANAGER.load_registry_schemas(str(OWN_SCHEMAS))
