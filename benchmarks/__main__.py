@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bring_up import bring_up_rows
+from benchmarks.diagnosis import diagnosis_rows
 from benchmarks.growth import growth_rows
 from benchmarks.measure import Command, Row, medians
 from benchmarks.recipes import recipe_rows
@@ -182,6 +183,7 @@ PARTS: Mapping[str, Callable[[], Iterable[Row]]] = {
     "recipes": recipe_rows,
     "clusters": cluster_rows,
     "recovery": power_cut_rows,
+    "diagnosis": diagnosis_rows,
 }
 
 if __name__ == "__main__":

@@ -83,6 +83,10 @@ def print_story(story: Story, console: Console) -> None:
     console.print(table if story.moments else Text("nobody tells of anything in this time"))
     for who, why in story.unread.items():
         console.print(Text.assemble((f"not asked: {who}: ", "yellow"), why))
+    for cause in story.also:
+        console.print(Text.assemble(("also: ", "bold"), cause.says), soft_wrap=True)
+    if story.began:
+        console.print(Text.assemble(("it began with: ", "bold"), story.began), soft_wrap=True)
     console.print(Text.assemble(("most probably: ", "bold"), story.cause.says), soft_wrap=True)
     if story.cause.fix:  # one line, so that a command in it can be copied
         console.print(Text.assemble(("next: ", "bold"), story.cause.fix), soft_wrap=True)

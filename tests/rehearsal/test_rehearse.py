@@ -329,7 +329,7 @@ class TestRunning:
         assert "/fsx" in shown.stdout
         assert "OK: worker" in story.stdout, story.stderr
         assert "not asked" not in story.stdout
-        cause = "most probably: somebody took the node out of service: bad NVLink\n"
+        cause = "most probably: root took the node out of service: bad NVLink\n"
         assert cause in story.stdout
 
     def test_why_tells_of_a_job(self, kept: Kept, reader: dict[str, str]) -> None:

@@ -1,8 +1,8 @@
 """What lines of Slurm, of the kernel, of HyperPod and of our scripts mean, and what to do. Pure.
 
-Sources: slurm.conf(5), scontrol(1) and squeue(1) of Slurm 24.11 (reasons and states); SageMaker
-HyperPod developer guide, "Automatic node recovery" and "Health Monitoring System"; NVIDIA's "XID
-Errors"; slurmpod_health and slurmpod_lifecycle of this project.
+Sources: slurm.conf(5), scontrol(1) and squeue(1) of Slurm 24.11 (lines of logs, states of jobs);
+SageMaker HyperPod developer guide, "Automatic node recovery" and "Health Monitoring System";
+NVIDIA's "XID Errors"; slurmpod_health and slurmpod_lifecycle of this project.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Meaning:
 ROOT = 55
 """From this weight on a meaning says what is behind Slurm's own view of a node."""
 
-BACK = re.compile(r"state set to (?:RESUME|IDLE)|returned to service")
+HARDWARE = 90
+"""From this weight on it is a fault that stays when somebody lets jobs in again."""
+
+BACK = re.compile(r"state set to (?:RESUME|IDLE)|returned to service|slurmd version \S+ started")
 """What slurmctld logs when a node takes jobs again."""
 
 RESUME = "when it is in order: slurmpod node resume ENV NODE"
@@ -97,7 +100,7 @@ MEANINGS = (
         75,
     ),
     Meaning(
-        r"(?:reason set to: |^reason: )slurmpod: (?P<why>.*)|is out of service: (?P<out>.*)",
+        r"reason set to: slurmpod: (?P<why>.*)|is out of service: (?P<out>.*)",
         "slurmpod-health took the node out of service: {why}{out}",
         "mend it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,
         70,
@@ -124,13 +127,13 @@ MEANINGS = (
         r"(?:slurmd: )?fatal: (?P<why>.*)", "a daemon of Slurm could not go on: {why}", RESUME, 65
     ),
     Meaning(
-        r"(?:reason set to: |^reason: )Action:Replace",
+        r"reason set to: Action:Replace",
         "a replacement of the node was asked for, by HyperPod or by a person",
         WAIT,
         50,
     ),
     Meaning(
-        r"(?:reason set to: |^reason: )Action:Reboot",
+        r"reason set to: Action:Reboot",
         "a reboot of the node was asked for, by HyperPod or by a person",
         WAIT,
         50,
@@ -142,7 +145,7 @@ MEANINGS = (
         45,
     ),
     Meaning(
-        r"(?i)nodes? \S+ not responding|^reason: Not responding",
+        r"(?i)nodes? \S+ not responding",
         "slurmd on the node did not answer: the node is off, hung, or slurmd has ended",
         "see why: slurmpod logs ENV --node NODE; " + REPLACE,
         40,
@@ -154,9 +157,8 @@ MEANINGS = (
         58,
     ),
     Meaning(
-        r"reason set to: (?!slurmpod: |Action:)(?P<why>.+)|^reason: (?!slurmpod: |Action:|Not "
-        r"responding)(?P<now>.+)",
-        "somebody took the node out of service: {why}{now}",
+        r"reason set to: (?!slurmpod: |Action:)(?P<why>.+)",
+        "somebody took the node out of service: {why}",
         RESUME,
         42,
     ),
@@ -226,61 +228,6 @@ STATES = (
         "look at its output: OUT",
         60,
     ),
-    Meaning(
-        r"^PENDING \(?Resources",
-        "it waits for nodes that are busy",
-        "wait, or ask for fewer nodes: slurmpod status ENV",
-        50,
-    ),
-    Meaning(
-        r"^PENDING \(?Priority",
-        "jobs with a higher priority wait before it",
-        "wait; `sprio` on a login node shows who comes first",
-        50,
-    ),
-    Meaning(
-        r"^PENDING \(?(?:ReqNodeNotAvail|Nodes.required.for.job.are.DOWN)",
-        "nodes that it needs are out of service",
-        "see which, and why: slurmpod status ENV",
-        60,
-    ),
-    Meaning(
-        r"^PENDING \(?(?P<limit>(?:QOS|Assoc)\w+)",
-        "a limit holds it back: {limit}",
-        "wait for other jobs of the account, or raise the limit in the YAML",
-        60,
-    ),
-    Meaning(
-        r"^PENDING \(?(?P<limit>Partition\w+)",
-        "it asks for more than its partition gives: {limit}",
-        "ask for less, or submit it to another partition",
-        65,
-    ),
-    Meaning(
-        r"^PENDING \(?(?:JobHeld\w*|launch failed requeued held)",
-        "it is held",
-        "release it: `scontrol release JOB` on a login node",
-        65,
-    ),
-    Meaning(
-        r"^PENDING \(?Dependency",
-        "it waits for another job",
-        "see which: `scontrol show job JOB` on a login node",
-        50,
-    ),
-    Meaning(r"^PENDING \(?BeginTime", "it waits for its time, or was just requeued", "wait", 50),
-    Meaning(
-        r"^PENDING \(?Invalid(?P<what>\w+)",
-        "Slurm does not take its {what}",
-        "submit it with one that `sacctmgr show associations` lists",
-        65,
-    ),
-    Meaning(
-        r"^PENDING \(?(?P<reason>[^)]*)",
-        "it waits: {reason}",
-        "squeue(1) explains each reason; see what else waits: slurmpod status ENV",
-        40,
-    ),
     Meaning(r"^COMPLETED", "it ended well", "", 90),
     Meaning(
         r"^RUNNING without a step",
@@ -289,9 +236,45 @@ STATES = (
         "where srun still says `queued and waiting for resources`: press Ctrl-C, and ask again",
         90,
     ),
-    Meaning(r"^(?:RUNNING|COMPLETING)", "it runs", "", 90),
+    Meaning(
+        r"^DEADLINE",
+        "its deadline passed before it could end",
+        "submit it again with a later `--deadline`",
+        70,
+    ),
+    Meaning(
+        r"^(?:SUSPENDED|STOPPED)",
+        "it is suspended, and goes on where it was",
+        "let it go on: `scontrol resume JOB` on a login node, by an administrator",
+        70,
+    ),
+    Meaning(
+        r"^(?:REQUEUED|REQUEUE_FED|REQUEUE_HOLD|SPECIAL_EXIT)",
+        "it was put back into the queue",
+        "see why it waits: slurmpod why ENV JOB",
+        60,
+    ),
+    Meaning(r"^CONFIGURING", "its nodes are made ready for it", "wait", 60),
+    Meaning(r"^STAGE_OUT", "its files are copied out of a burst buffer", "wait", 60),
+    Meaning(r"^RESIZING", "the number of its nodes changes", "wait", 60),
+    Meaning(r"^SIGNALING", "it is being sent a signal", "wait", 60),
+    Meaning(r"^REVOKED", "another cluster of the federation runs it", "look for it there", 60),
+    Meaning(
+        r"^RESV_DEL_HOLD",
+        "its reservation was deleted, so Slurm holds it",
+        "take it out of the reservation: `scontrol update jobid=JOB reservation=`",
+        65,
+    ),
+    Meaning(
+        r"^COMPLETING",
+        "it has ended, and its nodes clean up after it",
+        "wait; if it lasts longer than UnkillableStepTimeout: slurmpod why ENV NODE",
+        60,
+    ),
+    Meaning(r"^(?:RUNNING|EXPEDITING)", "it runs", "", 90),
 )
-"""States of jobs as `JobState` and, where it has ended, `exit CODE:SIGNAL`."""
+"""States of jobs as Slurm has them, of one that failed with `exit CODE:SIGNAL`. Source:
+slurm/slurm.h and src/common/slurm_protocol_defs.c of Slurm 24.11.5 and 26.05.3."""
 
 
 def meaning_of(text: str, table: tuple[Meaning, ...] = MEANINGS) -> Meaning | None:

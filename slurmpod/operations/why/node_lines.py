@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
 from slurmpod.operations.questions import as_root, question
+from slurmpod.operations.why.own_facts import OWN, own_command
 from slurmpod.operations.why.story import Moment
 
 STATE, CONTROLLER_LOG, RECORDS, JOBS, ZONE = "state", "slurmctld", "records", "jobs", "zone"
+CONFIG, SHAPES, QOS, PARTITIONS = "config", "shapes", "qos", "partitions"
 NODE_LOG, HEALTH, KERNEL = "slurmd", "slurmpod-health", "kernel"
 MOST_LINES = 60
 SECONDS = 20
 
 CTLD_LOG = "/var/log/slurm/slurmctld.log"
 SLURMD_LOG = "/var/log/slurm/slurmd.log"
-TELLING = "error|fatal|not responding|Kill task|drain|prolog|epilog|oom|Killed|terminat"
+TELLING = (
+    "error|fatal|slurmd version|not responding|Kill task|drain|prolog|epilog|oom|Killed|terminat"
+)
 """Words of slurmd's lines that tell more than that jobs come and go."""
 
 FAULTS = "Xid|Out of memory|oom-kill|LustreError|I/O error|not responding|EFA|hung_task"
 """Words of the kernel's lines that tell of faults."""
+
+JOB_FIELDS = ("start", "end", "jobid", "state", "exitcode", "user")
+RECORD_FIELDS = ("jobid", "state", "exitcode", "start", "end", "nodelist", "user", "submit",
+                 "reason", "timelimit", "reqtres", "partition", "qos", "account")  # fmt: skip
+START_SECONDS = 30
+"""A job that is requeued within this time was not started at all."""
 
 _PATH = "PATH=/opt/slurm/bin:$PATH\n"
 
@@ -30,21 +40,25 @@ def controller_on_node(name: str, hours: int) -> str:
     """Return what a controller's shell has to do to tell of a node."""
     node = shlex.quote(name)
     events = f"sacctmgr -nP list event where node={node} start=now-{hours}hours"
-    jobs = f"sacct -X -nP --nodelist={node} --starttime=now-{hours}hours"
+    jobs = f"sacct -D -X -nP --nodelist={node} --starttime=now-{hours}hours"
     return as_root(
         _PATH
         + question(ZONE, "date +%z")
         + question(STATE, f"timeout {SECONDS} scontrol --oneliner show node {node} 2>&1")
+        + question(
+            CONFIG, f"timeout {SECONDS} scontrol show config | grep -E '^Slurmd(Time|Spool)'"
+        )
         + question(CONTROLLER_LOG, f"grep -wF -- {node} {CTLD_LOG} | tail -n {MOST_LINES}")
         + question(RECORDS, f"timeout {SECONDS} {events} format=start,state,reason,user 2>&1")
-        + question(JOBS, f"timeout {SECONDS} {jobs} --format=end,jobid,state,exitcode,user 2>&1")
+        + question(JOBS, f"timeout {SECONDS} {jobs} --format={','.join(JOB_FIELDS)} 2>&1")
     )
 
 
 def controller_on_job(job: str, hours: int) -> str:
-    """Return what a controller's shell has to do to tell of a job."""
-    fields = "jobid,state,exitcode,start,end,nodelist,user,submit,reason"
-    sacct = f"sacct -nP --jobs={job} --starttime=now-{hours}hours --format={fields}"
+    """Return what a controller's shell has to do to tell of a job, and of the limits for it."""
+    fields = ",".join(RECORD_FIELDS)
+    sacct = f"sacct -D -nP --jobs={job} --starttime=now-{hours}hours --format={fields}"
+    sinfo = "sinfo --exact --noheader --format='%P|%D|%c|%m|%G|%T'"
     return as_root(
         _PATH
         + question(ZONE, "date +%z")
@@ -54,11 +68,17 @@ def controller_on_job(job: str, hours: int) -> str:
             f"grep -E -- 'JobId={_array_of(job)}([^0-9]|$)' {CTLD_LOG} | tail -n {MOST_LINES}",
         )
         + question(RECORDS, f"timeout {SECONDS} {sacct} 2>&1")
+        + question(SHAPES, f"timeout {SECONDS} {sinfo} 2>&1")
+        + question(PARTITIONS, f"timeout {SECONDS} scontrol --oneliner show partition 2>&1")
+        + question(QOS, f"timeout {SECONDS} sacctmgr -nP show qos format=name,maxwall 2>&1")
     )
 
 
-def node_itself(hours: int, word: str = "") -> str:
-    """Return what a node's own shell has to do to tell of itself, or of a job by `word`."""
+def node_itself(hours: int, word: str = "", folders: Iterable[str] = (), spool: str = "") -> str:
+    """Return what a node's own shell has to do to tell of itself, or of a job by `word`.
+
+    `folders` are the shared ones that it is to have mounted, `spool` is slurmd's.
+    """
     since = f"--since '-{hours}h' --no-pager --output short-iso"
     which = f"grep -E -- {shlex.quote(word or TELLING)} {SLURMD_LOG}"
     return as_root(
@@ -66,6 +86,7 @@ def node_itself(hours: int, word: str = "") -> str:
         + question(NODE_LOG, f"{which} | tail -n {MOST_LINES}")
         + question(HEALTH, f"journalctl -t slurmpod-health {since} 2>/dev/null | tail -n 20")
         + question(KERNEL, f"journalctl -k {since} 2>/dev/null | grep -E '{FAULTS}' | tail -n 20")
+        + question(OWN, own_command(folders, spool))
     )
 
 
@@ -106,12 +127,28 @@ def moments_of_node_records(answers: Mapping[str, str]) -> Iterator[Moment]:
         if len(fields) == 4 and (time := moment_of(fields[0], zone)):
             _, state, reason, user = fields
             yield Moment(time, "records", f"{state}: {reason}, set by {user.partition('(')[0]}")
+    for row in _jobs(answers):
+        if (time := moment_of(row["end"], zone)) and row["state"] not in ("COMPLETED", "RUNNING"):
+            job, state, code, user = (row[key] for key in JOB_FIELDS[2:])
+            yield Moment(time, "records", f"job {job} of {user} ended: {state}, {code}")
+
+
+def starts_on_node(answers: Mapping[str, str]) -> tuple[tuple[datetime, bool], ...]:
+    """Return when each job there ended, the oldest first, and whether it could be started."""
+    zone, found = zone_of(answers), []
+    for row in _jobs(answers):
+        begin, end = (moment_of(row[key], zone) for key in ("start", "end"))
+        if begin and end:
+            is_short = (end - begin).total_seconds() <= START_SECONDS
+            found.append((end, not (row["state"] == "REQUEUED" and is_short)))
+    return tuple(sorted(found))
+
+
+def _jobs(answers: Mapping[str, str]) -> Iterator[dict[str, str]]:
     for line in answers.get(JOBS, "").splitlines():
         fields = line.split("|")
-        if len(fields) == 5 and (time := moment_of(fields[0], zone)):
-            _, job, state, code, user = fields
-            if state not in ("COMPLETED", "RUNNING"):
-                yield Moment(time, "records", f"job {job} of {user} ended: {state}, {code}")
+        if len(fields) == len(JOB_FIELDS):
+            yield dict(zip(JOB_FIELDS, fields, strict=True))
 
 
 def moment_of(text: str, zone: timezone) -> datetime | None:
@@ -121,6 +158,12 @@ def moment_of(text: str, zone: timezone) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=zone)
+
+
+def setting(answers: Mapping[str, str], name: str) -> str:
+    """Return a setting of slurm.conf, of what `scontrol show config` prints."""
+    found = re.search(rf"^{name}\s*=\s*(\S.*?)\s*$", answers.get(CONFIG, ""), re.M)
+    return found[1] if found else ""
 
 
 def field(line: str, name: str) -> str:

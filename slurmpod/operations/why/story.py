@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from slurmpod.operations.why.meanings import BACK, ROOT, Meaning, meaning_of
+from slurmpod.operations.why.meanings import BACK, HARDWARE, ROOT, Meaning, meaning_of
+from slurmpod.operations.why.node_reasons import NODE_REASONS
 
 TOLD_SECONDS = 2.0
 """Lines of one source that are alike and this close are one event."""
@@ -34,7 +35,8 @@ class Cause:
 class Story:
     """What happened to a node or job.
 
-    `now` says by whom it is known how it is now; `unread` why a source is silent.
+    `now` says by whom it is known how it is now; `unread` why a source is silent. `cause` is what
+    holds now, `also` what holds beside it, and `began` what it began with, if that is known.
     """
 
     subject: str
@@ -42,6 +44,8 @@ class Story:
     moments: tuple[Moment, ...]
     unread: Mapping[str, str]
     cause: Cause
+    also: tuple[Cause, ...] = ()
+    began: str = ""
 
 
 def told(moments: Iterable[Moment]) -> tuple[Moment, ...]:
@@ -50,7 +54,7 @@ def told(moments: Iterable[Moment]) -> tuple[Moment, ...]:
     for moment in sorted(moments, key=lambda each: each.time):
         if any(_is_same(before, moment) for before in found[-3:]):
             continue
-        meaning = meaning_of(moment.text)
+        meaning = meaning_of_line(moment.text)
         found.append(replace(moment, says=meaning.says) if meaning else moment)
     return tuple(found)
 
@@ -60,21 +64,35 @@ def _is_same(before: Moment, moment: Moment) -> bool:
     return is_alike and (moment.time - before.time).total_seconds() < TOLD_SECONDS
 
 
-def meanings_for_a_node(story: Sequence[Moment]) -> list[Meaning]:
-    """Return what moments mean for a node that is out of service now.
+def meaning_of_line(text: str) -> Meaning | None:
+    """Return what a line of a log means; those that give a node a reason mean what that means."""
+    _, given, reason = text.partition("reason set to: ")
+    known = meaning_of(reason, NODE_REASONS) if given else None
+    return known or meaning_of(text)
 
-    What Slurm held against the node before it last took jobs is over; what was behind it may not
-    be, as a fault of the hardware seldom goes by itself.
+
+def beginning_of(
+    story: Sequence[Moment], launched: datetime | None, well_at: datetime | None, reason: str
+) -> Meaning | None:
+    """Return what the state of a node, which Slurm gives this reason, began with; None if unknown.
+
+    What was before the node last took jobs is over, but for faults of the hardware; what was before
+    its instance was launched is another node's. `well_at` is when a job last ended well there.
     """
-    back = max((i for i, each in enumerate(story) if BACK.search(each.text)), default=-1)
-    found = ((i, meaning_of(each.text)) for i, each in enumerate(story))
-    return [meant for i, meant in found if meant and (i > back or meant.weight >= ROOT)]
+    back = max((each.time for each in story if BACK.search(each.text)), default=None)
+    over = max(filter(None, (back, well_at)), default=None)
+    found = []
+    for moment in story:
+        meant = meaning_of_line(moment.text)
+        if meant is None or meant.weight < ROOT or (reason and reason in moment.text):
+            continue
+        is_over = over is not None and moment.time <= over and meant.weight < HARDWARE
+        if not is_over and (launched is None or moment.time >= launched):
+            found.append(meant)
+    return max(reversed(found), key=lambda each: each.weight, default=None)
 
 
-def most_probable(meanings: Iterable[Meaning | None]) -> Cause | None:
-    """Return the cause of the greatest weight, of equal ones the last; None where there is none."""
+def most_probable(meanings: Iterable[Meaning | None]) -> Meaning | None:
+    """Return the meaning of the greatest weight, of equal ones the last; None for none."""
     found = [each for each in meanings if each is not None and each.weight]
-    if not found:
-        return None
-    root = max(reversed(found), key=lambda each: each.weight)
-    return Cause(root.says, root.fix)
+    return max(reversed(found), key=lambda each: each.weight, default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -11,6 +11,7 @@ from slurmpod.aws.cluster import IN_SERVICE, ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_operations import ClusterOperations
 from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.hostlist import expanded
@@ -18,13 +19,16 @@ from slurmpod.operations.lifecycle import read_report
 from slurmpod.operations.questions import ask_controller, ask_node
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
-from slurmpod.operations.why.meanings import STATES, Meaning, meaning_of
-from slurmpod.operations.why.node_lines import RECORDS, STATE
+from slurmpod.operations.why.job_causes import causes_of_job
+from slurmpod.operations.why.job_facts import is_within, job_of, moments_of_job, span_of
+from slurmpod.operations.why.meanings import Meaning, meaning_of
+from slurmpod.operations.why.node_causes import NodeNow, causes_of_node, node_now, shown_state
+from slurmpod.operations.why.node_lines import STATE
 from slurmpod.operations.why.story import (
     Cause,
     Moment,
     Story,
-    meanings_for_a_node,
+    beginning_of,
     most_probable,
     told,
 )
@@ -33,10 +37,9 @@ from slurmpod.resolve import Resolved
 JOB = re.compile(r"\d+(_\d+)?")
 NODE = re.compile(r"[A-Za-z][A-Za-z0-9.-]*")
 MOST_EVENTS = 50
-WELL = re.compile(r"^(?:IDLE|ALLOCATED|MIXED)(?:\+(?:CLOUD|DYNAMIC\w*|PLANNED|RESERVED))*$")
-SUBMITTED_FIELDS = 9
 LIFECYCLE, HEALTH = "LifecycleConfig", "SagemakerHealthMonitoringAgent"
 NOBODY = "nobody who was asked tells of a cause"
+GONE = "there is no such node now"
 
 
 @dataclass
@@ -72,74 +75,101 @@ class Witnesses:
         name = node.name if node else subject
         command = node_lines.controller_on_node(name, self.hours)
         slurm = self._controller(cluster, nodes, command)
-        line = slurm.get(STATE, "")
-        state, reason = node_lines.field(line, "State"), node_lines.field(line, "Reason")
         moments = [
             *node_lines.moments_of_logs(slurm),
             *node_lines.moments_of_node_records(slurm),
         ]
-        now = {"Slurm": f"{state}{': ' if reason else ''}{reason}" if state else line.strip()}
+        own: Mapping[str, str] = {}
         if node:
-            now = {"SageMaker": f"{node.status} {node.message}".strip(), **now}
             moments += self._of_cloud(cluster, node)
-            own = self._itself(cluster, node, node_lines.node_itself(self.hours))
+            own = self._itself(cluster, node, self._question(slurm))
             moments += node_lines.moments_of_logs(own)
-        else:
-            now = {"SageMaker": "there is no such node now", **now}
         story = told(each for each in moments if self._is_recent(each))
-        is_well = bool(node and node.status == IN_SERVICE and WELL.match(state))
-        said = f"reason: {reason.rpartition(' [')[0] or reason}" if state else line
-        cause = self._cause_of_node(name, story, said, is_well=is_well)
-        if node is None and not story and not self.unread:
-            cause = self._named(_no_such_node(name, nodes, self.hours))
-        return Story(name, now, story, self.unread, cause)
+        found = self._node_now(name, node, slurm, own)
+        now = {"SageMaker": f"{node.status} {node.message}".strip() if node else GONE}
+        now["Slurm"] = shown_state(found) or found.line.strip()
+        causes = self._causes_of_node(found, nodes, is_silent=not story)
+        began = _beginning(found, story, slurm)
+        if began and causes:
+            causes[0] = Cause(causes[0].says, began.fix or causes[0].fix)
+        return self._story(name, now, story, causes, began.says if began else "", NODE=name,
+                           GROUP=node.group if node else "GROUP")  # fmt: skip
 
-    def _cause_of_node(
-        self, name: str, story: tuple[Moment, ...], said: str, *, is_well: bool
-    ) -> Cause:
-        if is_well:
-            return Cause(
-                f"nothing is wrong with {name} now: it takes jobs",
-                f"see the whole cluster: slurmpod status {self.file}",
+    def _question(self, slurm: Mapping[str, str]) -> str:
+        folders = [each.settings.mount_path for each in self.resolved.lustre]
+        openzfs = self.resolved.openzfs
+        folders += [openzfs.settings.mount_path] if openzfs else []
+        spool = node_lines.setting(slurm, "SlurmdSpoolDir")
+        return node_lines.node_itself(self.hours, folders=folders, spool=spool)
+
+    def _node_now(
+        self, name: str, node: Node | None, slurm: Mapping[str, str], own: Mapping[str, str]
+    ) -> NodeNow:
+        roles = {group.name: group.role for group in self.resolved.groups}
+        role = roles.get(node.group, Role.WORKER) if node else Role.WORKER
+        return node_now(name, role, node, slurm, own, self.now)
+
+    def _causes_of_node(
+        self, node: NodeNow, nodes: tuple[Node, ...], *, is_silent: bool
+    ) -> list[Cause]:
+        if causes := causes_of_node(node):
+            return causes
+        if node.live is None and is_silent and not self.unread:
+            return [_no_such_node(node.name, nodes, self.hours)]
+        if node.live is None or "controller" in self.unread:
+            return [Cause(NOBODY, "see more: slurmpod logs ENV --node NODE")]
+        takes = "it takes jobs" if node.role is Role.WORKER else f"it is a {node.role}"
+        return [
+            Cause(
+                f"nothing is wrong with {node.name} now: {takes}",
+                "see the whole cluster: slurmpod status ENV",
             )
-        no_cause = Cause(NOBODY, "see more: slurmpod logs ENV --node NODE")
-        meanings = [*meanings_for_a_node(story), meaning_of(said)]
-        return self._named(most_probable(meanings) or no_cause, NODE=name)
+        ]
 
-    def _of_job(self, job: str, cluster: ClusterState, nodes: tuple[Node, ...]) -> Story:
-        slurm = self._controller(cluster, nodes, node_lines.controller_on_job(job, self.hours))
-        records = [line.split("|") for line in slurm.get(RECORDS, "").splitlines()]
-        whole = next((each for each in records if len(each) == SUBMITTED_FIELDS), [])
+    def _of_job(self, id_: str, cluster: ClusterState, nodes: tuple[Node, ...]) -> Story:
+        slurm = self._controller(cluster, nodes, node_lines.controller_on_job(id_, self.hours))
         line = slurm.get(STATE, "")
-        state = _job_state(line, whole)
-        if state == "RUNNING" and _runs_nothing(line, records):
-            state = "RUNNING without a step"
-        nodelist = node_lines.field(line, "NodeList") or (whole[5] if whole else "")
-        moments = [*node_lines.moments_of_logs(slurm), *_moments_of_job(records, slurm)]
-        moments += moments_of_accounting(self._doings, self.unread)
-        names = [] if "None" in nodelist else expanded(nodelist)
+        names = expanded(job_of(id_, slurm, {}).nodes)
         first = next((each for each in nodes if each.name in names), None)
+        own: Mapping[str, str] = {}
         if first:
-            word = f"(JobId=|job |StepId=|\\[){job.partition('_')[0]}([^0-9]|$)"
+            number = node_lines.field(line, "JobId") or id_.partition("_")[0]
+            word = f"(JobId=|job |StepId=|\\[){number}([^0-9]|$)"
             own = self._itself(cluster, first, node_lines.node_itself(self.hours, word))
-            moments += node_lines.moments_of_logs(own)
-        now = {"Slurm": state or "no job of this number is known"}
+        job = job_of(id_, slurm, own)
+        span = span_of(slurm)
+        on_node = [each for each in node_lines.moments_of_logs(own) if is_within(each, span)]
+        moments = [*node_lines.moments_of_logs(slurm), *moments_of_job(slurm), *on_node]
+        moments += moments_of_accounting(self._doings, self.unread)
+        now = {"Slurm": job.shown or "no job of this number is known"}
         if names:
-            now["nodes"] = nodelist
+            now["nodes"] = job.nodes
         story = told(each for each in moments if self._is_recent(each))
-        meanings: list[Meaning | None] = [meaning_of(state, STATES) if state else meaning_of(line)]
-        if not state.startswith(("COMPLETED", "RUNNING", "PENDING")):
-            meanings += [meaning_of(each.text) for each in story]
-        out = node_lines.field(line, "StdOut") or "the file that --output names"
-        cause = most_probable(meanings) or _no_cause_of_job(state, self.hours)
-        first_node = names[0] if names else "NODE"
-        return Story(
-            f"job {job}",
+        causes = causes_of_job(job, most_probable(meaning_of(each.text) for each in on_node))
+        if not causes and "Unable to contact" in line and (silent := meaning_of(line)):
+            causes = [Cause(silent.says, silent.fix)]
+        return self._story(
+            f"job {id_}",
             now,
             story,
-            self.unread,
-            self._named(cause, OUT=out, JOB=job, NODE=first_node),
+            causes or [_no_cause_of_job(job.shown, self.hours)],
+            "",
+            OUT=job.out,
+            JOB=id_,
+            NODE=next(iter([*names, *expanded(job.asked_nodes)]), "NODE"),
         )
+
+    def _story(
+        self,
+        subject: str,
+        now: Mapping[str, str],
+        moments: tuple[Moment, ...],
+        causes: Sequence[Cause],
+        began: str,
+        **names: str,
+    ) -> Story:
+        first, *also = (self._named(cause, **names) for cause in causes)
+        return Story(subject, now, moments, self.unread, first, tuple(also), began)
 
     def _controller(
         self, cluster: ClusterState, nodes: tuple[Node, ...], command: str
@@ -199,6 +229,14 @@ class Witnesses:
         return Cause(cause.says, fix)
 
 
+def _beginning(node: NodeNow, story: Sequence[Moment], slurm: Mapping[str, str]) -> Meaning | None:
+    if not node.is_out:
+        return None
+    well = [end for end, started in node_lines.starts_on_node(slurm) if started]
+    launched = node.live.launched if node.live else None
+    return beginning_of(story, launched, max(well, default=None), node.reason)
+
+
 def _no_such_node(name: str, nodes: tuple[Node, ...], hours: int) -> Cause:
     known = [word for each in nodes for word in (each.name, each.instance_id)]
     return Cause(
@@ -214,37 +252,3 @@ def _no_cause_of_job(state: str, hours: int) -> Cause:
         f"there was no such job within {hours} hours, or Slurm keeps no records",
         "look further back: slurmpod why ENV JOB --hours 720",
     )
-
-
-def _job_state(line: str, record: list[str]) -> str:
-    """Return the state of a job, with its exit code if it failed, or why it waits."""
-    state = record[1] if record else node_lines.field(line, "JobState")
-    state = node_lines.field(line, "JobState") or state
-    if state == "PENDING":
-        return f"PENDING ({node_lines.field(line, 'Reason') or 'no reason is given'})"
-    code = node_lines.field(line, "ExitCode") or (record[2] if record else "")
-    if record and record[1].startswith("CANCELLED"):
-        return record[1]
-    return f"FAILED exit {code}" if state == "FAILED" else state
-
-
-def _runs_nothing(line: str, records: list[list[str]]) -> bool:
-    """Return whether a job has nodes, and neither a batch script nor a step: if records tell."""
-    known = {id_.partition(".")[2] for id_, *rest in records if len(rest) == SUBMITTED_FIELDS - 1}
-    return node_lines.field(line, "BatchFlag") == "0" and "" in known <= {"", "extern"}
-
-
-def _moments_of_job(records: list[list[str]], slurm: Mapping[str, str]) -> Iterator[Moment]:
-    """Read when a job and its steps began and ended."""
-    zone = node_lines.zone_of(slurm)
-    for each in records:
-        if len(each) != SUBMITTED_FIELDS:
-            continue
-        id_, state, code, start, end, nodes, user, submit, _ = each
-        if "." not in id_ and (time := node_lines.moment_of(submit, zone)):
-            yield Moment(time, "records", f"{user} submitted it")
-        if "." not in id_ and (time := node_lines.moment_of(start, zone)):
-            yield Moment(time, "records", f"it began on {nodes}")
-        if time := node_lines.moment_of(end, zone):
-            what = "it" if "." not in id_ else f"step {id_.partition('.')[2]}"
-            yield Moment(time, "records", f"{what} ended: {state}, exit code {code}")

@@ -52,9 +52,11 @@ class Cluster:
         sinfo: str = SINFO,
         squeue: str = SQUEUE,
         df: str = DF,
+        began: datetime = BEGAN,
         refused: Mapping[str, str] | None = None,
     ) -> None:
         self.nodes = nodes
+        self.began = began
         self.asked: Counter[str] = Counter()
         self.answers = {
             "slurm": "slurm 24.11.5\n",
@@ -131,7 +133,7 @@ class Cluster:
         for first in range(0, len(self.nodes), PAGE):
             self._ask("list_cluster_nodes")
             nodes = self.nodes[first : first + PAGE]
-            yield {"ClusterNodeSummaries": [_summary(*node) for node in nodes]}
+            yield {"ClusterNodeSummaries": [_summary(*node, self.began) for node in nodes]}
 
     def _describe_stacks(self, **_: Any) -> Any:
         self._ask("describe_stacks")
@@ -218,13 +220,15 @@ class Cluster:
             raise ClientError({"Error": {"Code": code, "Message": message}}, operation)
 
 
-def _summary(group: str, id_: str, address: str, status: str, message: str) -> dict[str, Any]:
+def _summary(
+    group: str, id_: str, address: str, status: str, message: str, began: datetime
+) -> dict[str, Any]:
     name = f"ip-{address.replace('.', '-')}.us-west-2.compute.internal"
     return {
         "InstanceGroupName": group,
         "InstanceId": id_,
         "InstanceType": "ml.m5.large",
-        "LaunchTime": BEGAN,
+        "LaunchTime": began,
         "InstanceStatus": {"Status": status, "Message": message},
         "PrivateDnsHostname": name if address else "",
     }

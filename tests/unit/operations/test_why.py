@@ -45,7 +45,10 @@ def node_cluster(state: str = DRAINED, **more: str) -> Cluster:
             f"[2026-11-23T22:10:00.251] update_node: node {NODE} state set to DRAINED\n"
         ),
         "records": "Unknown|DRAIN|bad NVLink|alice(1001)\n",
-        "jobs": "2026-11-23T22:05:00|6|FAILED|1:0|bob\n2026-11-23T22:06:00|5|COMPLETED|0:0|bob\n",
+        "jobs": (
+            "2026-11-23T22:00:00|2026-11-23T22:05:00|6|FAILED|1:0|bob\n"
+            "2026-11-23T22:00:00|2026-11-23T21:50:00|5|COMPLETED|0:0|bob\n"
+        ),
     }
     cluster.answers_of["i-3"] = {"zone": "+0000\n", "slurmd": "", "kernel": "", **more}
     return cluster
@@ -103,7 +106,7 @@ class TestNode:
 
     def test_who_took_it_out_is_the_cause_with_the_way_back(self) -> None:
         cause = why(node_cluster()).cause
-        assert cause.says == "somebody took the node out of service: bad NVLink"
+        assert cause.says == "alice took the node out of service: bad NVLink"
         assert cause.fix == f"when it is in order: slurmpod node resume dev.yaml {NODE}"
 
     def test_what_was_over_before_it_was_taken_out_is_no_cause(self) -> None:
@@ -113,22 +116,25 @@ class TestNode:
             f"[2026-11-23T22:02:00.250] update_node: node {NODE} state set to IDLE\n"
             + cluster.answers_of["i-0"]["slurmctld"]
         )
-        assert why(cluster).cause.says == "somebody took the node out of service: bad NVLink"
+        assert why(cluster).cause.says == "alice took the node out of service: bad NVLink"
 
-    def test_a_failed_gpu_stays_the_cause_when_somebody_let_jobs_in_again(self) -> None:
+    def test_it_still_began_with_a_failed_gpu_when_somebody_let_jobs_in_again(self) -> None:
         xid = "2026-11-23T20:59:58+00:00 ip-10-0-1-3 kernel: NVRM: Xid (PCI:0000:53:00): 79, gone\n"
         cluster = node_cluster(kernel=xid)
         cluster.answers_of["i-0"]["slurmctld"] = (
             f"[2026-11-23T22:02:00.250] update_node: node {NODE} state set to IDLE\n"
             + cluster.answers_of["i-0"]["slurmctld"]
         )
-        assert why(cluster).cause.says == "a GPU has failed (Xid 79)"
+        story = why(cluster)
+        assert story.began == "a GPU has failed (Xid 79)"
+        assert story.cause.fix.endswith(f"slurmpod node replace dev.yaml {NODE}")
 
-    def test_the_root_goes_before_what_followed(self) -> None:
+    def test_what_it_began_with_is_told_beside_who_took_it_out(self) -> None:
         xid = "2026-11-23T21:09:58+00:00 ip-10-0-1-3 kernel: NVRM: Xid (PCI:0000:53:00): 79, gone\n"
-        cause = why(node_cluster(kernel=xid)).cause
-        assert cause.says == "a GPU has failed (Xid 79)"
-        assert cause.fix.endswith(f"slurmpod node replace dev.yaml {NODE}")
+        story = why(node_cluster(kernel=xid))
+        assert story.cause.says == "alice took the node out of service: bad NVLink"
+        assert story.began == "a GPU has failed (Xid 79)"
+        assert story.cause.fix.endswith(f"slurmpod node replace dev.yaml {NODE}")
 
     def test_a_failed_step_of_the_lifecycle_scripts_brings_its_own_fix(self) -> None:
         cluster = node_cluster()
@@ -139,7 +145,7 @@ class TestNode:
         ]
         story = why(cluster)
         assert "lifecycle" in {each.source for each in story.moments}
-        assert story.cause.says.endswith("failed in step mount_fsx: no answer from 10.0.0.9")
+        assert story.began.endswith("failed in step mount_fsx: no answer from 10.0.0.9")
         assert story.cause.fix == "open port 988"
 
     def test_a_finding_of_the_health_agent_is_told(self) -> None:
@@ -147,9 +153,7 @@ class TestNode:
         finding = {"reason": "NvidiaSmiError", "HealthMonitoringAgentDetectionEvent": "HealthEvent"}
         stream = "SagemakerHealthMonitoringAgent/workers/i-3"
         cluster.log_lines[stream] = [json.dumps(finding)]
-        assert (
-            why(cluster).cause.says == "HyperPod's health agent has found a fault: NvidiaSmiError"
-        )
+        assert why(cluster).began == "HyperPod's health agent has found a fault: NvidiaSmiError"
 
     def test_a_node_that_takes_jobs_has_no_cause_whatever_happened_before(self) -> None:
         cause = why(node_cluster(WELL)).cause
@@ -259,7 +263,7 @@ def test_the_last_lines_are_the_cause_and_what_to_do_also_on_narrow_terminals() 
     print_story(why(node_cluster()), Console(file=page, width=80, highlight=False))
     lines = page.getvalue().splitlines()
     assert max(map(len, lines[:-1])) <= 80
-    assert "most probably: somebody took the node out of service: bad NVLink" in lines
+    assert "most probably: alice took the node out of service: bad NVLink" in lines
     assert lines[-1] == f"next: when it is in order: slurmpod node resume dev.yaml {NODE}"
 
 

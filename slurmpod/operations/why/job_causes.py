@@ -1,0 +1,203 @@
+"""Why a job waits, failed or did less than it seems: of what holds now, the surest first. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from slurmpod.operations.why.job_facts import JobNow, Shape
+from slurmpod.operations.why.job_reasons import reason_of
+from slurmpod.operations.why.meanings import STATES, Meaning, meaning_of
+from slurmpod.operations.why.story import Cause
+
+SETUP_SIGNAL = "53"
+"""The signal by which slurmstepd ends a batch step whose files it could not open."""
+
+FAULT = 75
+"""From this weight on what a node told of explains how a job there ended."""
+
+FAILED = ("FAILED", "NODE_FAIL", "BOOT_FAIL", "TIMEOUT", "OUT_OF_MEMORY")
+
+_NOT_OPENED = re.compile(r"Could not open std(?P<which>\w+) file (?P<path>.+): (?P<why>[^:]+)$")
+_INTERPRETER = re.compile(r"execve\(\): (?:bad interpreter\((?P<bad>[^)]*)\)|(?P<other>.*))")
+_NO_NODES = re.compile(r"No nodes satisfy \S+ requirements in partition (?P<partition>\S+)")
+_SLURMD_SAID = re.compile(r"(?:fatal|error): (?P<text>.*)")
+
+
+def causes_of_job(job: JobNow, on_node: Meaning | None = None) -> list[Cause]:
+    """Return what became of a job; nothing where Slurm does not know it.
+
+    `on_node` is what its node told of while it ran.
+    """
+    if not job.is_known:
+        return []
+    sure = [*_refused(job), *_pending(job), *_files(job), *_program(job), *_steps(job)]
+    if sure or on_node is None or on_node.weight < FAULT or job.state not in FAILED:
+        return sure or list(_state(job))
+    return [Cause(on_node.says, on_node.fix), *_state(job)]
+
+
+def _refused(job: JobNow) -> Iterator[Cause]:
+    """Yield why it never was to begin: no node can ever satisfy it."""
+    said = next((found for line in job.log if (found := _NO_NODES.search(line))), None)
+    never_began = job.state == "FAILED" and not job.has_begun
+    if said is None and not (never_began and "BadConstraints" in job.reason):
+        return
+    if job.state not in ("FAILED", "PENDING") or job.has_begun:
+        return
+    where = said["partition"] if said else job.partition
+    yield Cause(
+        f"it never started: no node of {where} can satisfy what it asks for ({job.asks_for}"
+        f"{_largest(job.shapes)})",
+        "ask for less, or for another partition, and submit it again: `sinfo` on a login node shows"
+        " what there is",
+    )
+
+
+def _largest(shapes: tuple[Shape, ...]) -> str:
+    if not shapes:
+        return ""
+    largest = max(shapes, key=lambda shape: (shape.memory_mib, shape.cpus))
+    nodes = sum(shape.count for shape in shapes)
+    return (
+        f"; its {nodes} nodes have up to {max(shape.cpus for shape in shapes)} CPUs and "
+        f"{largest.memory_mib} MiB"
+    )
+
+
+def _pending(job: JobNow) -> Iterator[Cause]:
+    if job.state != "PENDING":
+        if job.state == "CANCELLED" and _is_killed_dependent(job):
+            which = f" ({job.dependency})" if job.dependency else ""
+            yield Cause(
+                f"Slurm cancelled it: what it depends on did not end as it asks{which}",
+                f"see why: slurmpod why ENV {_other(job)}; then submit both again",
+            )
+        return
+    yield from _too_few_nodes(job)
+    reason = reason_of(job.reason or "None")
+    if reason is None:
+        yield Cause(
+            f"it waits: {job.reason}",
+            "squeue(1) explains each reason; see what else waits: slurmpod status ENV",
+        )
+        return
+    facts = {**job.facts, "slurmd": _slurmd_said(job)}
+    found = reason.of(facts)
+    yield Cause(found.says, found.fix.replace("OTHER", _other(job)))
+
+
+def _is_killed_dependent(job: JobNow) -> bool:
+    said = any("dependency can't be satisfied, cancelling" in line for line in job.log)
+    return said or "DependencyNeverSatisfied" in job.reason
+
+
+def _too_few_nodes(job: JobNow) -> Iterator[Cause]:
+    """Yield that a partition has fewer nodes than the job asks for, which Slurm calls Resources."""
+    asked = re.search(r"\bnode=(\d+)", job.asks_for)
+    there = sum(shape.count for shape in job.shapes)
+    if asked and job.shapes and int(asked[1]) > there:
+        yield Cause(
+            f"it will not start: it asks for {asked[1]} nodes, and {job.partition} has {there}",
+            "ask for fewer nodes (`scontrol update jobid=JOB numnodes=N`), or add nodes: slurmpod"
+            " scale",
+        )
+
+
+def _other(job: JobNow) -> str:
+    found = re.search(r":(\d+(?:_\d+)?)", job.dependency)
+    return found[1] if found else "JOB"
+
+
+def _slurmd_said(job: JobNow) -> str:
+    said = [found["text"] for line in job.node_log if (found := _SLURMD_SAID.search(line))]
+    fatal = [line for line in job.node_log if "fatal:" in line]
+    text = fatal[0].partition("fatal: ")[2] if fatal else (said[0] if said else "")
+    return f" (slurmd there says: {text})" if text else ""
+
+
+def _files(job: JobNow) -> Iterator[Cause]:
+    """Yield which of its files could not be opened; the job never began then."""
+    if job.state != "FAILED":
+        return
+    said = next((found for line in job.node_log if (found := _NOT_OPENED.search(line))), None)
+    if said is None and job.exit_code.partition(":")[2] != SETUP_SIGNAL:
+        return
+    if said is None:
+        yield Cause(
+            f"its output file could not be opened, or another file that it names ({job.out}); the"
+            " job never began",
+            "see that the folder is there, and that its user may write in it",
+        )
+        return
+    path, why = said["path"], said["why"].strip()
+    what = "input" if said["which"] == "in" else "output"
+    fix = f"make the folder first (`mkdir -p {path.rpartition('/')[0] or '/'}`), or name another"
+    if what == "input":
+        fix = "name a file that is there, as seen from the node,"
+    elif "ermission" in why:
+        fix = f"submit it from a folder where {job.facts['user']} may write, or name one"
+    yield Cause(
+        f"its {what} file could not be opened: {path}: {why}; the job never began",
+        f"{fix} with `--{what}`",
+    )
+
+
+def _program(job: JobNow) -> Iterator[Cause]:
+    if job.state != "FAILED":
+        return
+    for line in job.node_log:
+        if found := _INTERPRETER.search(line):
+            what = found["bad"] or found["other"]
+            yield Cause(
+                f"the program that its first line names could not be started: {what}",
+                "correct the line that begins with #!, and submit it again",
+            )
+            return
+
+
+def _steps(job: JobNow) -> Iterator[Cause]:
+    """Yield what its steps show though the script itself ended well."""
+    memory = [step.name for step in job.steps if step.state == "OUT_OF_MEMORY"]
+    if memory:
+        found = meaning_of("OUT_OF_MEMORY", STATES)
+        assert found is not None  # noqa: S101  # a row of the table
+        yield Cause(f"{found.says} (step {', '.join(memory)})", found.fix)
+    if job.state == "RUNNING":
+        yield from _nothing_runs(job)
+    if job.state != "COMPLETED":
+        return
+    numbered = [step for step in job.steps if step.name not in ("batch", "extern", "interactive")]
+    cut = [step.name for step in numbered if step.state == "CANCELLED"]
+    failed = [step for step in numbered if step.state == "FAILED"]
+    if cut:
+        which = f"step {cut[0]}" if len(cut) == 1 else f"steps {', '.join(cut)}"
+        verb = "was" if len(cut) == 1 else "were"
+        yield Cause(
+            f"it COMPLETED, but {which} {verb} cancelled when the script ended, before they did",
+            "add `wait` as the last line of the script, so that it waits for what runs in the"
+            " background",
+        )
+    if failed:
+        yield Cause(
+            f"it COMPLETED, but step {failed[0].name} failed (exit {failed[0].exit_code}), and the"
+            " script went on",
+            "begin the script with `set -e`, so that it ends where a command fails; output: OUT",
+        )
+
+
+def _nothing_runs(job: JobNow) -> Iterator[Cause]:
+    names = {step.name for step in job.steps}
+    if job.is_batch or not job.is_asked_steps or names - {"extern"}:
+        return
+    found = meaning_of("RUNNING without a step", STATES)
+    assert found is not None  # noqa: S101  # a row of the table
+    yield Cause(found.says, found.fix)
+
+
+def _state(job: JobNow) -> Iterator[Cause]:
+    if job.state == "PENDING":
+        return
+    found = meaning_of(job.shown, STATES)
+    if found is not None:
+        yield Cause(found.says, found.fix)
