@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 IN_SERVICE = "Running"
 """The status of a node that SageMaker has nothing to say against."""
 
+CHECKING = "DeepHealthCheckInProgress"
+"""The status of a node whose hardware HyperPod tests; it takes no jobs meanwhile."""
+
 WITHOUT_ADDRESS = frozenset({"Pending", "NotFound"})
 """Statuses of nodes that have no address yet, or none any more."""
 

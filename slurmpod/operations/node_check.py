@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from slurmpod.aws.cluster import Node
+from slurmpod.aws.cluster import CHECKING, Node
 from slurmpod.aws.cluster_operations import (
     DEEP_CHECK,
     IN_PROGRESS,
@@ -29,9 +29,6 @@ from slurmpod.operations.node_work import NodeWork, Outcome
 from slurmpod.operations.slurm_remote import SlurmView
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import known_types
-
-CHECKING = "DeepHealthCheckInProgress"
-"""The status of a node that HyperPod checks."""
 
 STRESS, CONNECTIVITY = "InstanceStress", "InstanceConnectivity"
 SMALLEST_CONNECTION = 2

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from slurmpod.aws.cluster import IN_SERVICE, Node
+from slurmpod.aws.cluster import CHECKING, IN_SERVICE, Node
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.why.cluster_moments import CHECK_UNDER_WAY
 from slurmpod.operations.why.meanings import REPLACE, RESUME, WAIT, meaning_of
 from slurmpod.operations.why.node_lines import STATE, field, setting, starts_on_node
 from slurmpod.operations.why.node_reasons import GPUS, NODE_REASONS, SYMPTOM
@@ -99,6 +100,9 @@ def _sagemaker(node: NodeNow) -> Iterator[Cause]:
     if node.live is None or node.live.status == IN_SERVICE:
         return
     status, message = node.live.status, node.live.message
+    if status == CHECKING and (check := meaning_of(CHECK_UNDER_WAY)):
+        yield Cause(check.says, check.fix)
+        return
     fix = {"Failure": REPLACE}.get(status, WAIT)
     yield Cause(f"SageMaker says {status}{': ' if message else ''}{message}", fix)
 

@@ -140,7 +140,8 @@ class Witnesses:
         span = span_of(slurm)
         on_node = [each for each in node_lines.moments_of_logs(own) if is_within(each, span)]
         moments = [*node_lines.moments_of_logs(slurm), *moments_of_job(slurm), *on_node]
-        moments += moments_of_accounting(self._doings, self.unread)
+        accounting = list(moments_of_accounting(self._doings, self.unread))
+        moments += accounting
         now = {"Slurm": job.shown or "no job of this number is known"}
         if names:
             now["nodes"] = job.nodes
@@ -148,6 +149,10 @@ class Witnesses:
         causes = causes_of_job(job, most_probable(meaning_of(each.text) for each in on_node))
         if not causes and "Unable to contact" in line and (silent := meaning_of(line)):
             causes = [Cause(silent.says, silent.fix)]
+        if not (causes or job.shown) and (
+            lost := most_probable(meaning_of(each.text) for each in accounting)
+        ):
+            causes = [Cause(lost.says, lost.fix)]
         return self._story(
             f"job {id_}",
             now,

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from slurmpod.aws.cluster import Node
+from slurmpod.aws.cluster import CHECKING, Node
 from slurmpod.aws.cluster_operations import ClusterOperation, GroupWork
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations import node_check
 from slurmpod.operations.node_check import (
-    CHECKING,
     DeepCheck,
     nodes_of,
     plan_check,
