@@ -91,9 +91,7 @@ network cards: an address is counted for each card, which is enough for any choi
 interfaces are expected, the fewer of EC2's two ways to the full speed of 1600 Gbit/s.
 """
 
-PASSED_OVER = frozenset(
-    {"dl1", "f1", "g2", "g3", "g3s", "g4ad", "inf1", "inf2", "p2", "p3", "p3dn", "vt1"}
-)
+PASSED_OVER = frozenset(fact("instance_types.families_passed_over").values)
 """Families with accelerators that EC2 had before there was HyperPod, which has never taken them."""
 
 TYPES_OF_PLANS = frozenset(fact("instance_types.plans").values)

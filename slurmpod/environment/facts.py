@@ -7,7 +7,7 @@ A fact has a date and a source, and says where AWS publishes it in a form that p
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -57,6 +57,11 @@ class Fact(Value):
 def fact(name: str) -> Fact:
     """Return the fact of this name; a name that the table lacks is a mistake in this program."""
     return facts()[name]
+
+
+def table(of: Fact) -> Sequence[str]:
+    """Return the lines of the table that a fact has."""
+    return (FACTS_FILE.parent / of.table).read_text(encoding="utf-8").split()
 
 
 @cache

@@ -55,6 +55,9 @@ NEXT_REGIONS = 2
 MOST_ZONES = 6
 """Zones of the Region that has most of them, us-east-1 (AWS Regions and Availability Zones)."""
 
+NEXT_ZONES = 2
+"""How many zones AWS may have added to a Region that has most of them."""
+
 USUAL_ZONES = 3
 
 ZONES_OF_REGIONS = {

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 from slurmpod.environment.catalog import InstanceType, family_of, instance_types
-from slurmpod.environment.facts import fact
+from slurmpod.environment.facts import fact, table
 from slurmpod.value import Value
 
 SERVICE_TYPES_AS_OF = fact("instance_types.endpoints").when
@@ -50,18 +49,13 @@ class Memory(Value):
 @cache
 def endpoint_types() -> frozenset[str]:
     """Return the types that the API takes for endpoints. AWS adds some: good for warnings only."""
-    return _listed("endpoint_instance_types.txt")
+    return frozenset(table(fact("instance_types.endpoints")))
 
 
 @cache
 def notebook_types() -> frozenset[str]:
     """Return the types that the API takes for notebook instances; good for warnings only, too."""
-    return _listed("notebook_instance_types.txt")
-
-
-def _listed(name: str) -> frozenset[str]:
-    file = Path(__file__).parents[1] / "data" / name
-    return frozenset(file.read_text(encoding="utf-8").split())
+    return frozenset(table(fact("instance_types.notebooks")))
 
 
 def memory_of(name: str) -> Memory | None:

@@ -250,15 +250,16 @@ def _instance_type_is_known(resolved: Resolved) -> Iterator[Finding]:
     "CLU-013",
     "The instance type is of a family that HyperPod takes",
     why="EC2 had these accelerators before there was HyperPod, and CreateCluster has never taken "
-    f"them: {', '.join(sorted(PASSED_OVER))}.",
-    fix=f"choose a type of the list: all are in {CATALOG}",
+    f"them (as of {INSTANCE_TYPES_AS_OF}): {', '.join(sorted(PASSED_OVER))}.",
+    fix=f"choose a type of the list: all are in {CATALOG}; accept it where AWS has added it",
     source=GROUP_SPECIFICATION,
+    severity=Severity.WARNING,
 )
 def _family_is_taken(resolved: Resolved) -> Iterator[Finding]:
     for group in resolved.groups:
         for name, path in named_types(group):
             if family_of(name) in PASSED_OVER and is_plausible(name):
-                yield Finding(path, f"HyperPod has no '{name}'")
+                yield Finding(path, f"HyperPod had no '{name}' (as of {INSTANCE_TYPES_AS_OF})")
 
 
 @CLUSTER.rule(

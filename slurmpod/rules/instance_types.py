@@ -205,12 +205,11 @@ def _architectures(group: ResolvedGroup) -> set[str]:
 
 FAMILY = re.compile(r"[a-z]{1,4}[0-9]{1,2}[a-z0-9]*(-[a-z0-9]+)*")
 
-MULTIPLES = (2, 3, 4, 6, 8, 9, 10, 12, 16, 18, 24, 32, 36, 48, 56, 64, 96, 112, 224, 480)
-SIZES = frozenset(
-    {"nano", "micro", "small", "medium", "large", "xlarge"}
-    | {f"{multiple}xlarge" for multiple in MULTIPLES}
-)
-"""All that EC2 has in its families, but for metal (EC2 API reference, RunInstances)."""
+MULTIPLES = (2, 3, 4, 6, 9, 10, 12, 18, 36)
+LARGE_STEP = 8
+SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]*)?xlarge")
+"""Sizes that EC2 has in its families, but for metal (EC2 API reference, RunInstances): the small
+multiples one by one, and of others any that is a multiple of 8, as all large ones are."""
 
 
 def is_plausible(name: str) -> bool:
@@ -220,7 +219,10 @@ def is_plausible(name: str) -> bool:
     letter from ml.p5. It is only told as a hint.
     """
     _, family, size = name.split(".")
-    return bool(FAMILY.fullmatch(family)) and size in SIZES
+    found = SIZE.fullmatch(size)
+    multiple = int(found[1] or 0) if found else 1
+    is_size = multiple in MULTIPLES or multiple % LARGE_STEP == 0
+    return bool(FAMILY.fullmatch(family)) and is_size
 
 
 def likely_meant(name: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
-from slurmpod.environment.facts import fact
+from slurmpod.environment.facts import fact, table
 from slurmpod.environment.slurm import LARGEST_STORAGE_GIB
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -76,32 +77,40 @@ SECTION = ("slurm", "rds")
 ZONES_OF_RDS = 2
 LEAST_GROWTH_PERCENT = 10
 
-_UP_TO_16 = ("large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "12xlarge", "16xlarge")
-_FAMILIES_BY_SIZES = {
-    "m5 m5d r5 r5b r5d": (*_UP_TO_16, "24xlarge"),
-    "m6g m6gd m7g r6g r6gd r7g x2g": _UP_TO_16,
-    "m6i m6id m6idn m6in r6i r6id r6idn r6in": (*_UP_TO_16, "24xlarge", "32xlarge"),
-    "m7i m8a m8g m8gd m9g r7i r8a r8g r8gd": (*_UP_TO_16, "24xlarge", "48xlarge"),
-    "t3 t4g": ("micro", "small", "medium", "large", "xlarge", "2xlarge"),
-    "x2idn": ("16xlarge", "24xlarge", "32xlarge"),
-    "x2iedn": ("xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "24xlarge", "32xlarge"),
-}
-SIZES = {
-    family: sizes for families, sizes in _FAMILIES_BY_SIZES.items() for family in families.split()
-}
-"""The sizes of each family of classes that RDS has for MariaDB in any Region."""
-
-SIZES_AS_OF = fact("instance_types.rds").when
+CLASSES_OF_MARIADB = fact("instance_types.rds")
+"""The classes that RDS has for MariaDB in any Region."""
 
 OLD_GENERATIONS = {"m": 6, "r": 6, "t": 4, "x": 2}
 """Up to which generation of a series RDS adds no families any more."""
 
 
-def could_be_class(name: str) -> bool:
-    """Tell whether RDS has a class for MariaDB, or may have by now: it adds new families."""
+@cache
+def sizes_by_family() -> Mapping[str, Sequence[str]]:
+    """Return the sizes of each family of classes that RDS has for MariaDB."""
+    found: dict[str, list[str]] = {}
+    for name in table(CLASSES_OF_MARIADB):
+        _, family, size = name.split(".")
+        found.setdefault(family, []).append(size)
+    return found
+
+
+SIZE = re.compile(r"micro|small|medium|(([1-9][0-9]*)?x)?large|metal")
+"""The sizes of classes, also of such as RDS adds."""
+
+
+def is_known_class(name: str) -> bool:
+    """Return whether RDS is known to have a class for MariaDB."""
     _, family, size = name.split(".")
-    if family in SIZES:
-        return size in SIZES[family]
+    return size in sizes_by_family().get(family, ())
+
+
+def could_be_class(name: str) -> bool:
+    """Return whether RDS has a class for MariaDB, or may have: it adds families and sizes."""
+    _, family, size = name.split(".")
+    if not SIZE.fullmatch(size):
+        return False
+    if family in sizes_by_family():
+        return True
     series = re.match(r"([a-z])([0-9]+)", family)
     newest = OLD_GENERATIONS.get(series[1]) if series else None
     return bool(series and newest and int(series[2]) > newest)
@@ -233,10 +242,14 @@ def _records_outlive_the_stack(resolved: Resolved) -> Iterator[Finding]:
 def _class_is_possible(resolved: Resolved) -> Iterator[Finding]:
     rds = resolved.slurm.rds
     if rds and not could_be_class(rds.instance_class):
-        family = rds.instance_class.split(".")[1]
-        sizes = f"sizes of db.{family} are {', '.join(SIZES[family])}" if family in SIZES else ""
         message = f"RDS has no {rds.instance_class} for MariaDB"
-        yield Finding((*SECTION, "instance_class"), message, sizes)
+        yield Finding((*SECTION, "instance_class"), message, _sizes_of_family(rds.instance_class))
+
+
+def _sizes_of_family(name: str) -> str:
+    family = name.split(".")[1]
+    sizes = sizes_by_family().get(family, ())
+    return f"sizes of db.{family} are {', '.join(sizes)}" if sizes else ""
 
 
 @RDS.rule(
@@ -274,17 +287,19 @@ def _user_is_its_own(resolved: Resolved) -> Iterator[Finding]:
 @RDS.rule(
     "RDS-013",
     "The server is of a size that RDS is known to have for MariaDB",
-    why="The class is of a newer family than those on the list. Where RDS does not have it, it "
-    f"refuses it after everything else was created. The list is from {SIZES_AS_OF}.",
+    why="The class is newer than those on the list. Where RDS does not have it, it "
+    f"refuses it after everything else was created. The list is from {CLASSES_OF_MARIADB.when}.",
     fix="choose a class such as db.t4g.medium or db.m7g.large; accept it where AWS has added it",
     source=CLASSES,
     severity=Severity.WARNING,
 )
 def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     rds = resolved.slurm.rds
-    if rds and could_be_class(rds.instance_class) and rds.instance_class.split(".")[1] not in SIZES:
-        message = f"RDS had no {rds.instance_class} for MariaDB (as of {SIZES_AS_OF})"
-        yield Finding((*SECTION, "instance_class"), message)
+    if rds and could_be_class(rds.instance_class) and not is_known_class(rds.instance_class):
+        when = CLASSES_OF_MARIADB.when
+        message = f"RDS had no {rds.instance_class} for MariaDB (as of {when})"
+        fix = f"{_sizes_of_family(rds.instance_class)}; accept it where AWS has added it"
+        yield Finding((*SECTION, "instance_class"), message, fix.removeprefix("; "))
 
 
 @RDS.rule(

@@ -17,6 +17,7 @@ from slurmpod.environment.regions import (
     AWS_REGIONS,
     HYPERPOD_REGIONS,
     MOST_ZONES,
+    NEXT_ZONES,
     REGIONS_AS_OF,
     USUAL_ZONES,
     ZONES_OF_REGIONS,
@@ -140,13 +141,14 @@ def _region_has_hyperpod(resolved: Resolved) -> Iterator[Finding]:
 @REGION.rule(
     "REG-005",
     "Every zone is one that AWS could have",
-    why=f"AWS numbers the zones of a Region. No Region has more than {MOST_ZONES} of them.",
+    why=f"AWS numbers the zones of a Region. No Region had more than {MOST_ZONES} of them (as of "
+    f"{REGIONS_AS_OF}).",
     fix="look your zones up: aws ec2 describe-availability-zones",
     source=ALL_ZONES,
 )
 def _zones_are_possible(resolved: Resolved) -> Iterator[Finding]:
     for place, zone in _zones_of_the_region(resolved):
-        if not 1 <= number_of_zone(zone) <= MOST_ZONES:
+        if not 1 <= number_of_zone(zone) <= MOST_ZONES + NEXT_ZONES:
             yield Finding(place, f"there is no zone '{zone}'", _last_known(resolved.region, zone))
 
 
@@ -163,7 +165,7 @@ def _zones_are_known(resolved: Resolved) -> Iterator[Finding]:
     if resolved.region not in AWS_REGIONS:
         return
     for place, zone in _zones_of_the_region(resolved):
-        if _known_zones(resolved.region) < number_of_zone(zone) <= MOST_ZONES:
+        if _known_zones(resolved.region) < number_of_zone(zone) <= MOST_ZONES + NEXT_ZONES:
             message = f"{resolved.region} had no zone '{zone}' (as of {REGIONS_AS_OF})"
             yield Finding(place, message, _last_known(resolved.region, zone))
 

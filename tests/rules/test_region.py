@@ -116,7 +116,7 @@ def test_no_known_zone_is_doubted() -> None:
 @pytest.mark.parametrize(
     ("zone", "rule", "fix"),
     [
-        ("us-west-2g", "REG-005", "zones of us-west-2 are us-west-2a to us-west-2d"),
+        ("us-west-2g", "REG-006", "zones of us-west-2 are us-west-2a to us-west-2d"),
         ("usw2-az0", "REG-005", "zones of us-west-2 are usw2-az1 to usw2-az4"),
         ("us-west-2f", "REG-006", "zones of us-west-2 are us-west-2a to us-west-2d"),
     ],

@@ -102,6 +102,10 @@ def _engine_versions(published: Published, _: Fact, engine: str) -> Set[str]:
     return published.engine_versions(engine)
 
 
+def _classes(published: Published, _: Fact, engine: str) -> Set[str]:
+    return published.database_classes(engine)
+
+
 def _shapes(published: Published, _: Fact, service: str, root: str) -> Set[str]:
     return flattened(shapes_of(published.shapes(service), root))
 
@@ -119,6 +123,7 @@ CHECKS: Mapping[str, Callable[..., Set[str]]] = {
     "regions-with": _regions_with,
     "regions-without": _regions_without,
     "engine": _engine_versions,
+    "classes": _classes,
     "shapes": _shapes,
     "schemas": _schemas,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -79,9 +79,24 @@ class Published:
 
     def engine_versions(self, engine: str) -> frozenset[str]:
         """Return the versions of a database engine of RDS, without the minor ones: 10.11."""
-        file = self.folder / SCHEMAS / "extensions" / "aws_rds_dbinstance" / "engine_version.json"
-        for each in json.loads(file.read_bytes())["allOf"]:
-            if each["if"]["properties"]["Engine"].get("const") == engine:
-                versions = each["then"]["properties"]["EngineVersion"]["enum"]
-                return frozenset(".".join(version.split(".")[:2]) for version in versions)
-        return frozenset()
+        rules = self._of_databases("engine_version")["allOf"]
+        versions = _allowed(rules, engine, "EngineVersion")
+        return frozenset(".".join(version.split(".")[:2]) for version in versions)
+
+    def database_classes(self, engine: str) -> frozenset[str]:
+        """Return the classes of servers that some Region has for a database engine of RDS."""
+        by_region = self._of_databases("dbinstanceclass_enum").values()
+        found = (_allowed(rules["allOf"], engine, "DBInstanceClass") for rules in by_region)
+        return frozenset(name for names in found for name in names)
+
+    def _of_databases(self, name: str) -> dict[str, Any]:
+        file = self.folder / SCHEMAS / "extensions" / "aws_rds_dbinstance" / f"{name}.json"
+        rules: dict[str, Any] = json.loads(file.read_bytes())
+        return rules
+
+
+def _allowed(rules: Iterable[Mapping[str, Any]], engine: str, name: str) -> Iterator[str]:
+    """Yield what a property may be with a database engine."""
+    for rule in rules:
+        if rule["if"]["properties"]["Engine"].get("const") == engine:
+            yield from rule["then"]["properties"][name]["enum"]
