@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import pytest
 
+from slurmpod.cli.main import parser_of
 from tests.diagnosis.diagnosis import State, Verdict, states
 
 ALL = tuple(states())
@@ -13,3 +17,14 @@ ALL = tuple(states())
 def test_the_cause_is_named(state: State) -> None:
     story = state.story()
     assert state.verdict(story) is Verdict.RIGHT, (story.cause, story.began, story.also)
+
+
+COMMAND = re.compile(r"slurmpod (?:[a-z]+ )+(?:dev\.yaml|ENV)[^;,`]*")
+
+
+@pytest.mark.parametrize(
+    "fix", sorted({found for state in ALL for found in COMMAND.findall(state.story().cause.fix)})
+)
+def test_commands_that_it_names_are_commands(fix: str) -> None:
+    name, *words = shlex.split(fix.partition(" or ")[0].partition(")")[0])[1:]
+    parser_of(name).parse_args(["3" if word == "COUNT" else word for word in words])

@@ -9,8 +9,6 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations.cluster_health import troubles
 from slurmpod.operations.why.story import Moment
 
-CHECK_UNDER_WAY = "deep health check is under way"
-
 
 def moments_of_checks(
     source: ClusterOperations, group: str, instance_id: str, unread: dict[str, str]
@@ -22,9 +20,8 @@ def moments_of_checks(
         unread["operations"] = str(refusal)
         return
     if check:
-        is_under_way = check.status == IN_PROGRESS
-        ended = "deep health check was asked for, and has ended"
-        yield Moment(check.began, "SageMaker", CHECK_UNDER_WAY if is_under_way else ended)
+        state = "is under way" if check.status == IN_PROGRESS else "was asked for, and has ended"
+        yield Moment(check.began, "SageMaker", f"deep health check {state}")
 
 
 def moments_of_accounting(source: ClusterOperations, unread: dict[str, str]) -> Iterator[Moment]:

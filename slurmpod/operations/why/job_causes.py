@@ -100,7 +100,7 @@ def _too_few_nodes(job: JobNow) -> Iterator[Cause]:
         yield Cause(
             f"it will not start: it asks for {asked[1]} nodes, and {job.partition} has {there}",
             "ask for fewer nodes (`scontrol update jobid=JOB numnodes=N`), or add nodes: slurmpod"
-            " scale",
+            " scale ENV GROUP COUNT",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from slurmpod.aws.cluster import IN_SERVICE, ClusterState, ClusterView, Node
@@ -22,8 +22,9 @@ from slurmpod.operations.why.cluster_moments import moments_of_accounting, momen
 from slurmpod.operations.why.job_causes import causes_of_job
 from slurmpod.operations.why.job_facts import is_within, job_of, moments_of_job, span_of
 from slurmpod.operations.why.meanings import Meaning, meaning_of
-from slurmpod.operations.why.node_causes import NodeNow, causes_of_node, node_now, shown_state
+from slurmpod.operations.why.node_causes import causes_of_node
 from slurmpod.operations.why.node_lines import STATE
+from slurmpod.operations.why.node_now import NodeNow, node_now, shown_state
 from slurmpod.operations.why.story import (
     Cause,
     Moment,
@@ -85,7 +86,8 @@ class Witnesses:
             own = self._itself(cluster, node, self._question(slurm))
             moments += node_lines.moments_of_logs(own)
         story = told(each for each in moments if self._is_recent(each))
-        found = self._node_now(name, node, slurm, own)
+        is_checked = any(each.text.startswith("deep health check is under way") for each in story)
+        found = replace(self._node_now(name, node, slurm, own), is_checked=is_checked)
         now = {"SageMaker": f"{node.status} {node.message}".strip() if node else GONE}
         now["Slurm"] = shown_state(found) or found.line.strip()
         causes = self._causes_of_node(found, nodes, is_silent=not story)
@@ -147,12 +149,9 @@ class Witnesses:
             now["nodes"] = job.nodes
         story = told(each for each in moments if self._is_recent(each))
         causes = causes_of_job(job, most_probable(meaning_of(each.text) for each in on_node))
-        if not causes and "Unable to contact" in line and (silent := meaning_of(line)):
+        said = [line, *(each.text for each in accounting)]
+        if not causes and (silent := most_probable(map(meaning_of, said))):
             causes = [Cause(silent.says, silent.fix)]
-        if not (causes or job.shown) and (
-            lost := most_probable(meaning_of(each.text) for each in accounting)
-        ):
-            causes = [Cause(lost.says, lost.fix)]
         return self._story(
             f"job {id_}",
             now,

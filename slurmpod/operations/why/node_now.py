@@ -1,0 +1,83 @@
+"""A node as everybody sees it now: SageMaker, Slurm, and the node itself. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from slurmpod.aws.cluster import Node
+from slurmpod.environment.cluster import Role
+from slurmpod.operations.why.node_lines import STATE, field, setting, starts_on_node
+from slurmpod.operations.why.own_facts import OWN, OwnFacts, read_own
+
+OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FUTURE", "UNKNOWN", "ERROR"})
+
+
+@dataclass(frozen=True)
+class NodeNow:
+    """A node as everybody sees it now.
+
+    `line` is what scontrol says; `live` is None for an instance that SageMaker does not list;
+    `starts` says of each job that ended there lately whether it could be started at all,
+    `is_checked` whether HyperPod is at a deep health check.
+    """
+
+    name: str
+    role: Role
+    line: str
+    flags: frozenset[str]
+    reason: str
+    who: str
+    live: Node | None
+    own: OwnFacts | None
+    now: datetime
+    gpus: int = 0
+    slurmd_timeout: str = ""
+    starts: tuple[bool, ...] = ()
+    is_checked: bool = False
+
+    @property
+    def is_out(self) -> bool:
+        """Whether Slurm starts no job there because of its state."""
+        return bool(self.flags & OUT_OF_SERVICE)
+
+
+def node_now(
+    name: str,
+    role: Role,
+    live: Node | None,
+    slurm: Mapping[str, str],
+    own: Mapping[str, str],
+    now: datetime,
+) -> NodeNow:
+    """Read what a controller and a node itself answered of the node; either may be empty."""
+    line = slurm.get(STATE, "")
+    reason = re.fullmatch(r"(?P<text>.*?)(?: \[(?P<who>[^][@]*)@[^][]*\])?", field(line, "Reason"))
+    gpus = re.search(r"\bgpu(?::[^:(,\s]+)?:(\d+)", field(line, "Gres"))
+    return NodeNow(
+        name=name,
+        role=role,
+        line=line,
+        flags=flags_of(field(line, "State")),
+        reason=reason["text"] if reason else "",
+        who=(reason["who"] or "") if reason else "",
+        live=live,
+        own=read_own(own[OWN]) if OWN in own else None,
+        now=now,
+        gpus=int(gpus[1]) if gpus else 0,
+        slurmd_timeout=setting(slurm, "SlurmdTimeout"),
+        starts=tuple(started for _, started in starts_on_node(slurm)),
+    )
+
+
+def shown_state(node: NodeNow) -> str:
+    """Return Slurm's state of a node with its reason, as scontrol has both."""
+    reason = field(node.line, "Reason")
+    return f"{field(node.line, 'State')}{': ' if reason else ''}{reason}"
+
+
+def flags_of(state: str) -> frozenset[str]:
+    """Return the words of a node's state, as scontrol shows it."""
+    return frozenset(word for word in state.replace("*", "+NOT_RESPONDING").split("+") if word)
