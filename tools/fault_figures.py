@@ -1,9 +1,11 @@
 """Keep how long faults take.
 
-Usage: slurmpod rehearse environments/dev.yaml --fault all --json >FILE
+Usage: slurmpod rehearse ENVIRONMENT --fault all --json >FILE
        python -m tools.fault_figures FILE
 
-Several files may be named. Faults that they do not have stay as they were.
+The environment is environments/dev.yaml in customer mode, which has all faults: a file with
+`extends: dev.yaml` and `lifecycle: {mode: customer}`. Several files may be named. Faults that they
+do not have stay as they were.
 """
 
 from __future__ import annotations

@@ -13,19 +13,20 @@ What goes wrong on real clusters, done to a rehearsed one:
 
     slurmpod rehearse environments/dev.yaml --fault worker-power-cut
 
-lets one of these loose after the first job, `--fault all` one after the other. Each waits for the
-exact states that are promised here, in `sinfo`, `squeue`, `sacct`, systemd, CloudWatch Logs and
-Slurm's logs; each ends with a cluster that is whole, and fails if a job, a record or a line of
-output was lost. Our own scripts have to run: `lifecycle.mode` is `customer` or `extended`.
+lets one of these loose after the first job, `--fault all` one after the other, as far as the
+environment's mode has them. Each waits for the exact states that are promised here, in `sinfo`,
+`squeue`, `sacct`, systemd, CloudWatch Logs and Slurm's logs; each ends with a cluster that is
+whole, and fails if a job, a record or a line of output was lost. Our own scripts have to run:
+`lifecycle.mode` is `customer` or `extended`.
 
 While a fault takes its time, the command says what happened and what it waits for; with `--keep`
 the rehearsal stays up afterwards. `slurmpod rehearsal fault NAME` does one to a rehearsal that was
 kept. If jobs run there, it is done to them, and the command says what became of each: see
 [Drills](resume.md#drills).
 
-The figures are those of `environments/dev.yaml` as it is, each fault once, on a small machine that
-had other work to do. `SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not minutes. So
-they say what is waited for, not how long AWS takes.
+The figures are those of `environments/dev.yaml` in customer mode, each fault once, on a small
+machine that had other work to do. `SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not
+minutes. So they say what is waited for, not how long AWS takes.
 
 A checkpoint that is cut off in the middle of writing is the business of jobs: see
 [resume.md](resume.md).

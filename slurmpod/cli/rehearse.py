@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     sound = sound_environment(options.file)
     resolved = sound.resolved
     profile = load(options.profile).profile
-    if options.fault and not _suits_faults(resolved, options):
+    faults = _faults(resolved, options)
+    if options.fault and not _suits_faults(resolved, options, faults):
         return ExitCode.USAGE
     if unknown := _unknown_types(resolved):
         say(f"nothing is known about {', '.join(unknown)}, and no node can stand for one of them")
@@ -119,7 +121,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         port=options.port,
         image=options.image,
         allowed=tuple(options.allow),
-        faults=_faults(options),
+        faults=faults,
         job=job,
         profile=profile,
     )
@@ -140,12 +142,20 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK if is_sound else ExitCode.FAILED
 
 
-def _faults(options: argparse.Namespace) -> tuple[Fault, ...]:
-    """Return the faults that the user asks for; of all of them, a job only those that can be."""
+def _faults(resolved: Resolved, options: argparse.Namespace) -> tuple[Fault, ...]:
+    """Return the faults that the user asks for; of all of them, those that can be done here."""
     faults = chosen(options.fault)
-    if options.job and ALL in options.fault:
-        return tuple(fault for fault in faults if fault.strike)
-    return faults
+    if ALL not in options.fault:
+        return faults
+    customer = resolved.lifecycle.mode == "customer"
+    left_out = [fault.name for fault in faults if fault.customer_mode_only and not customer]
+    if left_out:
+        say(f"left out, as they need lifecycle.mode: customer: {', '.join(left_out)}")
+    return tuple(
+        fault
+        for fault in faults
+        if fault.name not in left_out and (fault.strike or not options.job)
+    )
 
 
 def _write_report(sound: Sound, out: Path, rehearsal: Rehearsal, failure: str) -> None:
@@ -169,9 +179,8 @@ def _unknown_types(resolved: Resolved) -> list[str]:
     )
 
 
-def _suits_faults(resolved: Resolved, options: argparse.Namespace) -> bool:
+def _suits_faults(resolved: Resolved, options: argparse.Namespace, faults: Sequence[Fault]) -> bool:
     """Tell whether faults can be tried on the environment's cluster; say why not."""
-    faults = _faults(options)
     missing_here = ("there have to be nodes (no --cloud-only)",) if options.cloud_only else ()
     without = [fault.name for fault in faults if options.job and not fault.strike]
     unfit = (f"no job can be drilled with {name}; {STRIKES_TEXT}" for name in without)

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Network
 
+from slurmpod.environment.editions import NEWEST
+
 DEFAULT_TYPE = "ml.m5.xlarge"
 DEFAULT_COUNT = 2
 
@@ -41,6 +43,7 @@ def environment_text(choices: Choices) -> str:
     """Return the YAML, with comments for who reads it next."""
     return f"""\
 # Everything that is not written here has a default: slurmpod expand shows it.
+edition: {NEWEST} # whose defaults AWS recommends for new clusters
 name: {_scalar(choices.name)}
 account: {_scalar(choices.account)}
 region: {_scalar(choices.region)}

@@ -94,7 +94,7 @@ def test_every_group_runs_the_bundle_with_the_execution_role(example: Synthesize
     groups = only(example.templates["cluster"], CLUSTER)["InstanceGroups"]
     lifecycle = {
         "SourceS3Uri": f"s3://{example.resolved.lifecycle.bucket}/{example.bundle.prefix}",
-        "OnCreate": example.resolved.lifecycle.entry_script,
+        "OnInitComplete": example.resolved.lifecycle.entry_script,
     }
     assert all(group["LifeCycleConfig"] == lifecycle for group in groups)
     assert len({str(group["ExecutionRole"]) for group in groups}) == 1
@@ -102,12 +102,15 @@ def test_every_group_runs_the_bundle_with_the_execution_role(example: Synthesize
 
 def test_volumes_are_attached_where_asked_for(p5_prod: Synthesized) -> None:
     groups = only(p5_prod.templates["cluster"], CLUSTER)["InstanceGroups"]
-    volumes = {group["InstanceGroupName"]: group.get("InstanceStorageConfigs") for group in groups}
-    assert volumes == {
-        "controller": None,
-        "login": None,
-        "p5": [{"EbsVolumeConfig": {"VolumeSizeInGB": 500}}],
+    volumes = {
+        group["InstanceGroupName"]: [
+            each["EbsVolumeConfig"]
+            for each in group["InstanceStorageConfigs"]
+            if "EbsVolumeConfig" in each
+        ]
+        for group in groups
     }
+    assert volumes == {"controller": [], "login": [], "p5": [{"VolumeSizeInGB": 500}]}
 
 
 def test_the_cluster_has_its_name_and_node_recovery(example: Synthesized) -> None:

@@ -38,7 +38,7 @@ def test_rendered_settings_are_read(rendered: bytes, tmp_path: Path) -> None:
     }
     (lustre,) = settings.file_systems
     assert (lustre.kind, lustre.mount_path, lustre.root_writes) == (Kind.LUSTRE, "/fsx", True)
-    assert settings.mode is Mode.CUSTOMER
+    assert settings.mode is Mode.EXTENDED
     assert settings.accounting
     assert settings.step_timeout_seconds == 600
 
