@@ -82,7 +82,7 @@ def _note_editions(readings: Sequence[Reading]) -> None:
         changes = " and ".join(f"{format_path(path)} {value}" for path, value in newer.items())
         say(
             f"note: {file}: no edition{more}: the defaults are those of {FIRST}; "
-            f"'edition: {NEWEST}' would make {changes}"
+            f"'edition: {NEWEST}' would make {changes} (docs/modes.md)"
         )
 
 

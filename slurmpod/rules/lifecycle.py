@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from slurmpod.deploy.cluster_request import is_configured_by_api
 from slurmpod.environment.catalog import family_of
+from slurmpod.environment.editions import FIRST
 from slurmpod.environment.lifecycle import READ_BY_SCRIPTS
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -129,7 +130,7 @@ def _managed_mode_mounts_one(resolved: Resolved) -> Iterator[Finding]:
     "Accounting is switched off where that is possible",
     why="In extended and managed mode HyperPod sets accounting up on the controller before any "
     "script runs, whatever this key says.",
-    fix="remove the key, or use lifecycle mode customer",
+    fix="remove the key, or write 'mode: customer' under lifecycle",
     source=DATABASE,
     severity=Severity.WARNING,
 )
@@ -157,7 +158,8 @@ def _database_is_used(resolved: Resolved) -> Iterator[Finding]:
     "Images of your own are new enough to be set up by HyperPod",
     why="Extended and managed mode need what HyperPod's images have since January 2026. An older "
     "one is refused: 'LifeCycleConfig is optional but requires a compatible AMI'.",
-    fix="make the image from a HyperPod image of January 2026 or later, and accept this warning",
+    fix="make the image from a HyperPod image of January 2026 or later, and accept this warning; "
+    "for an older one write 'mode: customer' under lifecycle",
     source=MIGRATION,
     severity=Severity.WARNING,
 )
@@ -257,6 +259,35 @@ def _server_takes_records(resolved: Resolved) -> Iterator[Finding]:
     if database and (server := OTHER_SERVERS.get(database.port)):
         message = f"{database.port} is the port of {server}"
         yield Finding(("slurm", "accounting_database", "port"), message)
+
+
+@LIFECYCLE.rule(
+    "LIF-015",
+    "Customer mode is for what HyperPod's API cannot say",
+    why="AWS recommends the API for new clusters and keeps provisioning_parameters.json for old "
+    "ones; these have no continuous provisioning. Customer mode is needed for several controllers, "
+    "scripts of your own, images from before January 2026, copies of the controller's job records, "
+    "and accounting that is switched off.",
+    fix="remove the key, or accept this warning with what needs it",
+    source=f"{GUIDE}sagemaker-hyperpod-ref.html",
+    severity=Severity.WARNING,
+)
+def _customer_mode_is_needed(resolved: Resolved) -> Iterator[Finding]:
+    is_new = resolved.environment.edition != FIRST
+    if is_new and not is_configured_by_api(resolved) and not _needs_customer_mode(resolved):
+        message = "nothing in this file needs customer mode"
+        yield Finding(("lifecycle", "mode"), message)
+
+
+def _needs_customer_mode(resolved: Resolved) -> bool:
+    slurm = resolved.slurm
+    return bool(
+        slurm.multi_head
+        or slurm.records_backup
+        or not slurm.accounting
+        or resolved.environment.lifecycle.scripts
+        or any(group.settings.image_id for group in resolved.groups)
+    )
 
 
 FOR_CONTAINERS = ("enroot", "enroot_caps", "pyxis")

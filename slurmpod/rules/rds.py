@@ -308,7 +308,7 @@ def _class_is_known(resolved: Resolved) -> Iterator[Finding]:
     why="slurmpod's scripts save and load the database that they set up on the controller, in mode "
     "customer. Elsewhere HyperPod or you set it up, and a server outside has backups of its own. "
     "The copies lie in the bucket of the scripts, and go with it where it is deleted.",
-    fix="remove records_backup",
+    fix="remove records_backup; in extended and managed mode slurm.rds keeps the records",
     source="https://slurm.schedmd.com/accounting.html",
 )
 def _saves_its_own_records(resolved: Resolved) -> Iterator[Finding]:

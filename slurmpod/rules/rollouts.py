@@ -165,7 +165,7 @@ def _continuous_needs_the_api(resolved: Resolved) -> Iterator[Finding]:
     "With continuous provisioning there is no strategy to choose",
     why="HyperPod then merges its changes into slurm.conf always, and CreateCluster refuses a "
     "strategy, even that one.",
-    fix="remove the key",
+    fix="remove the key, or write 'provisioning: standard' under cluster",
     source=CONTINUOUS,
 )
 def _no_strategy(resolved: Resolved) -> Iterator[Finding]:

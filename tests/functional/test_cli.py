@@ -308,7 +308,8 @@ def test_files_without_an_edition_are_noted_with_what_it_would_change(
     (note,) = notes(*files)
     assert note == (
         f"note: {files[0]}: no edition (1 more file like it): the defaults are those of 2024; "
-        "'edition: 2026' would make lifecycle.mode extended and cluster.provisioning continuous"
+        "'edition: 2026' would make lifecycle.mode extended and cluster.provisioning continuous "
+        "(docs/modes.md)"
     )
     assert notes(files[2]) == []
     files[1].write_text(f"{files[1].read_text()}lifecycle: {{mode: managed}}\n")
