@@ -62,7 +62,9 @@ def test_mistyped_sizes_and_families_are_not(name: str) -> None:
     assert not is_plausible(name)
 
 
-@pytest.mark.parametrize("name", ["ml.p7.48xlarge", "ml.trn3.36xlarge", "ml.p6e-gb300.36xlarge"])
+@pytest.mark.parametrize(
+    "name", ["ml.p7.48xlarge", "ml.trn3.36xlarge", "ml.p6e-gb300.36xlarge", "ml.m9i.128xlarge"]
+)
 def test_newer_ones_are(name: str) -> None:
     assert is_plausible(name)
 

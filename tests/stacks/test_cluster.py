@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any
 
 import pytest
 from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
@@ -9,16 +9,13 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 
 from slurmpod.deploy.cluster_request import cluster_request
 from slurmpod.environment.catalog import instance_types
-from slurmpod.environment.cluster import AutoPatch, Group
+from slurmpod.environment.facts import fact
 from slurmpod.rules.limits import TEMPLATE_BODY_LIMIT, template_characters
 from slurmpod.rules.request import neutral_references
 from slurmpod_cdk.nag import review
 from tests.cluster_environments import EXTENDED, MANAGED, MULTI_HEAD
 from tests.stacks.linting import IGNORED
 from tests.stacks.synthesis import Synthesized, only, resolved_from, synthesize
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 CLUSTER = "AWS::SageMaker::Cluster"
 
@@ -198,19 +195,17 @@ def test_every_property_of_patches_is_used_but_for_the_date_that_hyperpod_sets(
 
 
 @pytest.mark.parametrize(
-    ("definition_name", "model", "field"),
+    ("definition_name", "name"),
     [
-        ("DeepHealthCheckType", Group, "deep_health_checks"),
-        ("AutoPatchConfig", AutoPatch, "strategy"),
+        ("DeepHealthCheckType", "cluster.groups.deep_health_checks"),
+        ("AutoPatchConfig", "cluster.groups.auto_patch.strategy"),
     ],
 )
-def test_the_model_allows_what_the_resource_takes(
-    definition_name: str, model: type[BaseModel], field: str
-) -> None:
+def test_what_is_known_is_what_the_resource_takes(definition_name: str, name: str) -> None:
     """CreateCluster knows more, which CloudFormation refuses: a new pin may bring it."""
     defined = definition(definition_name)
     taken = defined.get("enum") or defined["properties"]["PatchingStrategy"]["enum"]
-    assert set(literals(model.model_fields[field].annotation)) == set(taken)
+    assert set(fact(name).values) == set(taken)
 
 
 def test_what_is_empty_on_purpose_stays(full: Synthesized) -> None:
@@ -285,12 +280,6 @@ def schema() -> dict[str, Any]:
 def definition(name: str) -> dict[str, Any]:
     found: dict[str, Any] = schema()["definitions"][name]
     return found
-
-
-def literals(annotation: Any) -> list[str]:
-    """Return the values of the Literal in a type."""
-    found = [value for value in get_args(annotation) if isinstance(value, str)]
-    return found or [value for inner in get_args(annotation) for value in literals(inner)]
 
 
 def without_references(value: Any, key: str = "") -> Any:
