@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from embedded_aws.reachability.ec2 import graph_of
+from embedded_aws.reachability.model import Graph
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import suppressed
 
@@ -17,10 +19,14 @@ OPENZFS_ROOT = "fsx"
 
 @dataclass(frozen=True)
 class SharedFileSystem:
-    """An FSx file system for Lustre or OpenZFS; `source` is the device that `mount` takes."""
+    """An FSx file system for Lustre or OpenZFS; `source` is the device that `mount` takes.
+
+    `interfaces` are the ids of its network interfaces.
+    """
 
     file_system_id: str
     source: str
+    interfaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class DatabaseServer:
     vpc_id: str
     secret_arn: str
     parameters: Mapping[str, str]
+    interface_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,8 @@ class Gateway:
             elif item["FileSystemType"] == "OPENZFS":
                 source = f"{item['DNSName']}:/{OPENZFS_ROOT}"
             if source:
-                found.append(SharedFileSystem(item["FileSystemId"], source))
+                interfaces = tuple(item.get("NetworkInterfaceIds", ()))
+                found.append(SharedFileSystem(item["FileSystemId"], source, interfaces))
         return tuple(found)
 
     def database_servers(self) -> tuple[DatabaseServer, ...]:
@@ -89,9 +97,14 @@ class Gateway:
                         vpc_id=subnet["VpcId"],
                         secret_arn=item["MasterUserSecret"]["SecretArn"],
                         parameters=self._database_parameters(item),
+                        interface_id=interfaces[0]["NetworkInterfaceId"],
                     )
                 )
         return tuple(found)
+
+    def vpc_graph(self, vpc_id: str, interfaces: Iterable[str], groups: Iterable[str]) -> Graph:
+        """Return what decides about connections in a VPC, with these interfaces and groups."""
+        return graph_of(self.clients.ec2, vpc_id, interfaces=set(interfaces), groups=set(groups))
 
     def secret(self, arn: str) -> str:
         """Return the text of a secret in Secrets Manager."""

@@ -126,6 +126,13 @@ class Database:
         ec2 = self._lab.aws.ec2
         vpc = ec2.describe_subnets(SubnetIds=[self._lab.network.subnet])["Subnets"][0]["VpcId"]
         created = ec2.create_security_group(GroupName=self.name, Description="db", VpcId=vpc)
+        from_nodes: Any = {
+            "IpProtocol": "tcp",
+            "FromPort": 3306,
+            "ToPort": 3306,
+            "UserIdGroupPairs": [{"GroupId": self._lab.network.security_group}],
+        }
+        ec2.authorize_security_group_ingress(GroupId=created["GroupId"], IpPermissions=[from_nodes])
         return created["GroupId"]
 
 

@@ -32,6 +32,7 @@ from embedded_aws.sagemaker.events import (
     root_volume_ends,
     termination_begins,
 )
+from slurmpod.aws.gateway import Gateway
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.accounting import start_accounting, storage_of
 from slurmpod.rehearsal.hyperpod.cluster_agent import (
@@ -64,6 +65,7 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
     download_bundles,
 )
+from slurmpod.rehearsal.hyperpod.vpc_paths import Lost, VpcPaths, lose, named_in
 from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
@@ -91,6 +93,8 @@ class ClusterRun:
     given_up: threading.Event = field(default_factory=threading.Event)
     at_work: NodesAtWork = field(default_factory=NodesAtWork)
     munge_key: bytes = field(default_factory=lambda: secrets.token_bytes(128))
+    paths: VpcPaths = field(default_factory=VpcPaths)
+    _lost: dict[str, tuple[Lost, ...]] = field(default_factory=dict)
     _one_writer: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -114,6 +118,7 @@ class ClusterRun:
         self.machines.boot(machine_spec(self, node))
         self._check_wanted(node)
         begin(self.machines, hostname(node), self.profile.image)
+        self._lose(node)
         self.journal.note(hostname(node), "booted")
 
     def configure(self, node: ClusterNode) -> None:
@@ -128,7 +133,8 @@ class ClusterRun:
                 mounts = self.cluster.group(node.group).mounts or self.provisioning.mounts
                 mount_file_systems(self.machines, hostname(node), mounts)
         except ClusterFailed as failure:
-            raise self.failed(node, f"The image's own configuration failed: {failure}") from None
+            said = f"The image's own configuration failed: {failure}"
+            raise self.failed(node, self._with_lost(node, said)) from None
         if self.configures_itself(node):
             self.journal.note(hostname(node), "configured by HyperPod")
 
@@ -178,6 +184,7 @@ class ClusterRun:
         with operation(self, node, "Pending"), recorded(self, node, REBOOT):
             self.machines.reboot(hostname(node))
             self._check_wanted(node)
+            self._lose(node)
             if node in self.controllers:
                 self.tell_controllers()  # a list may have been written while it was off
             node.status = RUNNING
@@ -276,7 +283,34 @@ class ClusterRun:
             self.power_off(node)
             raise MachineFailed(f"{hostname(node)} is no longer wanted")
 
+    def look_at_network(self, gateway: Gateway) -> None:
+        """Look at what the VPC lets through now; nodes that run lose what it stops, and no more."""
+        self.paths = VpcPaths.of(gateway, self.cluster)
+        for node in self.cluster.nodes:
+            if not self.machines.is_off(hostname(node)):
+                self._lose(node)
+
+    def _lose(self, node: ClusterNode) -> None:
+        """Have a node lose what the VPC stops: with nothing to lose, nothing is done."""
+        name, lost = hostname(node), self.paths.lost(self.cluster, self.controllers, node)
+        if lost or self._lost.get(name):
+            lose(self.machines, name, lost)
+        self._lost[name] = lost
+        for each in lost:
+            self.journal.note(name, each.message)
+
+    def _with_lost(self, node: ClusterNode, message: str) -> str:
+        """Return why a node failed, with what its VPC stops."""
+        lost = self._lost.get(hostname(node), ())
+        return " ".join([message, *(f"In this VPC {each.message}." for each in lost)])
+
     def _run_lifecycle(self, node: ClusterNode) -> None:
+        if waited_for := named_in(
+            self.bundles[node.group].files, self._lost.get(hostname(node), ())
+        ):
+            self.journal.note(hostname(node), LIFECYCLE_FAILED)
+            why = f"{SCRIPTS_FAILED} They would wait in vain: {waited_for.message}."
+            raise self.failed(node, why)
         agent = HostAgent(
             machines=self.machines,
             gateway=self.role(node).gateway,
@@ -292,7 +326,8 @@ class ClusterRun:
         result = agent.run_lifecycle(self.bundles[node.group])
         if result.exit_status and self.is_wanted(node):
             self.journal.note(hostname(node), LIFECYCLE_FAILED)
-            raise self.failed(node, f"{SCRIPTS_FAILED} Last line: {result.last_line}")
+            said = f"{SCRIPTS_FAILED} Last line: {result.last_line}"
+            raise self.failed(node, self._with_lost(node, said))
         if not result.exit_status:
             self.journal.note(hostname(node), "lifecycle scripts succeeded")
 

@@ -122,6 +122,7 @@ class HyperPod:
         running = _Running(run, ContinuousProvisioning(run), HealthAgent(run))
         self._running[cluster.arn] = running
         self._start_database(running)
+        run.look_at_network(self._gateway)
         Creation(run, running.continuous, keeps_failed=self._keeps_failed).run()
         running.health.start()
 
@@ -132,6 +133,7 @@ class HyperPod:
         provisioning = provisioning_of(desired, bundles)
         self._offer_file_systems()
         self._follow_databases()
+        running.run.look_at_network(self._gateway)
         Update(running.run, desired, bundles, provisioning).run(running.continuous)
 
     def delete(self, cluster: Cluster) -> None:
@@ -179,7 +181,9 @@ class HyperPod:
     def replace(self, cluster: Cluster, node: ClusterNode) -> None:
         """Put a new instance in a node's place; raises ClusterFailed when it does not come up."""
         self._offer_file_systems()
-        self._run_of(cluster).replace(node)
+        run = self._run_of(cluster)
+        run.look_at_network(self._gateway)
+        run.replace(node)
 
     def reboot(self, cluster: Cluster, node: ClusterNode) -> None:
         """Shut a node down and start it again; raises ClusterFailed when it does not come up."""
@@ -202,7 +206,9 @@ class HyperPod:
     def update_software(self, cluster: Cluster, update: SoftwareUpdate) -> None:
         """Put new software on nodes; raises ClusterFailed after going back to the old one."""
         self._offer_file_systems()
-        SoftwareRollout(self._run_of(cluster), update).run()
+        run = self._run_of(cluster)
+        run.look_at_network(self._gateway)
+        SoftwareRollout(run, update).run()
 
     def _running_on(self, machines: Machines) -> list[_Running]:
         return [each for each in list(self._running.values()) if each.run.machines is machines]

@@ -21,6 +21,7 @@ from embedded_aws.cluster import (
     InstanceGroup,
     NetworkInterface,
 )
+from embedded_aws.reachability.model import Graph
 from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.hyperpod import creation
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
@@ -69,6 +70,9 @@ class NoMachines:
     def power_cut(self, hostname: str) -> None:
         raise MachineFailed(f"there is no machine {hostname}")
 
+    def is_off(self, _: str) -> bool:
+        return True
+
     def add_file_system(self, source: str, directory: Path) -> None:
         raise NotImplementedError
 
@@ -84,7 +88,12 @@ def hyperpod(
     networks: Networks | None = None,
     **answers: Any,
 ) -> HyperPod:
-    gateway: Any = SimpleNamespace(shared_file_systems=tuple, database_servers=tuple, **answers)
+    gateway: Any = SimpleNamespace(
+        shared_file_systems=tuple,
+        database_servers=tuple,
+        vpc_graph=lambda *_: Graph(),
+        **answers,
+    )
     return HyperPod(
         networks=networks or networks_in(folder),
         gateway=gateway,

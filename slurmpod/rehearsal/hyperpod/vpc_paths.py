@@ -1,0 +1,165 @@
+"""Connections of nodes that their VPC stops: packets are lost, and mounts time out.
+
+The same graph that `slurmpod preflight` asks is asked when a node boots. Only what nodes need is
+asked for: file systems, servers of RDS, and Slurm's ports on other nodes. Lost packets are real:
+the node's kernel sends them to a hardware address that nobody has, as if AWS had dropped them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from embedded_aws.cluster import Cluster, ClusterNode
+from embedded_aws.reachability.model import Graph, Interface
+from embedded_aws.reachability.paths import EPHEMERAL, reaches
+from slurmpod.aws.gateway import DatabaseServer, Gateway, SharedFileSystem
+from slurmpod.rehearsal.hyperpod.node_files import run_script
+from slurmpod.rehearsal.nodes.machines import Machines
+
+LUSTRE_PORT, NFS_PORT = 988, 2049
+FROM_LUSTRE = (1018, 1023)
+"""The ports from which Lustre connects (FSx for Lustre user guide, security groups)."""
+
+SLURMCTLD_PORT, SLURMD_PORT, SLURMDBD_PORT = 6817, 6818, 6819
+
+_RULE = "priority 988"
+_TABLE = 988
+_NOBODY, _NOWHERE = "169.254.100.254", "02:00:00:00:de:ad"
+UNREACHED = "/run/machine/unreached"
+"""The names of file systems whose mounts time out, one a line; the mount helpers read it."""
+
+_BEGIN = f"""\
+port=$(ip -oneline route show default | sed 's/.* dev \\([^ ]*\\).*/\\1/')
+while ip rule delete {_RULE} 2>/dev/null; do :; done
+ip route replace default via {_NOBODY} dev "$port" onlink table {_TABLE}
+ip neighbour replace {_NOBODY} lladdr {_NOWHERE} dev "$port" nud permanent
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """What nodes connect to; `name` is how scripts call it, `what` how people do."""
+
+    what: str
+    name: str
+    interface: Interface
+    port: int
+    replies: tuple[int, int] = EPHEMERAL
+    for_all: bool = True
+    """Whether all nodes connect, or controllers only."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A connection that something stops, with the reason; `is_needed` by whatever node it is."""
+
+    server: Server
+    why: str
+    is_needed: bool = False
+
+    @property
+    def message(self) -> str:
+        """A sentence for people."""
+        return f"it does not reach {self.server.what} at tcp {self.server.port}: {self.why}"
+
+
+@dataclass(frozen=True)
+class VpcPaths:
+    """The VPC of a cluster and the servers in it, as they were when somebody looked."""
+
+    graph: Graph = field(default_factory=Graph)
+    servers: tuple[Server, ...] = ()
+
+    @classmethod
+    def of(cls, gateway: Gateway, cluster: Cluster) -> VpcPaths:
+        """Look at the VPC of a cluster that has nodes."""
+        vpc_id = next(each.interface.vpc_id for each in cluster.nodes if each.interface)
+        files, databases = gateway.shared_file_systems(), gateway.database_servers()
+        wanted = [*(id_ for each in files for id_ in each.interfaces)]
+        wanted += [each.interface_id for each in databases]
+        groups = [id_ for each in cluster.groups for id_ in each.vpc_config.security_group_ids]
+        graph = gateway.vpc_graph(vpc_id, wanted, groups)
+        servers = (*_of_files(graph, files), *_of_databases(graph, databases))
+        return cls(graph, servers)
+
+    def lost(
+        self, cluster: Cluster, controllers: Sequence[ClusterNode], node: ClusterNode
+    ) -> tuple[Lost, ...]:
+        """Return the connections of a node that are stopped."""
+        source = _interface(cluster, node)
+        if source is None:
+            return ()
+        servers = (each for each in self.servers if each.for_all or node in controllers)
+        return tuple(
+            Lost(server, verdict.why, is_needed=server.port == SLURMCTLD_PORT)
+            for server in (*servers, *_slurm(cluster, controllers, node))
+            if not (
+                verdict := reaches(
+                    self.graph, source, server.interface, server.port, replies=server.replies
+                )
+            ).reached
+        )
+
+
+def _of_files(graph: Graph, files: Sequence[SharedFileSystem]) -> Iterator[Server]:
+    for each in files:
+        server = each.source.partition(":/")[0]
+        name = server.removesuffix("@tcp")
+        port, replies = (NFS_PORT, EPHEMERAL) if server == name else (LUSTRE_PORT, FROM_LUSTRE)
+        for interface in _here(graph, each.interfaces):
+            yield Server(each.file_system_id, name, interface, port, replies)
+
+
+def _of_databases(graph: Graph, databases: Sequence[DatabaseServer]) -> Iterator[Server]:
+    for each in databases:
+        for interface in _here(graph, [each.interface_id]):
+            yield Server(each.endpoint, each.endpoint, interface, each.port, for_all=False)
+
+
+def _here(graph: Graph, interfaces: Sequence[str]) -> Iterator[Interface]:
+    """Yield those of the interfaces that are in the VPC: others are not judged."""
+    known = (graph.interfaces[each] for each in interfaces if each in graph.interfaces)
+    return (each for each in known if each.subnet in graph.subnets)
+
+
+def _interface(cluster: Cluster, node: ClusterNode) -> Interface | None:
+    """Return a node's interface as it is in the graph; None when its node is leaving."""
+    if node.interface is None:
+        return None
+    groups = cluster.group(node.group).vpc_config.security_group_ids
+    return Interface(node.private_ip, node.interface.subnet_id, tuple(groups))
+
+
+def _slurm(
+    cluster: Cluster, controllers: Sequence[ClusterNode], node: ClusterNode
+) -> Iterator[Server]:
+    for other in cluster.nodes:
+        interface = _interface(cluster, other) if other is not node else None
+        if interface is None:
+            continue
+        is_controller = other in controllers
+        ports = (SLURMCTLD_PORT, SLURMDBD_PORT) if is_controller else (SLURMD_PORT,)
+        for port in ports:
+            yield Server(other.private_ip, other.private_ip, interface, port)
+
+
+def lose(machines: Machines, hostname: str, lost: Sequence[Lost]) -> None:
+    """Have a node lose these connections and no others; raises ClusterFailed."""
+    rules = "".join(
+        f"ip rule add {_RULE} to {each.server.interface.address} ipproto tcp"
+        f" dport {each.server.port} lookup {_TABLE}\n"
+        for each in lost
+    )
+    names = shlex.join(dict.fromkeys(each.server.name for each in lost))
+    run_script(machines, hostname, f"{_BEGIN}{rules}printf '%s\\n' {names} >{UNREACHED}")
+
+
+def named_in(files: Mapping[str, bytes], lost: Sequence[Lost]) -> Lost | None:
+    """Return the first lost connection that scripts will wait for: they name its server."""
+    for each in lost:
+        name = each.server.name.encode()
+        if each.is_needed or any(name in content for content in files.values()):
+            return each
+    return None

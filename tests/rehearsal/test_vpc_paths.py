@@ -1,0 +1,116 @@
+"""Nodes lose what security groups stop, as on AWS, and a rehearsal says which rule is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group, storage_of, succeeds
+
+CONNECTS = ("nc", "-zw", "2")
+
+
+@pytest.fixture(scope="module")
+def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def files(lab: HyperPodLab) -> Any:
+    """A Lustre file system in a group of its own, which lets in nobody else."""
+    other = make_group(lab, "files")
+    let(lab, other, other)
+    return lab.make_lustre(replace(lab.network, security_group=other))
+
+
+def make_group(lab: HyperPodLab, name: str) -> str:
+    vpc = lab.aws.ec2.describe_subnets(SubnetIds=[lab.network.subnet])["Subnets"][0]["VpcId"]
+    made = lab.aws.ec2.create_security_group(GroupName=name, Description=name, VpcId=vpc)
+    return made["GroupId"]
+
+
+def let(lab: HyperPodLab, group_id: str, peer: str, *ports: int) -> None:
+    """Let a peer into a group, at all ports unless some are given."""
+    pair = {"UserIdGroupPairs": [{"GroupId": peer}]}
+    rules: list[Any] = [
+        {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, **pair} for port in ports
+    ]
+    lab.aws.ec2.authorize_security_group_ingress(
+        GroupId=group_id, IpPermissions=rules or [{"IpProtocol": "-1", **pair}]
+    )
+
+
+def groups_with(files: Any, **more: Any) -> list[dict[str, Any]]:
+    common: dict[str, Any] = {"InstanceStorageConfigs": [storage_of(files)], **more}
+    return [group("head", "Controller", **common), group("cpu", "Compute", **common)]
+
+
+def test_a_mount_that_a_security_group_stops_fails_the_cluster_and_names_the_rule(
+    lab: HyperPodLab, files: Any
+) -> None:
+    cluster = lab.create("stopped", groups_with(files))
+    lab.delete("stopped")
+    assert cluster["ClusterStatus"] == "Failed"
+    message = cluster["FailureMessage"]
+    assert "Connection timed out" in message
+    assert f"does not reach {files['FileSystemId']} at tcp 988: sg-" in message
+    assert (
+        f"has no inbound rule for tcp 988 from 10.0.1.4 ({lab.network.security_group})" in message
+    )
+
+
+def test_scripts_that_name_what_is_stopped_are_not_waited_for(lab: HyperPodLab, files: Any) -> None:
+    script = f"#!/bin/sh\nuntil mount -t lustre {files['DNSName']}@tcp:/x /mnt; do sleep 1; done\n"
+    scripts = {
+        "SourceS3Uri": lab.upload("waiting", {"wait.sh": script}),
+        "OnInitComplete": "wait.sh",
+    }
+    nodes = [group("head", "Controller"), group("cpu", "Compute", LifeCycleConfig=scripts)]
+    cluster = lab.create("waiting", nodes)
+    lab.delete("waiting")
+    assert "They would wait in vain: it does not reach fs-" in cluster["FailureMessage"]
+
+
+class TestInService:
+    """A worker whose group lets Slurm in, and a login node whose group does not."""
+
+    @pytest.fixture(scope="class")
+    def cluster(self, lab: HyperPodLab, files: Any) -> Iterator[Any]:
+        own = lab.network.security_group
+        (files_group,) = {
+            each["GroupId"]
+            for interface in lab.aws.ec2.describe_network_interfaces(
+                NetworkInterfaceIds=files["NetworkInterfaceIds"]
+            )["NetworkInterfaces"]
+            for each in interface["Groups"]
+        }
+        let(lab, files_group, own, 988)
+        shut = make_group(lab, "shut")
+        let(lab, shut, own, 22)
+        let(lab, own, shut)
+        let(lab, files_group, shut, 988)
+        elsewhere = {"SecurityGroupIds": [shut], "Subnets": [lab.network.subnet]}
+        head, cpu = groups_with(files)
+        cluster = lab.create("reached", [head, {**cpu, "OverrideVpcConfig": elsewhere}])
+        yield cluster
+        lab.delete("reached")
+
+    def test_one_rule_more_lets_it_mount(self, lab: HyperPodLab, cluster: Any) -> None:
+        assert (cluster["ClusterStatus"], cluster.get("FailureMessage")) == ("InService", None)
+        assert "/fsx" in lab.shell("reached", "head").run(["findmnt", "--noheadings", "/fsx"])
+
+    def test_a_port_that_no_rule_lets_in_is_silent_and_others_answer(
+        self, lab: HyperPodLab, cluster: Any
+    ) -> None:
+        head, cpu = lab.shell("reached", "head"), lab.shell("reached", "cpu")
+        worker = lab.nodes("reached", "cpu")[0]["PrivatePrimaryIp"]
+        controller = lab.nodes("reached", "head")[0]["PrivatePrimaryIp"]
+        assert succeeds(cpu, *CONNECTS, controller, "6817")
+        assert not succeeds(head, *CONNECTS, worker, "6818")
+        assert succeeds(head, *CONNECTS, worker, "22")
+        assert succeeds(cpu, *CONNECTS, worker, "6818")  # on the node itself
