@@ -188,6 +188,7 @@ def _training_plans(
         "DescribeReservedCapacity": plans.describe_capacity,
         "DescribeTrainingPlan": plans.describe,
         "DescribeTrainingPlanExtensionHistory": plans.history,
+        "ExtendTrainingPlan": plans.extend,
         "ListTrainingPlans": plans.summaries,
         "SearchTrainingPlanOfferings": plans.search,
     }

@@ -1,13 +1,15 @@
 """Training plans: capacity that is reserved for a while, and the groups that use it.
 
-Any capacity is offered, from now or from the moment asked for, in each zone of the Region; it costs
-nothing. Statuses follow the clock. Nodes of a plan that has not begun yet come at once, all the
-same. Source: API reference, CreateTrainingPlan and its siblings; developer guide, "Utilizing
-training plans for Amazon SageMaker HyperPod clusters" (what plan and group have in common).
+Any capacity is offered, from this hour or from the moment asked for, in each zone of the Region,
+and any plan can be extended; the price is made up. Statuses follow the clock. Nodes of a plan that
+has not begun yet come at once, all the same. Source: API reference, CreateTrainingPlan and its
+siblings; developer guide, "Utilizing training plans for Amazon SageMaker HyperPod clusters" (what
+plan and group have in common), "Training plans extension" (by how many days).
 """
 
 from __future__ import annotations
 
+import hashlib
 import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +31,10 @@ _ULTRA_SERVERS = {
 }
 """By UltraServer, the type and the number of its instances, which have four GPUs each."""
 _DEFAULT_HOURS = 24
+_DAY_HOURS, _WEEK_HOURS = 24, 168
+_MOST_SINGLE_DAYS_HOURS, _MOST_EXTENSION_HOURS = 14 * _DAY_HOURS, 182 * _DAY_HOURS
+_USD_PER_INSTANCE_HOUR = 10
+"""A price that is made up: AWS's are told by its own searches only."""
 _ID_LENGTH = 12
 _HEX = string.digits + "abcdef"
 
@@ -58,15 +64,40 @@ class Offering:
         return self.count // _ULTRA_SERVERS[self.server][1] if self.server else None
 
 
+@dataclass(frozen=True)
+class Extension:
+    """More time for a plan, which is offered or was bought."""
+
+    id: str
+    plan_arn: str
+    zone: str
+    zone_id: str
+    begins_at: datetime
+    hours: int
+    count: int
+
+    @property
+    def ends_at(self) -> datetime:
+        """The end of the plan with this extension."""
+        return self.begins_at + timedelta(hours=self.hours)
+
+
 @dataclass
 class TrainingPlan:
-    """Capacity that somebody has reserved under a name."""
+    """Capacity that somebody has reserved under a name, and prolonged since."""
 
     name: str
     arn: str
     capacity_arn: str
     offering: Offering
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    extensions: list[tuple[datetime, Extension]] = field(default_factory=list)
+    """What it was prolonged by, and when that was bought; the oldest first."""
+
+    @property
+    def ends_at(self) -> datetime:
+        """The end of the plan, with all of its extensions."""
+        return self.extensions[-1][1].ends_at if self.extensions else self.offering.ends_at
 
     @property
     def status(self) -> str:
@@ -74,7 +105,7 @@ class TrainingPlan:
         now = datetime.now(UTC)
         if now < self.offering.begins_at:
             return "Scheduled"
-        return "Active" if now < self.offering.ends_at else "Expired"
+        return "Active" if now < self.ends_at else "Expired"
 
 
 class TrainingPlans:
@@ -82,6 +113,7 @@ class TrainingPlans:
 
     def __init__(self) -> None:
         self._offered: dict[str, Offering] = {}
+        self._extensions: dict[str, Extension] = {}
         self._by_region: dict[str, list[TrainingPlan]] = {}
 
     def offer(self, aws: Clients, given: Mapping[str, Any]) -> list[Offering]:
@@ -101,6 +133,36 @@ class TrainingPlans:
         capacity_arn = aws.arn("sagemaker", f"reserved-capacity/{capacity}")
         plan = TrainingPlan(name, arn, capacity_arn, self._offered[offering_id])
         self._by_region.setdefault(aws.region, []).append(plan)
+        return plan
+
+    def offer_extension(self, region: str, given: Mapping[str, Any]) -> list[Extension]:
+        """Return how a plan can be prolonged by the hours asked for, if that is allowed."""
+        plan = self.find(region, given["TrainingPlanArn"])
+        hours = given.get("DurationHours", _DAY_HOURS)
+        if plan.status == "Expired" or not _is_allowed(hours):
+            return []
+        what = (plan.arn, plan.ends_at, hours)
+        extension = Extension(
+            id=_id("tpeo", what),
+            plan_arn=plan.arn,
+            zone=plan.offering.zone,
+            zone_id=plan.offering.zone_id,
+            begins_at=plan.ends_at,
+            hours=hours,
+            count=plan.offering.count,
+        )
+        self._extensions[extension.id] = extension
+        return [extension]
+
+    def extend(self, region: str, offering_id: str) -> TrainingPlan:
+        """Prolong a plan by what was offered; raises ResourceNotFound for what is not any more."""
+        extension = self._extensions.get(offering_id)
+        if extension is None:
+            raise ServiceError("ResourceNotFound", f"Offering {offering_id} does not exist")
+        plan = self.find(region, extension.plan_arn)
+        if plan.ends_at != extension.begins_at:
+            raise ServiceError("ResourceNotFound", f"Offering {offering_id} is no longer available")
+        plan.extensions.append((datetime.now(UTC), extension))
         return plan
 
     def all(self, region: str) -> list[TrainingPlan]:
@@ -147,22 +209,39 @@ def _offerings(aws: Clients, given: Mapping[str, Any]) -> Iterator[Offering]:
     else:
         kind, count = given.get("InstanceType", ""), given.get("InstanceCount", 1)
     hours = given.get("DurationHours", _DEFAULT_HOURS)
-    begins_at = max(utc(given.get("StartTimeAfter", datetime.now(UTC))), datetime.now(UTC))
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    begins_at = max(utc(given.get("StartTimeAfter", now)), now)
+    targets = tuple(given.get("TargetResources", _TARGETS))
     end = given.get("EndTimeBefore")
     if not kind or (end is not None and begins_at + timedelta(hours=hours) > utc(end)):
         return
     for zone in aws.ec2.describe_availability_zones()["AvailabilityZones"]:
         yield Offering(
-            id=f"tpo-{ids.text('training plan offering', _ID_LENGTH, _HEX)}",
+            id=_id("tpo", (kind, count, zone["ZoneId"], begins_at, hours, targets)),
             instance_type=kind,
             count=count,
             zone=zone["ZoneName"],
             zone_id=zone["ZoneId"],
             begins_at=begins_at,
             hours=hours,
-            targets=tuple(given.get("TargetResources", _TARGETS)),
+            targets=targets,
             server=server,
         )
+
+
+def _id(prefix: str, what: object) -> str:
+    """Return an id that the same search finds again, as AWS's are hashes."""
+    return f"{prefix}-{hashlib.sha256(repr(what).encode()).hexdigest()}"
+
+
+def _is_allowed(hours: int) -> bool:
+    """Return whether a plan can be prolonged so: by days up to 14, by weeks up to 182 days."""
+    days = hours % _DAY_HOURS == 0 and hours <= _MOST_SINGLE_DAYS_HOURS
+    return days or (hours % _WEEK_HOURS == 0 and hours <= _MOST_EXTENSION_HOURS)
+
+
+def _fee(count: int, hours: int) -> Shape:
+    return {"UpfrontFee": f"{count * hours * _USD_PER_INSTANCE_HOUR:.2f}", "CurrencyCode": "USD"}
 
 
 def _refusals(
@@ -203,8 +282,11 @@ class TrainingPlanApi:
     def search(self, region: str, given: Mapping[str, Any]) -> Shape:
         """Answer SearchTrainingPlanOfferings."""
         if "TrainingPlanArn" in given:
-            self._plans.find(region, given["TrainingPlanArn"])
-            return {"TrainingPlanOfferings": [], "TrainingPlanExtensionOfferings": []}
+            extensions = self._plans.offer_extension(region, given)
+            return {
+                "TrainingPlanOfferings": [],
+                "TrainingPlanExtensionOfferings": [_extension_shape(each) for each in extensions],
+            }
         found = self._plans.offer(self._clients(region), given)
         return {"TrainingPlanOfferings": [_offering_shape(offering) for offering in found]}
 
@@ -212,6 +294,11 @@ class TrainingPlanApi:
         """Answer CreateTrainingPlan."""
         name, offering = given["TrainingPlanName"], given["TrainingPlanOfferingId"]
         return {"TrainingPlanArn": self._plans.reserve(self._clients(region), name, offering).arn}
+
+    def extend(self, region: str, given: Mapping[str, Any]) -> Shape:
+        """Answer ExtendTrainingPlan."""
+        plan = self._plans.extend(region, given["TrainingPlanExtensionOfferingId"])
+        return {"TrainingPlanExtensions": _bought(plan)}
 
     def describe(self, region: str, given: Mapping[str, Any]) -> Shape:
         """Answer DescribeTrainingPlan."""
@@ -248,9 +335,9 @@ class TrainingPlanApi:
         return {name: value for name, value in shape.items() if name not in outside}
 
     def history(self, region: str, given: Mapping[str, Any]) -> Shape:
-        """Answer DescribeTrainingPlanExtensionHistory: nothing is ever extended."""
-        self._plans.find(region, given["TrainingPlanArn"])
-        return {"TrainingPlanExtensions": []}
+        """Answer DescribeTrainingPlanExtensionHistory."""
+        plan = self._plans.find(region, given["TrainingPlanArn"])
+        return {"TrainingPlanExtensions": _bought(plan)}
 
     def _plan_shape(self, region: str, plan: TrainingPlan) -> Shape:
         used = self._used(region).get(plan.arn, 0)
@@ -258,7 +345,8 @@ class TrainingPlanApi:
             "TrainingPlanArn": plan.arn,
             "TrainingPlanName": plan.name,
             "Status": plan.status,
-            **_time_shape(plan.offering),
+            **_plan_times(plan),
+            **_fee(plan.offering.count, plan.offering.hours),
             "TotalInstanceCount": plan.offering.count,
             "AvailableInstanceCount": plan.offering.count - used,
             "InUseInstanceCount": used,
@@ -293,8 +381,34 @@ def _offering_shape(offering: Offering) -> Shape:
         "RequestedStartTimeAfter": offering.begins_at,
         "DurationHours": offering.hours,
         "DurationMinutes": 0,
+        **_fee(offering.count, offering.hours),
         "ReservedCapacityOfferings": [capacity],
     }
+
+
+def _extension_shape(extension: Extension) -> Shape:
+    return {
+        "TrainingPlanExtensionOfferingId": extension.id,
+        "AvailabilityZone": extension.zone,
+        "StartDate": extension.begins_at,
+        "EndDate": extension.ends_at,
+        "DurationHours": extension.hours,
+        **_fee(extension.count, extension.hours),
+    }
+
+
+def _bought(plan: TrainingPlan) -> list[Shape]:
+    """Return the extensions of a plan, the newest first."""
+    return [
+        {
+            **_extension_shape(extension),
+            "ExtendedAt": bought_at,
+            "Status": "Active" if plan.status == "Active" else "Scheduled",
+            "PaymentStatus": "Paid",
+            "AvailabilityZoneId": extension.zone_id,
+        }
+        for bought_at, extension in reversed(plan.extensions)
+    ]
 
 
 def _capacity_shape(plan: TrainingPlan) -> Shape:
@@ -304,7 +418,7 @@ def _capacity_shape(plan: TrainingPlan) -> Shape:
         "TotalInstanceCount": plan.offering.count,
         "Status": plan.status,
         "AvailabilityZone": plan.offering.zone,
-        **_time_shape(plan.offering),
+        **_plan_times(plan),
     }
 
 
@@ -324,3 +438,10 @@ def _time_shape(offering: Offering) -> Shape:
         "StartTime": offering.begins_at,
         "EndTime": offering.ends_at,
     }
+
+
+def _plan_times(plan: TrainingPlan) -> Shape:
+    """Return when a plan holds, with what it was prolonged by."""
+    more = sum(extension.hours for _, extension in plan.extensions)
+    times = _time_shape(plan.offering)
+    return {**times, "DurationHours": plan.offering.hours + more, "EndTime": plan.ends_at}

@@ -34,6 +34,7 @@ COMMANDS = {
     "preflight": Command(
         "preflight", "Show what an account would refuse or lack, before deploying", extra="aws"
     ),
+    "capacity": Command("capacity", "Search, buy, show and extend training plans", extra="aws"),
     "plan": Command("plan", "Show what a deployment makes and costs", extra="aws"),
     "report": Command("report", "Write one page: picture, costs, what happened", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),

@@ -105,7 +105,10 @@ def _nodes(group: ResolvedGroup, prices: Prices) -> Cost:
     others = " or another of its types" if len(group.instance_types) > 1 else ""
     what = f"{group.count} x {group.instance_type}{others}"
     if group.settings.training_plan_arn:
-        note = "paid with the training plan"
+        note = (
+            "paid with the training plan, 30 minutes before whose end AWS begins to take the nodes "
+            "away, with the jobs there (slurmpod capacity show)"
+        )
         return Cost(Part.NODES, group.name, what, Certainty.PREPAID, note=note)
     if group.settings.capacity == "spot":
         note = "spot prices change with the market"

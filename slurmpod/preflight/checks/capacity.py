@@ -21,6 +21,9 @@ PLAN = f"{API}API_DescribeTrainingPlan.html"
 PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
 
 USABLE = ("Active", "Scheduled")
+END_BEGINS = timedelta(minutes=30)
+"""So long before its end a plan begins to lose its nodes (developer guide, "Training plans
+utilization for SageMaker training jobs", "Reserved Capacity termination process")."""
 LAST_DAYS = 7
 """A plan that ends so soon hardly pays for a deployment."""
 
@@ -82,7 +85,7 @@ def _types_are_offered(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     "Training plans can be used",
     why="HyperPod takes instances only from a plan for HyperPod that was paid and has not ended.",
     fix="write the ARN of a plan for HyperPod that is Active or Scheduled "
-    "(aws sagemaker list-training-plans)",
+    "(`slurmpod capacity show`)",
     source=PLAN,
 )
 def _plans_can_be_used(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
@@ -136,9 +139,10 @@ def _plans_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
 @PREFLIGHT.rule(
     "PRE-214",
     "Training plans hold now",
-    why="Before a plan begins its nodes do not start; when it ends they are taken away, with what "
-    "runs on them.",
-    fix="deploy then; accept it where that is meant",
+    why="Before a plan begins its nodes do not start; 30 minutes before it ends AWS begins to take "
+    "them away, with the jobs that run there.",
+    fix="deploy when it begins, or buy more time (`slurmpod capacity extend`); accept it where "
+    "that is meant",
     source=PLANS_FOR_HYPERPOD,
     severity=Severity.WARNING,
 )
@@ -149,7 +153,10 @@ def _plans_hold_now(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
                 path, f"nodes of '{group.name}' start from {plan.starts:%Y-%m-%d %H:%M} on"
             )
         if plan.ends and facts.taken_at < plan.ends < facts.taken_at + timedelta(days=LAST_DAYS):
-            yield Finding(path, f"nodes of '{group.name}' go on {plan.ends:%Y-%m-%d %H:%M}")
+            lasts = plan.ends - END_BEGINS
+            yield Finding(
+                path, f"nodes of '{group.name}', and jobs there, end on {lasts:%Y-%m-%d %H:%M}"
+            )
 
 
 def _plans(

@@ -44,7 +44,7 @@ MOST_EVENTS = 40
 """After so many the cluster that never changes is waited for."""
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)
-READING = ("Describe", "Filter", "Get", "Head", "List", "Simulate", "Start", "View")
+READING = ("Describe", "Filter", "Get", "Head", "List", "Search", "Simulate", "Start", "View")
 TELLS = re.compile(
     r"scontrol (update|requeue)|systemctl start|slurmpod-arriving|sbatch|scancel|s3 cp"
 )
@@ -191,6 +191,37 @@ ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "BatchRebootClusterNodes": lambda asked: {"Successful": asked["NodeIds"], "Failed": []},
     "BatchReplaceClusterNodes": lambda asked: {"Successful": asked["NodeIds"], "Failed": []},
 }
+
+
+PLANS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "SearchTrainingPlanOfferings": lambda asked: {
+        "TrainingPlanOfferings": [
+            {
+                "TrainingPlanOfferingId": "tpo-1",
+                "DurationHours": 24,
+                "UpfrontFee": "480.00",
+                "ReservedCapacityOfferings": [
+                    {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 2}
+                ],
+            }
+        ]
+        if "InstanceType" in asked
+        else [],
+        "TrainingPlanExtensionOfferings": [
+            {"TrainingPlanExtensionOfferingId": "tpeo-1", "UpfrontFee": "960.00"}
+        ],
+    },
+    "ListTrainingPlans": lambda _: {
+        "TrainingPlanSummaries": [
+            {"TrainingPlanName": "june", "TrainingPlanArn": "arn", "Status": "Active"}
+        ]
+    },
+    "ExtendTrainingPlan": lambda _: {
+        "TrainingPlanExtensions": [{"TrainingPlanExtensionOfferingId": "tpeo-1"}]
+    },
+}
+"""Answers about training plans."""
+ANSWERS |= PLANS
 
 
 def spoken(script: str) -> str:
