@@ -5,14 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say_next
+from slurmpod.cli.plan_patches import (
+    as_data,
+    asked,
+    asked_text,
+    patched_groups,
+    unasked_text,
+)
 from slurmpod.cli.plan_text import plan_data, plan_text
 from slurmpod.plan.plan import Plan, plan_of
 from slurmpod.plan.prices import Prices, bundled_prices, by_item
 from slurmpod.problems import ExitCode
 from slurmpod.rules.check import Sound
+
+if TYPE_CHECKING:
+    from slurmpod.operations.difference import Difference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         say_next("plan --prices live", options.file)
     if options.deployed:
         return _show_difference(sound, options.file)
+    sys.stdout.write(unasked_text(sound.resolved, options.file))
     say_next("rehearse", options.file)
     return ExitCode.OK
 
@@ -61,7 +73,8 @@ def _json_with_difference(plan: Plan, sound: Sound, file: Path) -> ExitCode:
     from slurmpod.cli.diff import difference_of, facts, verdict  # needs the extra 'aws'
 
     difference = difference_of(sound)
-    print_json({**plan_data(plan), "difference": facts(difference)})
+    patches = as_data(asked(sound.resolved)) if _is_patched(difference) else []
+    print_json({**plan_data(plan), "difference": facts(difference), "patches": patches})
     return verdict(difference, file)
 
 
@@ -71,6 +84,14 @@ def _show_difference(sound: Sound, file: Path) -> ExitCode:
     difference = difference_of(sound)
     sys.stdout.write("\nWhat changes of what is deployed\n")
     code = show(difference, sound.source, file)
+    if _is_patched(difference):
+        sys.stdout.write(asked_text(asked(sound.resolved)))
     if code is ExitCode.OK:
         say_next(follows(difference), file)
     return code
+
+
+def _is_patched(difference: Difference) -> bool:
+    """Return whether there is a cluster, some of whose groups are to be patched by HyperPod."""
+    deployed = difference.deployed
+    return bool(deployed and deployed.has_cluster and patched_groups(difference.wanted))

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from slurmpod.changes.compare import changes
-from slurmpod.cli import diff
+from slurmpod.cli import diff, plan
 from slurmpod.cli.main import run
 from slurmpod.deploy.deployment_record import read_record, record
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference
+from slurmpod.operations.reading import Unread
 from slurmpod.plan.costs import Certainty
 from slurmpod.plan.prices import Item
 from slurmpod.problems import ExitCode
@@ -126,6 +127,35 @@ def test_the_difference_to_what_is_deployed_is_that_of_diff(
     else:
         assert 'refused: network.zone: "us-west-2a" -> "us-west-2b"' in shown.out
         assert shown.out.endswith("dev: 1 change\n")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("has_cluster", [True, False])
+def test_jobs_that_outlast_patches_are_asked_of_a_cluster_that_is_there(
+    form: list[str],
+    has_cluster: bool,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file.write_text(
+        sound_with("partition: cpu", "partition: cpu\n      auto_patch: {strategy: WhenIdle}")
+    )
+
+    def same(wanted: Sound) -> Difference:
+        recorded = read_record(record(wanted.resolved))
+        deployed = Deployed(recorded, ("dev-cluster",), has_cluster=has_cluster)
+        return Difference(wanted.resolved, deployed, ())
+
+    monkeypatch.setattr(diff, "difference_of", same)
+    monkeypatch.setattr(plan, "asked", lambda _: Unread("slurmctld is down"))
+    assert run(["plan", str(file), "--deployed", *form]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    if form:
+        expected = {"unread": "slurmctld is down"} if has_cluster else []
+        assert json.loads(shown)["patches"] == expected
+    else:
+        assert ("outlast them is unknown: slurmctld is down" in shown) == has_cluster
 
 
 def test_an_environment_with_errors_is_not_planned(

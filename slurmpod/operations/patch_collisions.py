@@ -1,0 +1,117 @@
+"""Which jobs of a live cluster an automatic patch of HyperPod would meet.
+
+On its date HyperPod cordons all nodes of a group, and waits 24 hours for them to become idle unless
+it was told otherwise, which DescribeCluster does not show. A job that runs longer keeps its node
+from the patch. Source: API reference, ClusterAutoPatchConfig and ClusterAutoPatchConfigDetails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slurmpod.aws.clients import AwsClients
+from slurmpod.aws.cluster import ClusterView, Node
+from slurmpod.aws.errors import as_unavailable
+from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.hostlist import expanded
+from slurmpod.operations.questions import as_root, ask_controller, question
+from slurmpod.resolve import Resolved
+
+JOBS = "jobs"
+USUAL_WINDOW = timedelta(hours=24)
+SECONDS = 20
+"""How long squeue may take: without slurmctld it tries again and again."""
+
+
+@dataclass(frozen=True)
+class RunningJob:
+    """A job that has nodes; `ends` is its limit, None where it has none or squeue tells none."""
+
+    id: str
+    user: str
+    name: str
+    ends: datetime | None
+    nodes: str
+
+
+@dataclass(frozen=True)
+class Collisions:
+    """A group that HyperPod patches, when (None: no date is set), and the jobs that outlast it."""
+
+    group: str
+    strategy: str
+    begins: datetime | None
+    jobs: tuple[RunningJob, ...]
+
+
+def collisions_of(
+    clients: AwsClients, resolved: Resolved, sessions: NodeSessions, now: datetime
+) -> tuple[Collisions, ...]:
+    """Ask HyperPod for the dates and Slurm for the jobs; raises AwsUnavailable."""
+    view = ClusterView(clients)
+    patched = dict(_patched(clients, resolved.name))
+    if not patched:
+        return ()
+    cluster, nodes = view.cluster(resolved.name), view.nodes(resolved.name)
+    answers = ask_controller(sessions, resolved, cluster.id, nodes, jobs_command())
+    jobs = tuple(read_jobs(answers[JOBS].splitlines()))
+    return tuple(
+        Collisions(name, strategy, begins, outlasting(jobs, _names(nodes, name), begins or now))
+        for name, (strategy, begins) in patched.items()
+    )
+
+
+def outlasting(
+    jobs: Sequence[RunningJob], nodes: set[str], begins: datetime
+) -> tuple[RunningJob, ...]:
+    """Return the jobs on some nodes that still run when HyperPod stops waiting."""
+    return tuple(
+        job
+        for job in jobs
+        if nodes.intersection(expanded(job.nodes))
+        and (job.ends is None or job.ends > begins + USUAL_WINDOW)
+    )
+
+
+def jobs_command() -> str:
+    """Return what a shell on a controller has to do; it only reads. Times are in UTC."""
+    squeue = (
+        f"TZ=UTC timeout {SECONDS} squeue --all --noheader --states=RUNNING,SUSPENDED,CONFIGURING "
+        "--format='%i|%u|%e|%N|%j'"
+    )
+    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(JOBS, squeue)}")
+
+
+def read_jobs(lines: Sequence[str]) -> Iterator[RunningJob]:
+    """Read what `jobs_command` printed."""
+    for line in lines:
+        fields = line.split("|", 4)
+        if len(fields) == 5 and fields[3]:
+            id_, user, ends, nodes, name = fields
+            yield RunningJob(id_, user, name, _moment(ends), nodes)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:  # NONE, N/A: no limit
+        return None
+
+
+def _names(nodes: Sequence[Node], group: str) -> set[str]:
+    return {node.name for node in nodes if node.group == group}
+
+
+def _patched(
+    clients: AwsClients, cluster: str
+) -> Iterator[tuple[str, tuple[str, datetime | None]]]:
+    with as_unavailable(f"find the cluster {cluster}"):
+        found: Any = clients.sagemaker.describe_cluster(ClusterName=cluster)
+    for group in found["InstanceGroups"]:
+        if config := group.get("AutoPatchConfig"):
+            schedule: Mapping[str, Any] = config.get("CurrentPatchSchedule", {})
+            name = group["InstanceGroupName"]
+            yield name, (config.get("PatchingStrategy", ""), schedule.get("NextPatchDate"))
