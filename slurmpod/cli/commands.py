@@ -41,7 +41,9 @@ COMMANDS = {
     "deploy": Command("deploy", "Deploy, set nodes up, and see a job run", extra="rehearsal"),
     "destroy": Command("destroy", "Destroy what a deployment made", extra="rehearsal"),
     "status": Command("status", "Show cluster, nodes, jobs, storage, alarms, money", extra="aws"),
-    "why": Command("why", "Tell what happened to a node or job, and what to do", extra="aws"),
+    "why": Command(
+        "why", "Tell what is wrong with a cluster, node or job, and what to do", extra="aws"
+    ),
     "logs": Command("logs", "Show logs of nodes and jobs, or export them", extra="aws"),
     "cost": Command("cost", "Show who used how many node-hours, and their price", extra="aws"),
     "connect": Command("connect", "Open a session on a node of the cluster", extra="aws"),

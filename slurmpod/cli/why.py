@@ -1,4 +1,4 @@
-"""`slurmpod why`: what happened to a node or job, in order, and the most probable cause."""
+"""`slurmpod why`: what happened to a node or job, with its cause; or all that is wrong."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.deployment import ClusterLogs
 from slurmpod.cli.environment import sound_environment
-from slurmpod.cli.output import print_json, say
+from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
 from slurmpod.operations.reading import plain
+from slurmpod.operations.why.everything import Everything, Examination
 from slurmpod.operations.why.story import Story
 from slurmpod.operations.why.why import JOB, NODE, Witnesses
 from slurmpod.problems import ExitCode
@@ -32,16 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "subject",
         metavar="NODE|JOB",
-        help="a node, by its name in Slurm or its instance id, or a job's number",
+        nargs="?",
+        help="a node, by its name in Slurm or its instance id, or a job's number; without one all"
+        " that is wrong, the worst first",
     )
     parser.add_argument("--hours", type=int, default=HOURS, help=f"how far back (default: {HOURS})")
     parser.add_argument("--json", action="store_true", help="print the story as JSON")
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Tell the story; the last line is the most probable cause, and what to do next."""
-    if not (JOB.fullmatch(options.subject) or NODE.fullmatch(options.subject)):
-        say(f"'{options.subject}' is neither a node, such as ip-10-0-1-7, nor a job's number")
+    """Tell one story, which ends with the most probable cause; or all that is wrong."""
+    subject = options.subject
+    if subject is not None and not (JOB.fullmatch(subject) or NODE.fullmatch(subject)):
+        say(f"'{subject}' is neither a node, such as ip-10-0-1-7, nor a job's number")
         return ExitCode.USAGE
     if options.hours < 1:
         say(f"--hours {options.hours}: at least one hour")
@@ -58,12 +62,29 @@ def run(options: argparse.Namespace) -> ExitCode:
         datetime.now(UTC),
         options.hours,
     )
-    story = witnesses.why(options.subject)
+    found = witnesses.why(subject) if subject else Examination(witnesses).examine()
     if options.json:
-        print_json(plain(story))
+        print_json(plain(found))
+    elif isinstance(found, Story):
+        print_story(found, Console(highlight=False))
     else:
-        print_story(story, Console(highlight=False))
+        print_everything(found, Console(highlight=False))
     return ExitCode.OK
+
+
+def print_everything(found: Everything, console: Console) -> None:
+    """Print what is wrong, the worst first, each with its next step on a line of its own."""
+    nodes = counted(found.nodes, "node")
+    console.print(Text.assemble((found.name, "bold"), f": {nodes}, {found.asked} of them asked"))
+    for number, each in enumerate(found.troubles, 1):
+        console.print(
+            Text.assemble((f"{number}. {each.what}: ", "bold"), each.says), soft_wrap=True
+        )
+        console.print(Text.assemble(("   next: ", "dim"), each.fix), soft_wrap=True)
+    if not found.troubles:
+        console.print(Text("nothing is wrong with what was asked", "green"))
+    for who, why in found.unread.items():
+        console.print(Text.assemble((f"not asked: {who}: ", "yellow"), why))
 
 
 def print_story(story: Story, console: Console) -> None:

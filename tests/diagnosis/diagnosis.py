@@ -226,7 +226,7 @@ def _line(name: str, state: str, reason: str, gres: str = "(null)") -> str:
     return (
         f"NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUAlloc=0 CPUTot=4 Gres={gres} "
         f"NodeAddr=10.0.128.7 RealMemory=16384 State={state} ThreadsPerCore=2 Partitions=dev,cpu "
-        f"BootTime=2026-11-27T21:12:00 SlurmdStartTime=2026-11-27T21:12:07 "
+        f"BootTime=2026-11-27T21:12:00 SlurmdStartTime=2026-11-27T19:12:07 "
         f"CfgTRES=cpu=4,mem=16G,billing=4 AllocTRES= {said}\n"
     )
 

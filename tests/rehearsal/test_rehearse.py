@@ -332,6 +332,40 @@ class TestRunning:
         cause = "most probably: root took the node out of service: bad NVLink\n"
         assert cause in story.stdout
 
+    def test_why_names_what_slurm_has_not_noticed(self, kept: Kept, reader: dict[str, str]) -> None:
+        worker = kept.on("workers", "hostname")
+        kept.on("workers", "sudo", "systemctl", "stop", "slurmd")
+        try:
+            story = kept.slurmpod("why", DEV, worker, **reader)
+            page = kept.slurmpod("why", DEV, **reader)
+        finally:
+            kept.on("workers", "sudo", "systemctl", "start", "slurmd")
+        assert "most probably: slurmd does not run on the node (inactive)" in story.stdout
+        assert "(300 sec without an answer)" in story.stdout
+        assert f"1. {worker}: slurmd does not run on the node (inactive)" in page.stdout
+        assert "not asked" not in page.stdout, page.stdout
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            (
+                "--output=/no/such.out --wrap=true",
+                "could not be opened: /no/such.out: No such file",
+            ),
+            ("--wrap='srun sleep 99 & sleep 1'", "step 0 was cancelled when the script ended"),
+            ("--mem=999G --wrap=true || true", "no node of dev can satisfy what it asks for"),
+        ],
+    )
+    def test_why_names_how_a_job_failed(
+        self, kept: Kept, reader: dict[str, str], options: str, says: str
+    ) -> None:
+        submit = f"cd; PATH=/opt/slurm/bin:$PATH; sbatch --wait --ntasks=1 {options}"
+        kept.on("login", "sh", "-c", f"{submit} >/dev/null 2>&1")
+        newest = "/opt/slurm/bin/sacct -X -n -P --format=jobid | tail -n 1"
+        job = kept.on("login", "sh", "-c", newest)
+        told = kept.slurmpod("why", DEV, job, **reader).stdout
+        assert says in told.partition("most probably: ")[2], told
+
     def test_why_tells_of_a_job(self, kept: Kept, reader: dict[str, str]) -> None:
         told = kept.slurmpod("why", DEV, "1", "--json", **reader)
         assert told.returncode == 0, told.stderr

@@ -223,6 +223,12 @@ STATES = (
         60,
     ),
     Meaning(
+        r"^FAILED exit 0:53",
+        "a file that it writes or reads could not be opened, so that it never began",
+        "see which: slurmpod why ENV JOB",
+        70,
+    ),
+    Meaning(
         r"^FAILED exit 0:(?P<signal>\d+)",
         "signal {signal} ended it",
         "look at its output: OUT",

@@ -12,9 +12,9 @@ from slurmpod.operations.why.own_facts import OWN, own_command
 from slurmpod.operations.why.story import Moment
 
 STATE, CONTROLLER_LOG, RECORDS, JOBS, ZONE = "state", "slurmctld", "records", "jobs", "zone"
-CONFIG, SHAPES, QOS, PARTITIONS = "config", "shapes", "qos", "partitions"
+CONFIG, SHAPES, QOS, PARTITIONS, QUEUE = "config", "shapes", "qos", "partitions", "queue"
 NODE_LOG, HEALTH, KERNEL = "slurmd", "slurmpod-health", "kernel"
-MOST_LINES = 60
+MOST_LINES, MOST_JOBS = 60, 2000
 SECONDS = 20
 
 CTLD_LOG = "/var/log/slurm/slurmctld.log"
@@ -32,6 +32,15 @@ RECORD_FIELDS = ("jobid", "state", "exitcode", "start", "end", "nodelist", "user
                  "reason", "timelimit", "reqtres", "partition", "qos", "account")  # fmt: skip
 START_SECONDS = 30
 """A job that is requeued within this time was not started at all."""
+
+_SHORT = r"""awk '!/^NodeName=/ { print }
+/^NodeName=/ {
+  told = ""
+  for (i = 1; i <= NF; i++) if ($i ~ /^(NodeName|Gres|State|SlurmdStartTime)=/) told = told $i " "
+  if (at = index($0, " Reason=")) told = told substr($0, at + 1)
+  print told
+}'"""
+"""Keeps of each node what tells how it is: of thousands all fields are megabytes."""
 
 _PATH = "PATH=/opt/slurm/bin:$PATH\n"
 
@@ -71,6 +80,21 @@ def controller_on_job(job: str, hours: int) -> str:
         + question(SHAPES, f"timeout {SECONDS} {sinfo} 2>&1")
         + question(PARTITIONS, f"timeout {SECONDS} scontrol --oneliner show partition 2>&1")
         + question(QOS, f"timeout {SECONDS} sacctmgr -nP show qos format=name,maxwall 2>&1")
+    )
+
+
+def controller_on_all(hours: int) -> str:
+    """Return what a controller's shell has to do to tell of all nodes and of jobs in trouble."""
+    fields = ",".join((*JOB_FIELDS, "nodelist"))
+    sacct = f"sacct -D -X -a -nP --starttime=now-{hours}hours --format={fields}"
+    squeue = "squeue --all --noheader --states=PENDING --format='%i|%r'"
+    return as_root(
+        _PATH
+        + question(ZONE, "date +%z")
+        + question(STATE, f"timeout {SECONDS} scontrol --oneliner show node 2>&1 | {_SHORT}")
+        + question(CONFIG, f"timeout {SECONDS} scontrol show config | grep '^Slurmd'")
+        + question(JOBS, f"timeout {SECONDS} {sacct} 2>&1 | tail -n {MOST_JOBS}")
+        + question(QUEUE, f"timeout {SECONDS} {squeue} 2>&1 | head -n {MOST_JOBS}")
     )
 
 
@@ -127,7 +151,7 @@ def moments_of_node_records(answers: Mapping[str, str]) -> Iterator[Moment]:
         if len(fields) == 4 and (time := moment_of(fields[0], zone)):
             _, state, reason, user = fields
             yield Moment(time, "records", f"{state}: {reason}, set by {user.partition('(')[0]}")
-    for row in _jobs(answers):
+    for row in job_rows(answers):
         if (time := moment_of(row["end"], zone)) and row["state"] not in ("COMPLETED", "RUNNING"):
             job, state, code, user = (row[key] for key in JOB_FIELDS[2:])
             yield Moment(time, "records", f"job {job} of {user} ended: {state}, {code}")
@@ -136,7 +160,7 @@ def moments_of_node_records(answers: Mapping[str, str]) -> Iterator[Moment]:
 def starts_on_node(answers: Mapping[str, str]) -> tuple[tuple[datetime, bool], ...]:
     """Return when each job there ended, the oldest first, and whether it could be started."""
     zone, found = zone_of(answers), []
-    for row in _jobs(answers):
+    for row in job_rows(answers):
         begin, end = (moment_of(row[key], zone) for key in ("start", "end"))
         if begin and end:
             is_short = (end - begin).total_seconds() <= START_SECONDS
@@ -144,11 +168,12 @@ def starts_on_node(answers: Mapping[str, str]) -> tuple[tuple[datetime, bool], .
     return tuple(sorted(found))
 
 
-def _jobs(answers: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def job_rows(answers: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Read the records of jobs, which may end with their nodes."""
     for line in answers.get(JOBS, "").splitlines():
         fields = line.split("|")
-        if len(fields) == len(JOB_FIELDS):
-            yield dict(zip(JOB_FIELDS, fields, strict=True))
+        if len(fields) >= len(JOB_FIELDS):
+            yield dict(zip((*JOB_FIELDS, "nodes"), fields, strict=False))
 
 
 def moment_of(text: str, zone: timezone) -> datetime | None:

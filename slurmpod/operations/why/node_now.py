@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from slurmpod.aws.cluster import Node
 from slurmpod.environment.cluster import Role
-from slurmpod.operations.why.node_lines import STATE, field, setting, starts_on_node
+from slurmpod.operations.why.node_lines import (
+    STATE,
+    field,
+    moment_of,
+    setting,
+    starts_on_node,
+    zone_of,
+)
 from slurmpod.operations.why.own_facts import OWN, OwnFacts, read_own
 
 OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FUTURE", "UNKNOWN", "ERROR"})
@@ -44,7 +51,7 @@ class NodeNow:
         return bool(self.flags & OUT_OF_SERVICE)
 
 
-def node_now(
+def read_node_now(
     name: str,
     role: Role,
     live: Node | None,
@@ -68,8 +75,16 @@ def node_now(
         now=now,
         gpus=int(gpus[1]) if gpus else 0,
         slurmd_timeout=setting(slurm, "SlurmdTimeout"),
-        starts=tuple(started for _, started in starts_on_node(slurm)),
+        starts=tuple(_starts(line, slurm)),
     )
+
+
+def _starts(line: str, slurm: Mapping[str, str]) -> Iterator[bool]:
+    """Yield which jobs could be started since slurmd runs: a new slurmd begins anew."""
+    runs_since = moment_of(field(line, "SlurmdStartTime"), zone_of(slurm))
+    for end, started in starts_on_node(slurm):
+        if runs_since is None or end >= runs_since:
+            yield started
 
 
 def shown_state(node: NodeNow) -> str:

@@ -24,7 +24,7 @@ from slurmpod.operations.why.job_facts import is_within, job_of, moments_of_job,
 from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.node_causes import causes_of_node
 from slurmpod.operations.why.node_lines import STATE
-from slurmpod.operations.why.node_now import NodeNow, node_now, shown_state
+from slurmpod.operations.why.node_now import NodeNow, read_node_now, shown_state
 from slurmpod.operations.why.story import (
     Cause,
     Moment,
@@ -62,8 +62,7 @@ class Witnesses:
         Raises:
             AwsUnavailable: the cluster or its nodes cannot be listed.
         """
-        cluster = self.view.cluster(self.resolved.name)
-        nodes = self.view.nodes(self.resolved.name)
+        cluster, nodes = self.listed()
         tell = self._of_job if JOB.fullmatch(subject) else self._of_node
         try:
             return tell(subject, cluster, nodes)
@@ -71,11 +70,15 @@ class Witnesses:
             self.sessions.end()
             raise
 
+    def listed(self) -> tuple[ClusterState, tuple[Node, ...]]:
+        """Return the cluster and its nodes; raises AwsUnavailable."""
+        return self.view.cluster(self.resolved.name), self.view.nodes(self.resolved.name)
+
     def _of_node(self, subject: str, cluster: ClusterState, nodes: tuple[Node, ...]) -> Story:
         node = next((each for each in nodes if subject in (each.name, each.instance_id)), None)
         name = node.name if node else subject
         command = node_lines.controller_on_node(name, self.hours)
-        slurm = self._controller(cluster, nodes, command)
+        slurm = self.controller(cluster, nodes, command)
         moments = [
             *node_lines.moments_of_logs(slurm),
             *node_lines.moments_of_node_records(slurm),
@@ -83,11 +86,11 @@ class Witnesses:
         own: Mapping[str, str] = {}
         if node:
             moments += self._of_cloud(cluster, node)
-            own = self._itself(cluster, node, self._question(slurm))
+            own = self.itself(cluster, node, self.question(slurm))
             moments += node_lines.moments_of_logs(own)
         story = told(each for each in moments if self._is_recent(each))
         is_checked = any(each.text.startswith("deep health check is under way") for each in story)
-        found = replace(self._node_now(name, node, slurm, own), is_checked=is_checked)
+        found = replace(self.node_now(name, node, slurm, own), is_checked=is_checked)
         now = {"SageMaker": f"{node.status} {node.message}".strip() if node else GONE}
         now["Slurm"] = shown_state(found) or found.line.strip()
         causes = self._causes_of_node(found, nodes, is_silent=not story)
@@ -97,19 +100,21 @@ class Witnesses:
         return self._story(name, now, story, causes, began.says if began else "", NODE=name,
                            GROUP=node.group if node else "GROUP")  # fmt: skip
 
-    def _question(self, slurm: Mapping[str, str]) -> str:
+    def question(self, slurm: Mapping[str, str]) -> str:
+        """Return what a node's shell has to do to tell of itself."""
         folders = [each.settings.mount_path for each in self.resolved.lustre]
         openzfs = self.resolved.openzfs
         folders += [openzfs.settings.mount_path] if openzfs else []
         spool = node_lines.setting(slurm, "SlurmdSpoolDir")
         return node_lines.node_itself(self.hours, folders=folders, spool=spool)
 
-    def _node_now(
+    def node_now(
         self, name: str, node: Node | None, slurm: Mapping[str, str], own: Mapping[str, str]
     ) -> NodeNow:
+        """Read what a controller and a node itself answered of the node."""
         roles = {group.name: group.role for group in self.resolved.groups}
         role = roles.get(node.group, Role.WORKER) if node else Role.WORKER
-        return node_now(name, role, node, slurm, own, self.now)
+        return read_node_now(name, role, node, slurm, own, self.now)
 
     def _causes_of_node(
         self, node: NodeNow, nodes: tuple[Node, ...], *, is_silent: bool
@@ -129,7 +134,7 @@ class Witnesses:
         ]
 
     def _of_job(self, id_: str, cluster: ClusterState, nodes: tuple[Node, ...]) -> Story:
-        slurm = self._controller(cluster, nodes, node_lines.controller_on_job(id_, self.hours))
+        slurm = self.controller(cluster, nodes, node_lines.controller_on_job(id_, self.hours))
         line = slurm.get(STATE, "")
         names = expanded(job_of(id_, slurm, {}).nodes)
         first = next((each for each in nodes if each.name in names), None)
@@ -137,7 +142,7 @@ class Witnesses:
         if first:
             number = node_lines.field(line, "JobId") or id_.partition("_")[0]
             word = f"(JobId=|job |StepId=|\\[){number}([^0-9]|$)"
-            own = self._itself(cluster, first, node_lines.node_itself(self.hours, word))
+            own = self.itself(cluster, first, node_lines.node_itself(self.hours, word))
         job = job_of(id_, slurm, own)
         span = span_of(slurm)
         on_node = [each for each in node_lines.moments_of_logs(own) if is_within(each, span)]
@@ -172,19 +177,21 @@ class Witnesses:
         began: str,
         **names: str,
     ) -> Story:
-        first, *also = (self._named(cause, **names) for cause in causes)
+        first, *also = (self.named(cause, **names) for cause in causes)
         return Story(subject, now, moments, self.unread, first, tuple(also), began)
 
-    def _controller(
+    def controller(
         self, cluster: ClusterState, nodes: tuple[Node, ...], command: str
     ) -> Mapping[str, str]:
+        """Ask the first controller that answers; where none does, that is noted as `unread`."""
         try:
             return ask_controller(self.sessions, self.resolved, cluster.id, nodes, command)
         except AwsUnavailable as refusal:
             self.unread["controller"] = str(refusal)
             return {}
 
-    def _itself(self, cluster: ClusterState, node: Node, command: str) -> Mapping[str, str]:
+    def itself(self, cluster: ClusterState, node: Node, command: str) -> Mapping[str, str]:
+        """Ask a node; where it does not answer, that is noted as `unread`."""
         if node.status != IN_SERVICE:
             self.unread[node.name] = f"SageMaker says {node.status}"
             return {}
@@ -226,7 +233,8 @@ class Witnesses:
     def _is_recent(self, moment: Moment) -> bool:
         return moment.time >= self.now - timedelta(hours=self.hours)
 
-    def _named(self, cause: Cause, **names: str) -> Cause:
+    def named(self, cause: Cause, **names: str) -> Cause:
+        """Return a cause with the names that its next step speaks of."""
         fix = cause.fix
         for word, name in {**names, "ENV": self.file}.items():
             fix = re.sub(rf"\b{word}\b", name.replace("\\", r"\\"), fix)
