@@ -39,11 +39,10 @@ def causes_of_job(job: JobNow, on_node: Meaning | None = None) -> list[Cause]:
 
 def _refused(job: JobNow) -> Iterator[Cause]:
     """Yield why it never was to begin: no node can ever satisfy it."""
-    said = next((found for line in job.log if (found := _NO_NODES.search(line))), None)
-    never_began = job.state == "FAILED" and not job.has_begun
-    if said is None and not (never_began and "BadConstraints" in job.reason):
+    if job.state != "FAILED" or job.has_begun:
         return
-    if job.state not in ("FAILED", "PENDING") or job.has_begun:
+    said = next((found for line in job.log if (found := _NO_NODES.search(line))), None)
+    if said is None and "BadConstraints" not in job.reason:
         return
     where = said["partition"] if said else job.partition
     yield Cause(
@@ -121,7 +120,8 @@ def _files(job: JobNow) -> Iterator[Cause]:
     if job.state != "FAILED":
         return
     said = next((found for line in job.node_log if (found := _NOT_OPENED.search(line))), None)
-    if said is None and job.exit_code.partition(":")[2] != SETUP_SIGNAL:
+    has_begun = job.exit_code.partition(":")[2] != SETUP_SIGNAL
+    if said is None and has_begun:
         return
     if said is None:
         yield Cause(
@@ -137,8 +137,10 @@ def _files(job: JobNow) -> Iterator[Cause]:
         fix = "name a file that is there, as seen from the node,"
     elif "ermission" in why:
         fix = f"submit it from a folder where {job.facts['user']} may write, or name one"
+    whose = "a step's" if has_begun else "its"
     yield Cause(
-        f"its {what} file could not be opened: {path}: {why}; the job never began",
+        f"{whose} {what} file could not be opened: {path}: {why}"
+        f"{'' if has_begun else '; the job never began'}",
         f"{fix} with `--{what}`",
     )
 
@@ -147,11 +149,18 @@ def _program(job: JobNow) -> Iterator[Cause]:
     if job.state != "FAILED":
         return
     for line in job.node_log:
-        if found := _INTERPRETER.search(line):
-            what = found["bad"] or found["other"]
+        found = _INTERPRETER.search(line)
+        if found and ".batch]" in line:
             yield Cause(
-                f"the program that its first line names could not be started: {what}",
+                "the program that its first line names could not be started:"
+                f" {found['bad'] or found['other']}",
                 "correct the line that begins with #!, and submit it again",
+            )
+            return
+        if found:
+            yield Cause(
+                f"a step could not start its program: {found['bad'] or found['other']}",
+                "correct its name or path: it must be there on every node of the job",
             )
             return
 

@@ -20,7 +20,7 @@ from slurmpod.operations.questions import ask_controller, ask_node
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
 from slurmpod.operations.why.job_causes import causes_of_job
-from slurmpod.operations.why.job_facts import is_within, job_of, moments_of_job, span_of
+from slurmpod.operations.why.job_facts import JobNow, is_within, job_of, moments_of_job, span_of
 from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.node_causes import causes_of_node
 from slurmpod.operations.why.node_lines import STATE
@@ -125,6 +125,14 @@ class Witnesses:
             return [_no_such_node(node.name, nodes, self.hours)]
         if node.live is None or "controller" in self.unread:
             return [Cause(NOBODY, "see more: slurmpod logs ENV --node NODE")]
+        if node.own is None:
+            return [
+                Cause(
+                    f"Slurm and SageMaker know of nothing that is wrong with {node.name} now; it"
+                    " was not asked itself",
+                    "see more: slurmpod logs ENV --node NODE",
+                )
+            ]
         takes = "it takes jobs" if node.role is Role.WORKER else f"it is a {node.role}"
         return [
             Cause(
@@ -161,7 +169,7 @@ class Witnesses:
             f"job {id_}",
             now,
             story,
-            causes or [_no_cause_of_job(job.shown, self.hours)],
+            causes or [self._no_cause_of_job(job)],
             "",
             OUT=job.out,
             JOB=id_,
@@ -200,6 +208,14 @@ class Witnesses:
         except AwsUnavailable as refusal:
             self.unread[node.name] = str(refusal)
             return {}
+
+    def _no_cause_of_job(self, job: JobNow) -> Cause:
+        if job.is_known or "controller" in self.unread:
+            return Cause(NOBODY, "see more: slurmpod logs ENV --job JOB")
+        return Cause(
+            f"there was no such job within {self.hours} hours, or Slurm keeps no records",
+            "look further back: slurmpod why ENV JOB --hours 720",
+        )
 
     def _of_cloud(self, cluster: ClusterState, node: Node) -> Iterator[Moment]:
         yield Moment(node.launched, "SageMaker", f"launched as {node.instance_id}")
@@ -254,13 +270,4 @@ def _no_such_node(name: str, nodes: tuple[Node, ...], hours: int) -> Cause:
     return Cause(
         f"there is no such node, and nobody tells of one within {hours} hours",
         did_you_mean(name, known) or "see the nodes: slurmpod status ENV",
-    )
-
-
-def _no_cause_of_job(state: str, hours: int) -> Cause:
-    if state:
-        return Cause(NOBODY, "see more: slurmpod logs ENV --job JOB")
-    return Cause(
-        f"there was no such job within {hours} hours, or Slurm keeps no records",
-        "look further back: slurmpod why ENV JOB --hours 720",
     )

@@ -12,12 +12,13 @@ from rich.console import Console
 
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.main import run
 from slurmpod.cli.why import print_story
 from slurmpod.operations.reading import plain
 from slurmpod.operations.why.meanings import STATES, meaning_of
 from slurmpod.operations.why.story import Story
-from slurmpod.operations.why.why import Witnesses
+from slurmpod.operations.why.why import NOBODY, Witnesses
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import resolve
@@ -50,7 +51,7 @@ def node_cluster(state: str = DRAINED, **more: str) -> Cluster:
             "2026-11-23T22:00:00|2026-11-23T21:50:00|5|COMPLETED|0:0|bob\n"
         ),
     }
-    cluster.answers_of["i-3"] = {"zone": "+0000\n", "slurmd": "", "kernel": "", **more}
+    cluster.answers_of["i-3"] = {"zone": "+0000\n", "slurmd": "", "kernel": "", "own": "", **more}
     return cluster
 
 
@@ -180,6 +181,32 @@ class TestNode:
         story = why(cluster)
         assert "AccessDeniedException" in story.unread[who]
         assert story.cause.says.endswith("bad NVLink")
+
+    @pytest.mark.parametrize("subject", [NODE, "7"])
+    def test_without_a_session_it_says_that_it_does_not_know(
+        self, subject: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> str:
+            raise AwsUnavailable("no sessions for you")
+
+        monkeypatch.setattr(Cluster, "_output", refuse)
+        story = why(node_cluster(WELL), subject)
+        assert story.cause.says == NOBODY
+        assert story.unread["controller"] == "no sessions for you"
+
+    def test_a_node_that_was_not_asked_itself_is_not_called_well(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        output = Cluster._output
+
+        def refuse(cluster: Cluster, request: Any, seconds: float) -> str:
+            if request.target.endswith("i-3"):
+                raise AwsUnavailable("no session on this node")
+            return output(cluster, request, seconds)
+
+        monkeypatch.setattr(Cluster, "_output", refuse)
+        cause = why(node_cluster(WELL)).cause
+        assert cause.says.endswith("it was not asked itself")
 
     def test_a_cluster_without_events_is_no_failure(self) -> None:
         cluster = node_cluster()
