@@ -27,14 +27,14 @@ class Further:
     """What `make test` runs in their place: a test, a class or a file, by its node id."""
 
 
-_FAULTS = "rehearsal/faults/test_lost_nodes.py"
-_STRUCK = f"{_FAULTS}::test_nothing_is_lost[worker-power-cut]"
 _REHEARSED = "rehearsal/test_rehearse.py::TestWhatIsShown"
+_STRUCK = f"{_REHEARSED}::test_a_job_of_the_users_own_went_on_after_a_fault"
+_AT_REST = "rehearsal/test_rehearse.py::TestFaults::test_one_strikes_a_cluster_at_rest"
 _RECIPES = "rehearsal/test_recipes.py"
 _TRAINED = f"{_RECIPES}::test_losses_of_data_parallel_training_are_those_of_one_process"
 _RESUME = "rehearsal/test_resume.py"
-_RESUMED = f"{_RESUME}::test_a_requeued_job_goes_on_from_the_newest_complete_checkpoint"
 _CHECKPOINTS = "rehearsal/test_checkpoints.py"
+_RESUMED = f"{_CHECKPOINTS}::test_another_number_of_processes_goes_on_with_the_same_data"
 _SYNTHESIZED = "stacks/test_golden.py"
 
 FURTHER: Sequence[Further] = (
@@ -43,11 +43,15 @@ FURTHER: Sequence[Further] = (
         "all environments of this repository, deployed and destroyed by the CDK's command line",
         "functional/test_embedded_aws.py::test_the_cdk_deploys_a_whole_environment",
     ),
-    Further(_FAULTS, "each other fault that takes a node away", _STRUCK),
+    Further(
+        "rehearsal/faults/test_lost_nodes.py",
+        "each other fault that takes a node away",
+        _STRUCK,
+    ),
     Further(
         "rehearsal/faults/test_services_and_storage.py",
         "each other fault of a service or of storage",
-        "rehearsal/faults/test_services_and_storage.py::test_nothing_is_lost[database-down]",
+        _AT_REST,
     ),
     Further(
         "rehearsal/faults/test_extended.py",
@@ -60,14 +64,19 @@ FURTHER: Sequence[Further] = (
         _REHEARSED,
     ),
     Further(
+        "rehearsal/test_rehearse.py::TestFaults::test_one_strikes_whatever_runs",
+        "a fault that strikes when the user says so",
+        _AT_REST,
+    ),
+    Further(
         "rehearsal/test_rehearse.py::TestTwoAtOnce",
         "two rehearsals at once: without workers, with a database of the user's",
         _REHEARSED,
     ),
     Further(
         "rehearsal/test_take_down.py::TestInterruption",
-        "interruptions in other stages, by other signals",
-        "rehearsal/test_take_down.py::TestInterruption::test_leaves_nothing[2-running scripts]",
+        "interruptions in later stages, by other signals",
+        "rehearsal/test_take_down.py::TestInterruption::test_leaves_nothing[1-starting]",
     ),
     Further(
         "rehearsal/test_take_down.py::TestDeath::test_nothing_is_left_when_only_the_command",
@@ -96,34 +105,60 @@ FURTHER: Sequence[Further] = (
         "rehearsal/test_life.py",
     ),
     Further(
+        "rehearsal/test_life.py::test_destroyed_and_deployed_again",
+        "an environment that is destroyed, and deployed again with its data and records",
+        "rehearsal/test_records.py::test_records_are_in_the_server_and_outlive_the_cluster",
+    ),
+    Further(
+        "rehearsal/test_profiles.py::test_the_fourth_attempt",
+        "an update of the software that fails again and again",
+        "rehearsal/test_hyperpod_modes.py::TestExtended"
+        "::test_an_update_whose_scripts_fail_leaves_everything_as_it_was",
+    ),
+    Further(
         "rehearsal/test_lifecycle_bundles.py::test_two_controllers",
         "two controllers with our scripts",
         "rehearsal/test_hyperpod_modes.py::TestOwnScripts",
     ),
     Further(
-        f"{_RESUME}::test_a_step_goes_on",
-        "a power cut while a checkpoint is saved",
+        f"{_RESUME}::test_all_nodes",
+        "packages that a job installs for all nodes, from a bucket",
+        "jobs/test_venv.py",
+    ),
+    Further(
+        f"{_RESUME}::test_a_job_goes_on",
+        "a training that goes on where its nodes were lost, with the losses of an undisturbed one",
         _RESUMED,
     ),
     Further(f"{_RECIPES}::test_gpt2", "a compiled training", _TRAINED),
     Further(f"{_RECIPES}::test_layers", "a training whose layers are split over nodes", _TRAINED),
     Further(f"{_RECIPES}::test_a_pipeline", "a pipeline over two nodes", _TRAINED),
-    Further(f"{_RECIPES}::test_losses_that_part", "a training that is wrong", _TRAINED),
     Further(f"{_RECIPES}::test_collectives", "a benchmark of collectives", _TRAINED),
+    Further(f"{_RECIPES}::test_llama", "a training on Trainium", "jobs/test_neuron_jobs.py"),
+    Further(
+        f"{_RECIPES}::test_nothing_is_trained",
+        "a training on Trainium that cannot be compiled",
+        "jobs/test_neuron_jobs.py",
+    ),
     Further(
         "jobs/test_hybrid_training.py",
         "each mesh of `fsdp2-hybrid`",
         "jobs/test_pipeline_training.py",
     ),
     Further(
-        "jobs/test_compiled_training.py",
-        "a compiler that changes the loss",
+        "jobs/test_losses_that_part.py",
+        "trainings that are wrong: a compiler that changes the loss, gradients that are lost",
         "jobs/test_pipeline_training.py",
     ),
     Further(
         f"{_CHECKPOINTS}::test_a_",
         "checkpoints that are cut off, shared, or spoiled",
-        f"{_CHECKPOINTS}::test_another_number_of_processes_goes_on_with_the_same_data",
+        _RESUMED,
+    ),
+    Further(
+        "functional/test_contributing.py",
+        "additions of each other kind of thing",
+        "functional/test_contributing.py::test_a_rule",
     ),
     Further(
         "stacks/test_checkov.py", "the templates, judged by checkov, too", "stacks/test_nag.py"

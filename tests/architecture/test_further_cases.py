@@ -33,9 +33,9 @@ def test_its_proof_is_in_make_test(further: Further) -> None:
 
 
 def test_the_case_that_proves_it_is_not_left_out() -> None:
-    faults = "rehearsal/faults/test_lost_nodes.py::test_nothing_is_lost"
-    assert is_further(f"{faults}[clock-skew]")
-    assert not is_further(f"{faults}[worker-power-cut]")
+    interrupted = "rehearsal/test_take_down.py::TestInterruption::test_leaves_nothing"
+    assert is_further(f"{interrupted}[2-running scripts]")
+    assert not is_further(f"{interrupted}[1-starting]")
 
 
 def test_the_page_lists_them(update_golden: bool) -> None:

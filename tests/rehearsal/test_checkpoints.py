@@ -103,7 +103,7 @@ def train(torch: Forks, folder: Path, processes: int, *options: str) -> str:
 
 def train_until_cut_off(torch: Forks, folder: Path, *options: str) -> str:
     """Train with two processes, and kill both while they save; return what the first printed."""
-    (folder / "hold").touch()
+    (folder / "hold-save").touch()
     running = start(torch, folder, 2, *options)
     try:
         saves = folder / "checkpoints"
@@ -112,7 +112,7 @@ def train_until_cut_off(torch: Forks, folder: Path, *options: str) -> str:
         for process in running:
             process.kill()
         outputs = [process.communicate() for process in running]
-    (folder / "hold").unlink()
+    (folder / "hold-save").unlink()
     return outputs[0]
 
 

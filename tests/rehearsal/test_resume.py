@@ -123,16 +123,16 @@ class Training(SubmittedJob):
         wait_until(condition, what, seconds=240)
 
 
-def train(lab: HyperPodLab, name: str, folder: Path, *, held: str = "") -> Training:
+def train(lab: HyperPodLab, name: str, folder: Path) -> Training:
     """Render a job as a user does, bring its files to the cluster and submit it.
 
-    `held` is what is added to its model.py, to stop it until there is no file `hold` any more.
+    It is held after some steps, and while it saves, until there is no such file any more.
     """
     out = bring(lab, folder, "train-fsdp2", name=name)
     with (out / "model.py").open("a") as model:
-        model.write(held)
-    if held:
-        (out / "hold").touch()
+        model.write(HELD_BETWEEN_STEPS + HELD_WHILE_SAVING)
+    for hold in ("hold", "hold-save"):
+        (out / hold).touch()
     numbers = ["--steps", str(STEPS), "--save-every", str(SAVE_EVERY)]
     submitted = submit(lab, out, *SMALL, *numbers, python=PYTHON)
     return Training(submitted.shell, submitted.output, submitted.job)
@@ -152,52 +152,60 @@ def undisturbed(lab: HyperPodLab, work: Path) -> dict[int, set[str]]:
     return found
 
 
-def test_a_requeued_job_goes_on_from_the_newest_complete_checkpoint(
+def test_a_job_goes_on_after_it_was_requeued_and_lost_a_node_that_was_saving(
     lab: HyperPodLab, undisturbed: dict[int, set[str]], tmp_path: Path
 ) -> None:
-    training = train(lab, "requeued", tmp_path, held=HELD_BETWEEN_STEPS)
+    training = train(lab, "disturbed", tmp_path)
     training.wait_for_step(HELD_AFTER)
-    training.shell.run(["scontrol", "requeue", training.job])
-    wait_until(lambda: training.state() == "PENDING", "the requeued job")
-    plant = (
-        "cd /fsx/ubuntu/requeued/checkpoints; cp -r step-00000020 step-00000059;"
-        " truncate --size=100 step-00000059/__1_0.distcp; rm ../hold"
-    )
-    training.shell.run(["sh", "-c", plant])
-    training.shell.run(["scontrol", "update", f"jobid={training.job}", "StartTime=now"])
-    training.wait_until_done()
-    log = training.log()
-    assert re.search(r"step-00000059 is skipped: __1_0.distcp has 100 of \d+ bytes", log)
-    assert f"resuming after step {SAVE_EVERY} with 2 processes, 2 before" in log
-    assert losses(log) == undisturbed
-    measured = measures(lives(log.splitlines()))
-    assert (measured.step, measured.restarts) == (STEPS, 1)
-    assert measured.steps_trained_twice == HELD_AFTER - SAVE_EVERY
-
-
-def test_a_step_goes_on_after_a_node_was_replaced_that_was_saving_a_checkpoint(
-    lab: HyperPodLab, undisturbed: dict[int, set[str]], tmp_path: Path
-) -> None:
-    training = train(lab, "replaced", tmp_path, held=HELD_WHILE_SAVING)
+    requeue_with_a_spoiled_checkpoint(training)
     training.wait_until_it_saves()
-    before = {hostname(node): node["InstanceId"] for node in lab.nodes(NAME, "cpu")}
+    before = instances(lab)
     batch_host = training.shell.run(["squeue", "--noheader", "--format=%B", "--job", training.job])
     (victim,) = before.keys() - {batch_host}
     lab.machines.power_cut(victim)
     training.wait_for("ResumeAction=RETRYSTEP")
     cut = part_sizes(training.checkpoints / CUT_CHECKPOINT)
-    training.shell.run(["rm", "/fsx/ubuntu/replaced/hold"])
+    training.shell.run(["rm", "/fsx/ubuntu/disturbed/hold-save"])
     training.wait_until_done()
     log = training.log()
-    assert f"resuming after step {SAVE_EVERY} with 2 processes, 2 before" in log
-    assert "is skipped" not in log
+    skipped = re.findall(r"step-\d+ is skipped: .*", log)
+    assert len(skipped) == 2  # by each life that could have gone on from it
+    for line in skipped:
+        assert re.match(r"step-00000059 is skipped: __1_0.distcp has 100 of \d+ bytes", line)
+    assert log.count(f"resuming after step {SAVE_EVERY} with 2 processes, 2 before") == 2
     assert losses(log) == undisturbed
+    assert_measured(log)
     saved = sorted(each for each in training.checkpoints.iterdir() if each.is_dir())
-    assert [each.name for each in saved] == ["step-00000020", "step-00000040", "step-00000060"]
+    assert [int(each.name.removeprefix("step-")) for each in saved] == [20, 40, 59, 60]
     assert_cut_off(cut, saved[1])
-    after = {hostname(node): node["InstanceId"] for node in lab.nodes(NAME, "cpu")}
+    after = instances(lab)
     assert {name for name in before if before[name] != after[name]} == {victim}
     assert_health_checks_pass(training.shell, Shell(lab.folder, victim, "root"))
+
+
+def requeue_with_a_spoiled_checkpoint(training: Training) -> None:
+    """Requeue the job; before it starts, plant a newer checkpoint that lacks part of a file."""
+    training.shell.run(["scontrol", "requeue", training.job])
+    wait_until(lambda: training.state() == "PENDING", "the requeued job")
+    plant = (
+        "cd /fsx/ubuntu/disturbed/checkpoints; cp -r step-00000020 step-00000059;"
+        " truncate --size=100 step-00000059/__1_0.distcp; rm ../hold"
+    )
+    training.shell.run(["sh", "-c", plant])
+    training.shell.run(["scontrol", "update", f"jobid={training.job}", "StartTime=now"])
+
+
+def instances(lab: HyperPodLab) -> dict[str, str]:
+    """Return the instance of each worker, by its name."""
+    return {hostname(node): node["InstanceId"] for node in lab.nodes(NAME, "cpu")}
+
+
+def assert_measured(log: str) -> None:
+    """Fail unless the log of the job, in three lives, is measured as what happened to it."""
+    measured = measures(lives(log.splitlines()))
+    assert (measured.step, measured.restarts) == (STEPS, 2)
+    twice = (HELD_AFTER - SAVE_EVERY, 2 * SAVE_EVERY - SAVE_EVERY)
+    assert measured.steps_trained_twice == sum(twice)
 
 
 def assert_health_checks_pass(head: Shell, worker: Shell) -> None:

@@ -36,14 +36,14 @@ _save = torch.save
 
 def _save_and_wait(*arguments: object, **options: object) -> None:
     _save(*arguments, **options)
-    while Path("hold").exists() and _part.exists() and _part.stat().st_size:
+    while Path("hold-save").exists() and _part.exists() and _part.stat().st_size:
         time.sleep(0.05)
 
 
 torch.save = _save_and_wait
 """
 """Added to model.py: with some of its part of that checkpoint on the disk, and more to come, each
-process waits while there is a file `hold`."""
+process waits while there is a file `hold-save`."""
 
 NAN_AFTER = 15
 NAN_GRADIENT = f"""

@@ -1,9 +1,8 @@
-"""The training of `gpt2-compile`: the job fails where the losses of both ways part."""
+"""Trainings that compare losses, `gpt2-compile` and `ddp`: the job fails where these part."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
@@ -11,6 +10,7 @@ from slurmpod.jobs.recipes.registry import RECIPES
 from tests.jobs.torch_runs import Outcome, Run, outcomes
 
 RECIPE = RECIPES["gpt2-compile"]
+DDP = RECIPES["ddp"]
 NUMBERS = {
     "device": "cpu",
     "learning-rate": 1e-3,
@@ -32,7 +32,17 @@ SPOILED = "shared.register_forward_hook(lambda *found: found[-1] * {}) and share
 FACTORS = {"same": "1.0", "other": "1.5", "no-number": "float('nan')"}
 """By what the loss of stand-ins for a compiler differs."""
 
-RUNS = tuple(replace(Run(name, 1, WORDS), program=f"{name}.py") for name in FACTORS)
+SHARED = "DistributedDataParallel(model)"
+DDP_WORDS = (
+    "--device=cpu --steps=4 --samples-per-process=8 --width=32 --learning-rate=0.05"
+    " --tolerance=1e-05"
+)
+
+RUNS = (
+    *(Run(name, 1, WORDS, program=f"{name}.py") for name in FACTORS),
+    Run("shared", 2, tuple(DDP_WORDS.split()), program=DDP.program),
+    Run("lost", 2, tuple(DDP_WORDS.split()), program="lost.py"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +52,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
     assert COMPILED in program
     for name, factor in FACTORS.items():
         (folder / f"{name}.py").write_text(program.replace(COMPILED, SPOILED.format(factor)))
+    checked = DDP.programs[DDP.program].decode()
+    assert SHARED in checked
+    (folder / DDP.program).write_text(checked)
+    (folder / "lost.py").write_text(checked.replace(SHARED, "model"))
     done = outcomes(RECIPE, folder, RUNS)
     return {each.name: outcome for each, outcome in zip(RUNS, done, strict=True)}
 
@@ -56,3 +70,11 @@ def test_a_compiler_that_changes_the_loss_fails_the_job(
 
 def test_a_loss_that_is_no_number_is_told(found: Mapping[str, Outcome]) -> None:
     assert "the loss is nan compiled, and " in found["no-number"].log
+
+
+def test_gradients_that_are_lost_end_the_training(found: Mapping[str, Outcome]) -> None:
+    shared, lost = found["shared"], found["lost"]
+    assert shared.status == 0, shared.logs
+    assert "done after step 4: the losses are those of one process" in shared.log
+    assert lost.status == 1
+    assert "the loss of step 2 is " in lost.log
