@@ -212,7 +212,7 @@ class TestDestroy:
 
     def test_keeps_the_bucket_with_its_bundle(self, destroyed: Account) -> None:
         listed = destroyed.client("s3").list_objects_v2(Bucket=BUCKET, Prefix="lifecycle/")
-        assert any(item["Key"].endswith("/on_create.sh") for item in listed["Contents"])
+        assert any(item["Key"].endswith("/on_init_complete.sh") for item in listed["Contents"])
 
     def test_the_network_stays_as_long_as_the_file_system_is_in_it(
         self, destroyed: Account

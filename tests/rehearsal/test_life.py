@@ -35,6 +35,7 @@ slurm:
     - {name: urgent, max_jobs_per_user: 4}
 
 lifecycle:
+  mode: customer # which records_backup needs
   health_checks: true
 """
 ALICE = """
