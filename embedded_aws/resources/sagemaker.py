@@ -18,8 +18,10 @@ class Cluster(ApiResource):
     """A cluster, complete when it is in service; Ref gives its ARN, the primary identifier."""
 
     type = "AWS::SageMaker::Cluster"
-    in_place = frozenset({"InstanceGroups", "NodeRecovery", "Orchestrator", "Tags"})
-    supported = in_place | {"ClusterName", "NodeProvisioningMode", "VpcConfig"}
+    in_place = frozenset(
+        {"InstanceGroups", "NodeProvisioningMode", "NodeRecovery", "Orchestrator", "Tags"}
+    )
+    supported = in_place | {"ClusterName", "VpcConfig"}
     service = "sagemaker"
     creation, deletion = "create_cluster", "delete_cluster"
     identity = "ClusterName"
@@ -83,7 +85,7 @@ def _changes(previous: Mapping[str, Any], properties: Mapping[str, Any]) -> dict
     """Return the arguments of UpdateCluster that differ."""
     return {
         name: properties[name]
-        for name in ("InstanceGroups", "NodeRecovery", "Orchestrator")
+        for name in ("InstanceGroups", "NodeProvisioningMode", "NodeRecovery", "Orchestrator")
         if name in properties and properties[name] != previous.get(name)
     }
 

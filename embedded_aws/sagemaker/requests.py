@@ -53,9 +53,11 @@ def updated_request(
         raise ServiceError("ValidationException", summary(problems))
     _refuse(list(change_rules(current, update)))
     updated = {**current, "InstanceGroups": _updated_groups(current["InstanceGroups"], update)}
-    for name in ("NodeRecovery", "Orchestrator"):
+    for name in ("NodeProvisioningMode", "NodeRecovery", "Orchestrator"):
         if name in update:
             updated[name] = update[name]
+    if "NodeProvisioningMode" in update and "Orchestrator" in current.keys() - update.keys():
+        updated["Orchestrator"] = _without_strategy(current["Orchestrator"])
     _refuse(refusals(updated, instance_types))
     return updated
 
@@ -92,6 +94,13 @@ def read_vpc_config(given: Mapping[str, Any]) -> VpcConfig:
 def _refuse(reasons: Sequence[str]) -> None:
     if reasons:
         raise ServiceError("ValidationException", "; ".join(reasons))
+
+
+def _without_strategy(orchestrator: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a cluster keeps that is provisioned continuously from now on: it merges."""
+    slurm = {**orchestrator.get("Slurm", {})}
+    slurm.pop("SlurmConfigStrategy", None)
+    return {"Slurm": slurm}
 
 
 def _updated_groups(

@@ -339,9 +339,6 @@ def _deletions(existing: Mapping[str, Any], update: Mapping[str, Any]) -> Iterat
 
 
 def _cluster_changes(current: Mapping[str, Any], update: Mapping[str, Any]) -> Iterator[str]:
-    mode = update.get("NodeProvisioningMode")
-    if mode and mode != current.get("NodeProvisioningMode"):
-        yield "NodeProvisioningMode cannot be changed in the embedded AWS"
     if "Orchestrator" in update and _database(update) != _database(current):
         yield "AccountingDatabase cannot be changed in the embedded AWS"
 

@@ -89,7 +89,12 @@ TYPE_OF_A_SCALED_ENDPOINT = Effect(
 )
 
 BACK_TO_CUSTOMER = replace(CLUSTER_AGAIN, source=MIGRATION_GUIDE, doubt="")
-BACK_TO_STANDARD = CLUSTER_AGAIN
+BACK_TO_STANDARD = replace(
+    CLUSTER_AGAIN,
+    source="SageMaker API reference, UpdateCluster: NodeProvisioningMode has the value Continuous "
+    "and no other",
+    doubt="",
+)
 OTHER_SCRIPTS = Effect(
     Kind.NEW_NODES,
     "changed in place; nodes that run keep what they have until they are replaced",

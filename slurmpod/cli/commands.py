@@ -39,6 +39,7 @@ COMMANDS = {
     "report": Command("report", "Write one page: picture, costs, what happened", extra="aws"),
     "diff": Command("diff", "Show what a deployment would change, replace or lose", extra="aws"),
     "deploy": Command("deploy", "Deploy, set nodes up, and see a job run", extra="rehearsal"),
+    "migrate": Command("migrate", "Move a live cluster to what has no way back", extra="rehearsal"),
     "destroy": Command("destroy", "Destroy what a deployment made", extra="rehearsal"),
     "status": Command("status", "Show cluster, nodes, jobs, storage, alarms, money", extra="aws"),
     "why": Command(

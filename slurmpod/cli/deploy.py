@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.USAGE
     clients = clients_of(wanted.resolved.region)
     with work_folder(wanted.resolved) as folder:
-        if _is_stopped_by_the_account(wanted):
+        if is_stopped_by_the_account(wanted):
             say("nothing was deployed")
             return ExitCode.FAILED
         work = Work(options, wanted, clients, folder, only)
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> ExitCode:
             return ExitCode.FAILED
         if options.dry_run:
             return work.end(Done())
-        if not _is_prepared(options):
+        if not is_prepared(options):
             return ExitCode.UNPREPARED
         if not is_confirmed(wanted.environment, options, "deploy this"):
             say("nothing was deployed")
@@ -107,7 +107,9 @@ class Work:
         clients: AwsClients,
         folder: Path,
         only: str,
+        again: str = "",
     ) -> None:
+        self._again = again or _again(options)
         self._options = options
         self._wanted = wanted
         self._resolved = wanted.resolved
@@ -141,13 +143,16 @@ class Work:
             )
         sys.stdout.flush()
 
-    def carry_out(self) -> Done:
-        """Deploy the stacks, then see to the nodes; raises StacksFailed, AwsUnavailable."""
+    def carry_out(self, *, sees_job: bool = True) -> Done:
+        """Deploy the stacks, then see to the nodes; raises StacksFailed, AwsUnavailable.
+
+        At the end a job is seen to run, unless somebody else looks what Slurm does.
+        """
         try:
             self._deploy()
-            return self._see_to_nodes()
+            return self._see_to_nodes(sees_job=sees_job)
         except KeyboardInterrupt:
-            self._stacks.say_interrupted(_again(self._options))
+            self._stacks.say_interrupted(self._again)
             raise
 
     def end(self, done: Done) -> ExitCode:
@@ -178,7 +183,7 @@ class Work:
     def _is_of_cluster(self) -> bool:
         return self._only in ("", self._resolved.stacks.cluster)
 
-    def _see_to_nodes(self) -> Done:
+    def _see_to_nodes(self, *, sees_job: bool) -> Done:
         if self._options.no_nodes or not self._is_of_cluster:
             return Done(is_deployed=True)
         progress, sessions = self._stacks.progress, NodeSessions(self._nodes.clients)
@@ -195,7 +200,7 @@ class Work:
                 workers = workers_of(self._nodes, self._resolved, sessions, self._tell, self._say)
                 reports += run_rollout(plans, self._tell, sessions, workers)
             self._remember(self._owed - {each.instance_id for each in reports if each.succeeded})
-        if any(not each.succeeded for each in reports):
+        if not sees_job or any(not each.succeeded for each in reports):
             return Done(is_deployed=True, reports=reports)
         with progress.stage("a job run"):
             job = run_check_job(self._nodes, self._resolved, sessions)
@@ -241,7 +246,7 @@ class Work:
 
     def _say_next(self, done: Done) -> None:
         if not done.is_deployed:
-            say(f"next: {_again(self._options)}")
+            say(f"next: {self._again}")
         elif not self._is_of_cluster:
             say_next("diff", self._options.file)
         elif self.stale and not done.reports:
@@ -250,7 +255,7 @@ class Work:
             say_next("connect", self._options.file)
 
 
-def _is_stopped_by_the_account(wanted: Sound) -> bool:
+def is_stopped_by_the_account(wanted: Sound) -> bool:
     """Tell whether the preflight finds what would stop a deployment, and say all that it finds.
 
     What the caller may not ask stops nothing: the CDK deploys in roles of its own.
@@ -261,14 +266,14 @@ def _is_stopped_by_the_account(wanted: Sound) -> bool:
     return has_errors(each for each in problems if each.rule != UNANSWERED)
 
 
-def _is_prepared(options: argparse.Namespace) -> bool:
+def is_prepared(options: argparse.Namespace) -> bool:
     """Tell whether this machine has what the command needs; say what it lacks."""
     if cdk_script() is None:
         say(CDK_IS_MISSING)
         return False
     if options.no_nodes or has_plugin():
         return True
-    say("or leave nodes alone: --no-nodes")
+    say("or leave nodes alone: slurmpod deploy --no-nodes")
     return False
 
 

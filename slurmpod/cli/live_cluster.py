@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +30,12 @@ class LiveCluster:
 
     def slurm(self) -> RemoteSlurm:
         """Return its Slurm; raises AwsUnavailable where no controller runs."""
-        nodes, sessions = ClusterView(self.clients), NodeSessions(self.clients)
-        return RemoteSlurm.of(self.resolved, nodes, self.nodes, sessions)
+        return slurm_of(self.resolved, self.clients, self.nodes)
+
+
+def slurm_of(resolved: Resolved, clients: AwsClients, nodes: Sequence[Node]) -> RemoteSlurm:
+    """Return the Slurm of a cluster; raises AwsUnavailable where no controller runs."""
+    return RemoteSlurm.of(resolved, ClusterView(clients), nodes, NodeSessions(clients))
 
 
 def live_cluster(file: Path) -> LiveCluster:

@@ -118,7 +118,7 @@ def test_a_field_of_an_environment(copy: Copy) -> None:
         "slurmpod/environment/lustre.py",
         "    capacity_gib: Annotated[\n",
         "    imported_file_chunk_size_mib: Annotated[\n"
-        '        int | None, Effect(Kind.REPLACES, "another file system"), Field(ge=1, le=512000)\n'
+        "        int | None, FILE_SYSTEM_AGAIN, Field(ge=1, le=512000)\n"
         "    ] = None\n"
         '    """MiB of the pieces in which imported files are striped."""\n\n',
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -20,10 +21,11 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
+from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.functional.wheel import make_wheel
-from tests.rehearsal.conftest import PATIENCE_SECONDS, PROJECT, wait_until
+from tests.rehearsal.conftest import AS_IN_A_TERMINAL, PATIENCE_SECONDS, PROJECT, wait_until
 from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, hostname
 from tests.search_depth import cases
 
@@ -43,6 +45,7 @@ access:
   users:
     - {name: alice, uid: 20001}
 """
+PROGRAM = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
 SACCT = "sacct --allusers --noheader --parsable2 --format=JobID,JobName,User,State,End"
 
 
@@ -59,26 +62,51 @@ class Life:
 
     def slurmpod(self, command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command in the folder, and fail unless it ends with `code`."""
-        program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
-        return self._run([*program, *command.split()], code)
+        return self._run([*PROGRAM, *command.split()], code)
+
+    def interrupt(self, command: str, at: str) -> str:
+        """Begin a command, press Ctrl-C when it says `at`, and return what it said."""
+        program = [*AS_IN_A_TERMINAL, *PROGRAM, *command.split()]
+        with subprocess.Popen(
+            program,
+            cwd=self.folder,
+            env=self._variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as begun:
+            assert begun.stderr
+            said = []
+            for line in begun.stderr:
+                said.append(line)
+                if at in line:
+                    begun.send_signal(signal.SIGINT)
+        text = "".join(said)
+        assert begun.returncode == ExitCode.INTERRUPTED, text
+        return text
 
     def bootstrap(self) -> None:
         """Bootstrap the account, which takes no environment."""
         cdk = ("node_modules/.bin/cdk", "bootstrap", f"aws://{ACCOUNT}/{REGION}", "--app", "")
         self._run(cdk, 0)
 
-    def _run(self, command: Sequence[str], code: int) -> subprocess.CompletedProcess[str]:
+    @property
+    def _variables(self) -> dict[str, str]:
         person = self.lab.person()
         programs = f"{person['PATH']}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return {
+            **person,
+            "PATH": programs,
+            "PYTHONPATH": f"{self.packages}:{sysconfig.get_paths()['purelib']}",
+            "SLURMPOD_HOME": str(self.folder / "home"),
+        }
+
+    def _run(self, command: Sequence[str], code: int) -> subprocess.CompletedProcess[str]:
         ended = subprocess.run(
             command,
             cwd=self.folder,
-            env={
-                **person,
-                "PATH": programs,
-                "PYTHONPATH": f"{self.packages}:{sysconfig.get_paths()['purelib']}",
-                "SLURMPOD_HOME": str(self.folder / "home"),
-            },
+            env=self._variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

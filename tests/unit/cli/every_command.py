@@ -48,6 +48,7 @@ ASKING = {
     "lifecycle report": "dev.yaml",
     "lifecycle run": "dev.yaml --yes",
     "logs": "dev.yaml",
+    "migrate": "dev.yaml --yes",
     "node add": "dev.yaml workers 1 --yes",
     "node check": "dev.yaml ip-10-0-0-4",
     "node delete": "dev.yaml ip-10-0-0-4 --yes",

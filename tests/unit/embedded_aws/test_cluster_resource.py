@@ -111,7 +111,7 @@ def test_name_and_network_replace_the_cluster() -> None:
     assert not provider.replaces(BEFORE, request(group("head")))
 
 
-def test_the_provisioning_mode_can_neither_change_nor_be_replaced() -> None:
+def test_the_provisioning_mode_changes_in_place() -> None:
     continuous = {**BEFORE, "NodeProvisioningMode": "Continuous"}
-    assert ClusterProvider().fixed(BEFORE, continuous) == ["NodeProvisioningMode"]
+    assert ClusterProvider().fixed(BEFORE, continuous) == []
     assert not ClusterProvider().replaces(BEFORE, continuous)

@@ -273,6 +273,23 @@ class TestUpdate:
         result = self.updated(NodeRecovery="None", Orchestrator=slurm)
         assert (result["NodeRecovery"], result["Orchestrator"]) == ("None", slurm)
 
+    def test_takes_up_continuous_provisioning_and_forgets_the_strategy(self) -> None:
+        merges = {"Slurm": {"SlurmConfigStrategy": "Merge"}}
+        current = {**self.CURRENT, "Orchestrator": merges}
+        update = {"ClusterName": "c1", "NodeProvisioningMode": "Continuous"}
+        updated = updated_request(current, update, instance_types())
+        assert updated["NodeProvisioningMode"] == "Continuous"
+        assert updated["Orchestrator"] == {"Slurm": {}}
+        assert "Orchestrator" not in updated_request(self.CURRENT, update, instance_types())
+
+    def test_takes_up_continuous_provisioning_only_with_slurm_configured_by_api(self) -> None:
+        groups = [{**each} for each in self.CURRENT["InstanceGroups"]]
+        for each in groups:
+            each.pop("SlurmConfig", None)
+        update = {"ClusterName": "c1", "NodeProvisioningMode": "Continuous"}
+        with pytest.raises(ServiceError, match="needs SlurmConfig in each instance group"):
+            updated_request({**self.CURRENT, "InstanceGroups": groups}, update, instance_types())
+
     @pytest.mark.parametrize(
         ("update", "message"),
         [
@@ -302,7 +319,6 @@ class TestUpdate:
                 {"InstanceGroups": [group("workers")], "InstanceGroupsToDelete": ["workers"]},
                 "both in InstanceGroups and InstanceGroupsToDelete",
             ),
-            ({"NodeProvisioningMode": "Continuous"}, "NodeProvisioningMode cannot be changed"),
             (
                 {"Orchestrator": {"Slurm": {"AccountingDatabase": DATABASE}}},
                 "AccountingDatabase cannot be changed",

@@ -1,0 +1,80 @@
+"""The live cluster before and after a move: what of it is asked, and what is copied."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slurmpod.aws.cluster import IN_SERVICE, Node
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.operations.migration.moves import API_DRIVEN, Move
+from slurmpod.operations.migration.picture import Picture, picture_script, read_picture
+from slurmpod.operations.questions import question
+from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.whole_file import write_whole
+
+PATIENCE_SECONDS = 180
+POLL_SECONDS = 5
+FIRST_IMAGES = datetime(2026, 1, 1, tzinfo=UTC)
+"""API-driven configuration needs an image of January 2026 or later (the guide, "Before you
+begin"). A node that was last made or updated before has an older one."""
+
+COPIED = (
+    *(f"/opt/slurm/etc/{name}.conf" for name in ("slurm", "accounting", "slurmpod", "gres")),
+    *(f"/opt/slurm/etc/{name}.conf" for name in ("cgroup", "topology", "plugstack")),
+    "/opt/ml/config/provisioning_parameters.json",
+)
+"""What is copied where it is there; slurmdbd.conf is not: it may hold a password."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Slurm on the controller of a cluster that has job records or not."""
+
+    slurm: RemoteSlurm
+    accounting: bool
+
+    def picture(self, ended: Collection[str] = ()) -> Picture:
+        """Return what there is now; raises AwsUnavailable."""
+        script = picture_script(accounting=self.accounting, ended=ended)
+        return read_picture(self.slurm.answers(script))
+
+    def picture_when_it_answers(self, before: Picture) -> Picture:
+        """Return what there is as soon as the controller tells; raises AwsUnavailable."""
+        until = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self.picture(before.jobs)
+            except AwsUnavailable:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(POLL_SECONDS)
+
+    def copy(self, folder: Path) -> tuple[Path, ...]:
+        """Copy the configuration to this machine, and return what was there to copy."""
+        asked = [question(path, f"[ ! -e {path} ] || cat {path}") for path in COPIED]
+        answers = self.slurm.answers("".join(asked))
+        folder.mkdir(parents=True, exist_ok=True)
+        copies = {folder / Path(path).name: answers[path] for path in COPIED if answers[path]}
+        for file, text in copies.items():
+            write_whole(file, text)
+        return tuple(copies)
+
+
+def nodes_in_the_way(move: Move, nodes: Sequence[Node]) -> Iterator[str]:
+    """Yield why the nodes do not let the move begin."""
+    unready = [node for node in nodes if node.status != IN_SERVICE]
+    if unready:
+        told = ", ".join(f"{node.name} ({node.status})" for node in unready)
+        yield f"not all nodes run: {told}\n  fix: see slurmpod status, and begin when they do"
+    if move is not API_DRIVEN:
+        return
+    old = [node.name for node in nodes if (node.updated or node.launched) < FIRST_IMAGES]
+    if old:
+        yield (
+            f"the image of {', '.join(old)} is older than January 2026, and HyperPod answers "
+            "'Update required to use SlurmConfig in InstanceGroups'\n  fix: slurmpod patch"
+        )

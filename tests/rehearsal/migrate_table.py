@@ -1,0 +1,40 @@
+"""What the moves of `slurmpod migrate` leave as it was: what the tests prove and users read.
+
+`docs/migrate.md` has the table between two marks; `make golden` writes it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+BEGIN, END = "<!-- what stayed: made by tests -->", "<!-- end of what stayed -->"
+
+MOVES: Mapping[str, str] = {
+    "api-driven": "`customer` to `extended`",
+    "continuous": "`standard` to `continuous`",
+}
+STAYED: Mapping[str, Mapping[str, str]] = {
+    "running jobs": {"before": "2", "api-driven": "2 run on", "continuous": "2 run on"},
+    "running steps": {"before": "4", "api-driven": "4 run on", "continuous": "4 run on"},
+    "jobs in the queue": {"before": "1", "api-driven": "1 there", "continuous": "1 there"},
+    "records of ended jobs": {"before": "2", "api-driven": "2 there", "continuous": "2 there"},
+    "accounts, users and their QOS": {
+        "before": "5",
+        "api-driven": "5 there",
+        "continuous": "5 there",
+    },
+    "people on the controller": {"before": "3", "api-driven": "3 there", "continuous": "3 there"},
+    "nodes by their names": {"before": "3", "api-driven": "3 there", "continuous": "3 there"},
+}
+"""By what there was, as `slurmpod migrate --json` tells it of the environment of the tests."""
+
+
+def page_with_table(page: str) -> str:
+    """Return the page with the table of today between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    heads = ["what", "before", *MOVES.values()]
+    lines = [heads, ["---"] * len(heads)]
+    lines += [[what, *(told[key] for key in ("before", *MOVES))] for what, told in STAYED.items()]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
