@@ -23,6 +23,7 @@ from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.cli.plan_text import plan_text
 from slurmpod.cli.preflight import asked
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
+from slurmpod.deploy.permissions.rights import rights_of_users
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.difference import Difference, compared_with_deployed
@@ -129,7 +130,7 @@ class Work:
         plan = plan_of(resolved, bundled_prices(resolved.region))
         deployed = self.difference.deployed
         if deployed is None:
-            sys.stdout.write(plan_text(plan))
+            sys.stdout.write(plan_text(plan, rights_of_users(resolved)))
         elif deployed.record is not None:
             text = changes_text(self.difference.changes, resolved.name, self._wanted.source)
             sys.stdout.write(f"{text}costs then: {per_month(plan.total)}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say_next
@@ -16,8 +16,9 @@ from slurmpod.cli.plan_patches import (
     patched_groups,
     unasked_text,
 )
-from slurmpod.cli.plan_text import plan_data, plan_text
-from slurmpod.plan.plan import Plan, plan_of
+from slurmpod.cli.plan_text import plan_data, plan_text, rights_data
+from slurmpod.deploy.permissions.rights import rights_of_users
+from slurmpod.plan.plan import plan_of
 from slurmpod.plan.prices import Prices, bundled_prices, by_item
 from slurmpod.problems import ExitCode
 from slurmpod.rules.check import Sound
@@ -45,12 +46,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Print the plan; with --deployed also the difference, whose verdict is the exit code."""
     sound = sound_environment(options.file)
     plan = plan_of(sound.resolved, _prices(options.prices, sound.resolved.region))
+    rights = rights_of_users(sound.resolved)
+    data = {**plan_data(plan), "rights_of_users": rights_data(rights)}
     if options.json and not options.deployed:
-        print_json(plan_data(plan))
+        print_json(data)
         return ExitCode.OK
     if options.json:
-        return _json_with_difference(plan, sound, options.file)
-    sys.stdout.write(plan_text(plan))
+        return _json_with_difference(data, sound, options.file)
+    sys.stdout.write(plan_text(plan, rights))
     if plan.total.is_least and options.prices == "bundled" and not options.deployed:
         say_next("plan --prices live", options.file)
     if options.deployed:
@@ -69,12 +72,12 @@ def _prices(which: str, region: str) -> Prices:
     return by_item(live_prices(clients_of(region), region))
 
 
-def _json_with_difference(plan: Plan, sound: Sound, file: Path) -> ExitCode:
+def _json_with_difference(plan: dict[str, Any], sound: Sound, file: Path) -> ExitCode:
     from slurmpod.cli.diff import difference_of, facts, verdict  # needs the extra 'aws'
 
     difference = difference_of(sound)
     patches = as_data(asked(sound.resolved)) if _is_patched(difference) else []
-    print_json({**plan_data(plan), "difference": facts(difference), "patches": patches})
+    print_json({**plan, "difference": facts(difference), "patches": patches})
     return verdict(difference, file)
 
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 
+from slurmpod.deploy.permissions.rights import Right
 from slurmpod.plan.amounts import figures, month_of, per_month, sum_figures
 from slurmpod.plan.costs import HOURS_OF_A_DAY, HOURS_OF_A_MONTH, Cost, Sum
 from slurmpod.plan.plan import Plan, Room
+from slurmpod.problems import first_of
 
+ACTIONS_SHOWN = 2
 COLUMNS = ("USD/hour", "USD/day", "USD/month")
 
 
-def plan_text(plan: Plan) -> str:
-    """Return the plan in sections: costs, what stays, addresses, and the way of a deployment."""
-    sections = (_costs(plan), _after(plan), _rooms(plan.rooms), _steps(plan))
+def plan_text(plan: Plan, rights: Sequence[Right] = ()) -> str:
+    """Return the plan in sections: costs, what stays, addresses, rights, and the deployment."""
+    sections = [_costs(plan), _after(plan), _rooms(plan.rooms), _steps(plan)]
+    if rights:
+        sections.insert(-1, _rights(rights))
     return "\n\n".join("\n".join(section) for section in sections) + "\n"
 
 
@@ -37,6 +43,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         ],
         "price_sources": [asdict(each) for each in plan.sources],
     }
+
+
+def rights_data(rights: Sequence[Right]) -> list[dict[str, Any]]:
+    """Return the rights of users as plain data."""
+    return [{"nodes": each.nodes, "actions": list(each.actions), "on": each.on} for each in rights]
 
 
 def _costs(plan: Plan) -> Iterator[str]:
@@ -90,6 +101,16 @@ def _rooms(rooms: Sequence[Room]) -> Iterator[str]:
         if room.uncounted:
             groups = ", ".join(room.uncounted)
             yield f"    nodes of {groups}, of unknown types, may take more than one"
+
+
+def _rights(rights: Sequence[Right]) -> Iterator[str]:
+    """Yield what whoever runs something on a node can do, by the nodes of each role."""
+    yield "What every user of a node can do with its role"
+    for nodes, rows in groupby(rights, key=lambda each: each.nodes):
+        yield f"  on nodes of {nodes}"
+        shown = [(first_of(each.actions, ACTIONS_SHOWN), each.on.replace("`", "")) for each in rows]
+        width = max(len(actions) for actions, _ in shown)
+        yield from (f"    {actions:<{width}}  {on}" for actions, on in shown)
 
 
 def _steps(plan: Plan) -> Iterator[str]:

@@ -37,7 +37,6 @@ SECTION = ("identity",)
 BOUNDARY = (*SECTION, "permissions_boundary")
 EXISTING = (*SECTION, "existing")
 SHOWN_RESOURCES = 3
-ALL_POWERFUL = frozenset({"AdministratorAccess", "IAMFullAccess", "PowerUserAccess"})
 
 IDENTITY.reported_elsewhere(
     RULE,
@@ -247,16 +246,44 @@ def _jobs_have_no_password(resolved: Resolved) -> Iterator[Finding]:
 
 @IDENTITY.rule(
     "IDN-011",
-    "Nodes do not rule the account",
-    why="Whoever runs something on a node has what its role may do. With one of these policies "
-    "every user of the cluster can do anything in the account, or give themselves the right to.",
+    "Users of nodes do not rule the account",
+    why="Whoever runs something on a node has what its role may do. These policies of AWS give "
+    "every user of the cluster far more than it needs.",
     fix="attach a policy that allows what jobs need, and no more",
     source=LEAST_PRIVILEGE,
     severity=Severity.WARNING,
 )
 def _nodes_rule_nothing(resolved: Resolved) -> Iterator[Finding]:
+    if not resolved.identity.policy_arns:
+        return
+    from slurmpod.deploy.permissions.powers import OF_AWS  # only needed where policies are named
+
     for index, arn in enumerate(resolved.identity.policy_arns):
         name = arn.rpartition("/")[2]
-        if account_of_arn(arn) == "aws" and name in ALL_POWERFUL:
-            message = f"{name} gives the account to all who use a node"
+        if account_of_arn(arn) == "aws" and name in OF_AWS:
+            message = f"with {name} every user of a node can {OF_AWS[name]}"
             yield Finding((*SECTION, "policy_arns", index), message)
+
+
+@IDENTITY.rule(
+    "IDN-012",
+    "Roles of your own give users no more than the cluster needs",
+    why="Whoever runs something on a node has what its role may do: of the whole account, if its "
+    "policies say so.",
+    fix="narrow the statement to what jobs need, or write a condition; accept it where every user "
+    "of the cluster may do this",
+    source=LEAST_PRIVILEGE,
+    severity=Severity.WARNING,
+)
+def _own_roles_are_narrow(resolved: Resolved) -> Iterator[Finding]:
+    files = resolved.identity.existing.policy_files if resolved.identity.existing else ()
+    documents = resolved.policies
+    if not files or any(file not in documents for file in files):
+        return
+    from embedded_aws.iam import policy_of  # only needed where policies are named
+    from slurmpod.deploy.permissions.powers import powers_of
+
+    policies = [policy_of(file, documents[file]) for file in files]
+    for power in powers_of(policies, resolved):
+        message = f"every user of a node can {power.what} ({power.action})"
+        yield Finding((*EXISTING, "policy_files"), message, at_key=True)

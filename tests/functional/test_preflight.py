@@ -534,6 +534,16 @@ def test_roles_and_policies(account: Account) -> None:
     )
     make_identity(account.aws, sound(named).resolved)
     assert account.finds(named, "identity") == {}
+    everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    account.aws.iam.put_role_policy(
+        RoleName="nodes",
+        PolicyName="more",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [everything]}),
+    )
+    assert account.finds(named, "identity") == {
+        "PRE-704": "every user of its nodes can do anything in the account (*)"
+    }
+    account.aws.iam.delete_role_policy(RoleName="nodes", PolicyName="more")
     account.aws.iam.delete_role_policy(RoleName="nodes", PolicyName="nodes-1")
     assert f"{ROLE} does not allow" in account.finds(named, "identity")["PRE-702"]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
-from slurmpod.deploy.permissions.identity import Checked, judge_identity
-from slurmpod.preflight.facts import Facts
+from embedded_aws.iam import NotAPolicy, Policy, policy_of
+from slurmpod.deploy.permissions.identity import NamedIdentity, judge_identity
+from slurmpod.deploy.permissions.powers import OF_AWS, powers_of
+from slurmpod.preflight.facts import Document, Facts
 from slurmpod.preflight.registry import PREFLIGHT
-from slurmpod.problems import YamlPath, first_of
+from slurmpod.problems import Severity, YamlPath, first_of
 from slurmpod.resolve import Resolved
+from slurmpod.rules.identity import LEAST_PRIVILEGE
 from slurmpod.rules.registry import Finding
 
 BOOTSTRAP_ROLES = "https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-env.html"
@@ -42,7 +46,7 @@ def _caller_may_deploy(_: Resolved, facts: Facts) -> Iterator[Finding]:
 def _roles_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     named = facts.identity
     for checked in judge_identity(named, resolved) if named else ():
-        path = _place(resolved, checked)
+        path = _place(resolved, checked.arn)
         known = {**named.roles, **named.policies} if named else {}
         if checked.arn not in known:
             continue
@@ -52,12 +56,12 @@ def _roles_suffice(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
             yield Finding(path, f"{checked.arn} does not allow {first_of(lacks, SHOWN)}")
 
 
-def _place(resolved: Resolved, checked: Checked) -> YamlPath:
+def _place(resolved: Resolved, arn: str) -> YamlPath:
     existing = resolved.identity.existing
     if existing is None:
         return ("identity", "permissions_boundary", "policy_arn")
     for role in ("controller", "login", "worker"):
-        if getattr(existing, role) == checked.arn:
+        if getattr(existing, role) == arn:
             return ("identity", "existing", role)
     return ("identity", "existing")
 
@@ -74,3 +78,46 @@ def _policies_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     for index, arn in enumerate(resolved.identity.policy_arns):
         if arn in policies and policies[arn] is None:
             yield Finding(("identity", "policy_arns", index), "there is no such policy")
+
+
+@PREFLIGHT.rule(
+    "PRE-704",
+    "Users of nodes get no more than the cluster needs",
+    why="Whoever runs something on a node has what its role may do: of the whole account, if a "
+    "policy says so.",
+    fix="narrow the statement to what jobs need, or write a condition; accept it where every user "
+    "of the cluster may do this",
+    source=LEAST_PRIVILEGE,
+    severity=Severity.WARNING,
+)
+def _users_get_no_more(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    if facts.identity is None:
+        return
+    for arn, role in facts.identity.roles.items():
+        bounds = _documents(facts.identity, role.boundary_arn if role else None)
+        own = _readable(role.policies if role else {})
+        for power in powers_of(own, resolved, bounds=bounds):
+            message = f"every user of its nodes can {power.what} ({power.action})"
+            yield Finding(_place(resolved, arn), message)
+    boundary = resolved.identity.permissions_boundary
+    bounds = _documents(facts.identity, boundary.policy_arn if boundary else None)
+    for index, arn in enumerate(resolved.identity.policy_arns):
+        if arn.rpartition("/")[2] in OF_AWS:
+            continue  # a rule tells
+        for power in powers_of(_documents(facts.identity, arn), resolved, bounds=bounds):
+            message = f"with it every user of a node can {power.what} ({power.action})"
+            yield Finding(("identity", "policy_arns", index), message)
+
+
+def _documents(named: NamedIdentity, arn: str | None) -> list[Policy]:
+    document = named.policies.get(arn) if arn else None
+    return _readable({arn: document} if arn and document else {})
+
+
+def _readable(documents: Mapping[str, Document]) -> list[Policy]:
+    """Return policies; one that cannot be read allows nothing."""
+    found = []
+    for name, document in documents.items():
+        with suppress(NotAPolicy):
+            found.append(policy_of(name, document))
+    return found

@@ -44,6 +44,8 @@ def test_the_production_example_by_part(capsys: pytest.CaptureFixture[str]) -> N
     assert lines["/fsx"][-3:] == ["17.88", "429.24", "13,056.00"]
     assert "p5-prod-cluster: 8 to 20 minutes" in shown.out
     assert "2067 of 32763 taken; room for more nodes: 959 of p5" in shown.out
+    assert "  on nodes of controller, login, worker\n" in shown.out
+    assert "logs:CreateLogStream, logs:DescribeLogStreams and 1 more" in shown.out
     assert "prices of 2026-09-16: AWS's offer file" in shown.out
     assert shown.err.splitlines() == [
         f"next: slurmpod plan --prices live {P5}",
