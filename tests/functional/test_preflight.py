@@ -208,6 +208,33 @@ def test_training_plans(account: Account) -> None:
         assert "PRE-214" in rules(judge(sound(planned), later))
 
 
+@pytest.mark.parametrize(
+    ("max_time", "days_left", "message"),
+    [
+        (None, 29, "jobs in cpu may run without a limit; nodes of 'workers' end in 28 days"),
+        (None, 31, None),
+        ("40-00:00:00", 35, "jobs in cpu may run for 40 days, 0:00:00; nodes of"),
+        ("1-00:00:00", 2, None),
+        ("UNLIMITED", 29, "without a limit"),
+        ("1-00:00:00", 0, None),
+    ],
+)
+def test_jobs_that_outlive_their_training_plan(
+    account: Account, max_time: str | None, days_left: int, message: str | None
+) -> None:
+    planned = group(instance_type="ml.p5.48xlarge", count="2", training_plan_arn=PLAN)
+    limit = f"slurm: {{partitions: [{{name: cpu, max_time: '{max_time}'}}]}}\n" if max_time else ""
+    Existing(account.aws).training_plan(PLAN, instance_type="ml.p5.48xlarge", zone="usw2-az2")
+    facts = account.facts(planned, "zones", "training_plans", "clusters")
+    plan = (facts.training_plans or {})[PLAN]
+    assert plan
+    assert plan.ends
+    later = replace(facts, taken_at=plan.ends - timedelta(days=days_left))
+    found = rules(judge(sound(f"{planned}{limit}"), later)).get("PRE-215")
+    assert (found is None) == (message is None)
+    assert message is None or message in str(found)
+
+
 def test_an_existing_network(account: Account) -> None:
     ec2, fields = account.aws.ec2, ("network", "zones")
     assert "account has no" in account.finds(EXISTING, *fields)["PRE-301"]

@@ -11,6 +11,7 @@ from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity, YamlPath
 from slurmpod.resolve import Resolved, ResolvedGroup
 from slurmpod.rules.groups import API, GUIDE, named_types
+from slurmpod.rules.partitions import seconds
 from slurmpod.rules.registry import Finding
 
 ZONES = "https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html"
@@ -20,10 +21,14 @@ OFFERINGS = (
 PLAN = f"{API}API_DescribeTrainingPlan.html"
 PLANS_FOR_HYPERPOD = f"{GUIDE}use-training-plan-for-hyperpod-clusters.html"
 
+PLANS_FOR_TRAINING = f"{GUIDE}training-plan-utilization-for-training-jobs.html"
+
 USABLE = ("Active", "Scheduled")
 END_BEGINS = timedelta(minutes=30)
 """So long before its end a plan begins to lose its nodes (developer guide, "Training plans
 utilization for SageMaker training jobs", "Reserved Capacity termination process")."""
+FORESEEN = timedelta(days=30)
+"""So long before the end of a plan jobs without a time limit are told of."""
 LAST_DAYS = 7
 """A plan that ends so soon hardly pays for a deployment."""
 
@@ -157,6 +162,33 @@ def _plans_hold_now(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 path, f"nodes of '{group.name}', and jobs there, end on {lasts:%Y-%m-%d %H:%M}"
             )
+
+
+@PREFLIGHT.rule(
+    "PRE-215",
+    "Jobs end before their training plan does",
+    why="Slurm knows nothing of the end of a plan: it starts jobs that run beyond it, and 30 "
+    "minutes before the end their nodes go. What came after the last checkpoint is lost.",
+    fix="give the partition a max_time below slurm.partitions that is shorter than what is left, "
+    "or buy more time (`slurmpod capacity extend`); accept it where jobs save checkpoints",
+    source=PLANS_FOR_TRAINING,
+    severity=Severity.WARNING,
+)
+def _jobs_end_before_plans(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
+    limits = {each.name: seconds(each.max_time) for each in resolved.slurm.partitions}
+    for group, path, plan in _plans(resolved, facts):
+        if plan.ends is None or not group.partition:
+            continue
+        left = plan.ends - END_BEGINS - facts.taken_at
+        limit = limits.get(group.partition)
+        longest = timedelta(seconds=limit) if limit else FORESEEN
+        if timedelta() < left < longest:
+            may_run = f"for {longest}" if limit else "without a limit"
+            message = (
+                f"jobs in {group.partition} may run {may_run}; nodes of '{group.name}' end in "
+                f"{left.days} days"
+            )
+            yield Finding(path, message)
 
 
 def _plans(
