@@ -18,7 +18,12 @@ FAULT = 75
 
 FAILED = ("FAILED", "NODE_FAIL", "BOOT_FAIL", "TIMEOUT", "OUT_OF_MEMORY")
 
-_NOT_OPENED = re.compile(r"Could not open std(?P<which>\w+) file (?P<path>.+): (?P<why>[^:]+)$")
+_NOT_OPENED = re.compile(
+    r"Could not open std(?P<which>\w+) file (?:'(?P<quoted>[^']+)': '(?P<said>[^']+)'"
+    r"|(?P<path>.+): (?P<why>[^:]+)$)"
+)
+"""slurmstepd 26.05 writes quotes, 24.11 none."""
+
 _INTERPRETER = re.compile(r"execve\(\): (?:bad interpreter\((?P<bad>[^)]*)\)|(?P<other>.*))")
 _NO_NODES = re.compile(r"No nodes satisfy \S+ requirements in partition (?P<partition>\S+)")
 _SLURMD_SAID = re.compile(r"(?:fatal|error): (?P<text>.*)")
@@ -130,7 +135,7 @@ def _files(job: JobNow) -> Iterator[Cause]:
             "see that the folder is there, and that its user may write in it",
         )
         return
-    path, why = said["path"], said["why"].strip()
+    path, why = said["quoted"] or said["path"], (said["said"] or said["why"]).strip()
     what = "input" if said["which"] == "in" else "output"
     fix = f"make the folder first (`mkdir -p {path.rpartition('/')[0] or '/'}`), or name another"
     if what == "input":
