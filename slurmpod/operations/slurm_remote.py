@@ -5,7 +5,6 @@ It goes the way of `slurmpod lifecycle run`, and needs what that needs.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, ask, question
+from slurmpod.operations.slurm_node import SlurmNode, read_node
 from slurmpod.resolve import Resolved, session_target
 
 NODES, JOBS, TOLD = "nodes", "jobs", "told"
@@ -25,15 +25,6 @@ RECORDS_BACKUP = "slurmpod-records-backup"
 
 BACKUP_SECONDS = 3600
 """How long saving the job records may take: years of them are gigabytes."""
-
-BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
-HELD = {"DRAIN", "DOWN", "FAIL", "FAILING"}
-
-_STATE = re.compile(r"\bState=(\S+)")
-_NAME = re.compile(r"^NodeName=(\S+)")
-_REASON = re.compile(r"\bReason=(?P<text>.*?) \[[^][@]*@[^][\s]+\]")
-_SINCE = re.compile(r", since (\d\S*)")
-_STARTED = re.compile(r"\bSlurmdStartTime=(\d\S+)")
 
 _JOB_COLUMNS = "%i|%u|%M|%N|%j"
 _JOBS = (
@@ -56,47 +47,6 @@ while [ "$seconds" -gt 0 ] && jobs_there | grep -q .; do sleep 1; seconds=$((sec
 
 _NOW = "@now@"
 """Stands for the time on the controller."""
-
-
-@dataclass(frozen=True)
-class SlurmNode:
-    """A node as Slurm knows it; `started` is when its slurmd did, by the controller's clock."""
-
-    name: str
-    state: frozenset[str]
-    reason: str = ""
-    started: str = ""
-
-    @property
-    def shown(self) -> str:
-        """Return its state in few words."""
-        words = [word.lower() for word in sorted(self.state & (BUSY | HELD | {"NOT_RESPONDING"}))]
-        return "+".join(words) or "idle"
-
-    @property
-    def is_held(self) -> bool:
-        """Tell whether no job starts there."""
-        return bool(self.state & HELD)
-
-    @property
-    def is_free(self) -> bool:
-        """Tell whether no job is there."""
-        return not self.state & BUSY
-
-    def is_held_for(self, reason: str) -> bool:
-        """Tell whether we hold it, for this reason; slurmctld may have added words of its own."""
-        return self.is_held and self.reason.startswith(reason)
-
-    @property
-    def has_started_anew(self) -> bool:
-        """Tell whether its slurmd has started since we drained it; such times sort as texts."""
-        since = _SINCE.search(self.reason)
-        return since is not None and self.started >= since[1]
-
-    @property
-    def answers(self) -> bool:
-        """Tell whether its slurmd has answered the controller's last question."""
-        return "NOT_RESPONDING" not in self.state
 
 
 @dataclass(frozen=True)
@@ -221,20 +171,6 @@ def _told(command: Sequence[str]) -> str:
     """
     words = shlex.join(command).replace(_NOW, "'\"$now\"'")
     return f'said=$({words} 2>&1) && said=""\nprintf "%s\\n" "$said"'
-
-
-def read_node(line: str) -> SlurmNode | None:
-    """Return the node of a line of `scontrol --oneliner show node`, if it is one."""
-    name, state = _NAME.search(line), _STATE.search(line)
-    if not (name and state):
-        return None
-    reason, started = _REASON.search(line), _STARTED.search(line)
-    return SlurmNode(
-        name=name[1],
-        state=frozenset(state[1].replace("*", "+NOT_RESPONDING").split("+")),
-        reason=reason["text"] if reason else "",
-        started=started[1] if started else "",
-    )
 
 
 def read_job(line: str) -> SlurmJob:

@@ -18,6 +18,7 @@ from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.logs.lines import Kind, Line, node_command, read_lines
 from slurmpod.operations.logs.redaction import redacted
 from slurmpod.operations.questions import ask_controller, ask_node
+from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.resolve import Resolved, session_names
 
@@ -94,7 +95,7 @@ def nodes_of_job(
     """Return the names of the nodes that a job ran on; raises AwsUnavailable."""
     command = node_lines.controller_on_job(job, hours)
     answers = ask_controller(sessions, resolved, cluster.id, nodes, command)
-    lists = [node_lines.field(answers.get(node_lines.STATE, ""), "NodeList")]
+    lists = [value_of(answers.get(node_lines.STATE, ""), "NodeList")]
     for line in answers.get(node_lines.RECORDS, "").splitlines():
         fields = line.split("|")
         lists += fields[5:6]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from slurmpod.aws.cluster import IN_SERVICE, ClusterState, Node
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.hostlist import expanded, folded
+from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.job_reasons import HELD, NEVER, reason_of
 from slurmpod.operations.why.meanings import STATES, meaning_of
@@ -87,7 +88,7 @@ class Examination:
         )
 
     def _seen(self, nodes: Sequence[Node], slurm: Mapping[str, str]) -> list[NodeNow]:
-        lines = {node_lines.field(line, "NodeName"): line for line in _lines(slurm, STATE)}
+        lines = {value_of(line, "NodeName"): line for line in _lines(slurm, STATE)}
         is_told = any(lines)
         jobs = _jobs_by_node(slurm)
         return [

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why.node_lines import (
     CONTROLLER_LOG,
     NODE_LOG,
@@ -16,7 +17,6 @@ from slurmpod.operations.why.node_lines import (
     RECORDS,
     SHAPES,
     STATE,
-    field,
     moment_of,
     zone_of,
 )
@@ -100,39 +100,39 @@ def job_of(id_: str, slurm: Mapping[str, str], node: Mapping[str, str]) -> JobNo
     rows = rows_of(slurm)
     record = next((row for row in reversed(rows) if "." not in row["jobid"]), {})
     state, _, by = record.get("state", "").partition(" by ")
-    state = field(line, "JobState") or state
+    state = value_of(line, "JobState") or state
     log = tuple(slurm.get(CONTROLLER_LOG, "").splitlines())
-    nodes = field(line, "NodeList") or _nodes(record, log)
-    partition = field(line, "Partition") or record.get("partition", "")
-    time_limit = field(line, "TimeLimit") or record.get("timelimit", "")
+    nodes = value_of(line, "NodeList") or _nodes(record, log)
+    partition = value_of(line, "Partition") or record.get("partition", "")
+    time_limit = value_of(line, "TimeLimit") or record.get("timelimit", "")
     own = [row for row in rows if _is_last_run(row, record)]
     facts = {
         "time": time_limit,
         "partition": partition,
-        "account": field(line, "Account") or record.get("account", ""),
-        "qos": field(line, "QOS") or record.get("qos", ""),
-        "user": field(line, "UserId").partition("(")[0] or record.get("user", ""),
-        "dependency": field(line, "Dependency"),
-        "start": field(line, "StartTime"),
+        "account": value_of(line, "Account") or record.get("account", ""),
+        "qos": value_of(line, "QOS") or record.get("qos", ""),
+        "user": value_of(line, "UserId").partition("(")[0] or record.get("user", ""),
+        "dependency": value_of(line, "Dependency"),
+        "start": value_of(line, "StartTime"),
         "partition_time": _partition_time(slurm, partition),
         "node": nodes or "its node",
-        "missing": field(line, "Reason").partition("UnavailableNodes:")[2],
+        "missing": value_of(line, "Reason").partition("UnavailableNodes:")[2],
     }
     return JobNow(
         id=id_,
         state=state,
         cancelled_by=by,
-        reason=field(line, "Reason"),
-        exit_code=record.get("exitcode", "") or field(line, "ExitCode"),
+        reason=value_of(line, "Reason"),
+        exit_code=record.get("exitcode", "") or value_of(line, "ExitCode"),
         has_begun=bool(nodes),
         nodes=nodes,
-        out=field(line, "StdOut") or "the file that --output names",
-        asked_nodes=facts["missing"] or field(line, "ReqNodeList"),
+        out=value_of(line, "StdOut") or "the file that --output names",
+        asked_nodes=facts["missing"] or value_of(line, "ReqNodeList"),
         dependency=facts["dependency"],
         time_limit=time_limit,
-        asks_for=field(line, "ReqTRES") or record.get("reqtres", ""),
+        asks_for=value_of(line, "ReqTRES") or record.get("reqtres", ""),
         partition=partition,
-        is_batch=field(line, "BatchFlag") != "0",
+        is_batch=value_of(line, "BatchFlag") != "0",
         is_asked_steps=bool(record),
         steps=tuple(_steps(own)),
         shapes=tuple(_shapes(slurm.get(SHAPES, ""), partition)),
@@ -186,8 +186,8 @@ def _number(text: str) -> int:
 
 def _partition_time(slurm: Mapping[str, str], partition: str) -> str:
     for line in slurm.get(PARTITIONS, "").splitlines():
-        if field(line, "PartitionName") == partition:
-            return field(line, "MaxTime")
+        if value_of(line, "PartitionName") == partition:
+            return value_of(line, "MaxTime")
     return "less"
 
 

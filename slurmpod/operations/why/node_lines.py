@@ -110,7 +110,7 @@ def node_itself(hours: int, word: str = "", folders: Iterable[str] = (), spool: 
         + question(NODE_LOG, f"{which} | tail -n {MOST_LINES}")
         + question(HEALTH, f"journalctl -t slurmpod-health {since} 2>/dev/null | tail -n 20")
         + question(KERNEL, f"journalctl -k {since} 2>/dev/null | grep -E '{FAULTS}' | tail -n 20")
-        + question(OWN, own_command(folders, spool))
+        + ("" if word else question(OWN, own_command(folders, spool)))
     )
 
 
@@ -189,12 +189,6 @@ def setting(answers: Mapping[str, str], name: str) -> str:
     """Return a setting of slurm.conf, of what `scontrol show config` prints."""
     found = re.search(rf"^{name}\s*=\s*(\S.*?)\s*$", answers.get(CONFIG, ""), re.M)
     return found[1] if found else ""
-
-
-def field(line: str, name: str) -> str:
-    """Return a field of what `scontrol --oneliner show` prints; empty where it has none."""
-    found = re.search(rf"(?:^|\s){name}=(.*?)(?=\s+\w[\w:/.]*=|\s*$)", line)
-    return "" if not found or found[1] in ("(null)", "None") else found[1]
 
 
 def _array_of(job: str) -> str:

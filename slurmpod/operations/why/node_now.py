@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from slurmpod.aws.cluster import Node
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.slurm_node import SlurmNode, read_node, value_of
 from slurmpod.operations.why.node_lines import (
     STATE,
-    field,
     moment_of,
     setting,
     starts_on_node,
@@ -61,19 +60,18 @@ def read_node_now(
 ) -> NodeNow:
     """Read what a controller and a node itself answered of the node; either may be empty."""
     line = slurm.get(STATE, "")
-    reason = re.fullmatch(r"(?P<text>.*?)(?: \[(?P<who>[^][@]*)@[^][]*\])?", field(line, "Reason"))
-    gpus = re.search(r"\bgpu(?::[^:(,\s]+)?:(\d+)", field(line, "Gres"))
+    node = read_node(line) or SlurmNode(name, frozenset())
     return NodeNow(
         name=name,
         role=role,
         line=line,
-        flags=flags_of(field(line, "State")),
-        reason=reason["text"] if reason else "",
-        who=(reason["who"] or "") if reason else "",
+        flags=node.state,
+        reason=node.reason,
+        who=node.who,
         live=live,
         own=read_own(own[OWN]) if OWN in own else None,
         now=now,
-        gpus=int(gpus[1]) if gpus else 0,
+        gpus=node.gpus,
         slurmd_timeout=setting(slurm, "SlurmdTimeout"),
         starts=tuple(_starts(line, slurm)),
     )
@@ -81,7 +79,7 @@ def read_node_now(
 
 def _starts(line: str, slurm: Mapping[str, str]) -> Iterator[bool]:
     """Yield which jobs could be started since slurmd runs: a new slurmd begins anew."""
-    runs_since = moment_of(field(line, "SlurmdStartTime"), zone_of(slurm))
+    runs_since = moment_of(value_of(line, "SlurmdStartTime"), zone_of(slurm))
     for end, started in starts_on_node(slurm):
         if runs_since is None or end >= runs_since:
             yield started
@@ -89,10 +87,5 @@ def _starts(line: str, slurm: Mapping[str, str]) -> Iterator[bool]:
 
 def shown_state(node: NodeNow) -> str:
     """Return Slurm's state of a node with its reason, as scontrol has both."""
-    reason = field(node.line, "Reason")
-    return f"{field(node.line, 'State')}{': ' if reason else ''}{reason}"
-
-
-def flags_of(state: str) -> frozenset[str]:
-    """Return the words of a node's state, as scontrol shows it."""
-    return frozenset(word for word in state.replace("*", "+NOT_RESPONDING").split("+") if word)
+    reason = value_of(node.line, "Reason")
+    return f"{value_of(node.line, 'State')}{': ' if reason else ''}{reason}"

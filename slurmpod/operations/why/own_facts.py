@@ -50,7 +50,7 @@ for path in {disks}; do
   echo "disk $path $(timeout {SECONDS} df --output=pcent,ipcent "$path" 2>/dev/null | tail -n 1)"
 done
 for path in {shared}; do
-  timeout {SECONDS} sh -c 'mountpoint -q "$1" && ls "$1" >/dev/null' - "$path"
+  timeout {SECONDS} sh -c 'mountpoint -q "$1" && stat -f "$1" >/dev/null' - "$path"
   echo "mount $path $?"
 done
 [ -d {shlex.quote(spool)} ] && echo spool there || echo spool absent

@@ -17,6 +17,7 @@ from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.lifecycle import read_report
 from slurmpod.operations.questions import ask_controller, ask_node
+from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
 from slurmpod.operations.why.job_causes import causes_of_job
@@ -148,7 +149,7 @@ class Witnesses:
         first = next((each for each in nodes if each.name in names), None)
         own: Mapping[str, str] = {}
         if first:
-            number = node_lines.field(line, "JobId") or id_.partition("_")[0]
+            number = value_of(line, "JobId") or id_.partition("_")[0]
             word = f"(JobId=|job |StepId=|\\[){number}([^0-9]|$)"
             own = self.itself(cluster, first, node_lines.node_itself(self.hours, word))
         job = job_of(id_, slurm, own)

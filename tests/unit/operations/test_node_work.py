@@ -13,7 +13,8 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations import node_work
 from slurmpod.operations.node_plan import Action, NodePlan, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
-from slurmpod.operations.slurm_remote import SlurmJob, SlurmNode, SlurmView
+from slurmpod.operations.slurm_node import SlurmNode
+from slurmpod.operations.slurm_remote import SlurmJob, SlurmView
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
