@@ -116,6 +116,33 @@ FURTHER: Sequence[Further] = (
         "::test_an_update_whose_scripts_fail_leaves_everything_as_it_was",
     ),
     Further(
+        "rehearsal/test_profiles.py::test_a_job_ends_well",
+        "a job beside which HyperPod writes slurm.conf anew, under adverse profiles",
+        "rehearsal/test_reconfiguration.py",
+    ),
+    Further(
+        "rehearsal/test_records.py::test_hyperpod_connects",
+        "a database to which HyperPod connects Slurm, with another password later",
+        "rehearsal/test_records.py"
+        "::test_a_password_that_rds_changes_reaches_slurmdbd_and_no_record_is_lost",
+    ),
+    Further(
+        "rehearsal/test_access.py::test_people_come",
+        "people of the environment where HyperPod sets Slurm up",
+        "rehearsal/test_access.py::TestOnNodes",
+    ),
+    Further(
+        "rehearsal/test_lifecycle_runs.py::test_runs_that_were_killed",
+        "scripts that are killed at each step, and run again",
+        "rehearsal/test_lifecycle_runs.py::test_a_second_run_finds_everything_done",
+    ),
+    Further(
+        "rehearsal/test_hyperpod_modes.py::TestManaged::test_nodes_of_two_vpcs_have",
+        "two clusters with the same addresses, in another mode",
+        "rehearsal/test_hyperpod_modes.py::TestManaged"
+        "::test_nodes_of_two_vpcs_have_the_same_names_and_are_not_mistaken[extended]",
+    ),
+    Further(
         "rehearsal/test_lifecycle_bundles.py::test_two_controllers",
         "two controllers with our scripts",
         "rehearsal/test_hyperpod_modes.py::TestOwnScripts",

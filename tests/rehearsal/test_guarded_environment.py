@@ -17,9 +17,10 @@ from urllib.parse import quote_plus
 from xml.sax.saxutils import escape
 
 import pytest
+from botocore.exceptions import ClientError
 
 from slurmpod.reading.read import Reading, read_as
-from slurmpod.rehearsal.shell import CommandFailed, Shell
+from slurmpod.rehearsal.shell import Shell
 from slurmpod.resolve import resolve
 from tests.rehearsal.conftest import make_workplace, node_shell
 from tests.rehearsal.test_rehearse import Kept
@@ -101,11 +102,11 @@ class Guarded(Kept):
         self.printed = done.stdout + done.stderr
         self.command_lines = seen
         (self.folder,) = workplace.rehearsals()
+        self._keys: dict[str, list[str]] = {}
         for bucket in (self.other_bucket, "other-data"):
-            self.aws("s3api", "create-bucket", "--bucket", bucket, *PLACE)
-        self.other_secret = self.aws(
-            "secretsmanager", "create-secret", "--name", "other", "--secret-string", "theirs"
-        )["ARN"]
+            self.client("s3").create_bucket(Bucket=bucket, CreateBucketConfiguration=PLACE)
+        other = self.client("secretsmanager").create_secret(Name="other", SecretString="theirs")
+        self.other_secret = other["ARN"]
 
     @property
     def other_bucket(self) -> str:
@@ -115,20 +116,29 @@ class Guarded(Kept):
         return resolve(Reading(environment)).lifecycle.bucket
 
     @cached_property
+    def own_secrets(self) -> list[str]:
+        """The ARNs of what the deployment made."""
+        listed = self.client("secretsmanager").list_secrets()["SecretList"]
+        return [each["ARN"] for each in listed if each["Name"] != "other"]
+
+    @cached_property
     def secrets(self) -> list[str]:
         """The passwords that the deployment made, in every way in which they may be written."""
-        listed = self.aws("secretsmanager", "list-secrets")["SecretList"]
-        values = [self.value(each["ARN"]) for each in listed if each["Name"] != "other"]
+        values = [self.value(arn) for arn in self.own_secrets]
         assert values
         return [way for value in values for way in spellings(json.loads(value)["password"])]
 
     def value(self, arn: str) -> str:
-        found = self.aws("secretsmanager", "get-secret-value", "--secret-id", arn)
+        found = self.client("secretsmanager").get_secret_value(SecretId=arn)
         return str(found["SecretString"])
 
-    def download(self, bucket: str, folder: Path) -> None:
-        aws = Path(sys.executable).with_name("aws")
-        self._tool(str(aws), "s3", "cp", "--recursive", "--quiet", f"s3://{bucket}", str(folder))
+    def objects(self) -> Iterator[str]:
+        """Yield what is in all buckets."""
+        s3 = self.client("s3")
+        for bucket in s3.list_buckets()["Buckets"]:
+            for each in s3.list_objects_v2(Bucket=bucket["Name"]).get("Contents", []):
+                content = s3.get_object(Bucket=bucket["Name"], Key=each["Key"])["Body"].read()
+                yield content.decode(errors="replace")
 
     def shell(self, node: str, user: str = "ubuntu") -> Shell:
         return node_shell(self.workplace, self.shown, node, user)
@@ -140,11 +150,17 @@ class Guarded(Kept):
         """Return where on a node any of these texts stands."""
         return self.shell(node, "root").run(["sh", "-c", FIND], stdin=marks).splitlines()
 
-    def refused(self, node: str, *arguments: str) -> str:
-        """Return the action that a node's role is not allowed when its AWS CLI is run."""
+    def client_on(self, node: str, service: str) -> Any:
+        """Return a client with the credentials that a node has of its role."""
+        if node not in self._keys:
+            self._keys[node] = self.on(node, "sh", "-c", KEY).split()
+        return self.client(service, *self._keys[node])
+
+    def refused(self, node: str, service: str, operation: str, **given: Any) -> str:
+        """Return the action that a node's role is not allowed when it asks for an operation."""
         reason = "because no identity-based policy allows the"
-        with pytest.raises(CommandFailed, match=reason) as failed:
-            self.shell(node).run(["aws", *arguments])
+        with pytest.raises(ClientError, match=reason) as failed:
+            getattr(self.client_on(node, service), operation)(**given)
         return str(failed.value).partition("is not authorized to perform: ")[2].split()[0]
 
 
@@ -155,7 +171,8 @@ def spellings(password: str) -> list[str]:
     return list(dict.fromkeys(ways))
 
 
-PLACE = ("--create-bucket-configuration", "LocationConstraint=us-west-2")
+PLACE = {"LocationConstraint": "us-west-2"}
+KEY = ". /etc/rehearsal/aws; echo $AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY $AWS_SESSION_TOKEN"
 
 
 @pytest.fixture(scope="module")
@@ -208,17 +225,19 @@ class TestReach:
     def test_their_own_data_is_in_reach_and_no_other(self, guarded: Guarded, node: str) -> None:
         listed = guarded.shell(node).run(["sh", "-c", "aws s3 ls s3://our-data/in/ 2>&1 || true"])
         assert "AccessDenied" not in listed
-        assert guarded.refused(node, "s3", "ls", "s3://our-data/") == "s3:ListBucket"
-        assert guarded.refused(node, "s3", "ls", "s3://other-data/") == "s3:ListBucket"
-        assert guarded.refused(node, "s3", "ls") == "s3:ListAllMyBuckets"
-        put = ("s3api", "put-object", "--bucket", "our-models", "--key")
-        guarded.on(node, "aws", *put, f"out/{node}")
-        assert guarded.aws("s3api", "head-object", *put[2:], f"out/{node}")
-        assert guarded.refused(node, *put, "elsewhere") == "s3:PutObject"
+        for bucket in ("our-data", "other-data"):
+            refused = guarded.refused(node, "s3", "list_objects_v2", Bucket=bucket)
+            assert refused == "s3:ListBucket"
+        assert guarded.refused(node, "s3", "list_buckets") == "s3:ListAllMyBuckets"
+        mine = {"Bucket": "our-models", "Key": f"out/{node}"}
+        guarded.client_on(node, "s3").put_object(**mine)
+        assert guarded.client("s3").head_object(**mine)
+        elsewhere = mine | {"Key": "elsewhere"}
+        assert guarded.refused(node, "s3", "put_object", **elsewhere) == "s3:PutObject"
 
     def test_controllers_where_nobody_works_reach_no_data(self, guarded: Guarded) -> None:
-        put = ("s3api", "put-object", "--bucket", "our-models", "--key", "out/head")
-        assert guarded.refused("head", *put) == "s3:PutObject"
+        put = {"Bucket": "our-models", "Key": "out/head"}
+        assert guarded.refused("head", "s3", "put_object", **put) == "s3:PutObject"
 
     @pytest.mark.parametrize("node", NODES)
     def test_scripts_of_another_environment_cannot_be_read(
@@ -226,48 +245,46 @@ class TestReach:
     ) -> None:
         bucket = guarded.other_bucket
         assert bucket.startswith("sagemaker-other")
-        assert guarded.refused(node, "s3", "ls", f"s3://{bucket}/") == "s3:ListBucket"
-        get = ("s3api", "get-object", "--bucket", bucket, "--key", "lifecycle/x", "/dev/null")
-        assert guarded.refused(node, *get) == "s3:GetObject"
+        listed = guarded.refused(node, "s3", "list_objects_v2", Bucket=bucket)
+        assert listed == "s3:ListBucket"
+        read = guarded.refused(node, "s3", "get_object", Bucket=bucket, Key="lifecycle/x")
+        assert read == "s3:GetObject"
 
     def test_only_the_controller_reads_the_secret_and_no_other(self, guarded: Guarded) -> None:
-        (secret,) = (
-            each["ARN"]
-            for each in guarded.aws("secretsmanager", "list-secrets")["SecretList"]
-            if each["Name"] != "other"
-        )
-        get = ("secretsmanager", "get-secret-value", "--secret-id")
-        assert guarded.on("head", "aws", *get, secret, "--query", "Name")
+        (secret,) = guarded.own_secrets
+        get = ("aws", "secretsmanager", "get-secret-value", "--secret-id", secret)
+        assert guarded.on("head", *get, "--query", "Name")
+        asked = ("secretsmanager", "get_secret_value")
         action = "secretsmanager:GetSecretValue"
-        assert guarded.refused("cpu", *get, secret) == action
+        assert guarded.refused("cpu", *asked, SecretId=secret) == action
         for node in NODES:
-            assert guarded.refused(node, *get, guarded.other_secret) == action
-            assert guarded.refused(node, "secretsmanager", "list-secrets") == (
-                "secretsmanager:ListSecrets"
-            )
+            assert guarded.refused(node, *asked, SecretId=guarded.other_secret) == action
+            listed = guarded.refused(node, "secretsmanager", "list_secrets")
+            assert listed == "secretsmanager:ListSecrets"
 
     @pytest.mark.parametrize("node", NODES)
     def test_file_systems_are_described_to_no_node_without_efa(
         self, guarded: Guarded, node: str
     ) -> None:
         """IAM knows no resources for DescribeFileSystems: where it is allowed, it is for all."""
-        assert guarded.refused(node, "fsx", "describe-file-systems") == "fsx:DescribeFileSystems"
+        refused = guarded.refused(node, "fsx", "describe_file_systems")
+        assert refused == "fsx:DescribeFileSystems"
 
     @pytest.mark.parametrize(
-        ("call", "action"),
+        ("service", "operation", "given", "action"),
         [
-            (("iam", "list-roles"), "iam:ListRoles"),
-            (("cloudformation", "describe-stacks"), "cloudformation:DescribeStacks"),
-            (("sagemaker", "list-clusters"), "sagemaker:ListClusters"),
-            (("sagemaker", "delete-cluster", "--cluster-name", "guarded"), None),
-            (("ssm", "describe-parameters"), "ssm:DescribeParameters"),
-            (("logs", "describe-log-streams", "--log-group-name", "/other"), None),
+            ("iam", "list_roles", {}, "iam:ListRoles"),
+            ("cloudformation", "describe_stacks", {}, "cloudformation:DescribeStacks"),
+            ("sagemaker", "list_clusters", {}, "sagemaker:ListClusters"),
+            ("sagemaker", "delete_cluster", {"ClusterName": "guarded"}, "sagemaker:DeleteCluster"),
+            ("ssm", "describe_parameters", {}, "ssm:DescribeParameters"),
+            ("logs", "describe_log_streams", {"logGroupName": "/other"}, "logs:DescribeLogStreams"),
         ],
     )
     def test_nodes_cannot_look_around(
-        self, guarded: Guarded, call: tuple[str, ...], action: str | None
+        self, guarded: Guarded, service: str, operation: str, given: dict[str, str], action: str
     ) -> None:
-        assert action in (None, guarded.refused("cpu", *call))
+        assert guarded.refused("cpu", service, operation, **given) == action
 
 
 class TestSecrets:
@@ -288,16 +305,14 @@ class TestSecrets:
         assert [path for path in files if any(mark in content[path] for mark in marks)] == []
 
     def test_cloudwatch_and_s3_have_none(self, guarded: Guarded) -> None:
-        written = []
-        for group in guarded.aws("logs", "describe-log-groups")["logGroups"]:
-            name = group["logGroupName"]
-            events = guarded.aws("logs", "filter-log-events", "--log-group-name", name)["events"]
+        logs, written = guarded.client("logs"), []
+        for group in logs.describe_log_groups()["logGroups"]:
+            events = logs.filter_log_events(logGroupName=group["logGroupName"])["events"]
             written += [event["message"] for event in events]
         assert any("accounting: done" in line for line in written)
-        for bucket in guarded.aws("s3api", "list-buckets")["Buckets"]:
-            copy = guarded.workplace.home / "buckets" / bucket["Name"]
-            guarded.download(bucket["Name"], copy)
-            written += [path.read_text(errors="replace") for path in copy.rglob("*.*")]
+        objects = list(guarded.objects())
+        assert any("slurmpod_lifecycle" in text for text in objects)
+        written += objects
         assert not [mark for mark in guarded.secrets for text in written if mark in text]
 
     def test_on_nodes_only_slurmdbd_has_its_own(self, guarded: Guarded) -> None:

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.config import Config
 
 from slurmpod.deploy.permissions.people import READING
 from slurmpod.folders import node_executable
@@ -26,6 +28,8 @@ BUNDLES = "/tmp"  # noqa: S108  # where HyperPod puts them, on the node
 DEV = "environments/dev.yaml"
 DRILL = "batch-host-power-cut"
 FAULT = "file-system-full"
+ONCE = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
+KEY_PARTS = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 STACKS = ["dev-network", "dev-storage", "dev-lifecycle", "dev-identity", "dev-cluster"]
 
 
@@ -55,6 +59,31 @@ class Kept:
         lines = workplace.run("rehearsal", "env").stdout.splitlines()
         assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
         self.variables = {name: value.strip("'") for name, value in assigned}
+        self._clients: dict[tuple[str, ...], Any] = {}
+
+    def client(self, service: str, *key: str) -> Any:
+        """Return boto3's client of a service; with another key than that of the account's owner.
+
+        Each start of the AWS CLI takes as long as a hundred calls.
+        """
+        exported = self.variables
+        chosen = key or (exported["AWS_ACCESS_KEY_ID"], exported["AWS_SECRET_ACCESS_KEY"])
+        if (service, *chosen) not in self._clients:
+            session: Any = boto3.Session(region_name=exported["AWS_REGION"])
+            made = session.client(
+                service,
+                endpoint_url=exported["AWS_ENDPOINT_URL"],
+                config=ONCE,
+                **dict(zip(KEY_PARTS, chosen, strict=False)),
+            )
+            self._clients[service, *chosen] = made
+        return self._clients[service, *chosen]
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return the nodes of the cluster as AWS lists them."""
+        listed = self.client("sagemaker").list_cluster_nodes(ClusterName="dev")
+        found: list[dict[str, Any]] = listed["ClusterNodeSummaries"]
+        return found
 
     def aws(self, *arguments: str) -> Any:
         printed = self._tool(f"{BIN}/aws", *arguments, "--output", "json")
@@ -82,10 +111,10 @@ class Kept:
         """Make a user who may do nothing but `actions`; return what a shell has of it."""
         statement = {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-        self.aws("iam", "create-user", "--user-name", name)
-        own = ("--policy-name", "own", "--policy-document", policy)
-        self._tool(f"{BIN}/aws", "iam", "put-user-policy", "--user-name", name, *own)
-        key = self.aws("iam", "create-access-key", "--user-name", name)["AccessKey"]
+        iam = self.client("iam")
+        iam.create_user(UserName=name)
+        iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=policy)
+        key = iam.create_access_key(UserName=name)["AccessKey"]
         return {
             "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
             "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
@@ -183,8 +212,7 @@ class TestWhatIsShown:
         assert after % SAVE_EVERY == 0
 
     def test_nodes_are_those_after_the_fault(self, kept: Kept) -> None:
-        listed = kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev")
-        instances = {node["InstanceId"] for node in listed["ClusterNodeSummaries"]}
+        instances = {node["InstanceId"] for node in kept.nodes()}
         assert {node["instance_id"] for node in kept.shown["nodes"]} == instances
 
 
@@ -228,10 +256,10 @@ class TestLookingAround:
         assert node["PrivatePrimaryIp"] == kept.shown["nodes"][0]["private_ip"]
 
     def test_nodes_ran_the_bundle_that_lies_in_the_bucket(self, kept: Kept) -> None:
-        cluster = kept.aws("sagemaker", "describe-cluster", "--cluster-name", "dev")
+        cluster = kept.client("sagemaker").describe_cluster(ClusterName="dev")
         uri = cluster["InstanceGroups"][0]["LifeCycleConfig"]["SourceS3Uri"]
         bucket, prefix = uri.removeprefix("s3://").split("/", 1)
-        listed = kept.aws("s3api", "list-objects-v2", "--bucket", bucket, "--prefix", prefix)
+        listed = kept.client("s3").list_objects_v2(Bucket=bucket, Prefix=prefix)
         in_bucket = {item["Key"].removeprefix(f"{prefix}/") for item in listed["Contents"]}
         on_node = kept.on(
             "workers", "find", f"{BUNDLES}/{bucket}/{prefix}", "-type", "f", "-printf", "%P\n"
@@ -241,18 +269,14 @@ class TestLookingAround:
         }
 
     def test_what_scripts_printed_is_in_cloudwatch_logs(self, kept: Kept) -> None:
-        cluster = kept.aws("sagemaker", "describe-cluster", "--cluster-name", "dev")
+        cluster = kept.client("sagemaker").describe_cluster(ClusterName="dev")
         group = f"/aws/sagemaker/Clusters/dev/{cluster['ClusterArn'].rsplit('/')[-1]}"
         node = kept.shown["nodes"][0]
-        events = kept.aws(
-            "logs",
-            "get-log-events",
-            "--log-group-name",
-            group,
-            "--log-stream-name",
-            f"LifecycleConfig/{node['group']}/{node['instance_id']}",
-        )["events"]
-        messages = [event["message"] for event in events]
+        stream = f"LifecycleConfig/{node['group']}/{node['instance_id']}"
+        found = kept.client("logs").get_log_events(
+            logGroupName=group, logStreamName=stream, startFromHead=True
+        )
+        messages = [event["message"] for event in found["events"]]
         assert messages[0] == "[SageMaker] Downloading lifecycle scripts"
         assert messages[-1] == "[SageMaker] The lifecycle scripts succeeded."
         assert any(message.startswith("OK: controller ") for message in messages)
@@ -446,10 +470,10 @@ class TestDeployingAgain:
         assert "Number of stacks with differences: 0" in kept.cdk("diff")
 
     def test_nothing_is_deployed_and_the_cluster_stays(self, kept: Kept) -> None:
-        before = kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev")
+        before = kept.nodes()
         printed = kept.cdk("deploy", "--require-approval", "never")
         assert printed.count("(no changes)") == len(STACKS)
-        assert kept.aws("sagemaker", "list-cluster-nodes", "--cluster-name", "dev") == before
+        assert kept.nodes() == before
 
 
 AtOnce = dict[str, subprocess.CompletedProcess[str]]
