@@ -167,6 +167,11 @@ class HyperPodLab:
                 return cluster
             pause(began, asked)
 
+    def is_complete(self, name: str) -> bool:
+        """Return whether all groups have all their nodes, which continuous provisioning brings."""
+        groups = self.aws.sagemaker.describe_cluster(ClusterName=name)["InstanceGroups"]
+        return all(each["CurrentCount"] == each["TargetCount"] for each in groups)
+
     def delete(self, name: str) -> None:
         """Delete a cluster and wait until it is gone."""
         sagemaker = self.aws.sagemaker

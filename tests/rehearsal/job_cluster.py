@@ -16,11 +16,12 @@ from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.session_plugin import variables
 from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import HyperPodLab
-from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 NAME = "training"
 ENVIRONMENT = """\
+edition: 2026
 name: training
 account: "123456789012"
 region: us-west-2
@@ -55,11 +56,16 @@ def job_cluster(
     """Set the cluster up by its lifecycle scripts, in `folder`; with four nodes more on demand."""
     with HyperPodLab(folder, image) as lab:
         lab.machines.add_file_system(SOFTWARE, torch)
-        uri = upload(lab, WITH_TRAINIUM if trainium else ENVIRONMENT, on_create=MOUNT)
-        groups = [customer_group("head", uri), customer_group("cpu", uri, 2)]
+        uri = upload(lab, WITH_TRAINIUM if trainium else ENVIRONMENT, on_init_complete=MOUNT)
+        common = by_api(lab, uri)
+        groups = [group("head", "Controller", **common), group("cpu", "Compute", 2, **common)]
         if trainium:
-            groups.append(customer_group("trn", uri, 4) | {"InstanceType": TRN1})
-        assert lab.create(NAME, groups).get("FailureMessage") is None
+            partition = {"NodeType": "Compute", "PartitionNames": ["trn1"]}
+            trn = {"InstanceType": TRN1, "SlurmConfig": partition}
+            groups.append(group("trn", "Compute", 4, **common) | trn)
+        created = lab.create(NAME, groups, NodeProvisioningMode="Continuous")
+        assert created.get("FailureMessage") is None
+        wait_until(lambda: lab.is_complete(NAME), "all nodes")
         yield lab
         lab.delete(NAME)
 

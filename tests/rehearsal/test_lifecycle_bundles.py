@@ -68,6 +68,14 @@ def customer_group(name: str, uri: str, count: int = 1) -> dict[str, Any]:
     }
 
 
+def by_api(lab: HyperPodLab, uri: str) -> dict[str, Any]:
+    """Return what groups have in common whose Slurm HyperPod configures before our scripts."""
+    return {
+        "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},
+        "InstanceStorageConfigs": [lab.lustre_storage],
+    }
+
+
 def assert_same_files(written: Shell, other: Shell) -> None:
     """Fail unless what is written on one controller is on the other soon."""
     line = f"# HyperPod writes on {written.hostname}"
@@ -154,10 +162,7 @@ def test_slurmd_cannot_delete_the_configuration_on_the_controller(lab: HyperPodL
 def test_what_hyperpod_has_set_up_is_completed(lab: HyperPodLab) -> None:
     text = HEAD.format(name="more", controllers=1) + "lifecycle: {mode: extended}\n"
     uri = upload(lab, text)
-    common: dict[str, Any] = {
-        "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},
-        "InstanceStorageConfigs": [lab.lustre_storage],
-    }
+    common = by_api(lab, uri)
     groups = [group("head", "Controller", **common), group("cpu", "Compute", **common)]
     cluster = lab.create("more", groups)
     assert cluster.get("FailureMessage") is None

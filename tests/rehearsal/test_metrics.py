@@ -24,6 +24,7 @@ from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import Workplace, make_workplace, wait_until
 
 ENVIRONMENT = """\
+edition: 2026
 name: metrics
 account: "123456789012"
 region: us-west-2
@@ -215,7 +216,7 @@ def test_services_come_back_whatever_ends_them(metrics: Metrics) -> None:
 
 
 def test_a_second_run_of_the_scripts_changes_nothing(metrics: Metrics) -> None:
-    again = "cd /tmp/sagemaker-*/lifecycle/* && ./on_create.sh"
+    again = "cd /tmp/sagemaker-*/lifecycle/* && ./on_init_complete.sh"
     assert re.search(r"metrics: already done", metrics.on(metrics.controller, again))
 
 

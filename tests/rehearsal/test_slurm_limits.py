@@ -12,6 +12,7 @@ from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import make_workplace, node_shell, wait_until
 
 ENVIRONMENT = """\
+edition: 2026
 name: limits
 account: "123456789012"
 region: us-west-2
@@ -175,8 +176,10 @@ class TestLater:
     def test_a_second_run_of_the_scripts_changes_nothing(self, cluster: Cluster) -> None:
         by_hand = "sacctmgr -iQ add qos by-hand priority=7; sacctmgr -iQ add account others"
         cluster.root(by_hand)
-        again = cluster.root("cd $(dirname /tmp/*/*/*/on_create.sh); bash ./on_create.sh 2>&1")
-        for step in ("slurm_settings", "slurmctld", "associations"):
+        again = cluster.root(
+            "cd $(dirname /tmp/*/*/*/on_init_complete.sh); bash ./on_init_complete.sh 2>&1"
+        )
+        for step in ("slurm_settings", "associations"):
             assert f"{step}: already done" in again
         assert again.splitlines()[-1].startswith("OK: controller ")
         assert cluster.has_limits()
@@ -191,7 +194,7 @@ class TestLater:
     def test_hyperpod_may_write_slurm_conf_anew(self, cluster: Cluster) -> None:
         conf = "/opt/slurm/etc/slurm.conf"
         cluster.root(
-            f"grep -v ^include {conf} >/root/anew; cp /root/anew {conf}; scontrol reconfigure"
+            f"grep -v slurmpod.conf {conf} >/root/anew; cp /root/anew {conf}; scontrol reconfigure"
         )
         wait_until(cluster.has_limits, "limits after a new slurm.conf")
         assert cluster.parameter("SlurmdTimeout") == "120 sec"

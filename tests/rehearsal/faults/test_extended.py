@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ from slurmpod.rehearsal.faults.registry import chosen
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.faults.lab_cluster import ENVIRONMENT, NAME, WORKERS, lab_cluster
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
-from tests.rehearsal.test_lifecycle_bundles import upload
+from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 SOME = chosen(["worker-power-cut", "scripts-twice", "replacement-fails"])
 
@@ -26,11 +25,8 @@ SOME = chosen(["worker-power-cut", "scripts-twice", "replacement-fails"])
 @pytest.fixture(scope="module")
 def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultCluster]:
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image, ("login-unlisted",)) as lab:
-        uri = upload(lab, f"{ENVIRONMENT}lifecycle: {{mode: extended}}\n")
-        common: dict[str, Any] = {
-            "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},
-            "InstanceStorageConfigs": [lab.lustre_storage],
-        }
+        uri = upload(lab, f"edition: 2026{ENVIRONMENT}")
+        common = by_api(lab, uri)
         groups = [
             group("head", "Controller", **common),
             group("login", "Login", **common),
@@ -38,13 +34,8 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
         ]
         created = lab.create(NAME, groups, NodeProvisioningMode="Continuous")
         assert created.get("FailureMessage") is None
-        wait_until(lambda: _workers_up(lab) == WORKERS, "the workers")
+        wait_until(lambda: lab.is_complete(NAME), "the workers")
         yield lab_cluster(lab)
-
-
-def _workers_up(lab: HyperPodLab) -> int:
-    groups = lab.aws.sagemaker.describe_cluster(ClusterName=NAME)["InstanceGroups"]
-    return next(each["CurrentCount"] for each in groups if each["InstanceGroupName"] == "cpu")
 
 
 @pytest.mark.parametrize("fault", SOME, ids=lambda fault: fault.name)
