@@ -13,8 +13,11 @@ from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import check
 from slurmpod.rules.remains import FURTHER_SECTIONS, SECTIONS
+from tests.sound_environment import sound_data
 from tests.unit.reading.test_phrases import FULL
 
+CHOSEN_BY_THE_FIRST = {"CAP-002", "PRO-003"}
+"""What is wrong only with the defaults of the first edition: a minimum, and a strategy."""
 SECTION_NAMES = Environment.model_fields.keys()
 
 
@@ -41,6 +44,14 @@ def found_in(data: dict[str, Any]) -> set[str]:
 @pytest.fixture(scope="module")
 def whole() -> set[str]:
     return found_in(FULL)
+
+
+def test_what_a_mistyped_edition_would_have_chosen_is_not_guessed() -> None:
+    head, workers = sound_data()["cluster"]["groups"]
+    cluster = {"groups": [head, {**workers, "min_count": 1}]}
+    data = {**sound_data(), "cluster": cluster, "slurm": {"config_strategy": "Merge"}}
+    assert found_in(data) >= CHOSEN_BY_THE_FIRST
+    assert found_in({**data, "edition": 2025}).isdisjoint(CHOSEN_BY_THE_FIRST)
 
 
 @pytest.mark.parametrize("name", FULL)

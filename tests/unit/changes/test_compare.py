@@ -308,6 +308,12 @@ def test_an_edition_more_shows_the_defaults_that_become_other_ones() -> None:
     assert between({"edition": 2026}, {"edition": 2026}) == []
 
 
+def test_an_edition_changes_nothing_where_the_file_has_said_the_same() -> None:
+    cluster = {**sound_data()["cluster"], "provisioning": "continuous"}
+    moved = {"lifecycle": {"mode": "extended"}, "cluster": cluster}
+    assert summary(between(moved, {"edition": 2026})) == [("edition", Kind.IN_PLACE)]
+
+
 def test_a_zone_more_that_moves_the_others_subnets_is_refused() -> None:
     one = {"network": {"zone": "usw2-az1"}}
     two = {"network": {"zone": "usw2-az1", "other_zones": [{"zone": "usw2-az2"}]}}
