@@ -339,8 +339,13 @@ def _deletions(existing: Mapping[str, Any], update: Mapping[str, Any]) -> Iterat
 
 
 def _cluster_changes(current: Mapping[str, Any], update: Mapping[str, Any]) -> Iterator[str]:
-    if "Orchestrator" in update and _database(update) != _database(current):
-        yield "AccountingDatabase cannot be changed in the embedded AWS"
+    before, after = _database(current), _database(update)
+    if "Orchestrator" not in update or before == after:
+        return
+    if after is None:
+        yield "A cluster with an AccountingDatabase cannot go back to the one on its controller"
+    elif before is not None:
+        yield "AccountingDatabase cannot be changed to another one in the embedded AWS"
 
 
 def _database(request: Mapping[str, Any]) -> Any:

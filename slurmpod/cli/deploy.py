@@ -28,6 +28,7 @@ from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.difference import Difference, compared_with_deployed
 from slurmpod.operations.lifecycle import NodeReport
+from slurmpod.operations.migration.moves import moves_in
 from slurmpod.operations.out_of_the_way import workers_of
 from slurmpod.operations.owed_scripts import FILE, Owed
 from slurmpod.operations.reading import plain
@@ -134,6 +135,8 @@ class Work:
         elif deployed.record is not None:
             text = changes_text(self.difference.changes, resolved.name, self._wanted.source)
             sys.stdout.write(f"{text}costs then: {per_month(plan.total)}\n")
+            for move in moves_in(self.difference.changes):
+                sys.stdout.write(f"{move.path}: slurmpod migrate checks this, and what stays\n")
         say_about_cluster(self.difference, self._options.file)
         if self._only:
             sys.stdout.write(f"only the stack {self._only} is deployed\n")
@@ -143,6 +146,14 @@ class Work:
                 f"{counted(len(self.stale), 'node')} will {how}: {_groups(self.stale)}\n"
             )
         sys.stdout.flush()
+
+    def deploy_before_the_cluster(self) -> None:
+        """Deploy all stacks but that of the cluster, and what comes after it."""
+        self._stacks.settle()
+        for name in self._resolved.stacks.in_order():
+            if name == self._resolved.stacks.cluster:
+                return
+            self._stacks.deploy(name, self._confirmed)
 
     def carry_out(self, *, sees_job: bool = True) -> Done:
         """Deploy the stacks, then see to the nodes; raises StacksFailed, AwsUnavailable.
@@ -177,8 +188,12 @@ class Work:
     def _deploy(self) -> None:
         self._stacks.settle()
         self._remember(self._owed)
-        needed = self.difference.needs_confirmation
-        self._stacks.deploy(self._only, self.difference.confirmation if needed else "")
+        self._stacks.deploy(self._only, self._confirmed)
+
+    @property
+    def _confirmed(self) -> str:
+        """What lets a protected environment lose what somebody has confirmed."""
+        return self.difference.confirmation if self.difference.needs_confirmation else ""
 
     @property
     def _is_of_cluster(self) -> bool:

@@ -15,6 +15,7 @@ from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.protection import how_to_confirm
 from slurmpod.operations.deployed import Deployed
 from slurmpod.operations.difference import Difference, compared_with_deployed
+from slurmpod.operations.migration.moves import moves_in
 from slurmpod.problems import ExitCode
 from slurmpod.reading.yaml_source import YamlSource
 from slurmpod.rules.check import Sound
@@ -40,7 +41,9 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 
 def follows(difference: Difference) -> str:
-    """Return the command that comes next: where nothing changes there is nothing to deploy."""
+    """Return the command that comes next: a move has its own, and nothing needs no deployment."""
+    if moves_in(difference.changes):
+        return "migrate"
     deployed = difference.deployed
     is_there = deployed is not None and deployed.record is not None and deployed.has_cluster
     return "status" if is_there and not difference.changes else "deploy"

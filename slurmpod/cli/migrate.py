@@ -28,12 +28,30 @@ from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.cli.stack_work import StacksFailed, work_folder
 from slurmpod.operations.difference import Difference
 from slurmpod.operations.migration.live import Asked, nodes_in_the_way
-from slurmpod.operations.migration.moves import MOVES, Move, moves_in, others, strategy_in_the_way
+from slurmpod.operations.migration.moves import (
+    MOVES,
+    RECORDS,
+    Move,
+    moves_in,
+    others,
+    strategy_in_the_way,
+)
 from slurmpod.operations.migration.picture import RUNNING, Picture, Row, compared
+from slurmpod.operations.migration.records import (
+    OtherDatabase,
+    copy_records,
+    forget_the_copy,
+    go_on_here,
+)
 from slurmpod.problems import ExitCode
+from slurmpod.resolve.database import DATABASE_NAME
 from slurmpod.rules.check import Sound
 from slurmpod.whole_file import write_whole
 
+SLURMDBD_IS_STOPPED = (
+    "slurmdbd may be stopped on the controller: the same command goes on with the move, and "
+    "`systemctl start slurmdbd` there goes on without it"
+)
 KEPT = "migration.json"
 """What was there before a move that has begun; it goes when the move has been proven."""
 
@@ -90,7 +108,7 @@ class Migration:
         """Make the move, or go on with one that has begun with `before`."""
         if before:
             return self._go_on(before)
-        nodes = ClusterView(self.clients).nodes(self.wanted.resolved.name)
+        nodes = self._nodes()
         asked = self._asked(nodes)
         before = asked.picture()
         self._show(before)
@@ -121,6 +139,9 @@ class Migration:
             return ExitCode.FAILED
         return self._make(before)
 
+    def _nodes(self) -> Sequence[Node]:
+        return ClusterView(self.clients).nodes(self.wanted.resolved.name)
+
     def _asked(self, nodes: Sequence[Node]) -> Asked:
         resolved = self.wanted.resolved
         return Asked(slurm_of(resolved, self.clients, nodes), resolved.slurm.accounting)
@@ -128,8 +149,15 @@ class Migration:
     def _make(self, before: Picture) -> ExitCode:
         """Deploy, run scripts, and compare; what is done already is not done again."""
         try:
+            self._bring_records()
             done = self.work.carry_out(sees_job=False)
+        except KeyboardInterrupt:
+            if self.move is RECORDS:
+                say(SLURMDBD_IS_STOPPED)
+            raise
         except StacksFailed:
+            if self.move is RECORDS:
+                go_on_here(self._asked(self._nodes()).slurm)
             say(
                 "CloudFormation takes back what failed, and the cluster is then as it was; "
                 "the reason is above, and the same command tries again"
@@ -138,7 +166,7 @@ class Migration:
         if done.reports and not self.options.json:
             roles = {group.name: group.role for group in self.wanted.resolved.groups}
             print_reports(done.reports, roles)
-        nodes = ClusterView(self.clients).nodes(self.wanted.resolved.name)
+        nodes = self._nodes()
         rows = compared(before, self._asked(nodes).picture_when_it_answers(before))
         self._tell(rows)
         failed = [each.name for each in done.reports if not each.succeeded]
@@ -147,9 +175,32 @@ class Migration:
         if failed or any(row.lost for row in rows):
             say_next("why", self.options.file)
             return ExitCode.FAILED
+        if self.move is RECORDS:
+            forget_the_copy(self._asked(nodes).slurm)
         (self.folder / KEPT).unlink(missing_ok=True)
         say_next("status", self.options.file)
         return ExitCode.OK
+
+    def _bring_records(self) -> None:
+        """Copy the job records, unless slurmdbd uses them in the other database by now."""
+        resolved = self.wanted.resolved
+        database = resolved.database
+        if self.move is not RECORDS or database is None or not self.work.difference.changes:
+            return
+        self.work.deploy_before_the_cluster()
+        nodes = self._nodes()
+        other = OtherDatabase(
+            endpoint=str(database.endpoint),
+            port=database.port,
+            name=database.name or f"{DATABASE_NAME}_{self._cluster_id()}",
+            secret_arn=str(database.secret_arn),
+            user=database.user,
+        )
+        say(copy_records(self._asked(nodes).slurm, other))
+
+    def _cluster_id(self) -> str:
+        """Return the end of the name that HyperPod gives a database that nobody has named."""
+        return ClusterView(self.clients).cluster_id(self.wanted.resolved.name)
 
     def _show(self, before: Picture) -> None:
         move, effect = self.move, self.move.effect
@@ -177,7 +228,12 @@ class Migration:
             (record.get("slurm") or {}).get("config_strategy"),
             (resolved.slurm.config_strategy),
         )
-        yield from strategy_in_the_way(self.move, *strategies, jobs=bool(before.in_state(RUNNING)))
+        yield from strategy_in_the_way(
+            self.move,
+            *strategies,
+            jobs=bool(before.in_state(RUNNING)),
+            customer=resolved.lifecycle.mode == "customer",
+        )
         yield from nodes_in_the_way(self.move, nodes)
 
     def _other_changes(self) -> Iterator[str]:

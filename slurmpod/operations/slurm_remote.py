@@ -102,9 +102,9 @@ class RemoteSlurm:
         jobs = [read_job(line) for line in answers[JOBS].splitlines() if "|" in line]
         return SlurmView({node.name: node for node in nodes if node}, tuple(jobs))
 
-    def answers(self, script: str) -> Mapping[str, str]:
+    def answers(self, script: str, patience_seconds: float = PATIENCE_SECONDS) -> Mapping[str, str]:
         """Let root run the questions of a script, and return the answers by their names."""
-        return self._ask(script, PATIENCE_SECONDS)
+        return self._ask(script, patience_seconds)
 
     def drain(self, names: Collection[str], reason: str) -> None:
         """Let no new job start on nodes; those that run there go on.

@@ -26,6 +26,7 @@ from slurmpod.operations.connect import DOCUMENT
 from slurmpod.platform_profiles.loading import load
 from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.hosting import MOST_INSTANCES
+from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.hyperpod.service import hyperpod
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -72,7 +73,14 @@ class Network:
 class HyperPodLab:
     """The platform of one rehearsal in `folder`, for clusters one after the other."""
 
-    def __init__(self, folder: Path, image: Path, profiles: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        image: Path,
+        profiles: Sequence[str] = (),
+        database: SharedDatabase | None = None,
+    ) -> None:
+        self._database = database
         self.folder = folder
         self._profiles = profiles
         self._image = image
@@ -105,7 +113,12 @@ class HyperPodLab:
         self._open.enter_context(self.machines)
         gateway = Gateway(embedded_clients(embedded.endpoint, request))
         platform = hyperpod(
-            self.machines, embedded, gateway, self.folder, load(self._profiles).profile
+            self.machines,
+            embedded,
+            gateway,
+            self.folder,
+            load(self._profiles).profile,
+            self._database,
         )
         embedded.start(self._open.enter_context(platform))
         self.aws: Clients = embedded.clients()

@@ -12,19 +12,51 @@ BEGIN, END = "<!-- what stayed: made by tests -->", "<!-- end of what stayed -->
 MOVES: Mapping[str, str] = {
     "api-driven": "`customer` to `extended`",
     "continuous": "`standard` to `continuous`",
+    "records": "MariaDB to a database outside",
 }
 STAYED: Mapping[str, Mapping[str, str]] = {
-    "running jobs": {"before": "2", "api-driven": "2 run on", "continuous": "2 run on"},
-    "running steps": {"before": "4", "api-driven": "4 run on", "continuous": "4 run on"},
-    "jobs in the queue": {"before": "1", "api-driven": "1 there", "continuous": "1 there"},
-    "records of ended jobs": {"before": "2", "api-driven": "2 there", "continuous": "2 there"},
+    "running jobs": {
+        "before": "2",
+        "api-driven": "2 run on",
+        "continuous": "2 run on",
+        "records": "2 run on",
+    },
+    "running steps": {
+        "before": "4",
+        "api-driven": "4 run on",
+        "continuous": "4 run on",
+        "records": "4 run on",
+    },
+    "jobs in the queue": {
+        "before": "1",
+        "api-driven": "1 there",
+        "continuous": "1 there",
+        "records": "1 there",
+    },
+    "records of ended jobs": {
+        "before": "2",
+        "api-driven": "2 there",
+        "continuous": "2 there",
+        "records": "2 there",
+    },
     "accounts, users and their QOS": {
         "before": "5",
         "api-driven": "5 there",
         "continuous": "5 there",
+        "records": "5 there",
     },
-    "people on the controller": {"before": "3", "api-driven": "3 there", "continuous": "3 there"},
-    "nodes by their names": {"before": "3", "api-driven": "3 there", "continuous": "3 there"},
+    "people on the controller": {
+        "before": "3",
+        "api-driven": "3 there",
+        "continuous": "3 there",
+        "records": "3 there",
+    },
+    "nodes by their names": {
+        "before": "3",
+        "api-driven": "3 there",
+        "continuous": "3 there",
+        "records": "3 there",
+    },
 }
 """By what there was, as `slurmpod migrate --json` tells it of the environment of the tests."""
 

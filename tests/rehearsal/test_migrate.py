@@ -6,12 +6,16 @@ The tests of this file are made in their order, on one cluster.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
+from slurmpod.rehearsal.nodes.folder import network_of
+from slurmpod.rehearsal.shell import Shell
 from tests.rehearsal.conftest import PROJECT, wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab
 from tests.rehearsal.migrate_table import STAYED
@@ -36,6 +40,7 @@ slurm:
     - {name: urgent, max_jobs_per_user: 4}
 lifecycle: {mode: customer}
 """
+DATABASE = SharedDatabase("records.example.com", "records-login", "keeper")
 LONG = "sbatch --parsable --partition=work --exclusive --wrap='srun sleep 3600'"
 BRIEF = "sbatch --parsable --partition=work --wait --wrap=hostname"
 
@@ -46,7 +51,9 @@ def life(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life
     folder = tmp_path_factory.mktemp("life")
     (folder / "node_modules").symlink_to(PROJECT / "node_modules")
     (folder / "environments").mkdir()
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+    lab_folder = tmp_path_factory.mktemp("lab")
+    with HyperPodLab(lab_folder, image, database=DATABASE) as lab:
+        lab.secret(DATABASE.secret_arn, username=DATABASE.user, password="it's #1")
         life = Life(lab, folder, PROJECT)
         life.file.write_text(TEXT)
         life.bootstrap()
@@ -134,6 +141,20 @@ def test_a_move_that_is_interrupted_goes_on(life: Life) -> None:
     assert "nothing to move" in life.slurmpod(f"migrate {FILE}").stderr
 
 
+def test_job_records_move_to_a_database_outside_and_nothing_is_missing(life: Life) -> None:
+    manager = life.lab.aws.service("secretsmanager")
+    arn = manager.describe_secret(SecretId=DATABASE.secret_arn)["ARN"]
+    outside = f"endpoint: {DATABASE.endpoint}, secret_arn: '{arn}', name: slurm_acct_db"
+    life.edit("slurm:\n", f"slurm:\n  accounting_database: {{{outside}}}\n")
+    moved = life.slurmpod(f"migrate {FILE} --yes --json")
+    assert "rows are copied" in moved.stderr
+    assert stayed(moved.stdout) == expected("records")
+    conf = life.on("controller", "cat /opt/slurm/etc/slurmdbd.conf")
+    assert f"StorageHost={DATABASE.endpoint}" in conf
+    assert life.slurmpod(f"diff {FILE}").stdout == "life: no changes\n"
+    assert "nothing to move" in life.slurmpod(f"migrate {FILE}").stderr
+
+
 def test_a_new_node_is_hyperpods_and_takes_the_job_that_waited(life: Life) -> None:
     life.slurmpod(f"scale {FILE} workers 3 --yes")
     running = "squeue --noheader --states=RUNNING --format=%i"
@@ -142,3 +163,9 @@ def test_a_new_node_is_hyperpods_and_takes_the_job_that_waited(life: Life) -> No
         "20001",
         "20001",
     ]
+    jobs = "SELECT COUNT(*) FROM slurm_acct_db.life_job_table WHERE time_start > 0 AND time_end = 0"
+    cluster_id = described(life)["ClusterArn"][-12:]
+    outside = Shell(network_of(life.lab.folder, "life"), f"database-{cluster_id}", "root")
+    ask = ["mariadb", "-N", "-e", jobs]
+    wait_until(lambda: outside.run(ask).strip() == "3", "the third job's record")
+    assert life.on("controller", shlex.join(ask)).strip() == "2"

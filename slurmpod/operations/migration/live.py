@@ -10,7 +10,7 @@ from pathlib import Path
 
 from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.operations.migration.moves import API_DRIVEN, Move
+from slurmpod.operations.migration.moves import API_DRIVEN, RECORDS, Move
 from slurmpod.operations.migration.picture import Picture, picture_script, read_picture
 from slurmpod.operations.questions import question
 from slurmpod.operations.slurm_remote import RemoteSlurm
@@ -18,9 +18,13 @@ from slurmpod.whole_file import write_whole
 
 PATIENCE_SECONDS = 180
 POLL_SECONDS = 5
-FIRST_IMAGES = datetime(2026, 1, 1, tzinfo=UTC)
-"""API-driven configuration needs an image of January 2026 or later (the guide, "Before you
-begin"). A node that was last made or updated before has an older one."""
+FIRST_IMAGES = {
+    API_DRIVEN.name: datetime(2026, 1, 1, tzinfo=UTC),
+    RECORDS.name: datetime(2026, 8, 30, tzinfo=UTC),
+}
+"""API-driven configuration needs an image of January 2026 or later, a database outside one that was
+released after August 30, 2026 (the guide's two pages). A node that was last made or updated before
+has an older one."""
 
 COPIED = (
     *(f"/opt/slurm/etc/{name}.conf" for name in ("slurm", "accounting", "slurmpod", "gres")),
@@ -70,11 +74,10 @@ def nodes_in_the_way(move: Move, nodes: Sequence[Node]) -> Iterator[str]:
     if unready:
         told = ", ".join(f"{node.name} ({node.status})" for node in unready)
         yield f"not all nodes run: {told}\n  fix: see slurmpod status, and begin when they do"
-    if move is not API_DRIVEN:
-        return
-    old = [node.name for node in nodes if (node.updated or node.launched) < FIRST_IMAGES]
+    first = FIRST_IMAGES.get(move.name)
+    old = [node.name for node in nodes if first and (node.updated or node.launched) < first]
     if old:
         yield (
-            f"the image of {', '.join(old)} is older than January 2026, and HyperPod answers "
-            "'Update required to use SlurmConfig in InstanceGroups'\n  fix: slurmpod patch"
+            f"the image of {', '.join(old)} is from before {first:%B %Y}, and AWS needs a newer "
+            "one for this\n  fix: slurmpod patch"
         )

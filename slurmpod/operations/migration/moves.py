@@ -1,7 +1,9 @@
 """The moves: their steps, what becomes of nodes and jobs, and who says so.
 
-Sources: SageMaker developer guide, "Migrating to API-driven Slurm configuration" and "Continuous
-provisioning for enhanced cluster operations with Slurm".
+Sources: SageMaker developer guide, "Migrating to API-driven Slurm configuration", "Continuous
+provisioning for enhanced cluster operations with Slurm", "Using an external accounting database
+with SageMaker HyperPod Slurm clusters"; API reference, DatabaseConfigurationMetadata (a change of
+the database of a live cluster, and how it is taken back).
 """
 
 from __future__ import annotations
@@ -10,16 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from slurmpod.changes.change import Change
-from slurmpod.environment.base import Effect, effect_of
+from slurmpod.environment.base import Effect, Kind, effect_of
 from slurmpod.environment.cluster import Cluster
 from slurmpod.environment.lifecycle import Lifecycle
 
 MODE, PROVISIONING, STRATEGY = "lifecycle.mode", "cluster.provisioning", "slurm.config_strategy"
+DATABASE = "slurm.accounting_database"
 
 
 @dataclass(frozen=True)
 class Move:
-    """A move: the field that asks for it, its steps in order, what may change together with it."""
+    """A move: the field that asks for it, its steps in order, what may change together with it.
+
+    `begins` is the value of the field before it.
+    """
 
     name: str
     path: str
@@ -27,6 +33,7 @@ class Move:
     steps: tuple[str, ...]
     nodes: str
     effect: Effect
+    begins: str | None
     together: tuple[str, ...] = ()
 
 
@@ -44,6 +51,7 @@ API_DRIVEN = Move(
     "no node is replaced or restarted; jobs go on; submit none meanwhile. Nodes that are there "
     "keep what their OnCreate scripts did; new ones are set up by HyperPod, then by the scripts",
     effect_of(Lifecycle.model_fields["mode"]),
+    "customer",
     (STRATEGY, "lifecycle."),
 )
 CONTINUOUS = Move(
@@ -58,9 +66,36 @@ CONTINUOUS = Move(
     "no page says what becomes of nodes and jobs; in a rehearsal all go on. The cluster stays "
     "InService from then on while it scales, and each instance is billed for itself",
     effect_of(Cluster.model_fields["provisioning"]),
+    "standard",
     (STRATEGY,),
 )
-MOVES = (API_DRIVEN, CONTINUOUS)
+RECORDS = Move(
+    "records",
+    DATABASE,
+    "job records go to a database outside the cluster, with those that there are",
+    (
+        "copy slurm.conf and what it includes to this machine",
+        "deploy all stacks but the cluster's: the controller may read the secret then",
+        "stop slurmdbd on the controller; slurmctld keeps what happens, and sends it later",
+        "copy the records into the other database, which has to be empty, and count the rows",
+        "sagemaker:UpdateCluster, by CloudFormation: AccountingDatabase; slurmdbd starts with it",
+        "run the new scripts on the nodes that are there",
+        "compare jobs, queue, records, users and nodes with what they were",
+    ),
+    "jobs go on, and are submitted and started; sacct and sacctmgr do not answer while slurmdbd is "
+    "stopped. The records on the controller stay there, unused",
+    Effect(
+        Kind.LOSES,
+        "the way back",
+        source='SageMaker developer guide, "Using an external accounting database with SageMaker '
+        'HyperPod Slurm clusters": no way back, continuous provisioning, images after August 30, '
+        "2026",
+        doubt="whether HyperPod starts slurmdbd by itself while it is stopped: what it would write "
+        "then stays behind",
+    ),
+    None,
+)
+MOVES = (API_DRIVEN, CONTINUOUS, RECORDS)
 
 
 def moves_in(changes: Sequence[Change]) -> tuple[Move, ...]:
@@ -75,11 +110,11 @@ def others(move: Move, changes: Sequence[Change]) -> tuple[Change, ...]:
 
 
 def _asks_for(move: Move, change: Change) -> bool:
-    return change.path == move.path and change.effect == move.effect
+    return change.path == move.path and change.old == move.begins
 
 
 def strategy_in_the_way(
-    move: Move, before: str | None, after: str | None, *, jobs: bool
+    move: Move, before: str | None, after: str | None, *, jobs: bool, customer: bool = False
 ) -> Iterator[str]:
     """Yield why jobs would have to end first, or the move could not be made at all."""
     if move is API_DRIVEN and jobs and after != "Merge":
@@ -87,6 +122,11 @@ def strategy_in_the_way(
             f"jobs run, and the strategy is {after or 'not written'}: AWS asks to drain the "
             "partitions first unless it is Merge, and its pages disagree on the default\n"
             "  fix: write slurm.config_strategy: Merge, or wait until no job runs"
+        )
+    if move is RECORDS and customer:
+        yield (
+            "in customer mode the scripts set the database up, and records stay behind\n"
+            "  fix: move to HyperPod's Slurm first, then to continuous provisioning"
         )
     if move is CONTINUOUS and before in {"Managed", "Overwrite"}:
         yield (

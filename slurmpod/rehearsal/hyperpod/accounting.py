@@ -83,6 +83,20 @@ def start_accounting(
     put_file(
         machines, hostname, f"{SLURM_ETC}/accounting.conf", accounting_conf(controller_address)
     )
+    _write_slurmdbd_conf(machines, hostname, storage)
+    run_script(machines, hostname, _START)
+
+
+def move_accounting(machines: Machines, hostname: str, storage: Storage) -> None:
+    """Let slurmdbd use another database, that of the controller being left; raises ClusterFailed.
+
+    What the database has is found as it is; slurmctld sends what slurmdbd has missed.
+    """
+    _write_slurmdbd_conf(machines, hostname, storage)
+    run_script(machines, hostname, f"systemctl stop slurmdbd; {_START}")
+
+
+def _write_slurmdbd_conf(machines: Machines, hostname: str, storage: Storage) -> None:
     put_file(
         machines,
         hostname,
@@ -91,7 +105,6 @@ def start_accounting(
         mode=0o600,
         owner="slurm",
     )
-    run_script(machines, hostname, _START)
 
 
 def accounting_conf(controller_address: str) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from embedded_aws.cluster import (
     DEEP_HEALTH_CHECK,
+    AccountingDatabase,
     Cluster,
     ClusterFailed,
     ClusterNode,
@@ -25,8 +26,10 @@ from slurmpod.rehearsal.hyperpod.accounting import (
     DatabaseAccess,
     DatabaseServers,
     credentials,
+    move_accounting,
     start_database,
     stop_machine,
+    storage_of,
 )
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
@@ -60,6 +63,7 @@ class _Running:
     run: ClusterRun
     continuous: ContinuousProvisioning
     health: HealthAgent
+    database: AccountingDatabase | None = None
     database_interface: NetworkInterface | None = None
 
 
@@ -119,7 +123,8 @@ class HyperPod:
             journal=self._journal.within(within),
             output_folder=self._folder / LOGS_FOLDER / within,
         )
-        running = _Running(run, ContinuousProvisioning(run), HealthAgent(run))
+        database = cluster.settings.accounting_database
+        running = _Running(run, ContinuousProvisioning(run), HealthAgent(run), database)
         self._running[cluster.arn] = running
         self._start_database(running)
         run.look_at_network(self._gateway)
@@ -135,6 +140,7 @@ class HyperPod:
         self._follow_databases()
         running.run.look_at_network(self._gateway)
         Update(running.run, desired, bundles, provisioning).run(running.continuous)
+        self._take_up_database(running)
 
     def delete(self, cluster: Cluster) -> None:
         """Take every machine of the cluster away; its volumes go with it.
@@ -256,6 +262,17 @@ class HyperPod:
             self._databases.follow()
         except MachineFailed as error:
             raise _no_database(error) from error
+
+    def _take_up_database(self, running: _Running) -> None:
+        """Let slurmdbd use the database that an update has named; raises ClusterFailed."""
+        run, database = running.run, running.run.cluster.settings.accounting_database
+        if database == running.database:
+            return
+        for node in run.controllers:
+            storage = storage_of(run.role(node).gateway, database)
+            move_accounting(run.machines, hostname(node), storage)
+        running.database = database
+        run.journal.note(run.cluster.name, "slurmdbd uses the database outside")
 
     def _start_database(self, running: _Running) -> None:
         """Boot what stands for a database of the user's own, if there is one."""

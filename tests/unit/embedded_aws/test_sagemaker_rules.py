@@ -282,6 +282,17 @@ class TestUpdate:
         assert updated["Orchestrator"] == {"Slurm": {}}
         assert "Orchestrator" not in updated_request(self.CURRENT, update, instance_types())
 
+    def test_takes_up_a_database_outside_and_never_gives_it_back(self) -> None:
+        slurm = {"Slurm": {"AccountingDatabase": DATABASE}}
+        standing = {**self.CURRENT, "NodeProvisioningMode": "Continuous"}
+        update = {"ClusterName": "c1", "Orchestrator": slurm}
+        moved = updated_request(standing, update, instance_types())
+        assert moved["Orchestrator"] == slurm
+        other = {"Slurm": {"AccountingDatabase": {**DATABASE, "Endpoint": "other.example.com"}}}
+        for orchestrator, message in (({"Slurm": {}}, "cannot go back"), (other, "another one")):
+            with pytest.raises(ServiceError, match=message):
+                updated_request(moved, {**update, "Orchestrator": orchestrator}, instance_types())
+
     def test_takes_up_continuous_provisioning_only_with_slurm_configured_by_api(self) -> None:
         groups = [{**each} for each in self.CURRENT["InstanceGroups"]]
         for each in groups:
@@ -321,7 +332,7 @@ class TestUpdate:
             ),
             (
                 {"Orchestrator": {"Slurm": {"AccountingDatabase": DATABASE}}},
-                "AccountingDatabase cannot be changed",
+                "AccountingDatabase needs NodeProvisioningMode Continuous",
             ),
             ({"ClusterRole": ROLE}, "ClusterRole is not supported by the embedded AWS"),
             (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,10 +12,14 @@ from typing import Any
 import pytest
 
 from slurmpod.aws.cluster import Node
+from slurmpod.cli.diff import follows
+from slurmpod.operations.deployed import Deployed
+from slurmpod.operations.difference import Difference
 from slurmpod.operations.migration.live import nodes_in_the_way
 from slurmpod.operations.migration.moves import (
     API_DRIVEN,
     CONTINUOUS,
+    RECORDS,
     Move,
     moves_in,
     others,
@@ -24,12 +31,18 @@ from slurmpod.operations.migration.picture import (
     picture_script,
     read_picture,
 )
+from slurmpod.operations.migration.records import LOGIN, OtherDatabase, copy_script
+from slurmpod.reading.read import Reading
+from slurmpod.resolve import resolve
 from tests.golden_files import ROOT, assert_matches
 from tests.rehearsal.migrate_table import page_with_table
 from tests.sound_environment import sound_data
-from tests.unit.changes.comparing import between
+from tests.unit.changes.comparing import between, changed, environment
 
 CUSTOMER, EXTENDED = ({"lifecycle": {"mode": mode}} for mode in ("customer", "extended"))
+
+ARN = "arn:aws:secretsmanager:us-west-2:123456789012:secret:records-a1b2c3"
+OUTSIDE = {"slurm": {"accounting_database": {"endpoint": "records.example.com", "secret_arn": ARN}}}
 
 
 def provisioned(how: str, mode: str = "extended") -> dict[str, Any]:
@@ -47,12 +60,21 @@ def provisioned(how: str, mode: str = "extended") -> dict[str, Any]:
         (provisioned("standard"), provisioned("continuous"), (CONTINUOUS,)),
         (provisioned("continuous"), provisioned("standard"), ()),
         (provisioned("standard", "customer"), provisioned("continuous"), (API_DRIVEN, CONTINUOUS)),
+        ({}, OUTSIDE, (RECORDS,)),
+        (OUTSIDE, {}, ()),
     ],
 )
 def test_a_file_asks_for_a_move_by_the_field(
     old: dict[str, Any], new: dict[str, Any], moves: tuple[Move, ...]
 ) -> None:
     assert moves_in(between(old, new)) == moves
+
+
+def test_diff_names_the_command_of_a_move() -> None:
+    old, new = (resolve(Reading(environment(**each))) for each in (CUSTOMER, EXTENDED))
+    for wanted, command in ((new, "migrate"), (old, "status")):
+        deployed = Deployed({"name": "dev"}, ("dev-cluster",), has_cluster=True)
+        assert follows(Difference(wanted, deployed, changed(old, wanted))) == command
 
 
 def test_only_what_belongs_to_a_move_is_made_with_it() -> None:
@@ -81,6 +103,34 @@ def test_a_strategy_that_may_touch_jobs_is_in_the_way(
     assert bool([*strategy_in_the_way(move, before, after, jobs=jobs)]) == is_refused
 
 
+def test_in_customer_mode_records_do_not_come_along() -> None:
+    for customer in (True, False):
+        reasons = [*strategy_in_the_way(RECORDS, None, None, jobs=True, customer=customer)]
+        assert bool(reasons) == customer
+
+
+def test_no_password_and_no_name_gets_loose_in_the_shell() -> None:
+    odd = OtherDatabase("db.example.com", 3306, "a'b", ARN, "it's")
+    script = copy_script(odd)
+    assert subprocess.run(["bash", "-n", "-c", script], check=False).returncode == 0
+    assert "--password" not in script
+
+
+@pytest.mark.parametrize("password", ["plain", "it's #1", 'quo"te', "back\\slash"])
+def test_mariadbs_programs_read_the_login_as_it_is_in_the_secret(password: str) -> None:
+    secret = json.dumps({"username": "keeper", "password": password})
+    made = subprocess.run(
+        [sys.executable, "-c", LOGIN, "db.example.com", "3306", "admin"],
+        input=secret,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert made[:4] == ["[client]", "host=db.example.com", "port=3306", 'user="keeper"']
+    written = made[4].removeprefix('password="').removesuffix('"')
+    assert written.replace("\\\\", "\\") == password
+
+
 def test_nodes_with_an_old_image_or_that_do_not_run_are_in_the_way() -> None:
     new, old = datetime(2026, 2, 1, tzinfo=UTC), datetime(2025, 12, 1, tzinfo=UTC)
     node = Node("workers", "i-1", "ml.m5.large", "Running", "ip-10-0-0-4", launched=new)
@@ -90,6 +140,8 @@ def test_nodes_with_an_old_image_or_that_do_not_run_are_in_the_way() -> None:
     (reason,) = nodes_in_the_way(API_DRIVEN, [node, aged])
     assert "slurmpod patch" in reason
     assert [*nodes_in_the_way(CONTINUOUS, [aged])] == []
+    (reason,) = nodes_in_the_way(RECORDS, [node])
+    assert "August 2026" in reason
     (reason,) = nodes_in_the_way(CONTINUOUS, [replace(node, status="Pending")])
     assert "ip-10-0-0-4 (Pending)" in reason
 
