@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from slurmpod.aws.cluster import IN_SERVICE, Node
+from slurmpod.operations.hostlist import expanded, folded
 from slurmpod.operations.why.job_facts import JobNow, Shape
 from slurmpod.operations.why.job_reasons import reason_of
 from slurmpod.operations.why.meanings import STATES, Meaning, meaning_of
@@ -40,6 +42,25 @@ def causes_of_job(job: JobNow, on_node: Meaning | None = None) -> list[Cause]:
     if sure or on_node is None or on_node.weight < FAULT or job.state not in FAILED:
         return sure or list(_state(job))
     return [Cause(on_node.says, on_node.fix), *_state(job)]
+
+
+def causes_of_late_nodes(job: JobNow, nodes: Sequence[Node]) -> Iterator[Cause]:
+    """Yield that a job has nodes which have no instance that runs.
+
+    Nodes of HyperPod are CLOUD nodes: Slurm takes one that never came for one that is switched off,
+    and gives it to jobs.
+    """
+    names = expanded(job.nodes)
+    late = [each for each in nodes if each.name in names and each.status != IN_SERVICE]
+    if job.state != "CONFIGURING" or not late:
+        return
+    said = f"{late[0].status} {late[0].message}".strip()
+    there = len(names) - len(late)
+    yield Cause(
+        f"it waits for {folded([each.name for each in late])}, which Slurm can give away before"
+        f" HyperPod has an instance: SageMaker says {said}",
+        f"wait; or cancel it, and ask for {there} nodes or fewer, which are there",
+    )
 
 
 def _refused(job: JobNow) -> Iterator[Cause]:

@@ -20,7 +20,7 @@ from slurmpod.operations.questions import ask_controller, ask_node
 from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
-from slurmpod.operations.why.job_causes import causes_of_job
+from slurmpod.operations.why.job_causes import causes_of_job, causes_of_late_nodes
 from slurmpod.operations.why.job_facts import JobNow, is_within, job_of, moments_of_job, span_of
 from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.node_causes import causes_of_node
@@ -162,7 +162,10 @@ class Witnesses:
         if names:
             now["nodes"] = job.nodes
         story = told(each for each in moments if self._is_recent(each))
-        causes = causes_of_job(job, most_probable(meaning_of(each.text) for each in on_node))
+        causes = [
+            *causes_of_late_nodes(job, nodes),
+            *causes_of_job(job, most_probable(meaning_of(each.text) for each in on_node)),
+        ]
         said = [line, *(each.text for each in accounting)]
         if not causes and (silent := most_probable(map(meaning_of, said))):
             causes = [Cause(silent.says, silent.fix)]

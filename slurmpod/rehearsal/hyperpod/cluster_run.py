@@ -23,6 +23,7 @@ from embedded_aws.cluster import (
     new_instance_id,
 )
 from embedded_aws.sagemaker.events import (
+    creation_ends,
     reboot_begins,
     reboot_ends,
     record,
@@ -35,6 +36,7 @@ from embedded_aws.sagemaker.events import (
 from slurmpod.aws.gateway import Gateway
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.accounting import start_accounting, storage_of
+from slurmpod.rehearsal.hyperpod.capacity import Capacity, no_capacity
 from slurmpod.rehearsal.hyperpod.cluster_agent import (
     accelerator_devices,
     controllers_of,
@@ -72,13 +74,15 @@ from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.nodes.spec import File, MachineSpec
 from slurmpod.rehearsal.state import Journal
 
+CAPACITY_POLL_SECONDS = 0.2
+
 
 @dataclass
 class ClusterRun:
     """A cluster with all that its nodes are made from; `output_folder` keeps what scripts print.
 
     `profile` says what HyperPod puts on them. `assume_role` gives nodes and their agents what their
-    groups' roles may do.
+    groups' roles may do. `capacity` has the instances.
     `given_up` is set when the cluster fails or goes: from then on nothing new is begun.
     """
 
@@ -90,6 +94,7 @@ class ClusterRun:
     assume_role: AssumeRole
     journal: Journal
     output_folder: Path
+    capacity: Capacity
     given_up: threading.Event = field(default_factory=threading.Event)
     at_work: NodesAtWork = field(default_factory=NodesAtWork)
     munge_key: bytes = field(default_factory=lambda: secrets.token_bytes(128))
@@ -113,8 +118,10 @@ class ClusterRun:
     def boot(self, node: ClusterNode) -> None:
         """Boot a node's machine with the files that HyperPod puts there.
 
-        Raises MachineFailed when it does not boot, or nobody wants the node any more.
+        Raises MachineFailed when it does not boot, or nobody wants the node any more, and
+        ClusterFailed when there is no instance for it.
         """
+        self._get_instance(node)
         self.machines.boot(machine_spec(self, node))
         self._check_wanted(node)
         begin(self.machines, hostname(node), self.profile.image)
@@ -168,6 +175,7 @@ class ClusterRun:
         """
         with operation(self, node, "Pending"):
             self.power_off(node)
+            self.capacity.give_back(node)
             node.instance_id, node.launched_at = new_instance_id(), datetime.now(UTC)
             self.journal.note(hostname(node), f"{node.instance_id} takes its place")
             with recorded(self, node, REPLACEMENT):
@@ -250,6 +258,7 @@ class ClusterRun:
             if node not in self.cluster.nodes:  # somebody else has removed it meanwhile
                 return
             self.power_off(node)
+            self.capacity.give_back(node)
             self.cluster.nodes.remove(node)
             if node.interface:
                 self.cluster.network.delete_interface(node.interface.interface_id)
@@ -271,6 +280,29 @@ class ClusterRun:
         return ClusterFailed(
             f"Instance {node.instance_id} of group {node.group} ({hostname(node)}): {message}"
         )
+
+    def _get_instance(self, node: ClusterNode) -> None:
+        """Take an instance for a node; under continuous provisioning wait until there is one.
+
+        Raises ClusterFailed when there is none, or when its group has waited in vain for its
+        smallest number of nodes.
+        """
+        if self.capacity.take(node):
+            return
+        node.message = no_capacity(node.instance_type)
+        if not self.cluster.settings.is_continuous:
+            raise self.failed(node, node.message)
+        self.record(creation_ends(self.cluster, node, node.message))
+        while not self.capacity.take(node):
+            if self.capacity.hours_are_over(node.group) and self._lacks_nodes(node.group):
+                raise self.failed(node, node.message)
+            self.given_up.wait(CAPACITY_POLL_SECONDS)
+            self._check_wanted(node)
+        node.message = ""
+
+    def _lacks_nodes(self, group: str) -> bool:
+        running = sum(node.is_up for node in self.cluster.members(group))
+        return running < self.cluster.group(group).min_instance_count
 
     def _fetch_scripts(self, node: ClusterNode) -> None:
         """Fetch a group's scripts as they are in S3 now; raises ClusterFailed."""

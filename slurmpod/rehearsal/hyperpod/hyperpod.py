@@ -31,6 +31,7 @@ from slurmpod.rehearsal.hyperpod.accounting import (
     stop_machine,
     storage_of,
 )
+from slurmpod.rehearsal.hyperpod.capacity import Capacity, Shortage
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning, Creation
@@ -122,6 +123,7 @@ class HyperPod:
             assume_role=self._assume_role,
             journal=self._journal.within(within),
             output_folder=self._folder / LOGS_FOLDER / within,
+            capacity=Capacity(Shortage(self._folder)),
         )
         database = cluster.settings.accounting_database
         running = _Running(run, ContinuousProvisioning(run), HealthAgent(run), database)

@@ -9,6 +9,7 @@ import pytest
 
 from embedded_aws.cluster import DEEP_HEALTH_CHECK, RUNNING, ClusterFailed, ClusterNode
 from slurmpod.platform_profiles.loading import load
+from slurmpod.rehearsal.hyperpod.capacity import Capacity, Shortage
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
@@ -49,6 +50,7 @@ def wait_for_login(folder: Path, becomes: str) -> None:
         assume_role=lambda _: (_ for _ in ()).throw(AssertionError),
         journal=Journal(folder),
         output_folder=folder,
+        capacity=Capacity(Shortage(folder)),
     )
     run.becomes = becomes
     provisioning = ContinuousProvisioning(run)

@@ -23,6 +23,7 @@ from embedded_aws.cluster import (
 )
 from embedded_aws.sagemaker.node_operations import NodeOperations
 from slurmpod.platform_profiles.loading import load
+from slurmpod.rehearsal.hyperpod.capacity import Capacity, Shortage
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, operation
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
@@ -101,6 +102,7 @@ def run(tmp_path: Path) -> Run:
         assume_role=lambda _: (_ for _ in ()).throw(AssertionError),
         journal=Journal(tmp_path),
         output_folder=tmp_path,
+        capacity=Capacity(Shortage(tmp_path)),
     )
     run.renewed = []
     return run
