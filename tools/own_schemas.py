@@ -5,7 +5,10 @@ cfn-lint then knows that these types exist; the embedded AWS takes their propert
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
@@ -15,3 +18,10 @@ OWN_SCHEMAS = Path(__file__).with_name("schemas")
 def load_own_schemas() -> None:
     """Let cfn-lint, in this process, know the types."""
     PROVIDER_SCHEMA_MANAGER.load_registry_schemas(str(OWN_SCHEMAS))
+
+
+def own_schema(resource_type: str) -> Mapping[str, Any]:
+    """Return our schema of a type; raises FileNotFoundError for a type without one."""
+    file = OWN_SCHEMAS / f"{resource_type.replace('::', '-')}.json"
+    schema: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return schema

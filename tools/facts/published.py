@@ -16,6 +16,8 @@ from typing import Any
 
 from botocore.loaders import Loader
 
+from tools.own_schemas import own_schema
+
 SCHEMAS = Path("cfnlint", "data", "schemas")
 TAG = re.compile(r"<[^>]+>")
 GLOBAL = "-global"
@@ -65,8 +67,10 @@ class Published:
         return frozenset(region for region, types in self._types.items() if resource_type in types)
 
     def resource_schema(self, resource_type: str) -> Mapping[str, Any]:
-        """Return CloudFormation's schema of a type of resources."""
-        name = self._types[REGION_WITH_ALL_TYPES][resource_type]
+        """Return CloudFormation's schema of a type of resources; ours, if cfn-lint has none yet."""
+        name = self._types[REGION_WITH_ALL_TYPES].get(resource_type)
+        if name is None:
+            return own_schema(resource_type)
         schema: Mapping[str, Any] = json.loads(
             (self.folder / SCHEMAS / "resources" / f"{name}.json").read_bytes()
         )
