@@ -67,7 +67,7 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
     download_bundles,
 )
-from slurmpod.rehearsal.hyperpod.vpc_paths import Lost, VpcPaths, lose, named_in
+from slurmpod.rehearsal.hyperpod.vpc_paths import Lost, VpcPaths, lose, messages, named_in
 from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
@@ -328,19 +328,18 @@ class ClusterRun:
         if lost or self._lost.get(name):
             lose(self.machines, name, lost)
         self._lost[name] = lost
-        for each in lost:
-            self.journal.note(name, each.message)
+        for message in messages(lost):
+            self.journal.note(name, message)
 
     def _with_lost(self, node: ClusterNode, message: str) -> str:
         """Return why a node failed, with what its VPC stops."""
-        lost = self._lost.get(hostname(node), ())
-        return " ".join([message, *(f"In this VPC {each.message}." for each in lost)])
+        stopped = "; ".join(messages(self._lost.get(hostname(node), ())))
+        return f"{message.rstrip('.')}. In this VPC {stopped}." if stopped else message
 
     def _run_lifecycle(self, node: ClusterNode) -> None:
         if waited_for := named_in(
             self.bundles[node.group].files, self._lost.get(hostname(node), ())
         ):
-            self.journal.note(hostname(node), LIFECYCLE_FAILED)
             why = f"{SCRIPTS_FAILED} They would wait in vain: {waited_for.message}."
             raise self.failed(node, why)
         agent = HostAgent(

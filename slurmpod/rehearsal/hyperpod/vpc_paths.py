@@ -156,6 +156,11 @@ def lose(machines: Machines, hostname: str, lost: Sequence[Lost]) -> None:
     run_script(machines, hostname, f"{_BEGIN}{rules}printf '%s\\n' {names} >{UNREACHED}")
 
 
+def messages(lost: Sequence[Lost]) -> tuple[str, ...]:
+    """Return what people are told, once for a server that has several interfaces."""
+    return tuple(dict.fromkeys(each.message for each in lost))
+
+
 def named_in(files: Mapping[str, bytes], lost: Sequence[Lost]) -> Lost | None:
     """Return the first lost connection that scripts will wait for: they name its server."""
     for each in lost:
