@@ -17,7 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod.environment.slurm_combinations import COMBINATIONS, FILES_OF_PLUGINS, Combination
+from slurmpod.environment.slurm_combinations import (
+    COMBINATIONS,
+    FILES_OF_PLUGINS,
+    SCRIPT_OF_CLI_FILTER,
+    Combination,
+)
 from slurmpod.environment.slurm_parameters import Parameter, slurm_parameters
 from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.problems import Severity
@@ -237,6 +242,29 @@ def test_plugins_need_their_files(image: Path) -> None:
         for parameter, plugin in FILES_OF_PLUGINS
     ]
     assert [each.runs for each in verdicts(image, trials)] == [False] * len(trials)
+
+
+USES_CLI_FILTER = """
+mount --make-rprivate / && mount --bind "$1" /mnt && mount --bind "$2" /mnt/srv && ip link set lo up
+SLURM_CONF=/srv/slurm.conf chroot /mnt timeout --signal=KILL 10 sbatch --wrap true 2>&1 | head -n 1
+"""
+
+
+@pytest.mark.parametrize("has_script", [False, True])
+def test_sbatch_does_not_start_without_the_script_of_cli_filter(
+    image: Path, tmp_path: Path, *, has_script: bool
+) -> None:
+    settings = {**ITS_CONFIGURATION, "CliFilterPlugins": "lua"}
+    lines = [f'{name}="{value}"\n' for name, value in settings.items()]
+    (tmp_path / "slurm.conf").write_text("".join(lines) + NODES)
+    if has_script:
+        hooks = ("setup_defaults(o, e)", "pre_submit(o, p)", "post_submit(o, j, s)")
+        script = "".join(f"function slurm_cli_{hook} return slurm.SUCCESS end\n" for hook in hooks)
+        (tmp_path / Path(SCRIPT_OF_CLI_FILTER).name).write_text(script)
+    command = [*NAMESPACES, "sh", "-c", USES_CLI_FILTER, "sh", str(image), str(tmp_path)]
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert said
+    assert ("cli_filter/lua: Unable to stat" in said) != has_script
 
 
 PREFIXES = {
