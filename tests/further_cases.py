@@ -37,11 +37,18 @@ _CHECKPOINTS = "rehearsal/test_checkpoints.py"
 _RESUMED = f"{_CHECKPOINTS}::test_another_number_of_processes_goes_on_with_the_same_data"
 _SYNTHESIZED = "stacks/test_golden.py"
 
+_DEPLOYED = "functional/test_embedded_aws.py::test_the_cdk_deploys_a_whole_environment"
+
 FURTHER: Sequence[Further] = (
     Further(
         "functional/test_examples.py",
         "all environments of this repository, deployed and destroyed by the CDK's command line",
-        "functional/test_embedded_aws.py::test_the_cdk_deploys_a_whole_environment",
+        _DEPLOYED,
+    ),
+    Further(
+        "functional/test_embedded_closed.py",
+        "a closed network with all kinds of storage, deployed and changed",
+        _DEPLOYED,
     ),
     Further(
         "rehearsal/faults/test_lost_nodes.py",
