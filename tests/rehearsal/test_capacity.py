@@ -50,6 +50,11 @@ def shortage(lab: HyperPodLab) -> Shortage:
     return shortage
 
 
+def workers(lab: HyperPodLab, count: int) -> dict[str, Any]:
+    storage = [lab.lustre_storage]
+    return group("cpu", "Compute", count, MinInstanceCount=1, InstanceStorageConfigs=storage)
+
+
 @pytest.fixture(scope="module")
 def cluster(lab: HyperPodLab, shortage: Shortage) -> dict[str, Any]:
     storage = [lab.lustre_storage]
@@ -59,7 +64,7 @@ def cluster(lab: HyperPodLab, shortage: Shortage) -> dict[str, Any]:
             [
                 group("head", "Controller", InstanceStorageConfigs=storage),
                 group("login", "Login", InstanceStorageConfigs=storage),
-                group("cpu", "Compute", WANTED, MinInstanceCount=1, InstanceStorageConfigs=storage),
+                workers(lab, WANTED),
                 group(
                     "big",
                     "Compute",
@@ -207,3 +212,23 @@ def test_a_spot_node_that_is_taken_back_costs_no_job_and_no_record(
     wait_until(lambda: {state_of(lab, each) for each in both} == {"COMPLETED"}, "their end")
     ask = ["sacct", "--noheader", "--duplicates", "--allocations", "--format=State", "--jobs", job]
     assert login.run(ask).split() == ["NODE_FAIL", "COMPLETED"]
+
+
+def test_updates_that_come_while_nodes_are_still_to_come_disturb_nothing(
+    lab: HyperPodLab, shortage: Shortage, cluster: dict[str, Any]
+) -> None:
+    wait_until(lambda: len(slurm_has(lab)) == WANTED, "Slurm's nodes")
+    login, (busy, *_) = lab.shell(NAME, "login"), names(lab, "cpu")
+    asks = ["--partition=cpu", "--chdir=/fsx/jobs", "--parsable", f"--nodelist={busy}"]
+    job = login.run(["sbatch", *asks, "--wrap=until [ -e end ]; do sleep 0.2; done"])
+    wait_until(lambda: state_of(lab, job) == "RUNNING", "the job")
+    shortage.limit("cpu", WANTED)
+    for count in (WANTED + 1, WANTED + 2):
+        assert lab.update(NAME, [workers(lab, count)])["ClusterStatus"] == "InService"
+    assert (of_group(lab, "cpu")["TargetCount"], len(names(lab, "cpu"))) == (WANTED + 2, WANTED)
+    shortage.end()
+    wait_until(lambda: has_nodes(lab, "cpu", WANTED + 2), "the nodes of both updates")
+    wait_until(lambda: len(slurm_has(lab)) == WANTED + 1, "their place in Slurm")
+    assert state_of(lab, job) == "RUNNING"
+    login.run(["touch", "/fsx/jobs/end"])
+    wait_until(lambda: state_of(lab, job) == "COMPLETED", "the end of the job")
