@@ -56,10 +56,11 @@ def causes_of_late_nodes(job: JobNow, nodes: Sequence[Node]) -> Iterator[Cause]:
         return
     said = f"{late[0].status} {late[0].message}".strip()
     there = len(names) - len(late)
+    instead = f"; or cancel it, and ask for what is there of them ({there})" if there else ""
     yield Cause(
         f"it waits for {folded([each.name for each in late])}, which Slurm can give away before"
         f" HyperPod has an instance: SageMaker says {said}",
-        f"wait; or cancel it, and ask for {there} nodes or fewer, which are there",
+        f"wait{instead}",
     )
 
 
