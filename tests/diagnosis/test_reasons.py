@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from slurmpod.operations.why.job_reasons import NEVER, UNKNOWN, reason_of
-from slurmpod.operations.why.meanings import STATES, meaning_of
+from slurmpod.operations.why.job_states import STATES
+from slurmpod.operations.why.meanings import meaning_of
 
 LINES = (Path(__file__).parent / "slurm_job_reasons.txt").read_text().splitlines()
 REASONS = [line.split()[0] for line in LINES if not line.startswith("#")]

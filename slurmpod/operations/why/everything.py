@@ -12,7 +12,8 @@ from slurmpod.operations.hostlist import expanded, folded
 from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.job_reasons import HELD, NEVER, reason_of
-from slurmpod.operations.why.meanings import STATES, meaning_of
+from slurmpod.operations.why.job_states import STATES
+from slurmpod.operations.why.meanings import meaning_of
 from slurmpod.operations.why.node_causes import causes_of_node
 from slurmpod.operations.why.node_lines import JOBS, QUEUE, STATE
 from slurmpod.operations.why.node_now import NodeNow

@@ -9,7 +9,8 @@ from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.operations.hostlist import expanded, folded
 from slurmpod.operations.why.job_facts import JobNow, Shape
 from slurmpod.operations.why.job_reasons import reason_of
-from slurmpod.operations.why.meanings import STATES, Meaning, meaning_of
+from slurmpod.operations.why.job_states import STATES
+from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.story import Cause
 
 SETUP_SIGNAL = "53"

@@ -12,7 +12,7 @@ SECONDS = 5
 """How long a file system or the driver of GPUs may take to answer; one that hangs never does."""
 
 SERVICES = ("slurmd", "munge", "slurmctld", "slurmdbd", "nvidia-fabricmanager")
-DISKS = ("/", "/tmp", "/var/log")  # noqa: S108  # where jobs write, too
+DISKS = ("/", "/tmp", "/var/log", "/dev/shm")  # noqa: S108  # where jobs write, too
 FULL_PERCENT = 98
 
 

@@ -16,7 +16,8 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.main import run
 from slurmpod.cli.why import print_story
 from slurmpod.operations.reading import plain
-from slurmpod.operations.why.meanings import STATES, meaning_of
+from slurmpod.operations.why.job_states import STATES
+from slurmpod.operations.why.meanings import meaning_of
 from slurmpod.operations.why.story import Story
 from slurmpod.operations.why.why import NOBODY, Witnesses
 from slurmpod.problems import ExitCode
