@@ -84,6 +84,13 @@ def expected(move: str) -> Mapping[str, tuple[str, str]]:
     return {what: (told["before"], told[move]) for what, told in STAYED.items()}
 
 
+def ask_outside(life: Life, statement: str) -> str:
+    """Let the database outside the cluster answer, on its own machine."""
+    cluster_id = described(life)["ClusterArn"][-12:]
+    outside = Shell(network_of(life.lab.folder, "life"), f"database-{cluster_id}", "root")
+    return outside.run(["mariadb", "-N", "-e", statement]).strip()
+
+
 def described(life: Life) -> Any:
     return life.lab.aws.sagemaker.describe_cluster(ClusterName="life")
 
@@ -141,11 +148,21 @@ def test_a_move_that_is_interrupted_goes_on(life: Life) -> None:
     assert "nothing to move" in life.slurmpod(f"migrate {FILE}").stderr
 
 
-def test_job_records_move_to_a_database_outside_and_nothing_is_missing(life: Life) -> None:
+def test_a_database_of_somebody_else_is_left_alone(life: Life) -> None:
     manager = life.lab.aws.service("secretsmanager")
     arn = manager.describe_secret(SecretId=DATABASE.secret_arn)["ARN"]
     outside = f"endpoint: {DATABASE.endpoint}, secret_arn: '{arn}', name: slurm_acct_db"
     life.edit("slurm:\n", f"slurm:\n  accounting_database: {{{outside}}}\n")
+    theirs = "CREATE DATABASE slurm_acct_db; CREATE TABLE slurm_acct_db.other_job_table (id INT)"
+    ask_outside(life, theirs)
+    refused = life.slurmpod(f"migrate {FILE} --yes", code=1).stderr
+    assert "has tables already: name an empty one" in refused
+    assert ask_outside(life, "SHOW TABLES IN slurm_acct_db") == "other_job_table"
+    assert life.on("controller", "systemctl is-active slurmdbd").strip() == "active"
+    ask_outside(life, "DROP DATABASE slurm_acct_db")
+
+
+def test_job_records_move_to_a_database_outside_and_nothing_is_missing(life: Life) -> None:
     moved = life.slurmpod(f"migrate {FILE} --yes --json")
     assert "rows are copied" in moved.stderr
     assert stayed(moved.stdout) == expected("records")
@@ -164,8 +181,5 @@ def test_a_new_node_is_hyperpods_and_takes_the_job_that_waited(life: Life) -> No
         "20001",
     ]
     jobs = "SELECT COUNT(*) FROM slurm_acct_db.life_job_table WHERE time_start > 0 AND time_end = 0"
-    cluster_id = described(life)["ClusterArn"][-12:]
-    outside = Shell(network_of(life.lab.folder, "life"), f"database-{cluster_id}", "root")
-    ask = ["mariadb", "-N", "-e", jobs]
-    wait_until(lambda: outside.run(ask).strip() == "3", "the third job's record")
-    assert life.on("controller", shlex.join(ask)).strip() == "2"
+    wait_until(lambda: ask_outside(life, jobs) == "3", "the third job's record")
+    assert life.on("controller", shlex.join(["mariadb", "-N", "-e", jobs])).strip() == "2"
