@@ -1,6 +1,6 @@
 """Resolved -> the bundle of lifecycle scripts, in memory. The only user of Jinja2."""
 
-from slurmpod.bundle.bundle import Bundle, bundle_of, render_bundle
+from slurmpod.bundle.bundle import Bundle, bundle_of, render_bundle, scripts_of
 from slurmpod.bundle.provisioning import (
     DATABASE_ENDPOINT,
     DATABASE_SECRET_ARN,
@@ -18,4 +18,5 @@ __all__ = [
     "bundle_of",
     "lustre_placeholders",
     "render_bundle",
+    "scripts_of",
 ]

@@ -52,6 +52,12 @@ def render_bundle(resolved: Resolved) -> Bundle | None:
     return bundle_of({**scripts, **rendered}, resolved.lifecycle.prefix, waiting)
 
 
+def scripts_of(resolved: Resolved) -> str:
+    """Return the prefix of an environment's scripts, which goes by their content; managed: none."""
+    bundle = render_bundle(resolved)
+    return bundle.prefix if bundle else "no scripts"
+
+
 def bundle_of(
     files: Mapping[str, bytes], folder: str, deploy_time_files: tuple[str, ...] = ()
 ) -> Bundle:

@@ -15,7 +15,7 @@ import yaml
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
-from slurmpod.cli.connect import has_plugin
+from slurmpod.cli.connect import has_group, has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say
 from slurmpod.operations.connect import NodeSessions
@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, help="the profile to write (default: NAME-profile.yaml)"
     )
+    parser.add_argument(
+        "--group", action="append", default=[], help="only a node of this group; may be repeated"
+    )
     parser.add_argument("--compare", action="store_true", help="list differences, write nothing")
     parser.add_argument("--json", action="store_true", help="with --compare: print them as JSON")
 
@@ -43,21 +46,21 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     if not has_plugin():
         return ExitCode.FAILED
+    if not all(has_group(resolved, name) for name in options.group):
+        return ExitCode.USAGE
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    seen = observe(ClusterView(clients), resolved, NodeSessions(clients))
+    seen = observe(ClusterView(clients), resolved, NodeSessions(clients), options.group)
     found = differences(seen.nodes, load().profile)
     if options.json:
         print_json([{**dataclasses.asdict(each), "breaks": each.breaks} for each in found])
         return ExitCode.OK
-    say(f"{seen.controller}: {seen.software}; nodes looked at: {len(seen.nodes)}")
+    say(f"{seen.first}: {seen.software}; nodes looked at: {len(seen.nodes)}")
     if options.compare:
         _list(found)
         return ExitCode.OK
     out = options.out or Path(f"{resolved.name}-profile.yaml")
-    source = (
-        f"{seen.controller} of {resolved.name} in {resolved.region}, {datetime.now(UTC):%Y-%m-%d}"
-    )
+    source = f"{seen.first} of {resolved.name} in {resolved.region}, {datetime.now(UTC):%Y-%m-%d}"
     profile = as_profile(found, f"The cluster {resolved.name}: {seen.software}.", source)
     write_whole(out, yaml.safe_dump(profile, sort_keys=False, width=100))
     say(f"rehearse with it: slurmpod rehearse --profile {out} {options.file}")

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slurmpod.aws.cluster import ClusterView
+from slurmpod.bundle import scripts_of
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
+from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
 from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_jobs
 from slurmpod.cli.output import counted, if_interrupted, say, say_next
@@ -19,6 +21,7 @@ from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import NodeWork
 from slurmpod.operations.patch import GroupPatch, Rollout, patches
 from slurmpod.operations.slurm_remote import RemoteSlurm
+from slurmpod.platform_profiles.canary import require_canary
 from slurmpod.problems import ExitCode
 from slurmpod.resolve.database import records_key
 
@@ -35,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--group", action="append", default=[], help="only this group; may be repeated"
     )
+    parser.add_argument(
+        "--after-canary",
+        type=Path,
+        metavar="FILE",
+        help="only if `rehearse --observed FILE` has passed with these scripts",
+    )
     add_confirmation(parser)
     add_requeue(parser)
 
@@ -43,6 +52,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Show the groups in their order with their jobs, ask, and patch one after the other."""
     if not has_plugin():
         return ExitCode.FAILED
+    if options.after_canary:
+        _require_canary(options)
     cluster = live_cluster(options.file)
     if not all(has_group(cluster.resolved, name) for name in options.group):
         return ExitCode.USAGE
@@ -64,6 +75,14 @@ def run(options: argparse.Namespace) -> ExitCode:
     code = print_ends(ends, as_json=options.json)
     say_next("lifecycle report", options.file)
     return code
+
+
+def _require_canary(options: argparse.Namespace) -> None:
+    """Say what was proven; raises NotProven."""
+    resolved = sound_environment(options.file).resolved
+    proof = require_canary(options.after_canary, scripts_of(resolved))
+    job = f", and {proof.job} ran" if proof.job else ""
+    say(f"rehearsed on {options.after_canary}: {proof.scripts}{job}")
 
 
 def _plans(cluster: LiveCluster, slurm: RemoteSlurm, only: Sequence[str]) -> Plans:

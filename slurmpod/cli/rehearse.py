@@ -11,12 +11,15 @@ from pathlib import Path
 
 from rich.console import Console
 
+from slurmpod.bundle import scripts_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.report_file import require_writable, write_page
 from slurmpod.jobs.lint import lint
 from slurmpod.operations.job_folder import NoJob, read_job_folder
+from slurmpod.platform_profiles.canary import canary_of, write_canary
 from slurmpod.platform_profiles.loading import load
+from slurmpod.platform_profiles.profile import Profile
 from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed, has_errors
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.drills.drill import DrilledJob
@@ -26,7 +29,7 @@ from slurmpod.rehearsal.lifetimes import Rehearsal, RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
 from slurmpod.rehearsal.progress import Progress
-from slurmpod.rehearsal.rehearse import Options, rehearse
+from slurmpod.rehearsal.rehearse import Options, Outcome, rehearse
 from slurmpod.rehearsal.report import as_data, print_kept, print_outcome
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import Sound
@@ -82,6 +85,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what HyperPod puts on nodes, upon the default; may be repeated (docs/fidelity.md)",
     )
     parser.add_argument(
+        "--observed",
+        type=Path,
+        metavar="FILE",
+        help="a canary for `patch --after-canary`: nodes are those that `observe` wrote to FILE",
+    )
+    parser.add_argument(
+        "--newest",
+        action="append",
+        default=[],
+        metavar="NAME|FILE",
+        help="what `slurmpod patch` brings to nodes of a kept rehearsal, as a --profile",
+    )
+    parser.add_argument(
         "--report",
         type=Path,
         metavar="FILE",
@@ -96,7 +112,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         require_writable(options.report)
     sound = sound_environment(options.file)
     resolved = sound.resolved
-    profile = load(options.profile).profile
+    profile, newest = _profiles(options)
     faults = _faults(resolved, options)
     if options.fault and not _suits_faults(resolved, options, faults):
         return ExitCode.USAGE
@@ -124,6 +140,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         faults=faults,
         job=job,
         profile=profile,
+        newest=newest,
     )
     try:
         look = partial(_write_report, sound, options.report) if options.report else None
@@ -137,9 +154,26 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(as_data(outcome, progress.seconds))
     else:
         print_outcome(outcome)
+    return _proven(outcome, resolved, options)
+
+
+def _profiles(options: argparse.Namespace) -> tuple[Profile, Profile | None]:
+    """Return what nodes are, and what a patch brings; raises InvalidEnvironment."""
+    observed = [str(options.observed)] if options.observed else []
+    profile = load([*options.profile, *observed]).profile
+    return profile, load(options.newest).profile if options.newest else None
+
+
+def _proven(outcome: Outcome, resolved: Resolved, options: argparse.Namespace) -> ExitCode:
+    """Judge faults and the user's job; write down what ran well on an observed image."""
     is_sound = not any(report.lost for report in outcome.faults)
-    is_sound &= all(report.is_sound for report in outcome.drills)
-    return ExitCode.OK if is_sound else ExitCode.FAILED
+    if not is_sound or not all(report.is_sound for report in outcome.drills):
+        return ExitCode.FAILED
+    if options.observed and not options.cloud_only:
+        proof = canary_of(options.observed, scripts_of(resolved), str(options.job or ""))
+        file = write_canary(options.observed, proof)
+        say(f"{file} proves it: slurmpod patch {options.file} --after-canary {options.observed}")
+    return ExitCode.OK
 
 
 def _faults(resolved: Resolved, options: argparse.Namespace) -> tuple[Fault, ...]:
@@ -196,7 +230,7 @@ def _job(resolved: Resolved, options: argparse.Namespace) -> DrilledJob | None:
         if options.after_dashes or options.python:
             raise NoJob("--python and what is behind -- are for a job: name it with --job FOLDER")
         return None
-    if not options.fault:
+    if not options.fault and not options.observed:
         raise NoJob(f"--job needs a fault to drill it with: --fault NAME; {STRIKES_TEXT}")
     folder = read_job_folder(options.job)
     texts = {name: content.decode(errors="replace") for name, content in folder.files.items()}

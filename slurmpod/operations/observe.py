@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from slurmpod.aws.cluster import ClusterView, Node
@@ -31,25 +32,33 @@ class Observation:
     nodes: tuple[ObservedNode, ...]
 
     @property
-    def controller(self) -> str:
-        """The name of the controller that was looked at."""
+    def first(self) -> str:
+        """The name of the first node that was looked at: a controller, unless groups were named."""
         return self.nodes[0].name
 
     @property
     def software(self) -> str:
-        """The versions on the controller."""
+        """The versions on that node."""
         return ", ".join(self.nodes[0].now["versions"])
 
 
-def observe(nodes: ClusterView, resolved: Resolved, sessions: NodeSessions) -> Observation:
-    """Look at a node of each group; raises AwsUnavailable without a controller, or an answer."""
-    roles = {group.name: group.role for group in resolved.groups}
+def observe(
+    nodes: ClusterView, resolved: Resolved, sessions: NodeSessions, only: Collection[str] = ()
+) -> Observation:
+    """Look at a node of each group, or of those that are named.
+
+    Raises AwsUnavailable without an answer, without a controller, or without a node of a group that
+    is named.
+    """
+    roles = {group.name: group.role for group in resolved.groups if group.name in only or not only}
     first: dict[str, Node] = {}
     for node in nodes.nodes(resolved.name):
         if node.group in roles and node.status == "Running":
             first.setdefault(node.group, node)
     order = sorted(first.values(), key=lambda node: [*Role].index(roles[node.group]))
-    if not order or roles[order[0].group] is not Role.CONTROLLER:
+    if only and (without := [name for name in only if name not in first]):
+        raise AwsUnavailable(f"{', '.join(without)} of {resolved.name} has no node that runs")
+    if not only and (not order or roles[order[0].group] is not Role.CONTROLLER):
         raise AwsUnavailable(f"{resolved.name} has no controller that runs")
     cluster_id = nodes.cluster_id(resolved.name)
     found = []

@@ -14,6 +14,7 @@ BREAKS: Mapping[str, str] = {
     "ExecStart": "a daemon starts with other options",
     "EnvironmentFile": "scripts that write a daemon's options into a file do so in vain",
     "ExecStartPre": "slurmd deletes another file, or none, before it starts",
+    "slurm": "jobs and settings of another version of Slurm are refused, or mean something else",
     "slurm_trees": "scripts that name a version's folder change a Slurm that nobody runs",
     "mariadb": "job records need another place, or the way to a package",
     "GresTypes": "jobs that ask for GPUs are refused without it",

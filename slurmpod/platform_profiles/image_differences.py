@@ -13,6 +13,7 @@ from typing import Any
 from slurmpod.environment.cluster import Role
 from slurmpod.platform_profiles.difference import Difference
 from slurmpod.platform_profiles.profile import Agents, Image, Line, Profile, Software
+from slurmpod.platform_profiles.slurm_versions import nearest
 
 _CHANGED = ("software", "disks", "etc", "accounting_conf")
 """The facts that lifecycle scripts may change."""
@@ -82,6 +83,8 @@ def _values_in_image(node: ObservedNode, image: Image) -> Iterator[_Value]:
         ("software", name): (getattr(image.software, name), facts["software"][name])
         for name in Software.model_fields
     }
+    if facts.get("versions"):
+        told["slurm",] = str(image.slurm), str(nearest(facts["versions"][0].split()[-1]))
     told |= {("users", name): (image.users.get(name), uid) for name, uid in facts["users"].items()}
     yield from ((place, *values) for place, values in told.items() if values[1] is not None)
     yield from _values_of_units(facts["units"], image)

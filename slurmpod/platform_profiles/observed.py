@@ -18,14 +18,13 @@ from slurmpod.platform_profiles.slurm_differences import slurm_differences
 def differences(nodes: Sequence[ObservedNode], profile: Profile) -> tuple[Difference, ...]:
     """Return how live nodes differ from what a profile says, the worst first.
 
-    slurm.conf and what lies beside it are those of the first controller.
+    slurm.conf and what lies beside it are those of the first controller, if one was looked at.
     """
-    controller = next(node for node in nodes if node.role is Role.CONTROLLER)
+    controller = next((node for node in nodes if node.role is Role.CONTROLLER), None)
     logins = [node.name for node in nodes if node.role is Role.LOGIN]
-    found = [
-        *slurm_differences(controller.now["slurm_files"], profile.slurm_conf, logins),
-        *image_differences(nodes, profile),
-    ]
+    found = [*image_differences(nodes, profile)]
+    if controller:
+        found += slurm_differences(controller.now["slurm_files"], profile.slurm_conf, logins)
     return tuple(sorted(found, key=lambda each: each.rank))
 
 

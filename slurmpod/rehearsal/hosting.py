@@ -10,8 +10,10 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from embedded_aws.ending import Ending
 from embedded_aws.interface import CloudOnlyPlatform, ClusterPlatform
@@ -28,6 +30,7 @@ from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.existing_resources import make_existing_resources, own_database
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.hyperpod.service import hyperpod
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
@@ -105,12 +108,28 @@ def _platform(
         host, _, port = allowed.rpartition(":")
         Journal(folder).note(allowed, f"nodes reach it at {machines.allow(host, int(port))}")
     gateway = Gateway(embedded_clients(aws.endpoint, request))
-    profile = Profile.model_validate_json(json.dumps(request.profile))
     return stack.enter_context(
         hyperpod(
-            machines, aws, gateway, folder, profile, database, keeps_failed=request.keeps_failed
+            machines,
+            aws,
+            gateway,
+            folder,
+            _profile(request.profile),
+            database,
+            newest=_newest(request),
+            keeps_failed=request.keeps_failed,
         )
     )
+
+
+def _newest(request: Request) -> Software | None:
+    if request.newest_profile is None:
+        return None
+    return Software(_profile(request.newest_profile), Path(request.newest_image))
+
+
+def _profile(plain: Mapping[str, Any]) -> Profile:
+    return Profile.model_validate_json(json.dumps(plain))
 
 
 def _prometheus(

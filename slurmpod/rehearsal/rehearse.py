@@ -55,8 +55,8 @@ Look = Callable[[Rehearsal, str], None]
 class Options:
     """The user's choices: with or without nodes, the port, whether to leave it up, and faults.
 
-    `job` is what the faults are to strike, in place of jobs of their own.
-    `profile` is what HyperPod itself puts on the nodes.
+    `job` is what the faults are to strike, in place of jobs of their own; without any it runs once.
+    `profile` is what HyperPod itself puts on the nodes, until `slurmpod patch` brings `newest`.
     `image` is the name of an image of the user's own; `allowed` are the HOST:PORT that nodes are
     let out to.
     """
@@ -69,6 +69,7 @@ class Options:
     faults: tuple[Fault, ...] = ()
     job: DrilledJob | None = None
     profile: Profile = field(default_factory=lambda: load().profile)
+    newest: Profile | None = None
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,7 @@ def rehearse(
     """
     for name in clear_dead():
         progress.note(f"removed what the rehearsal {name} left behind when it died")
-    image = "" if options.cloud_only else str(_image_for(resolved, options, progress))
-    request = _request(environment_file, resolved, options, image)
+    request = _request(environment_file, resolved, options, _images(resolved, options, progress))
     looked = partial(_look, look, progress)
     with _running_host(request, resolved, looked) as host:
         outcome = _run(host, environment_file, resolved, options, progress)
@@ -134,16 +134,22 @@ def rehearse(
     return outcome
 
 
-def _image_for(resolved: Resolved, options: Options, progress: Progress) -> Path:
-    """Return the image, and say at once what scripts need that is not in there."""
+def _images(resolved: Resolved, options: Options, progress: Progress) -> tuple[str, str]:
+    """Return the image and the newest one, if there is any; say at once what scripts lack there."""
+    if options.cloud_only:
+        return "", ""
     additions = named_additions(options.image) if options.image else NOTHING
     image = baked_image(progress, additions, options.profile.image.slurm)
     if needs := needs_of_scripts(resolved, image):
         progress.note(needs)
-    return image
+    newest = options.newest and baked_image(progress, additions, options.newest.image.slurm)
+    return str(image), str(newest or "")
 
 
-def _request(environment_file: Path, resolved: Resolved, options: Options, image: str) -> Request:
+def _request(
+    environment_file: Path, resolved: Resolved, options: Options, images: tuple[str, str]
+) -> Request:
+    image, newest_image = images
     return Request(
         name=resolved.name,
         environment_file=str(environment_file.absolute()),
@@ -155,6 +161,8 @@ def _request(environment_file: Path, resolved: Resolved, options: Options, image
         lifetime_seconds=KEPT_LIFETIME_SECONDS if options.keep else LIFETIME_SECONDS,
         keeps_failed=options.keep,
         profile=options.profile.model_dump(mode="json"),
+        newest_profile=options.newest.model_dump(mode="json") if options.newest else None,
+        newest_image=newest_image,
         allowed=options.allowed,
     )
 
@@ -301,8 +309,8 @@ def _suffer(
     nodes: tuple[Node, ...],
     progress: Progress,
 ) -> tuple[tuple[FaultReport, ...], tuple[DrillReport, ...]]:
-    """Let the faults loose: upon jobs of their own, or upon the user's."""
-    if not options.faults:
+    """Let the faults loose: upon jobs of their own, or upon the user's, which may run without."""
+    if not options.faults and not options.job:
         return (), ()
     cluster = fault_cluster_of(rehearsal, resolved, nodes)
     if options.job:

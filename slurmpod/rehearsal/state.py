@@ -67,8 +67,9 @@ class UnreadableState(Exception):
 class Request:
     """The task of the host process.
 
-    `profile` is the platform's, as plain data. A cluster that fails stays up if it `keeps_failed`
-    ones. `allowed` are the HOST:PORT that nodes are let out to.
+    `profile` is the platform's, as plain data, and `newest_profile` that of the software which an
+    update brings, with `newest_image`. A cluster that fails stays up if it `keeps_failed` ones.
+    `allowed` are the HOST:PORT that nodes are let out to.
     """
 
     name: str
@@ -80,6 +81,8 @@ class Request:
     port: int | None
     lifetime_seconds: int
     profile: Mapping[str, Any]
+    newest_profile: Mapping[str, Any] | None = None
+    newest_image: str = ""
     keeps_failed: bool = False
     allowed: Sequence[str] = ()
 

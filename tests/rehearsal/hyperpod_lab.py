@@ -28,6 +28,7 @@ from slurmpod.rehearsal.embedded_clients import embedded_clients
 from slurmpod.rehearsal.hosting import MOST_INSTANCES
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
 from slurmpod.rehearsal.hyperpod.service import hyperpod
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.folder import network_of
@@ -79,9 +80,11 @@ class HyperPodLab:
         image: Path,
         profiles: Sequence[str] = (),
         database: SharedDatabase | None = None,
+        newest: Software | None = None,
     ) -> None:
         self._database = database
         self.folder = folder
+        self._newest = newest
         self._profiles = profiles
         self._image = image
         self._open = ExitStack()
@@ -112,13 +115,15 @@ class HyperPodLab:
         self.machines = Machines.start(self.folder, image=self._image, file_systems=shared)
         self._open.enter_context(self.machines)
         gateway = Gateway(embedded_clients(embedded.endpoint, request))
+        profile = load(self._profiles).profile
         platform = hyperpod(
             self.machines,
             embedded,
             gateway,
             self.folder,
-            load(self._profiles).profile,
+            profile,
             self._database,
+            newest=self._newest,
         )
         embedded.start(self._open.enter_context(platform))
         self.aws: Clients = embedded.clients()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +22,9 @@ from zipfile import ZipFile
 import pytest
 import yaml
 
+from slurmpod.platform_profiles.loading import load
 from slurmpod.problems import ExitCode
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.functional.wheel import make_wheel
@@ -46,6 +49,8 @@ access:
     - {name: alice, uid: 20001}
 """
 PROGRAM = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
+WITHOUT_PYXIS = "image: {software: {pyxis: false}}\n"
+"""slurmd of the older image ends with a plugstack.conf that requires it (docs/slurm.md)."""
 SACCT = "sacct --allusers --noheader --parsable2 --format=JobID,JobName,User,State,End"
 
 
@@ -156,11 +161,15 @@ def packages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture(scope="module")
-def life(image: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
+def life(
+    image: Path, newer_image: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Life]:
     """A repository of configurations, beside nothing of ours but the CDK's command line."""
     folder = tmp_path_factory.mktemp("life")
     (folder / "node_modules").symlink_to(PROJECT / "node_modules")
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+    (folder / "newest.yaml").write_text(WITHOUT_PYXIS)
+    newest = Software(load(["ami-2026-07", str(folder / "newest.yaml")]).profile, newer_image)
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, newest=newest) as lab:
         yield Life(lab, folder, packages)
 
 
@@ -239,10 +248,29 @@ def test_new_software_comes_to_all_groups(life: Life) -> None:
     except CommandFailed as failed:
         reasons = life.on("controller", "sinfo --list-reasons")
         pytest.fail(f"{failed}\n{reasons}\n{life.logs_of_slurmd()}")
+    assert versions(life) == {"24.11"}
+    assert not has_newer_records(life)
+    life.on("login", "sbatch --job-name=runs-on --wrap='sleep 3' --output=/dev/null", "ubuntu")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr
-    assert "remembered" in life.on("controller", SACCT)
+    assert versions(life) == {"26.05"}
+    records = life.on("controller", SACCT)
+    assert "remembered" in records
+    assert re.search(r"\|runs-on\|ubuntu\|COMPLETED\|", records)
+    assert has_newer_records(life)
     wait_until(lambda: len(life.idle_workers()) == 2, "the end of the job that was seen to run")
+
+
+def versions(life: Life) -> set[str]:
+    """Return the versions of Slurm that nodes of all groups run."""
+    told = [life.on(group, "sinfo --version") for group in ("controller", "login", "workers")]
+    return {each.split()[1].rpartition(".")[0] for each in told}
+
+
+def has_newer_records(life: Life) -> bool:
+    """Tell whether slurmdbd has given the tables of the job records the columns of Slurm 26.05."""
+    asked = 'SHOW COLUMNS FROM slurm_acct_db.life_job_table LIKE "sluid"'
+    return bool(life.on("controller", f"mariadb --skip-column-names --execute='{asked}'"))
 
 
 def test_a_node_breaks_and_tells_why(life: Life) -> None:

@@ -100,6 +100,14 @@ def test_the_profile_of_rehearsals_is_what_is_observed_in_one(runs: Runs) -> Non
     assert "no difference from the built-in profile" in compared.stderr
 
 
+def test_one_group_may_be_observed_alone(runs: Runs) -> None:
+    compared = runs.lab.slurmpod("observe", str(runs.file), "--compare", "--group", "cpu")
+    assert (compared.returncode, compared.stdout) == (0, ""), compared.stderr
+    assert "nodes looked at: 1" in compared.stderr
+    unknown = runs.lab.slurmpod("observe", str(runs.file), "--compare", "--group", "gpu")
+    assert "has no group 'gpu'" in unknown.stderr
+
+
 def test_what_is_observed_becomes_a_profile(runs: Runs, tmp_path: Path) -> None:
     head, slurmd = runs.on("head"), "/etc/systemd/system/slurmd.service"
     head.run(["sh", "-c", "echo 'MinJobAge=301 # ours' >>/opt/slurm/etc/slurm.conf"])

@@ -67,6 +67,7 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     Provisioning,
     download_bundles,
 )
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.hyperpod.vpc_paths import Lost, VpcPaths, lose, messages, named_in
 from slurmpod.rehearsal.journal_entries import LIFECYCLE_FAILED
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -81,13 +82,14 @@ CAPACITY_POLL_SECONDS = 0.2
 class ClusterRun:
     """A cluster with all that its nodes are made from; `output_folder` keeps what scripts print.
 
-    `profile` says what HyperPod puts on them. `assume_role` gives nodes and their agents what their
-    groups' roles may do. `capacity` has the instances.
+    `software` is what HyperPod puts on them, and `newest` what those of `renewed_groups` get.
+    `assume_role` gives nodes and their agents what their groups' roles may do. `capacity` has the
+    instances.
     `given_up` is set when the cluster fails or goes: from then on nothing new is begun.
     """
 
     cluster: Cluster
-    profile: Profile
+    software: Software
     provisioning: Provisioning
     bundles: Mapping[str, DownloadedBundle]
     machines: Machines
@@ -97,10 +99,21 @@ class ClusterRun:
     capacity: Capacity
     given_up: threading.Event = field(default_factory=threading.Event)
     at_work: NodesAtWork = field(default_factory=NodesAtWork)
+    newest: Software | None = None
+    renewed_groups: set[str] = field(default_factory=set)
     munge_key: bytes = field(default_factory=lambda: secrets.token_bytes(128))
     paths: VpcPaths = field(default_factory=VpcPaths)
     _lost: dict[str, tuple[Lost, ...]] = field(default_factory=dict)
     _one_writer: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def profile(self) -> Profile:
+        """What the software of the primary controller is, whose agents write Slurm's files."""
+        return self.software_of(self.controllers[0]).profile
+
+    def software_of(self, node: ClusterNode) -> Software:
+        """Return what a node gets when it boots for the first time."""
+        return self.newest if self.newest and node.group in self.renewed_groups else self.software
 
     @property
     def controllers(self) -> list[ClusterNode]:
@@ -122,9 +135,10 @@ class ClusterRun:
         ClusterFailed when there is no instance for it.
         """
         self._get_instance(node)
-        self.machines.boot(machine_spec(self, node))
+        software = self.software_of(node)
+        self.machines.boot(machine_spec(self, node), software.image)
         self._check_wanted(node)
-        begin(self.machines, hostname(node), self.profile.image)
+        begin(self.machines, hostname(node), software.profile.image)
         self._lose(node)
         self.journal.note(hostname(node), "booted")
 
@@ -416,17 +430,18 @@ def set_up(run: ClusterRun, node: ClusterNode) -> None:
     elif node.group == run.provisioning.login_group and not run.profile.slurm_conf.login_nodes:
         start_sackd(run.machines, name, primary.private_ip)  # slurmd would refuse to start
     else:
-        units = run.profile.image.units
+        units = run.software_of(node).profile.image.units
         start_slurmd(run.machines, name, primary.private_ip, environment_file(units["slurmd"]))
 
 
 def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
     """Return what a node's machine is when it boots for the first time."""
     kind, count = accelerator_devices(node.instance_type)
+    profile = run.software_of(node).profile
     files = {
         RESOURCE_CONFIG: File(resource_config(run.cluster, run.controllers)),
-        **files_of(run.profile.image),
-        **files_of_agents(run.profile.agents),
+        **files_of(profile.image),
+        **files_of_agents(profile.agents),
         AWS_ENVIRONMENT: File(aws_environment(run.role(node).variables), mode=0o644),
         "/etc/munge/munge.key": File(run.munge_key, mode=0o400, owner="munge"),
     }
@@ -438,7 +453,7 @@ def machine_spec(run: ClusterRun, node: ClusterNode) -> MachineSpec:
         files=files,
         accelerator_kind=kind,
         accelerators=count,
-        interface=run.profile.image.interface,
+        interface=profile.image.interface,
     )
 
 

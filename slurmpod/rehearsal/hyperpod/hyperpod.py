@@ -45,6 +45,7 @@ from slurmpod.rehearsal.hyperpod.provisioning import (
     download_bundles,
     provisioning_of,
 )
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.hyperpod.update import SoftwareRollout, Update
 from slurmpod.rehearsal.journal_entries import LOGS_FOLDER
 from slurmpod.rehearsal.nodes.errors import MachineFailed
@@ -72,10 +73,11 @@ class HyperPod:
     """The platform of one rehearsal; machines, logs and file systems live in `folder`.
 
     `networks` has a network for the machines of each VPC. `assume_role` gives nodes what they are
-    allowed; `gateway` is HyperPod's own. `profile` says what HyperPod puts on nodes. `database` is
-    a server of the user's own that is there whether or not the cluster names it: the lifecycle
-    scripts may. With `keeps_failed` a cluster that could not be created cannot be deleted either:
-    its nodes stay as they were, to be looked at.
+    allowed; `gateway` is HyperPod's own. `profile` says what HyperPod puts on nodes, and `newest`
+    what it puts there with an update of the software, and on clusters that are made after one.
+    `database` is a server of the user's own that is there whether or not the cluster names it: the
+    lifecycle scripts may. With `keeps_failed` a cluster that could not be created cannot be deleted
+    either: its nodes stay as they were, to be looked at.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class HyperPod:
         folder: Path,
         assume_role: AssumeRole,
         profile: Profile,
+        newest: Software | None = None,
         database: SharedDatabase | None = None,
         keeps_failed: bool = False,
     ) -> None:
@@ -96,6 +99,8 @@ class HyperPod:
         self._folder = folder
         self._assume_role = assume_role
         self._profile = profile
+        self._software = Software(profile)
+        self._newest = newest
         self._database = database
         self._keeps_failed = keeps_failed
         self._running: dict[str, _Running] = {}
@@ -116,7 +121,8 @@ class HyperPod:
         within = "" if network is self._networks.first else cluster.name
         run = ClusterRun(
             cluster=cluster,
-            profile=self._profile,
+            software=self._software,
+            newest=self._newest,
             provisioning=provisioning,
             bundles=bundles,
             machines=network.machines,
@@ -216,6 +222,7 @@ class HyperPod:
         self._offer_file_systems()
         run = self._run_of(cluster)
         run.look_at_network(self._gateway)
+        self._software = self._newest or self._software
         SoftwareRollout(run, update).run()
 
     def _running_on(self, machines: Machines) -> list[_Running]:

@@ -22,6 +22,7 @@ from slurmpod.rehearsal.hyperpod.instance_metadata import MetadataServer
 from slurmpod.rehearsal.hyperpod.networks import Networks
 from slurmpod.rehearsal.hyperpod.node_roles import NodeRoles
 from slurmpod.rehearsal.hyperpod.provisioning import SharedDatabase
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.nodes.enclosure import DOOR_ADDRESS, Listener
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.nodes.machines import Machines
@@ -82,11 +83,12 @@ def hyperpod(
     profile: Profile,
     database: SharedDatabase | None = None,
     *,
+    newest: Software | None = None,
     keeps_failed: bool = False,
 ) -> Iterator[HyperPod]:
     """Be the platform of the rehearsal in `folder`; its nodes reach `aws` and nothing else.
 
-    `profile` says what HyperPod puts on them.
+    `profile` says what HyperPod puts on them, until an update of the software brings the `newest`.
     `database` is a server of the user's own that they reach, too. Steps of jobs are resumed for as
     long as the block. See HyperPod about `keeps_failed`.
 
@@ -106,6 +108,7 @@ def hyperpod(
             journal=Journal(folder),
             folder=folder,
             profile=profile,
+            newest=newest,
             database=database,
             keeps_failed=keeps_failed,
             assume_role=NodeRoles(aws, {n: led[n] for n in led if is_read_by_aws_tools(n)}).assume,

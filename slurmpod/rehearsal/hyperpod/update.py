@@ -125,18 +125,20 @@ class SoftwareRollout:
 
     Controllers come first, alone: the others' scripts want Slurm to answer. A node that fails takes
     all nodes that were begun back to the old software, which means a fresh root volume and the
-    scripts once more; the rehearsal has but one software, so what fails for a reason of its own
-    fails again.
+    scripts once more. The old software is the newest one where the rehearsal has no other: then
+    what fails for a reason of its own fails again.
     Source: developer guide, "Update the SageMaker HyperPod platform software of a cluster".
     """
 
     def __init__(self, run: ClusterRun, update: SoftwareUpdate) -> None:
         self._run = run
         self._update = update
+        self._renewed_before = set(run.renewed_groups)
 
     def run(self) -> None:
         """Update all nodes and return; raises ClusterFailed after going back."""
         begun: list[ClusterNode] = []
+        self._run.renewed_groups.update(self._update.groups)
         self._tell("InProgress")
         for group in self._update.groups:
             self._run.record(patching_begins(self._run.cluster, group, self._update.strategy))
@@ -197,6 +199,7 @@ class SoftwareRollout:
 
     def _roll_back(self, begun: Sequence[ClusterNode], failure: ClusterFailed) -> None:
         run, succeeded = self._run, True
+        run.renewed_groups = self._renewed_before
         self._tell("RollbackInProgress")
         run.cluster.status = "RollingBack"
         run.cluster.tell(state_change(run.cluster))

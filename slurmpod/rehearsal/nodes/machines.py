@@ -124,8 +124,10 @@ class Machines:
         """
         return self._enclosure.listen(address, port)
 
-    def boot(self, spec: MachineSpec) -> None:
+    def boot(self, spec: MachineSpec, image: Path | None = None) -> None:
         """Boot a machine; returns when its systemd has started everything.
+
+        `image` takes the place of the one that all machines have.
 
         Raises MachineFailed with the end of its console log, or when one of that name runs.
         """
@@ -136,7 +138,7 @@ class Machines:
             self._announce_names()
             self._enclosure.add_subnet(spec.address.network)
             with self._boot_slots:
-                machine.boot(self._image)
+                machine.boot(image or self._image)
         except BaseException:
             machine.power_off()
             raise

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from slurmpod.cli import main, rehearse
+from slurmpod.cli import main, patch, rehearse
 from slurmpod.cli.rehearse import add_arguments, run
+from slurmpod.platform_profiles.canary import NotProven
 from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.watch import Moment, Stage
+from slurmpod.rehearsal.lifetimes import RehearsalFailed
 from slurmpod.rehearsal.nodes import preparation
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.rehearse import Options, Outcome
@@ -161,6 +163,52 @@ def test_mistakes_in_profiles_are_told_before_anything_starts(tmp_path: Path) ->
         "did you mean 'login_nodes'?",
         "did you mean 'shared-dev'?",
     }
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_a_rehearsal_on_an_observed_image_proves_it_to_patch(
+    passes: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    observed = tmp_path / "newer.yaml"
+    observed.write_text("image: {slurm: '26.05'}\n")
+    outcome = Outcome("http://localhost", (), (), "ip-10-0-0-5", None, (), 1.0, None)
+    chosen: list[Options] = []
+
+    def rehearsed(*given: Any) -> Outcome:
+        chosen.append(given[2])
+        if not passes:
+            raise RehearsalFailed("scripts failed")
+        return outcome
+
+    monkeypatch.setattr(rehearse, "missing", lambda _: ())
+    monkeypatch.setattr(rehearse, "rehearse", rehearsed)
+    parser = ArgumentParser()
+    add_arguments(parser)
+    code = run(parser.parse_args([DEV, "--observed", str(observed)]))
+    assert (code is ExitCode.OK) is passes
+    assert chosen[0].profile.image.slurm == "26.05"
+    said = capsys.readouterr().err
+    assert (f"slurmpod patch {DEV} --after-canary {observed}" in said) is passes
+
+    patching = ArgumentParser()
+    patch.add_arguments(patching)
+    monkeypatch.setattr(patch, "has_plugin", lambda: True)
+    monkeypatch.setattr(patch, "live_cluster", begins)
+    expected = Begun if passes else NotProven
+    with pytest.raises(expected):
+        patch.run(patching.parse_args([DEV, "--after-canary", str(observed)]))
+    assert ("rehearsed on" in capsys.readouterr().err) is passes
+
+
+class Begun(Exception):
+    """A patch has begun."""
+
+
+def begins(_: object) -> None:
+    raise Begun
 
 
 def test_the_nodes_are_of_the_profiles_that_were_chosen(

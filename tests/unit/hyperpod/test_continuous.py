@@ -13,6 +13,7 @@ from slurmpod.rehearsal.hyperpod.capacity import Capacity, Shortage
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun
 from slurmpod.rehearsal.hyperpod.creation import ContinuousProvisioning
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.state import Journal
 from tests.unit.hyperpod.clusters import cluster, group, node
 
@@ -43,7 +44,7 @@ def wait_for_login(folder: Path, becomes: str) -> None:
     machines: Any = Machines()
     run = Run(
         cluster=cluster(group("head"), group("login"), nodes=[node("head", "10.0.0.4"), login]),
-        profile=load().profile,
+        software=Software(load().profile),
         provisioning=Provisioning("head", "login", {}),
         bundles={},
         machines=machines,

@@ -64,7 +64,7 @@ class NoMachines:
 
     is_closed = False
 
-    def boot(self, spec: object) -> None:
+    def boot(self, spec: object, image: Path | None = None) -> None:
         raise MachineFailed("no memory")
 
     def power_cut(self, hostname: str) -> None:

@@ -27,6 +27,7 @@ from slurmpod.rehearsal.hyperpod.capacity import Capacity, Shortage
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, operation
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
 from slurmpod.rehearsal.hyperpod.provisioning import Provisioning
+from slurmpod.rehearsal.hyperpod.software import Software
 from slurmpod.rehearsal.hyperpod.update import SoftwareRollout
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.state import Journal
@@ -95,7 +96,8 @@ def run(tmp_path: Path) -> Run:
     machines: Any = Machines()
     run = Run(
         cluster=cluster(group("head"), group("cpu", 3), nodes=nodes),
-        profile=load().profile,
+        software=Software(load().profile),
+        newest=Software(load(["ami-2026-07"]).profile),
         provisioning=Provisioning("head", None, {"cpu": "cpu"}),
         bundles={},
         machines=machines,
@@ -236,6 +238,16 @@ class TestSoftware:
         assert run.renewed[3:] == ["10.0.0.7"]
         assert run.cluster.software_updates == {"cpu": "Succeeded", "head": "Succeeded"}
 
+    def test_groups_that_were_updated_have_the_newest(self, run: Run) -> None:
+        head, worker, *_ = run.cluster.nodes
+        self.update(run, "cpu")
+        assert run.software_of(worker) == run.newest
+        assert run.software_of(head) == run.software
+        assert run.profile == run.software.profile, "the controller's agents are the old ones"
+        self.update(run, "head")
+        assert run.newest
+        assert run.profile == run.newest.profile
+
     def test_nodes_that_come_up_have_it_already(self, run: Run) -> None:
         run.cluster.nodes[1].status = "Pending"
         self.update(run, "cpu")
@@ -249,6 +261,7 @@ class TestSoftware:
         assert sorted(run.renewed) == ["10.0.0.5"] * 2 + four_attempts_and_back, "the third never"
         assert run.cluster.software_updates == {"cpu": "Failed"}
         assert run.cluster.status == "RollingBack"
+        assert run.software_of(run.cluster.nodes[1]) == run.software
 
 
 def test_nodes_on_their_way_out_are_neither_kept_nor_surplus(run: Run) -> None:
@@ -273,7 +286,7 @@ LUSTRE = FileSystemMount("lustre", "fs-1@tcp:/abcdefgh", "/fsx")
 def test_a_profile_says_whether_hyperpod_mounts_beside_an_on_create_script(
     run: Run, profiles: tuple[str, ...], count: int
 ) -> None:
-    run.profile = load(profiles).profile
+    run.software = Software(load(profiles).profile)
     run.cluster.groups = (group("head"), group("cpu", 3, lifecycle=ON_CREATE, mounts=(LUSTRE,)))
     ClusterRun.configure(run, run.cluster.nodes[1])
     ran: Any = run.machines

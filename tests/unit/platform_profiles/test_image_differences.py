@@ -25,6 +25,7 @@ def node(role: Role, at_first: dict[str, Any] | None = None, **changes: Any) -> 
     files = files_of(PROFILE.image)
     facts = {
         "slurm_trees": ["slurm-24.11"],
+        "versions": ["slurm 24.11.0", "Ubuntu 22.04.5 LTS"],
         "interface": "ens5",
         "users": {"ubuntu": 1000},
         "disks": [],
@@ -154,3 +155,15 @@ def test_a_profile_of_the_differences_is_that_of_the_nodes(tmp_path: Path) -> No
     learnt = load([str(own)])
     assert differences(nodes, learnt.profile) == ()
     assert learnt.evidence["image", "slurm_trees"].source == "nodes"
+
+
+def test_a_newer_slurm_becomes_the_rehearsals_next_one() -> None:
+    newer = everywhere(versions=["slurm 25.11.4"])
+    assert found(*newer) == [("image.slurm", "24.11", "26.05")]
+    profile = as_profile(differences(newer, PROFILE), "newer", "a test")
+    assert yaml.safe_load(yaml.safe_dump(profile))["image"] == {"slurm": "26.05"}
+
+
+def test_a_canary_group_tells_of_its_image_without_a_controller() -> None:
+    worker = node(Role.WORKER, versions=["slurm 25.11.4"])
+    assert [each.place for each in differences([worker], PROFILE)] == [("image", "slurm")]
