@@ -170,6 +170,9 @@ def test_the_image_is_the_newer_one(cluster: Cluster) -> None:
         unit = "slurmctld" if group == "head" else "slurmd"
         shown = cluster.run(root, f"systemctl show --property EnvironmentFiles {unit}")
         assert f"/etc/default/{unit}" in shown.split("=", 1)[1].split()
+    records = cluster.run(cluster.head, "cat /var/log/slurm/slurmdbd.log")
+    assert "slurmdbd version 26.05." in records
+    assert "innodb_snapshot_isolation" not in records
     name = hostname(cluster.lab.nodes("adverse", "gpu")[0])
     switches = cluster.run(cluster.head, "scontrol show topology")
     assert "SwitchName=nn-424c Level=0" in switches

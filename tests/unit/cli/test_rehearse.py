@@ -13,10 +13,11 @@ from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
 from slurmpod.rehearsal.faults.fault import FaultReport
 from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.watch import Moment, Stage
-from slurmpod.rehearsal.lifetimes import RehearsalFailed
+from slurmpod.rehearsal.lifetimes import Host, RehearsalFailed
 from slurmpod.rehearsal.nodes import preparation
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.rehearse import Options, Outcome
+from slurmpod.rehearsal.state import Request
 from tests.golden_files import ROOT
 from tests.rehearsal.drill_job import drill_job
 from tests.sound_environment import sound_with
@@ -251,3 +252,24 @@ def test_the_image_has_the_slurm_of_the_profile(
     add_arguments(parser)
     assert run(parser.parse_args([DEV, "--profile", profile])) is ExitCode.FAILED
     assert f"no mirror for Slurm {slurm}" in capsys.readouterr().err
+
+
+def test_a_patch_brings_the_newest_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Request] = []
+
+    def start(request: Request) -> None:
+        asked.append(request)
+        raise RehearsalFailed("enough")
+
+    monkeypatch.setenv("SLURMPOD_HOME", str(tmp_path))
+    monkeypatch.setattr(rehearse, "missing", lambda _: ())
+    monkeypatch.setattr(preparation, "bake", lambda *given: tmp_path / given[-1])
+    monkeypatch.setattr(Host, "start", start)
+    parser = ArgumentParser()
+    add_arguments(parser)
+    options = [DEV, "--profile", "ami-2026-01", "--newest", "ami-2026-07", "--keep"]
+    assert run(parser.parse_args(options)) is ExitCode.FAILED
+    (request,) = asked
+    assert (Path(request.image).name, Path(request.newest_image).name) == ("24.11", "26.05")
+    assert request.newest_profile
+    assert request.newest_profile["auto_resume"]["in_place"] == "none"

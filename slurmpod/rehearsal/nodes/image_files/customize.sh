@@ -69,6 +69,12 @@ give_mariadb_a_certificate() {
         >"$root/etc/mysql/mariadb.conf.d/90-certificate.cnf"
 }
 
+# With it slurmdbd 26.05 ends where two writes meet. In MariaDB of HyperPod's image it is off.
+switch_off_snapshot_isolation() {
+    printf '[mariadbd]\ninnodb_snapshot_isolation = OFF\n' \
+        >"$root/etc/mysql/mariadb.conf.d/90-isolation.cnf"
+}
+
 # A suite of Debian other than stable goes on to newer versions.
 check_slurm() {
     found=$(chroot "$root" dpkg-query --show --showformat '${Version}' slurmd)
@@ -141,6 +147,7 @@ mask_units
 mask_generators
 remove_init_scripts
 give_mariadb_a_certificate
+switch_off_snapshot_isolation
 arrange_slurm
 make_users_and_folders
 build_plugin
