@@ -77,6 +77,7 @@ switch_off_snapshot_isolation() {
 
 # A suite of Debian other than stable goes on to newer versions.
 check_slurm() {
+    # shellcheck disable=SC2016 # dpkg-query expands it
     found=$(chroot "$root" dpkg-query --show --showformat '${Version}' slurmd)
     case $found in
         "$version".*) ;;
