@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 OWN_SCHEMAS = Path(__file__).with_name("schemas")
 
 
+@cache
 def load_own_schemas() -> None:
-    """Let cfn-lint, in this process, know the types."""
+    """Let cfn-lint, in this process, know the types, whatever it has looked up before."""
     PROVIDER_SCHEMA_MANAGER.load_registry_schemas(str(OWN_SCHEMAS))
+    PROVIDER_SCHEMA_MANAGER.reset()
 
 
 def own_schema(resource_type: str) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from aws_cdk import CfnResource
+from aws_cdk import Acknowledgment, CfnResource, Validations
 from constructs import Construct
 
 from slurmpod.environment.monitoring import Observability
@@ -32,7 +32,7 @@ class ObservabilityExtension(Construct):
     ) -> None:
         super().__init__(scope, id_)
         version = {"ExtensionVersion": settings.version} if settings.version else {}
-        CfnResource(
+        extension = CfnResource(
             self,
             "Extension",
             type="AWS::SageMaker::Extension",
@@ -43,6 +43,13 @@ class ObservabilityExtension(Construct):
                 "ConfigurationValues": json.dumps(_configuration(settings)),
                 "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
             },
+        )
+        Validations.of(extension).acknowledge(
+            Acknowledgment(
+                id="CloudFormation-Validate::F3006",
+                reason="its list of resource types ends with the pinned version of the CDK, which "
+                "came before this one",
+            )
         )
 
 

@@ -45,7 +45,7 @@ class Checkout:
 
     def start(self, *, fails: str = NOTHING, hangs: str = NOTHING) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [self.folder / "scripts/setup.sh"],
+            ["/usr/bin/env", "--default-signal", self.folder / "scripts/setup.sh"],
             env={
                 "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}",
                 "FAILS": fails,

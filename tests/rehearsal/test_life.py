@@ -250,7 +250,9 @@ def test_new_software_comes_to_all_groups(life: Life) -> None:
         pytest.fail(f"{failed}\n{reasons}\n{life.logs_of_slurmd()}")
     assert versions(life) == {"24.11"}
     assert not has_newer_records(life)
-    life.on("login", "sbatch --job-name=runs-on --wrap='sleep 3' --output=/dev/null", "ubuntu")
+    life.on("login", "sbatch --job-name=runs-on --wrap='sleep 15' --output=/dev/null", "ubuntu")
+    running = "squeue --noheader --states=running --format=%j"  # who waits would wait for good
+    wait_until(lambda: "runs-on" in life.on("controller", running), "the job that runs on")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr
     assert versions(life) == {"26.05"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 
-from tools.own_schemas import OWN_SCHEMAS
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
+
+from tools.own_schemas import OWN_SCHEMAS, load_own_schemas
 
 
 def test_each_is_still_wanted() -> None:
@@ -17,3 +19,14 @@ def test_each_is_still_wanted() -> None:
     assert own == {"AWS::SageMaker::Extension"}
     assert own.isdisjoint(shipped)
     assert "AWS::SageMaker::Cluster" in shipped
+
+
+def test_cfn_lint_knows_them_whatever_it_looked_up_before() -> None:
+    load_own_schemas.cache_clear()
+    PROVIDER_SCHEMA_MANAGER._registry_schemas.clear()
+    PROVIDER_SCHEMA_MANAGER.reset()
+    assert "AWS::SageMaker::Extension" not in PROVIDER_SCHEMA_MANAGER.get_resource_types(
+        "us-west-2"
+    )
+    load_own_schemas()
+    assert "AWS::SageMaker::Extension" in PROVIDER_SCHEMA_MANAGER.get_resource_types("us-west-2")
