@@ -24,9 +24,11 @@ from slurmpod.cli.plan_text import plan_text
 from slurmpod.cli.preflight import asked
 from slurmpod.cli.stack_work import StackWork, stack_named, work_folder
 from slurmpod.deploy.permissions.rights import rights_of_users
+from slurmpod.environment.cluster import Role
 from slurmpod.operations.check_job import CheckedJob, run_check_job
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.difference import Difference, compared_with_deployed
+from slurmpod.operations.late_nodes import LateGroup, late_groups
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.migration.moves import moves_in
 from slurmpod.operations.out_of_the_way import workers_of
@@ -92,11 +94,15 @@ def run(options: argparse.Namespace) -> ExitCode:
 
 @dataclass(frozen=True)
 class Done:
-    """What a deployment did beyond the stacks; `is_deployed` is False for one not carried out."""
+    """What a deployment did beyond the stacks; `is_deployed` is False for one not carried out.
+
+    `late` are the groups whose nodes are not all there, which is no failure.
+    """
 
     is_deployed: bool = False
     reports: Sequence[NodeReport] = ()
     job: CheckedJob | None = None
+    late: Sequence[LateGroup] = ()
 
 
 class Work:
@@ -162,7 +168,8 @@ class Work:
         """
         try:
             self._deploy()
-            return self._see_to_nodes(sees_job=sees_job)
+            done = self._see_to_nodes(sees_job=sees_job)
+            return dataclasses.replace(done, late=self._late())
         except KeyboardInterrupt:
             self._stacks.say_interrupted(self._again)
             raise
@@ -179,8 +186,11 @@ class Work:
             say("scripts failed on nodes, and were not begun on groups after theirs")
         if done.job:
             say(done.job.detail if done.job.succeeded else f"no job ran: {done.job.detail}")
+        self._say_late(done.late)
         if failed or (done.job and not done.job.succeeded):
-            say_next("lifecycle report", self._options.file)
+            say_next(
+                "status" if done.late and not failed else "lifecycle report", self._options.file
+            )
             return ExitCode.FAILED
         self._say_next(done)
         return ExitCode.OK
@@ -219,8 +229,16 @@ class Work:
         if not sees_job or any(not each.succeeded for each in reports):
             return Done(is_deployed=True, reports=reports)
         with progress.stage("a job run"):
-            job = run_check_job(self._nodes, self._resolved, sessions)
+            job = self._run_job(sessions)
         return Done(is_deployed=True, reports=reports, job=job)
+
+    def _run_job(self, sessions: NodeSessions) -> CheckedJob | None:
+        """Run the job, unless all workers lack an instance: that may take hours to change."""
+        without = {each.name for each in self._late() if each.has_none}
+        workers = {each.name for each in self._resolved.groups_with(Role.WORKER) if each.count}
+        if workers and workers <= without:
+            return CheckedJob(False, "no worker has an instance yet")
+        return run_check_job(self._nodes, self._resolved, sessions)
 
     def _tell(self, report: NodeReport) -> None:
         self._say(f"{report.name}: {report.summary}")
@@ -260,6 +278,17 @@ class Work:
             "nodes": [plain(node) for node in self.stale],
         }
 
+    def _late(self) -> tuple[LateGroup, ...]:
+        if not (self._resolved.continuous and self._is_of_cluster):
+            return ()
+        return late_groups(self._nodes, self._resolved.name)
+
+    def _say_late(self, late: Sequence[LateGroup]) -> None:
+        for group in late:
+            say(group.text)
+        if late:
+            say("HyperPod goes on asking for these nodes; no other deployment is needed")
+
     def _say_next(self, done: Done) -> None:
         if not done.is_deployed:
             say(f"next: {self._again}")
@@ -267,6 +296,8 @@ class Work:
             say_next("diff", self._options.file)
         elif self.stale and not done.reports:
             say_next("lifecycle run", self._options.file)
+        elif done.late:
+            say_next("status", self._options.file)
         else:
             say_next("connect", self._options.file)
 

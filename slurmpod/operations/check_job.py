@@ -2,7 +2,8 @@
 
 It runs as `ubuntu`, who is on every node of HyperPod, from where users work. It is a batch job, and
 its state is asked for until it has ended: scripts may just have made slurmctld start anew, and an
-srun that waits for resources meanwhile may wait for good (docs/slurm.md).
+srun that waits for resources meanwhile may wait for good (docs/slurm.md). It is submitted when the
+first node is there: Slurm would give it one of state CLOUD that may never come.
 """
 
 from __future__ import annotations
@@ -29,6 +30,16 @@ tell() {{
     echo "{MARK} $1 $(squeue --noheader --states=RUNNING | wc -l) $2"
     exit
 }}
+to_come() {{
+    states=$(sinfo --noheader --partition="$1" --format=%t 2>/dev/null)
+    [ -n "$states" ] && ! echo "$states" | grep --quiet --invert-match '[~#]$'
+}}
+waited=0
+while to_come "$1"; do
+    [ "$waited" -lt {MOST_SECONDS} ] || tell 1 "no node of $1 is there after $waited s"
+    sleep 1
+    waited=$((waited + 1))
+done
 job=$(sbatch --parsable --job-name=slurmpod-check --partition="$1" --nodes=1 --ntasks=1 --time=5 \\
     --output=/dev/null --wrap=true 2>&1) || tell 1 "$(echo $job)"
 waited=0

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from slurmpod.rehearsal.hyperpod.capacity import Shortage, no_capacity
-from tests.rehearsal.conftest import wait_until
+from tests.rehearsal.conftest import PROJECT, wait_until
 from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group, hostname
+from tests.rehearsal.test_life import FILE, Life
 
 NAME = "short"
 WANTED = 3
@@ -232,3 +233,47 @@ def test_updates_that_come_while_nodes_are_still_to_come_disturb_nothing(
     assert state_of(lab, job) == "RUNNING"
     login.run(["touch", "/fsx/jobs/end"])
     wait_until(lambda: state_of(lab, job) == "COMPLETED", "the end of the job")
+
+
+LATE = f"""
+edition: 2026
+name: life
+account: "{ACCOUNT}"
+region: {REGION}
+network: {{zone: us-west-2a}}
+storage: {{lustre: {{}}}}
+cluster:
+  groups:
+    - {{name: controller, role: controller, instance_type: ml.m5.large}}
+    - {{name: workers, role: worker, instance_type: ml.m5.large, count: 2, partition: work}}
+    - {{name: more, role: worker, instance_type: ml.m5.xlarge, count: 1, partition: work}}
+"""
+
+
+def test_a_deployment_ends_well_and_says_which_nodes_are_still_to_come(
+    lab: HyperPodLab, shortage: Shortage, tmp_path: Path
+) -> None:
+    (tmp_path / "node_modules").symlink_to(PROJECT / "node_modules")
+    (tmp_path / "environments").mkdir()
+    life = Life(lab, tmp_path, PROJECT)
+    life.file.write_text(LATE)
+    life.bootstrap()
+    shortage.limit("workers", 1)
+    shortage.limit("more", 0)
+
+    said = life.slurmpod(f"deploy {FILE} --yes").stderr
+
+    lacking = (
+        "of {} nodes in service, 1 still to come: We currently do not have sufficient capacity"
+    )
+    assert f"\nworkers (ml.m5.large): 1 {lacking.format(2)}" in said
+    assert f"\nmore (ml.m5.xlarge): 0 {lacking.format(1)}" in said
+    assert "a job ran on ip-" in said
+    assert "\nHyperPod goes on asking for these nodes; no other deployment is needed\n" in said
+    assert said.endswith(f"\nnext: slurmpod status {FILE}\n")
+
+    shortage.end()
+    wait_until(lambda: lab.is_complete("life"), "the nodes without another deployment")
+    again = life.slurmpod(f"deploy {FILE} --yes").stderr
+    assert "still to come" not in again
+    assert again.endswith(f"next: slurmpod connect {FILE}\n")

@@ -19,6 +19,7 @@ from slurmpod.cli import deploy, main
 from slurmpod.cli.stack_work import StacksFailed, StackWork
 from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.difference import Difference
+from slurmpod.operations.late_nodes import LateGroup
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.problems import ExitCode, Problem, Severity, Where
 from slurmpod.rehearsal.cdk import CdkFailed
@@ -28,6 +29,9 @@ from tests.sound_environment import SOUND
 from tests.unit.cli.test_protection import compared, environment
 from tests.unit.operations.nodes import live
 
+CONTINUOUS = SOUND.replace(
+    "cluster:", "lifecycle: {mode: extended}\ncluster:\n  provisioning: continuous"
+)
 FEWER = SOUND.replace("count: 2", "count: 1")
 NODE = live("workers", "i-1", status="Running")
 
@@ -45,6 +49,7 @@ class Command:
         self.owed: list[str] = []
         self.is_interrupted = False
         self.scripts_succeed = True
+        self.late: tuple[LateGroup, ...] = ()
         self.problems: tuple[Problem, ...] = ()
         self.job = CheckedJob(True, "a job ran on ip-1")
         self.patch = monkeypatch
@@ -79,6 +84,7 @@ class Command:
             "workers_of": lambda *_: None,
             "run_check_job": self._check_job,
             "NodeSessions": lambda _: None,
+            "late_groups": lambda *_: self.late,
         }
 
     def _stale_nodes(self, _: object, __: Resolved, due: Sequence[str]) -> tuple[Node, ...]:
@@ -134,6 +140,39 @@ def test_deploys_then_sets_nodes_up_then_sees_a_job_run(
     said = capsys.readouterr().err
     assert "a job ran on ip-1" in said
     assert said.endswith(f"next: slurmpod connect {command.file}\n")
+
+
+def test_ends_well_and_names_the_groups_whose_nodes_are_still_to_come(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.file.write_text(CONTINUOUS)
+    command.late = (LateGroup("workers", "ml.m5.xlarge", 1, 2, ("no capacity",)),)
+    assert command("--yes") == ExitCode.OK
+    said = capsys.readouterr().err
+    assert (
+        "workers (ml.m5.xlarge): 1 of 2 nodes in service, 1 still to come: no capacity\n"
+        "HyperPod goes on asking for these nodes; no other deployment is needed\n"
+    ) in said
+    assert said.endswith(f"next: slurmpod status {command.file}\n")
+
+
+def test_runs_no_job_where_no_worker_has_an_instance_and_says_so(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.file.write_text(CONTINUOUS)
+    command.late = (LateGroup("workers", "ml.m5.xlarge", 0, 2, ("no capacity",) * 2),)
+    assert command("--yes") == ExitCode.FAILED
+    said = capsys.readouterr().err
+    assert "no job ran: no worker has an instance yet\nworkers (ml.m5.xlarge): 0 of 2" in said
+    assert said.endswith(f"next: slurmpod status {command.file}\n")
+    assert command.done == ["deploy"]
+
+
+def test_waits_with_the_job_for_nodes_that_are_only_on_their_way(command: Command) -> None:
+    command.file.write_text(CONTINUOUS)
+    command.late = (LateGroup("workers", "ml.m5.xlarge", 0, 2, ("no capacity",)),)
+    command("--yes")
+    assert command.done == ["deploy", "job"]
 
 
 def test_a_dry_run_changes_nothing_and_asks_nothing(

@@ -109,12 +109,31 @@ def test_is_asked_for_until_it_has_ended(
         cat {tmp_path}/$n
     }}
     """
+    assert said_by(outside) == job
+
+
+def test_waits_for_the_first_node_before_slurm_chooses_one(tmp_path: Path) -> None:
+    outside = f"""
+    sleep() {{ touch {tmp_path}/slept; }}
+    sinfo() {{ [ -e {tmp_path}/slept ] && echo idle; echo 'idle~'; }}
+    sbatch() {{ [ -e {tmp_path}/slept ] && echo 7; }}
+    squeue() {{ echo COMPLETED ip-1 None; }}
+    """
+    assert said_by(outside) == CheckedJob(True, "a job ran on ip-1")
+
+
+def test_gives_up_when_no_node_comes() -> None:
+    outside = "sleep() { :; }; squeue() { :; }; sinfo() { echo 'idle~'; echo 'idle#'; }\n"
+    assert said_by(outside) == CheckedJob(False, "no node of cpu is there after 600 s")
+
+
+def said_by(outside: str) -> CheckedJob:
     (request,) = script_of_the_job()
     said = subprocess.run(
         ["sh", "-c", outside + request, "sh", "cpu"], capture_output=True, text=True, check=False
     )
     assert said.stderr == ""
-    assert read_result(said.stdout) == job
+    return read_result(said.stdout)
 
 
 def script_of_the_job() -> list[str]:

@@ -1,0 +1,49 @@
+"""Groups with nodes that are still to come, which continuous provisioning brings one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slurmpod.aws.cluster import IN_SERVICE, ClusterView
+
+
+@dataclass(frozen=True)
+class LateGroup:
+    """A group that lacks nodes; `reasons` are what SageMaker says of those that do not come."""
+
+    name: str
+    instance_type: str
+    in_service: int
+    wanted: int
+    reasons: tuple[str, ...]
+
+    @property
+    def has_none(self) -> bool:
+        """Whether not even one node is there or on its way."""
+        return len(self.reasons) >= self.wanted
+
+    @property
+    def text(self) -> str:
+        """Return how many nodes are to come, and why they do not."""
+        lacking = self.wanted - self.in_service
+        there = f"{self.in_service} of {self.wanted} nodes in service, {lacking} still to come"
+        reason = f": {self.reasons[0]}" if self.reasons else ""
+        return f"{self.name} ({self.instance_type}): {there}{reason}"
+
+
+def late_groups(view: ClusterView, cluster: str) -> tuple[LateGroup, ...]:
+    """Return the groups that have fewer nodes than they want; raises AwsUnavailable."""
+    groups = [each for each in view.cluster(cluster).groups if each.in_service < each.wanted]
+    if not groups:
+        return ()
+    waiting = [each for each in view.nodes(cluster) if each.status != IN_SERVICE and each.message]
+    return tuple(
+        LateGroup(
+            group.name,
+            group.instance_type,
+            group.in_service,
+            group.wanted,
+            tuple(node.message for node in waiting if node.group == group.name),
+        )
+        for group in groups
+    )
