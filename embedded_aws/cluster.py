@@ -248,6 +248,8 @@ class Cluster:
     """The CreateCluster request, with what UpdateCluster has changed since."""
     tell: Callable[[Mapping[str, Any]], None] = field(default=lambda _: None, repr=False)
     """Sends an event about the cluster to EventBridge."""
+    has_ended: Callable[[str], bool] = field(default=lambda _: False, repr=False)
+    """Returns whether the training plan with this ARN has ended."""
     nodes: list[ClusterNode] = field(default_factory=list)
     tags: dict[str, str] = field(default_factory=dict)
     controller_group: str = ""
@@ -262,6 +264,11 @@ class Cluster:
     def group(self, name: str) -> InstanceGroup:
         """Return the group of this name."""
         return next(group for group in self.groups if group.name == name)
+
+    def lacks_plan(self, group_name: str) -> bool:
+        """Return whether a group has a training plan that has ended."""
+        arn = self.group(group_name).request.get("TrainingPlanArn")
+        return arn is not None and self.has_ended(arn)
 
     def members(self, group_name: str) -> list[ClusterNode]:
         """Return the nodes of a group, oldest first."""

@@ -87,6 +87,7 @@ class Clusters:
             network = SubnetInterfaces(aws, request["ClusterName"])
             cluster = new_cluster(aws, request, network)
             cluster.tell = lambda event: _tell(self._send, aws, event)
+            cluster.has_ended = lambda arn: self.plans.find(region, arn).has_ended
             self._networks[cluster.arn] = network
             self._by_region.setdefault(region, []).append(cluster)
         self._tell_status(cluster)

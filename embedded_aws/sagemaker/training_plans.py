@@ -100,6 +100,11 @@ class TrainingPlan:
         return self.extensions[-1][1].ends_at if self.extensions else self.offering.ends_at
 
     @property
+    def has_ended(self) -> bool:
+        """Whether its capacity is gone."""
+        return self.status == "Expired"
+
+    @property
     def status(self) -> str:
         """Where it stands now, in SageMaker's words."""
         now = datetime.now(UTC)
@@ -139,7 +144,7 @@ class TrainingPlans:
         """Return how a plan can be prolonged by the hours asked for, if that is allowed."""
         plan = self.find(region, given["TrainingPlanArn"])
         hours = given.get("DurationHours", _DAY_HOURS)
-        if plan.status == "Expired" or not _is_allowed(hours):
+        if plan.has_ended or not _is_allowed(hours):
             return []
         what = (plan.arn, plan.ends_at, hours)
         extension = Extension(
@@ -250,7 +255,7 @@ def _refusals(
     name, offering = group["InstanceGroupName"], plan.offering
     if HYPERPOD not in offering.targets:
         yield f"Training plan {plan.name} is not for HyperPod clusters"
-    if plan.status == "Expired":
+    if plan.has_ended:
         yield f"Training plan {plan.name} has expired"
     if group.get("InstanceType") != offering.instance_type:
         yield (

@@ -44,6 +44,8 @@ class GroupState:
     image: str
     wanted_image: str
     bundle_uri: str = ""
+    has_ended_plan: bool = False
+    """Whether it has a training plan, which has ended."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class ClusterView:
                     image=each.get("CurrentImageId", ""),
                     wanted_image=each.get("DesiredImageId", ""),
                     bundle_uri=each.get("LifeCycleConfig", {}).get("SourceS3Uri", ""),
+                    has_ended_plan=each.get("TrainingPlanStatus") == "Expired",
                 )
                 for each in found.get("InstanceGroups", [])
             ),

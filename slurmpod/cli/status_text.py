@@ -117,7 +117,8 @@ def _groups(groups: Sequence[GroupState]) -> RenderableType:
         counts.stylize(GOOD if group.in_service == group.wanted else BAD)
         status = "" if group.status in ("InService", "") else group.status
         update = f"gets the image {group.wanted_image}" if _is_old(group) else ""
-        notes = ", ".join(filter(None, (status, update)))
+        plan = "its training plan has ended" if group.has_ended_plan else ""
+        notes = ", ".join(filter(None, (status, plan, update)))
         table.add_row(Text(group.name), Text(group.instance_type), counts, Text(notes))
     return _with_rest(table, len(groups[MOST_GROUPS:]), "group")
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from embedded_aws.sagemaker.training_plans import TrainingPlan
 from slurmpod.rehearsal.hyperpod.capacity import Shortage, no_capacity
 from tests.rehearsal.conftest import PROJECT, wait_until
 from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group, hostname
@@ -16,11 +19,13 @@ from tests.rehearsal.test_life import FILE, Life
 
 NAME = "short"
 WANTED = 3
+PLANNED, PLAN = "ml.p5.4xlarge", f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:training-plan/planned"
+"""The type of the nodes in another zone, which a training plan has."""
 ENVIRONMENT = f"""
 name: {NAME}
 account: "{ACCOUNT}"
 region: {REGION}
-network: {{zone: us-west-2a}}
+network: {{zone: us-west-2a, other_zones: [{{zone: us-west-2b}}]}}
 storage: {{lustre: {{}}}}
 lifecycle: {{mode: extended}}
 cluster:
@@ -32,6 +37,8 @@ cluster:
        partition: cpu}}
     - {{name: big, role: worker, instance_type: ml.m5.xlarge, count: 2, min_count: 2,
        partition: cpu}}
+    - {{name: far, role: worker, instance_type: {PLANNED}, count: 2, partition: far,
+       zone: us-west-2b, training_plan_arn: {PLAN}}}
 """
 """The cluster as an environment, which commands of ours want."""
 
@@ -57,7 +64,20 @@ def workers(lab: HyperPodLab, count: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def cluster(lab: HyperPodLab, shortage: Shortage) -> dict[str, Any]:
+def plan(lab: HyperPodLab) -> None:
+    sagemaker = lab.aws.sagemaker
+    offered = sagemaker.search_training_plan_offerings(InstanceType=PLANNED, InstanceCount=2)  # type: ignore[arg-type]
+    far = f"{REGION}b"
+    chosen = next(
+        each["TrainingPlanOfferingId"]
+        for each in offered["TrainingPlanOfferings"]
+        if each["ReservedCapacityOfferings"][0]["AvailabilityZone"] == far
+    )
+    sagemaker.create_training_plan(TrainingPlanName="planned", TrainingPlanOfferingId=chosen)
+
+
+@pytest.fixture(scope="module")
+def cluster(lab: HyperPodLab, shortage: Shortage, plan: None) -> dict[str, Any]:
     storage = [lab.lustre_storage]
     return dict(
         lab.create(
@@ -73,6 +93,16 @@ def cluster(lab: HyperPodLab, shortage: Shortage) -> dict[str, Any]:
                     InstanceType="ml.m5.xlarge",
                     MinInstanceCount=2,
                     InstanceStorageConfigs=storage,
+                ),
+                group(
+                    "far",
+                    "Compute",
+                    2,
+                    InstanceType=PLANNED,
+                    InstanceStorageConfigs=storage,
+                    OverrideVpcConfig=lab.network.override,
+                    TrainingPlanArn=PLAN,
+                    SlurmConfig={"NodeType": "Compute", "PartitionNames": ["far"]},
                 ),
             ],
             NodeProvisioningMode="Continuous",
@@ -211,8 +241,7 @@ def test_a_spot_node_that_is_taken_back_costs_no_job_and_no_record(
     assert set(lab.instance_ids(NAME, "cpu")) - set(before)
     login.run(["touch", "/fsx/jobs/go"])
     wait_until(lambda: {state_of(lab, each) for each in both} == {"COMPLETED"}, "their end")
-    ask = ["sacct", "--noheader", "--duplicates", "--allocations", "--format=State", "--jobs", job]
-    assert login.run(ask).split() == ["NODE_FAIL", "COMPLETED"]
+    assert records_of(lab, job) == ["NODE_FAIL", "COMPLETED"]
 
 
 def test_updates_that_come_while_nodes_are_still_to_come_disturb_nothing(
@@ -233,6 +262,86 @@ def test_updates_that_come_while_nodes_are_still_to_come_disturb_nothing(
     assert state_of(lab, job) == "RUNNING"
     login.run(["touch", "/fsx/jobs/end"])
     wait_until(lambda: state_of(lab, job) == "COMPLETED", "the end of the job")
+
+
+def test_a_zone_that_fails_takes_its_own_nodes_alone_and_is_named(
+    lab: HyperPodLab, shortage: Shortage, cluster: dict[str, Any]
+) -> None:
+    wait_until(lambda: has_nodes(lab, "far", 2), "the nodes in the other zone")
+    lost, job = names(lab, "far"), waiting_job(lab, "far", "--nodes=2")
+    bystander = waiting_job(lab, "cpu")
+
+    shortage.limit("far", 0)
+    for each in lost:
+        lab.machines.power_cut(each)
+
+    wait_until(lambda: state_of(lab, job) == "PENDING", "the queue")
+    wait_until(lambda: has_nodes(lab, "far", 0), "no node in the zone")
+    assert state_of(lab, bystander) == "RUNNING"
+    wait_until(lambda: "sufficient capacity" in slurmpod(lab, "why", lost[0]), "the reason")
+    told = slurmpod(lab, "why")
+    none = "none of its 2 nodes (far) runs, and those of other zones do"
+    assert f"zone us-west-2b: {none}" in told
+    assert sum("sufficient capacity" in line for line in told.splitlines()) == 1
+    shown = json.loads(slurmpod(lab, "status", "--json"))
+    counts = {each["name"]: each["in_service"] for each in shown["cluster"]["groups"]}
+    assert (counts["far"], counts["head"], counts["login"]) == (0, 1, 1)
+
+    shortage.end()
+    wait_until(lambda: state_of(lab, job) == "RUNNING", "the job again")
+    assert end_of(lab, [job, bystander]) == {"COMPLETED"}
+    assert records_of(lab, job) == ["NODE_FAIL", "COMPLETED"]
+    assert records_of(lab, bystander) == ["COMPLETED"]
+
+
+def test_a_training_plan_that_ends_takes_its_nodes_and_says_so(
+    lab: HyperPodLab, cluster: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_until(lambda: has_nodes(lab, "far", 2), "the nodes of the plan")
+    lost, job = names(lab, "far"), waiting_job(lab, "far", "--nodes=2")
+    bystander = waiting_job(lab, "cpu")
+
+    monkeypatch.setattr(TrainingPlan, "ends_at", datetime.now(UTC))
+
+    wait_until(lambda: state_of(lab, job) == "PENDING", "the queue")
+    wait_until(lambda: has_nodes(lab, "far", 0), "no node of the plan")
+    assert state_of(lab, bystander) == "RUNNING"
+    ended = "the training plan of far has ended, and its nodes went with it"
+    file = lab.folder / "short.yaml"
+    for subject in (job, lost[0]):
+        told = slurmpod(lab, "why", subject)
+        assert f"most probably: {ended}" in told
+        assert f"next: reserve others: slurmpod capacity search {file} far --days 14" in told
+    told = slurmpod(lab, "why")
+    assert f"far: {ended}" in told
+    assert "zone us-west-2b" not in told
+    assert "its training plan has ended" in slurmpod(lab, "status")
+    assert end_of(lab, [bystander]) == {"COMPLETED"}
+    assert records_of(lab, job)[0] == "NODE_FAIL"
+
+
+def waiting_job(lab: HyperPodLab, partition: str, *asks: str) -> str:
+    """Return a job that runs, until `end_of` ends it."""
+    login = lab.shell(NAME, "login")
+    login.run(["rm", "--force", "/fsx/jobs/over"])
+    waits = [f"--partition={partition}", "--chdir=/fsx/jobs", "--parsable", "--requeue", *asks]
+    job = login.run(["sbatch", *waits, "--wrap=until [ -e over ]; do sleep 0.2; done"])
+    wait_until(lambda: state_of(lab, job) == "RUNNING", "the job")
+    return job
+
+
+def end_of(lab: HyperPodLab, jobs: Sequence[str]) -> set[str]:
+    """Let jobs end, and return their states then."""
+    lab.shell(NAME, "login").run(["touch", "/fsx/jobs/over"])
+    wait_until(lambda: "RUNNING" not in {state_of(lab, each) for each in jobs}, "their end")
+    wait_until(lambda: "COMPLETING" not in {state_of(lab, each) for each in jobs}, "their end")
+    return {state_of(lab, each) for each in jobs}
+
+
+def records_of(lab: HyperPodLab, job: str) -> list[str]:
+    """Return how each run of a job ended, as Slurm's records have it."""
+    ask = ["sacct", "--noheader", "--duplicates", "--allocations", "--format=State", "--jobs", job]
+    return lab.shell(NAME, "login").run(ask).split()
 
 
 LATE = f"""
@@ -263,11 +372,14 @@ def test_a_deployment_ends_well_and_says_which_nodes_are_still_to_come(
 
     said = life.slurmpod(f"deploy {FILE} --yes").stderr
 
-    lacking = (
-        "of {} nodes in service, 1 still to come: We currently do not have sufficient capacity"
+    none, why = (
+        "0 of {0} nodes in service, {0} still to come",
+        "We currently do not have sufficient",
     )
-    assert f"\nworkers (ml.m5.large): 1 {lacking.format(2)}" in said
-    assert f"\nmore (ml.m5.xlarge): 0 {lacking.format(1)}" in said
+    # A job may run on a node whose last script has not ended yet.
+    some = f"(1 of 2 nodes in service, 1 still to come|{none.format(2)})"
+    assert re.search(rf"^workers \(ml\.m5\.large\): {some}: {why}", said, re.MULTILINE)
+    assert f"\nmore (ml.m5.xlarge): {none.format(1)}: {why}" in said
     assert "a job ran on ip-" in said
     assert "\nHyperPod goes on asking for these nodes; no other deployment is needed\n" in said
     assert said.endswith(f"\nnext: slurmpod status {FILE}\n")

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group
+from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group, hostname
 
 LOSES_ITS_GPU_ONCE = """#!/bin/bash
 if mkdir /fsx/lost; then rm /dev/nvidia0; else until [ -e /fsx/go ]; do sleep 0.1; done; fi
+"""
+LOSES_ITS_GPU = """#!/bin/bash
+rm /dev/nvidia0
 """
 UNTIL_FREE = ("--chdir=/fsx", "--wrap=until [ -e free ]; do sleep 0.2; done")
 STATE = ("squeue", "--noheader", "--states=all", "--format=%T", "--jobs")
@@ -98,6 +101,47 @@ def test_a_node_that_fails_is_replaced_by_one_that_passes(image: Path, tmp_path:
         assert head.run([*STATE, job]) == "COMPLETED"
         assert len(results(lab, logs)) == 2, "the node was replaced"
         assert journal.read_text().count("not finished: ") == 1
+
+
+def test_a_node_that_fails_three_times_stays_out_and_everybody_says_so(
+    image: Path, tmp_path: Path
+) -> None:
+    with HyperPodLab(tmp_path, image) as lab:
+        uri = lab.upload("gpu", {"x.sh": LOSES_ITS_GPU})
+        workers = group(
+            "gpu",
+            "Compute",
+            InstanceType="ml.g5.xlarge",
+            OnStartDeepHealthChecks=["InstanceStress"],
+            LifeCycleConfig={"SourceS3Uri": uri, "OnInitComplete": "x.sh"},
+        )
+        cluster = lab.create("checked", [group("head", "Controller"), workers])
+        head = lab.shell("checked", "head", user="root")
+        job = head.run(["sbatch", "--parsable", "--partition=cpu", "--wrap=true"])
+
+        wait_until(lambda: statuses(lab) == ["Failure"], "the third failure")
+
+        logs = f"/aws/sagemaker/Clusters/checked/{cluster['ClusterArn'][-12:]}"
+        assert ["ERROR: 0 GPUs of 1" in each for each in results(lab, logs)] == [True] * 3
+        assert lab.settled("checked")["ClusterStatus"] == "InService"
+        assert head.run([*STATE, job]) == "PENDING"
+        ask = ["sacct", "--noheader", "--allocations", "--format=State", "--jobs", job]
+        assert head.run(ask).split() == ["PENDING"]
+
+        file = tmp_path / "checked.yaml"
+        file.write_text(ENVIRONMENT)
+        (node,) = lab.nodes("checked", "gpu")
+        told = lab.slurmpod("why", str(file), hostname(node)).stdout
+        assert "most probably: SageMaker says Failure: Deep health checks failed." in told
+        assert f"next: let HyperPod replace it: slurmpod node replace {file} " in told
+        told = lab.slurmpod("why", str(file)).stdout
+        assert f"{hostname(node)}: SageMaker says Failure: Deep health checks failed." in told
+        shown = json.loads(lab.slurmpod("status", str(file), "--json").stdout)
+        (row,) = [each for each in shown["nodes"] if each["group"] == "gpu"]
+        assert (row["status"], row["message"]) == ("Failure", "Deep health checks failed.")
+        told = lab.slurmpod("why", str(file), job).stdout
+        said = "SageMaker says Failure Deep health checks failed."
+        assert f"most probably: no node of cpu runs: of {hostname(node)} {said}" in told
 
 
 def check_on_demand(lab: HyperPodLab) -> None:

@@ -13,6 +13,11 @@ from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.job_reasons import HELD, NEVER, reason_of
 from slurmpod.operations.why.job_states import STATES
+from slurmpod.operations.why.lost_capacity import (
+    cause_of_ended_plan,
+    groups_without_plan,
+    lost_zones,
+)
 from slurmpod.operations.why.meanings import meaning_of
 from slurmpod.operations.why.node_causes import causes_of_node
 from slurmpod.operations.why.node_lines import JOBS, QUEUE, STATE
@@ -20,6 +25,7 @@ from slurmpod.operations.why.node_now import NodeNow
 from slurmpod.operations.why.story import Cause
 from slurmpod.operations.why.why import Witnesses
 from slurmpod.problems import first_of
+from slurmpod.resolve import Resolved
 
 ASKED_THEMSELVES = 32
 """How many nodes are asked themselves; in larger clusters those that Slurm has trouble with."""
@@ -77,6 +83,7 @@ class Examination:
         found = [
             *_of_slurm(slurm),
             *_of_cluster(cluster, nodes),
+            *_of_capacity(cluster, nodes, witnesses.resolved),
             *_of_nodes(seen),
             *_of_jobs(slurm, witnesses.hours),
         ]
@@ -152,6 +159,19 @@ def _of_cluster(cluster: ClusterState, nodes: Sequence[Node]) -> Iterator[Troubl
         if missing > 0:
             says = f"SageMaker has {there} of the {group.wanted} nodes that it is to have"
             yield Trouble(LOST, missing, group.name, says, "see why: slurmpod status ENV --watch")
+
+
+def _of_capacity(
+    cluster: ClusterState, nodes: Sequence[Node], resolved: Resolved
+) -> Iterator[Trouble]:
+    """Yield what many nodes have lost at once."""
+    ended = groups_without_plan(cluster)
+    for group in ended:
+        lost = sum(node.group == group and node.status != IN_SERVICE for node in nodes)
+        cause = cause_of_ended_plan(group)
+        yield Trouble(LOST, lost, group, cause.says, cause.fix)
+    for zone in lost_zones(resolved, nodes, ended):
+        yield Trouble(LOST, zone.nodes, f"zone {zone.zone}", zone.cause.says, zone.cause.fix)
 
 
 def _of_nodes(seen: Sequence[NodeNow]) -> Iterator[Trouble]:

@@ -22,6 +22,11 @@ from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
 from slurmpod.operations.why.job_causes import causes_of_job, causes_of_late_nodes
 from slurmpod.operations.why.job_facts import JobNow, is_within, job_of, moments_of_job, span_of
+from slurmpod.operations.why.lost_capacity import (
+    causes_of_job_without_nodes,
+    causes_of_node_without_plan,
+    groups_without_plan,
+)
 from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.node_causes import causes_of_node
 from slurmpod.operations.why.node_lines import STATE
@@ -98,6 +103,7 @@ class Witnesses:
         began = _beginning(found, story, slurm)
         if began and causes:
             causes[0] = Cause(causes[0].says, began.fix or causes[0].fix)
+        causes = [*causes_of_node_without_plan(node, groups_without_plan(cluster)), *causes]
         return self._story(name, now, story, causes, began.says if began else "", NODE=name,
                            GROUP=node.group if node else "GROUP")  # fmt: skip
 
@@ -163,6 +169,7 @@ class Witnesses:
             now["nodes"] = job.nodes
         story = told(each for each in moments if self._is_recent(each))
         causes = [
+            *causes_of_job_without_nodes(job, nodes, groups_without_plan(cluster), self.resolved),
             *causes_of_late_nodes(job, nodes),
             *causes_of_job(job, most_probable(meaning_of(each.text) for each in on_node)),
         ]

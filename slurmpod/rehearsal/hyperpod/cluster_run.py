@@ -301,18 +301,21 @@ class ClusterRun:
         Raises ClusterFailed when there is none, or when its group has waited in vain for its
         smallest number of nodes.
         """
-        if self.capacity.take(node):
+        if self._takes_instance(node):
             return
         node.message = no_capacity(node.instance_type)
         if not self.cluster.settings.is_continuous:
             raise self.failed(node, node.message)
         self.record(creation_ends(self.cluster, node, node.message))
-        while not self.capacity.take(node):
+        while not self._takes_instance(node):
             if self.capacity.hours_are_over(node.group) and self._lacks_nodes(node.group):
                 raise self.failed(node, node.message)
             self.given_up.wait(CAPACITY_POLL_SECONDS)
             self._check_wanted(node)
         node.message = ""
+
+    def _takes_instance(self, node: ClusterNode) -> bool:
+        return not self.cluster.lacks_plan(node.group) and self.capacity.take(node)
 
     def _lacks_nodes(self, group: str) -> bool:
         running = sum(node.is_up for node in self.cluster.members(group))

@@ -125,6 +125,7 @@ class HealthAgent:
     def _watch(self) -> None:
         while not self._run.given_up.wait(POLL_SECONDS) and not self._run.machines.is_closed:
             try:
+                self._end_plans()
                 self._find_dead()
                 self._check_new()
                 self._ask_slurm()
@@ -133,6 +134,14 @@ class HealthAgent:
                 continue  # slurmctld does not run, or not yet
             except Exception:  # noqa: BLE001 - nobody else watches
                 _log.exception(MISTAKE)
+
+    def _end_plans(self) -> None:
+        """Let AWS take the instances whose training plan has ended, with what runs there."""
+        for node in self._watched():
+            name = hostname(node)
+            if self._run.cluster.lacks_plan(node.group) and not self._run.machines.is_off(name):
+                self._run.journal.note(name, "AWS takes it: its training plan has ended")
+                self._run.machines.power_cut(name)
 
     def _find_dead(self) -> None:
         for node in self._watched():
