@@ -131,6 +131,20 @@ def slurm_has(lab: HyperPodLab) -> set[str]:
     return set(lab.shell(NAME, "login").run(ask).split())
 
 
+def resumed(lab: HyperPodLab) -> bool:
+    """Give nodes back to Slurm that it takes for rebooted, as a user does; return whether all are.
+
+    It does so with a node that boots after slurmctld has read its configuration once more.
+    """
+    head = lab.shell(NAME, "head", user="root")
+    ask = ["sinfo", "--noheader", "--Node", "--partition=cpu", "--states=down", "--format=%N|%E"]
+    rows = [line.split("|") for line in head.run(ask).splitlines()]
+    names = [name for name, reason in rows if reason == "Node unexpectedly rebooted"]
+    for name in names:
+        head.run(["scontrol", "update", f"nodename={name}", "state=resume"])
+    return not names
+
+
 def state_of(lab: HyperPodLab, job: str) -> str:
     ask = ["squeue", "--noheader", "--states=all", "--format=%T", f"--jobs={job}"]
     return lab.shell(NAME, "login").run(ask).strip()
@@ -258,7 +272,7 @@ def test_updates_that_come_while_nodes_are_still_to_come_disturb_nothing(
     assert (of_group(lab, "cpu")["TargetCount"], len(names(lab, "cpu"))) == (WANTED + 2, WANTED)
     shortage.end()
     wait_until(lambda: has_nodes(lab, "cpu", WANTED + 2), "the nodes of both updates")
-    wait_until(lambda: len(slurm_has(lab)) == WANTED + 1, "their place in Slurm")
+    wait_until(lambda: resumed(lab) and len(slurm_has(lab)) == WANTED + 1, "their place in Slurm")
     assert state_of(lab, job) == "RUNNING"
     login.run(["touch", "/fsx/jobs/end"])
     wait_until(lambda: state_of(lab, job) == "COMPLETED", "the end of the job")
