@@ -32,7 +32,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what, what it took (medians), against what, and the target."""
+    """One line of the table: what, what it took (medians), against what, and the target.
+
+    `is_missed` where a target that must hold on any machine does not: the program then fails.
+    """
 
     what: str
     seconds: float
@@ -40,6 +43,7 @@ class Row:
     floor_seconds: float | None = None
     target: str = ""
     mebibytes: float | None = None
+    is_missed: bool = False
 
     @property
     def ratio(self) -> float | None:

@@ -1,0 +1,97 @@
+"""How many batch scripts `slurmpod job lint` judges as the real sbatch does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from benchmarks.batch_scripts import batch_scripts
+from benchmarks.measure import Row
+from benchmarks.real_sbatch import answers
+from slurmpod.cli.environment import sound_environment
+from slurmpod.jobs.lint import verdict
+from slurmpod.jobs.options import known_options
+from slurmpod.jobs.script import read_script
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
+from slurmpod.problems import Problem
+from slurmpod.rehearsal.nodes.image import bake
+from slurmpod.resolve import Resolved
+
+JOBS = Path(__file__).parents[1] / "tests" / "jobs"
+ENVIRONMENT = JOBS / "cases" / "environment.yaml"
+GENERATED = 4000
+SEED = 1
+SHOWN = 20
+OF_THE_DATABASE = frozenset({"account", "qos"})
+TARGET = "no false refusal"
+
+
+class Outcome(StrEnum):
+    """How the linter's verdict relates to that of sbatch."""
+
+    AGREE = "agree"
+    MISSED = "missed refusal"
+    FALSE = "false refusal"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A script, what sbatch says of it, and why the linter would have sbatch refuse it."""
+
+    script: str
+    outcome: Outcome
+    said: str
+    found: tuple[Problem, ...]
+
+    def __str__(self) -> str:
+        lines = [line for line in self.script.splitlines() if line.startswith("#SBATCH")]
+        found = ", ".join(f"{each.rule}: {each.message}" for each in self.found) or "nothing"
+        directives = " ".join(line.removeprefix("#SBATCH").strip() for line in lines)
+        return f"{self.outcome}: {directives}\n    sbatch: {self.said}\n    lint: {found}"
+
+
+def lint_rows() -> Iterable[Row]:
+    """Compare generated scripts and the public ones, for each version of Slurm."""
+    resolved = sound_environment(ENVIRONMENT).resolved
+    scripts = [*batch_scripts(GENERATED, SEED), *public_scripts()]
+    for slurm in SlurmVersion:
+        began = time.perf_counter()
+        compared = compare(bake(print, slurm=slurm), resolved, scripts)
+        seconds = (time.perf_counter() - began) / len(scripts)
+        counts = Counter(each.outcome for each in compared)
+        differing = [each for each in compared if each.outcome is not Outcome.AGREE]
+        for each in sorted(differing, key=lambda each: each.outcome)[:SHOWN]:
+            print(each, file=sys.stderr)  # noqa: T201  # a program of its own
+        figures = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome)
+        what = f"job lint beside sbatch {slurm}: {len(scripts)} scripts: {figures}"
+        yield Row(what, seconds, target=TARGET, is_missed=counts[Outcome.FALSE] > 0)
+
+
+def compare(image: Path, resolved: Resolved, scripts: Sequence[str]) -> list[Comparison]:
+    """Return both verdicts on each script."""
+    compared = []
+    for script, answer in zip(scripts, answers(image, resolved, scripts), strict=True):
+        found = verdict(script, resolved)
+        outcome = Outcome.MISSED if found == () else Outcome.FALSE
+        if answer.takes == (found == ()):
+            outcome = Outcome.AGREE
+        compared.append(Comparison(script, outcome, answer.said, found))
+    return compared
+
+
+def public_scripts() -> Iterator[str]:
+    """Yield the scripts of the tests of the linter, but those that need accounts, QOS or pyxis.
+
+    The real sbatch of this comparison has no database, and no plugin of pyxis.
+    """
+    pyxis = {name for name, option in known_options().items() if option.of == "pyxis"}
+    for file in sorted(JOBS.rglob("*.sbatch")):
+        text = file.read_bytes().decode()
+        names = {option.name for option in read_script("", text).options}
+        if not names & (OF_THE_DATABASE | pyxis):
+            yield text
