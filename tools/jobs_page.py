@@ -59,11 +59,12 @@ below it may be more than there is.
 ## How well it predicts sbatch
 
 Options, how they take their values, and which values are refused, come from sbatch and srun of
-Slurm 24.11.5. 4000 jobs with one to five random options were asked of both: the linter and
-`sbatch --test-only`, with Slurm's controller and the nodes of an environment. They agreed on 3977;
-22 that sbatch refuses were not seen, and one was refused wrongly. Accounts and QOS were not part of
-it. What it does not see yet: limits of sockets (`--ntasks-per-socket`), `--overcommit` with more
-tasks than CPUs, GPUs for fewer tasks than nodes, a deadline that is a date in the past,
+Slurm 24.11.5. `make bench PARTS=lint` asks both the linter and `sbatch --test-only` about thousands
+of scripts, with Slurm's controller and the nodes of an environment: [the
+figures](benchmarks.md#what-job-lint-predicts-of-sbatch) are for Slurm 24.11 and 26.05. Accounts and
+QOS are not part of it. What it does not see: sockets (`--sockets-per-node`, `--cores-per-socket`,
+`--ntasks-per-socket`) where the node has the cores, GPUs of tasks that do not fit on one of the
+job's nodes, a deadline at a time of day or a date, whether jobs and nodes that are named exist now,
 reservations, and the limits of users.
 
 ## What it does not see

@@ -27,8 +27,14 @@ OF_CPUS = (
     "ntasks",
     "mincpus",
     "cpus-per-gpu",
+    "ntasks-per-core",
+    "sockets-per-node",
+    "cores-per-socket",
+    "ntasks-per-socket",
+    "ntasks-per-gpu",
+    "ntasks-per-tres",
 )
-OF_GPUS = ("gpus", "gpus-per-task", "gpus-per-node", "gres")
+OF_GPUS = ("gpus", "gpus-per-task", "gpus-per-node", "gres", "ntasks-per-gpu", "ntasks-per-tres")
 OF_MEMORY = ("mem", "mem-per-cpu")
 
 Groups = list[tuple[int, tuple[Node, ...]]]
@@ -92,7 +98,7 @@ def _memory_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFindi
     severity=Severity.WARNING,
 )
 def _gpus_have_no_type(script: Script, _resolved: Resolved) -> Iterator[ScriptFinding]:
-    for name in (*OF_GPUS, "gpus-per-socket"):
+    for name in ("gpus", "gpus-per-task", "gpus-per-node", "gres", "gpus-per-socket"):
         option = script.option(name)
         if option and (wanted := gpus_of(script, name).type):
             message = f"no node has GPUs of a type '{wanted}'"
@@ -102,11 +108,11 @@ def _gpus_have_no_type(script: Script, _resolved: Resolved) -> Iterator[ScriptFi
 def _too_many_gpus(script: Script, most: int, types: str) -> Iterator[ScriptFinding]:
     all_asking: list[Script | Step] = [script, *script.steps]
     for asking in all_asking:
-        for name in ("gres", "gpus-per-node"):
-            option, wanted = asking.option(name), gpus_of(asking, name).count
-            if option and wanted > most:
-                message = f"{wanted} GPUs are asked for on a node; {types} has {most or 'none'}"
-                yield ScriptFinding(option.place, message)
+        name = "gres" if gpus_of(asking, "gres").count else "gpus-per-node"
+        option, wanted = asking.option(name), gpus_of(asking, name).count
+        if option and wanted > most:
+            message = f"{wanted} GPUs are asked for on a node; {types} has {most or 'none'}"
+            yield ScriptFinding(option.place, message)
 
 
 def _lacking(
@@ -131,7 +137,12 @@ def _lacking(
 
 
 def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
-    """Return what each partition of the job has; nothing where that is not known of all."""
+    """Return what each partition of the job has; nothing where that is not known of all.
+
+    Nothing either for --nodes=0, a job without nodes, which sbatch takes.
+    """
+    if script.fewest_nodes == 0:
+        return []
     names = asked_partitions(script, resolved)
     found = [(nodes_of(resolved, name), most_nodes(resolved, name)) for name in names]
     offered = [(groups, count) for groups, count in found if groups]
@@ -142,6 +153,10 @@ def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
     nodes = _all_nodes(groups)
     if demand.threads_per_core > max(node.cpus // node.cores for node in nodes):
         return f'{_types(nodes)} has fewer threads on a core ("{NOT_AVAILABLE}")'
+    cores = max(node.cores for node in nodes)
+    if demand.cores_per_node > cores:
+        asked = f"{demand.cores_per_node} cores are asked for on a node"
+        return f'{asked}; {_types(nodes)} has {cores} ("{NOT_AVAILABLE}")'
     largest = max(_cpus(demand, node) for node in nodes)
     if demand.cpus_needed > largest:
         tasks = 1 if demand.tasks else demand.tasks_per_node or 1
@@ -152,7 +167,7 @@ def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
     if demand.tasks and demand.tasks > room and not demand.overcommits:
         asked = f"{demand.tasks} tasks with {demand.cpus_per_task} CPUs each are asked for"
         return f"{asked}, and there is room for {room} ({_said_of_cpus(demand, groups, most)})"
-    return ""
+    return _lacks_cpus_in_all(demand, groups, most)
 
 
 def _said_of_cpus(demand: Demand, groups: Groups, most: int) -> str:
@@ -162,9 +177,8 @@ def _said_of_cpus(demand: Demand, groups: Groups, most: int) -> str:
 
 def _lacks_cpus_in_all(demand: Demand, groups: Groups, most: int) -> str:
     """Return what is lacking where all nodes together have too few CPUs for the job."""
-    tasks = demand.tasks or (demand.fewest_nodes or 1) * (demand.tasks_per_node or 1)
-    wanted, there = tasks * demand.cpus_per_task, _room(groups, most, lambda node: node.cpus)
-    if wanted <= there or demand.overcommits:
+    wanted, there = demand.cpus_in_all, _room(groups, most, lambda node: node.cpus)
+    if wanted <= there:
         return ""
     return f'{wanted} CPUs are asked for, and a partition has {there} ("{MORE_THAN_ALL}")'
 
@@ -182,7 +196,11 @@ def _lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
 
 
 def _lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
-    wanted = max(demand.gpus, demand.gpus_per_task * (demand.tasks or 1))
+    largest = max(node.gpus for node in _all_nodes(groups))
+    if demand.gpus_per_task > largest:
+        asked = f"{demand.gpus_per_task} GPUs are asked for on a node"
+        return f'{asked}, which has {largest or "none"} ("{NOT_AVAILABLE}")'
+    wanted = demand.gpus_in_all
     there = _room(groups, _nodes_of_job(demand, most), lambda node: node.gpus)
     if wanted <= there:
         return ""

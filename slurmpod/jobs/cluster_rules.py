@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.allocation import most_nodes
+from slurmpod.jobs.demand import demand_of
 from slurmpod.jobs.environment_rules import EFA_VARIABLES
 from slurmpod.jobs.partitions import asked_partitions, kinds_of_workers
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
@@ -61,7 +62,7 @@ def _partition_exists(script: Script, resolved: Resolved) -> Iterator[ScriptFind
     source=f"{SBATCH}#OPT_nodes",
 )
 def _nodes_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
-    option, wanted = script.option("nodes"), script.fewest_nodes
+    option, wanted = script.option("nodes"), demand_of(script).fewest_nodes
     sizes = {name: most_nodes(resolved, name) for name in asked_partitions(script, resolved)}
     if option and wanted and 0 < max(sizes.values()) < wanted:
         offered = ", ".join(f"{name} gives {size}" for name, size in sizes.items())

@@ -9,9 +9,12 @@ from slurmpod.jobs.script import COUNT, Script, Step
 from slurmpod.value import Value
 
 GPUS = re.compile(
-    r"(?:gres/)?gpu(?::(?P<type>[a-zA-Z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?", re.ASCII
+    r"(?:gres/)?gpu(?::(?P<type>[\w.-]*[a-zA-Z_.-][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?",
+    re.ASCII,
 )
-GPUS_ALONE = re.compile(r"(?:(?P<type>[a-zA-Z][\w.-]*):?)?(?P<count>[0-9]{1,9})?", re.ASCII)
+GPUS_ALONE = re.compile(
+    r"(?:(?P<type>[\w.-]*[a-zA-Z_.-][\w.-]*):?)?(?P<count>[0-9]{1,9})?", re.ASCII
+)
 MOST_DIGITS = 9
 PHYSICAL = frozenset({"nomultithread", "compute_bound"})
 """What --hint says to have one task on a core, and not one on each of its threads."""
@@ -32,8 +35,11 @@ class Demand(Value):
     tasks: int | None
     tasks_per_node: int | None
     tasks_per_core: int | None
+    tasks_per_socket: int
+    tasks_per_gpu: int
     cpus_per_task: int
     cpus_per_node: int
+    cores_per_node: int
     memory_mib: float
     memory_per_cpu_mib: float
     gpus: int
@@ -47,24 +53,51 @@ class Demand(Value):
     @property
     def cpus_needed(self) -> int:
         """CPUs that at least one node must have, where the job does not name its tasks."""
-        tasks = 1 if self.tasks or self.overcommits else self.tasks_per_node or 1
+        tasks = 1 if self.tasks and not self.overcommits else self.tasks_per_node or 1
+        if self.tasks_per_core and not (self.overcommits or self.tasks_per_node):
+            tasks = self.tasks_per_socket or max(tasks, self.tasks_per_core)
+        tasks = max(tasks, self.tasks_per_socket)
         per_gpus = self.cpus_per_gpu * self.gpus_per_node
         return max(tasks * self.cpus_per_task, self.cpus_per_node, per_gpus)
+
+    @property
+    def gpus_in_all(self) -> int:
+        """GPUs that the job asks for on all its nodes together."""
+        nodes = self.fewest_nodes or 1
+        tasks = self.tasks or nodes * (self.tasks_per_node or 1)
+        for_tasks = 0
+        if self.tasks_per_gpu:
+            for_tasks = max(1, self.tasks // self.tasks_per_gpu) if self.tasks else nodes
+        asked = max(self.gpus, self.gpus_per_node * nodes, self.gpus_per_task * tasks)
+        return asked or for_tasks
+
+    @property
+    def cpus_in_all(self) -> int:
+        """CPUs that the job asks for on all its nodes together."""
+        tasks = self.tasks or max(
+            (self.fewest_nodes or 1) * (self.tasks_per_node or 1),
+            self.gpus_in_all * self.tasks_per_gpu,
+        )
+        for_tasks = 0 if self.overcommits else tasks * self.cpus_per_task
+        return max(for_tasks, self.gpus_in_all * self.cpus_per_gpu)
 
 
 def demand_of(script: Script) -> Demand:
     """Return what the directives of a script ask for."""
     most = COUNT.fullmatch(_value(script, "nodes"))
-    per_node = max(gpus_of(script, name).count for name in ("gres", "gpus-per-node"))
+    per_node = gpus_of(script, "gres").count or gpus_of(script, "gpus-per-node").count
     threads = number_of(script, "threads-per-core") or 0
     return Demand(
-        fewest_nodes=script.fewest_nodes,
+        fewest_nodes=_fewest_nodes(script),
         most_nodes=_most(most) if most else None,
         tasks=number_of(script, "ntasks"),
         tasks_per_node=number_of(script, "ntasks-per-node") or number_of(script, "tasks-per-node"),
         tasks_per_core=number_of(script, "ntasks-per-core"),
+        tasks_per_socket=number_of(script, "ntasks-per-socket") or 0,
+        tasks_per_gpu=max(number_of(script, f"ntasks-per-{each}") or 0 for each in ("gpu", "tres")),
         cpus_per_task=number_of(script, "cpus-per-task") or 1,
         cpus_per_node=number_of(script, "mincpus") or 0,
+        cores_per_node=_cores_per_node(script),
         memory_mib=mebibytes(_value(script, "mem")) or 0,
         memory_per_cpu_mib=mebibytes(_value(script, "mem-per-cpu")) or 0,
         gpus=gpus_of(script, "gpus").count,
@@ -97,6 +130,20 @@ def number_of(asking: Script | Step, name: str) -> int | None:
 def _value(asking: Script | Step, name: str) -> str:
     option = asking.option(name)
     return option.value if option else ""
+
+
+def _fewest_nodes(script: Script) -> int | None:
+    """Return the least number of nodes: sbatch lowers it to the number of tasks."""
+    nodes, tasks = script.fewest_nodes, number_of(script, "ntasks")
+    return min(nodes, tasks) if nodes and tasks else nodes
+
+
+def _cores_per_node(script: Script) -> int:
+    """Return the cores that sockets of this number and size have; --hint has sbatch ignore them."""
+    if script.option("hint"):
+        return 0
+    sockets, cores = (number_of(script, each) for each in ("sockets-per-node", "cores-per-socket"))
+    return (sockets or 1) * (cores or 1)
 
 
 def _most(count: re.Match[str]) -> int | None:

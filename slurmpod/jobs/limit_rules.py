@@ -53,7 +53,11 @@ FEATURES = ("constraint", "prefer")
 )
 def _nodes_have_it(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     given = _settings(resolved)
-    unknown = FEATURES if resolved.lifecycle.hooks or resolved.lifecycle.own_scripts else ()
+    unknown: tuple[str, ...] = (
+        FEATURES if resolved.lifecycle.hooks or resolved.lifecycle.own_scripts else ()
+    )
+    if script.fewest_nodes == 0:
+        unknown = (*unknown, "tmp")
     for name, (setting, said) in OF_NO_NODE.items():
         option = None if name in unknown else script.option(name)
         if option and option.value not in ("", "0") and setting not in given:

@@ -63,7 +63,9 @@ def lint(
 
 def verdict(text: str, resolved: Resolved) -> tuple[Problem, ...]:
     """Return why sbatch refuses a script on a cluster; nothing where it takes it."""
-    directives = {option.place.line for option in read_script("", text).options}
+    script = read_script("", text)
+    places = (*(each.place for each in script.options), *(each.place for each in script.strays))
+    directives = {place.line for place in places}
     return tuple(
         each
         for each in lint("", text, resolved)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
+from itertools import product
 
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
+from slurmpod.jobs.demand import demand_of
 from slurmpod.jobs.options import (
     NEWEST,
     Program,
     full_names,
+    is_unlimited,
     minutes,
     options_of,
     refusal,
@@ -27,19 +31,32 @@ EXCLUDING = (
     ("mem", "mem-per-cpu", "mem-per-gpu"),
     ("exclusive", "oversubscribe"),
     ("cpus-per-task", "cpus-per-gpu"),
+    ("core-spec", "thread-spec"),
+    *product(
+        ("ntasks-per-node", "tasks-per-node", "gpus-per-task", "gpus-per-socket", "tres-per-task"),
+        ("ntasks-per-gpu", "ntasks-per-tres"),
+    ),
 )
 """Options of which sbatch takes one only."""
 
-ANY_GPUS = ("gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "gres")
+GPUS_OF_JOB = ("gpus", "gpus-per-node", "gres")
+ANY_GPUS = (*GPUS_OF_JOB, "gpus-per-task", "gpus-per-socket", "tres-per-task")
+OF_TASKS_AND_GPUS = ("ntasks-per-gpu", "ntasks-per-tres")
 NEEDED = {
-    "gpus-per-task": ("ntasks", "gpus"),
-    "gpus-per-socket": ("sockets-per-node",),
-    "cpus-per-gpu": ANY_GPUS,
-    "mem-per-gpu": ANY_GPUS,
+    "gpus-per-task": ("ntasks", "gpus", "nodes"),
+    "gpus-per-socket": ("sockets-per-node", "extra-node-info"),
+    "cpus-per-gpu": (*ANY_GPUS, *OF_TASKS_AND_GPUS),
+    "mem-per-gpu": (*ANY_GPUS, *OF_TASKS_AND_GPUS),
+    **dict.fromkeys(OF_TASKS_AND_GPUS, (*GPUS_OF_JOB, "ntasks", "nodes")),
 }
-"""Options that sbatch takes only with one of these beside them."""
+"""Options that sbatch takes only with one of these beside them; `nodes` as a number, no range."""
 
-FROM_NOW = re.compile(r"now\s*\+\s*([0-9]{1,9})\s*(?:(sec|min|hour|day|week)[a-z]*)?", re.ASCII)
+SAYS_NOTHING = re.compile(r"none|(?:.*[:=])?0+[kmgt]?b?|.*:[^0-9]*", re.ASCII | re.IGNORECASE)
+"""Values with which an option asks for nothing, or for what sbatch does not read as a number."""
+
+FROM_NOW = re.compile(
+    r"now(?:\s*([+-])\s*([0-9]{1,9})\s*(?:(sec|min|hour|day|week)[a-z]*)?)?", re.ASCII
+)
 MINUTES = {"": 1 / 60, "sec": 1 / 60, "min": 1, "hour": 60, "day": 1440, "week": 10080}
 
 
@@ -65,6 +82,9 @@ def _options_exist(script: Script) -> Iterator[ScriptFinding]:
         if meant:
             message = f"--{option.name} is ambiguous: it begins {', '.join(meant)}"
         yield ScriptFinding(option.place, message, did_you_mean(option.name, options_of(program)))
+    for word in script.strays:
+        fix = "remove it, or write it into the option to which it belongs"
+        yield ScriptFinding(word.place, f"'{word.text}' is no option of sbatch", fix)
 
 
 @OPTIONS.rule(
@@ -107,24 +127,83 @@ def _options_agree(script: Script) -> Iterator[ScriptFinding]:
             yield ScriptFinding(option.place, message)
     for name, needed in NEEDED.items():
         option = script.option(name)
-        if option and not any(script.option(each) for each in needed):
+        says_something = option and not SAYS_NOTHING.fullmatch(option.value)
+        if option and says_something and not any(_says(script, each) for each in needed):
             wanted = " or ".join(f"--{each}" for each in needed)
             message = f"--{name} says nothing without {wanted}"
             yield ScriptFinding(option.place, message, f"add {wanted}")
+    yield from _tasks_are_even(script)
+    yield from _threads_are_enough(script)
+    yield from _gpus_agree(script)
+    yield from _nodes_are_listed(script)
     yield from _time_is_enough(script)
+
+
+def _tasks_are_even(script: Script) -> Iterator[ScriptFinding]:
+    """Yield a number of tasks that no whole number of GPUs gives."""
+    numbers = {option: int(option.value) for option in _readable(script, *OF_TASKS_AND_GPUS)}
+    if len(set(numbers.values())) > 1:
+        yield ScriptFinding([*numbers][-1].place, "--ntasks-per-gpu and --ntasks-per-tres differ")
+    if any(_says(script, name) for name in GPUS_OF_JOB):
+        return
+    for tasks, (option, each) in product(_readable(script, "ntasks"), numbers.items()):
+        if int(tasks.value) > each and int(tasks.value) % each:
+            message = f"--ntasks={tasks.value} is no multiple of --{option.name}={each}"
+            yield ScriptFinding(tasks.place, message)
+
+
+def _threads_are_enough(script: Script) -> Iterator[ScriptFinding]:
+    tasks, threads = _readable(script, "ntasks-per-core"), _readable(script, "threads-per-core")
+    for option, most in product(tasks, threads):
+        if int(option.value) > int(most.value):
+            message = f"--ntasks-per-core={option.value} is more than --threads-per-core"
+            yield ScriptFinding(option.place, message)
+
+
+def _gpus_agree(script: Script) -> Iterator[ScriptFinding]:
+    """Yield a number of GPUs of the whole job that its nodes or its tasks cannot share evenly."""
+    option, demand = script.option("gpus"), demand_of(script)
+    if not option or not demand.gpus:
+        return
+    fewest, most = demand.fewest_nodes or 1, demand.most_nodes or math.inf
+    nodes = demand.gpus // demand.gpus_per_node if demand.gpus_per_node else 0
+    tasks = demand.tasks or demand.gpus // (demand.gpus_per_task or 1)
+    counts = {
+        "--nodes": fewest <= demand.gpus and (not nodes or fewest <= nodes <= most),
+        "--gpus-per-node": demand.gpus % (demand.gpus_per_node or 1) == 0,
+        "--gpus-per-task": demand.gpus_per_task in (0, demand.gpus / (tasks or 1)),
+    }
+    for name in (name for name, agrees in counts.items() if not agrees):
+        yield ScriptFinding(option.place, f"--gpus={option.value} does not go with {name}")
+
+
+def _nodes_are_listed(script: Script) -> Iterator[ScriptFinding]:
+    option, nodes = script.option("distribution"), script.option("nodes")
+    if not option or not option.value.lower().startswith("arbitrary"):
+        return
+    if nodes:
+        message = "--nodes and --distribution=arbitrary exclude each other"
+        yield ScriptFinding(nodes.place, message)
+    elif not script.option("nodelist") and not script.option("nodefile"):
+        message = "--distribution=arbitrary says nothing without --nodelist"
+        yield ScriptFinding(option.place, message, "remove it: Slurm then chooses the nodes")
 
 
 def _time_is_enough(script: Script) -> Iterator[ScriptFinding]:
     time, shortest = script.option("time"), script.option("time-min")
     least = _minutes(shortest) if shortest else _minutes(time)
     longest = _minutes(time)
+    if shortest and (is_unlimited(shortest.value) or not shortest.value.strip("0:-")):
+        message = f"--time-min={shortest.value} is no time in which a job could end"
+        yield ScriptFinding(shortest.place, message)
     if shortest and longest and least and least > longest:
         message = f"--time-min={shortest.value} is more than --time"
         yield ScriptFinding(shortest.place, message)
     deadline, begin = script.option("deadline"), script.option("begin")
-    until, start = _minutes_from_now(deadline), _minutes_from_now(begin) or 0
+    until, start = _minutes_from_now(deadline), max(_minutes_from_now(begin) or 0, 0)
     if deadline and until is not None and start + (least or 0) > until:
         takes = f"it takes {least:g} minutes" if least else "it begins later"
+        takes = takes if until >= 0 else "that is over"
         message = f"the job cannot end by --deadline={deadline.value}: {takes}"
         fix = "set the deadline later, or ask for less time"
         yield ScriptFinding(deadline.place, f'{message} ("Requested time limit is invalid")', fix)
@@ -138,6 +217,22 @@ def _all_options(script: Script) -> Iterator[tuple[Program, Option]]:
             yield "srun", option
 
 
+def _says(script: Script, name: str) -> bool:
+    """Return whether an option is there and asks for something; of nodes, for a certain number."""
+    option = script.option(name)
+    if not option or SAYS_NOTHING.fullmatch(option.value):
+        return False
+    least, _, most = option.value.partition("-")
+    return name != "nodes" or (least.isdigit() and most in ("", least))
+
+
+def _readable(script: Script, *names: str) -> list[Option]:
+    """Return the options of these names whose numbers sbatch can read."""
+    given = [option for name in names if (option := script.option(name))]
+    known = options_of("sbatch")
+    return [each for each in given if not refusal(known[each.name], each.value)]
+
+
 def _minutes(option: Option | None) -> float | None:
     return minutes(option.value) if option else None
 
@@ -145,4 +240,6 @@ def _minutes(option: Option | None) -> float | None:
 def _minutes_from_now(option: Option | None) -> float | None:
     """Return when a moment such as now+2hours is; None for a time of day, or a date."""
     match = FROM_NOW.fullmatch(option.value) if option else None
-    return int(match[1]) * MINUTES[match[2] or ""] if match else None
+    if not match:
+        return None
+    return int(f"{match[1] or ''}{match[2] or 0}") * MINUTES[match[3] or ""]

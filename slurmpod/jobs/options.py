@@ -33,7 +33,7 @@ NODES = re.compile(
     r"-?[0-9]{1,9}[km]?(?:(?:[-,][0-9]{1,9}[km]?)+(?::[0-9]+)?)?", re.ASCII | re.IGNORECASE
 )
 RANGE = r"[0-9]{1,9}(?:-[0-9]{0,9}(?::0*[1-9][0-9]*)?)?"
-ARRAY = re.compile(rf"\[?,*{RANGE}(?:,+{RANGE})*,*(?:%[0-9]*(?:,[0-9,-]*)?)?\]?", re.ASCII)
+ARRAY = re.compile(rf"\[?,*(?:{RANGE}(?:,+{RANGE})*,*)?(?:%[0-9]*(?:,[0-9,-]*)?)?\]?", re.ASCII)
 SIGNAL = re.compile(
     r"(?:[BR]+:)?(?:(?:SIG)?(?:HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN"
     r"|TTOU|PIPE|XCPU)|0*[1-9][0-9]*)(?:@([0-9]{0,9}))?",
@@ -44,10 +44,10 @@ LONGEST_WARNING = 65535
 
 WHEN = re.compile(
     r"""
-    now (?: \s*\+\s* [0-9]+ \s* (?: sec(?:ond)?s? | min(?:ute)?s? | hours? | days? | weeks? )? )?
+    now (?: \s*[+-]\s* [0-9]+ \s* (?: sec(?:ond)?s? | min(?:ute)?s? | hours? | days? | weeks? )? )?
     | (?: today | tomorrow | midnight | noon | elevenses | fika | teatime )
     | (?: [01]?[0-9] | 2[0-3] ) : [0-5][0-9] (?: :[0-5][0-9] )? (?: \s*[ap]m )?
-    | 2[01][0-9]{2} - (?: 0?[1-9] | 1[0-2] ) - [0-3]?[0-9] (?: [T\ ] .* )?
+    | (?: 2[01][0-9] | 19[89] ) [0-9] - (?: 0?[1-9] | 1[0-2] ) - [0-3]?[0-9] (?: [T\ ] .* )?
     | (?: [0-9]{6} | [0-9]{1,2} [/.] [0-9]{1,2} (?: [/.] [0-9]{2,4} )? ) (?: [-\ ] .* )?
     """,
     re.VERBOSE | re.ASCII | re.IGNORECASE,
@@ -66,7 +66,7 @@ MAILS = re.compile(rf",*{MAIL}(?:,+{MAIL})*,*", re.ASCII | re.IGNORECASE)
 DISTRIBUTION = re.compile(
     r"""
     plane=[0-9]+
-    | (?: block | cyclic | arbitrary | \* ) (?: :(?: block | cyclic | fcyclic | \* ) ){0,2}
+    | (?: arbitrary | (?: block | cyclic | \* ) (?: :(?: block | cyclic | fcyclic | \* ) ){0,2} )
       (?: , (?:no)?pack )?
     | (?:no)?pack
     """,

@@ -69,6 +69,8 @@ class Step(Value):
 class Script(Value):
     """A batch script; `options` are those of its directives, for its first component.
 
+    `strays` are words of directives that are no options: the first one of each line.
+
     `late_directives` stand behind the first command, where sbatch no longer looks. `values` has
     what the script itself sets variables to. `documents` are its here documents, but for those
     that are the batch script of another job.
@@ -77,6 +79,7 @@ class Script(Value):
     file: str
     text: str
     options: tuple[Option, ...]
+    strays: tuple[Word, ...]
     late_directives: tuple[Place, ...]
     commands: tuple[Command, ...]
     assignments: tuple[Assignment, ...]
@@ -161,7 +164,7 @@ def read_script(file: str, text: str, beside: Beside = nothing) -> Script:
     """
     unix_text = text.replace("\r\n", "\n")
     reading = read(unix_text)
-    options, late = _directives(unix_text, reading.comments)
+    options, strays, late = _directives(unix_text, reading.comments)
     assignments = tuple(each for command in reading.commands for each in _assignments(command))
     values = _values(assignments)
     called = tuple(call for command in reading.commands for call in calls(command, values))
@@ -172,6 +175,7 @@ def read_script(file: str, text: str, beside: Beside = nothing) -> Script:
         file=file,
         text=text,
         options=options,
+        strays=strays,
         late_directives=late,
         commands=reading.commands,
         assignments=assignments + exported,
@@ -192,14 +196,15 @@ def node_count(option: Option | None) -> int | None:
 
 def _directives(
     text: str, comments: Iterable[Place]
-) -> tuple[tuple[Option, ...], tuple[Place, ...]]:
-    """Return the options that sbatch reads, and the places of those that it does not.
+) -> tuple[tuple[Option, ...], tuple[Word, ...], tuple[Place, ...]]:
+    """Return the options that sbatch reads, words that are none, and directives not read.
 
     It stops at the first line that is neither a comment nor blank (sbatch(1), DESCRIPTION). Behind
     it, what is no comment of this script, but stands in a text, is for another job.
     """
     own = frozenset(comments)
     options: list[Option] = []
+    strays: list[Word] = []
     late: list[Place] = []
     is_first_component, is_over = True, False
     for number, line in enumerate(text.split("\n"), start=1):
@@ -213,8 +218,12 @@ def _directives(
         words = words_in(line.removeprefix(DIRECTIVE), place)
         parsed = parse_options(words, "sbatch", {})
         is_first_component &= not any(word.text in OTHER_COMPONENT for word in parsed.rest)
-        options += parsed.options if is_first_component else ()
-    return tuple(options), tuple(late)
+        if is_first_component:
+            options += parsed.options
+            has_blanks = any(each.value.startswith("=") for each in parsed.options)
+            rest = () if has_blanks else parsed.rest
+            strays += [word for word in rest if word.text != "--"][:1]
+    return tuple(options), tuple(strays), tuple(late)
 
 
 def _assignments(command: Command) -> Iterator[Assignment]:

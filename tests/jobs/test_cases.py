@@ -84,3 +84,8 @@ def test_sbatch_takes_a_script_whose_steps_srun_refuses() -> None:
     assert [each.rule for each in lint("x", text, RESOLVED)] == ["JOB-008"]
     assert verdict(text, RESOLVED) == ()
     assert len(verdict("\n" + text, RESOLVED)) == 1
+
+
+def test_sbatch_refuses_a_directive_without_an_option() -> None:
+    text = "#!/bin/bash\n#SBATCH torchrun\nhostname\n"
+    assert [each.rule for each in verdict(text, RESOLVED)] == ["JOB-007"]

@@ -295,7 +295,7 @@ def test_a_partition_gives_one_job_no_more_than_its_limit() -> None:
 
 
 def test_a_job_that_names_no_partition_has_all_workers() -> None:
-    assert lint("x", "#!/bin/bash\n#SBATCH -N 6 --gres=gpu:8\n", RESOLVED) == ()
+    assert lint("x", "#!/bin/bash\n#SBATCH -N 6 --exclusive\n", RESOLVED) == ()
 
 
 def test_the_page_of_rules_is_fresh(update_golden: bool) -> None:
@@ -544,6 +544,37 @@ def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
         *(("--gres=foo:1", "JOB-052"), ("--hint=NoMultithread", "")),
         *(("--threads-per-core=2", ""), ("--threads-per-core=3", "JOB-050")),
         *(("--time-min=5 -t 4", "JOB-009"), ("-O -c 193", "JOB-050"), ("-O -N1 -n 400", "")),
+        *(("--time-min=0", "JOB-009"), ("--time-min=-1", "JOB-009"), ("--time-min=1-", "")),
+        *(("--deadline=now -t 1", "JOB-009"), ("--deadline=now-1hour", "JOB-009")),
+        *(("--begin=now-1hour", ""), ("--begin=now-1hour --deadline=now+5 -t 9", "JOB-009")),
+        *(("--gpus-per-task=1 -N 2", ""), ("--gpus-per-task=1 -N 1-2", "JOB-009")),
+        *(("--gpus-per-task=0", ""), ("--gpus-per-socket=0", ""), ("--mem-per-gpu=0", "")),
+        *(("--gpus-per-task=1 -G 0", "JOB-009"), ("--cpus-per-gpu=1 --gres=none", "JOB-009")),
+        *(("--cpus-per-gpu=1 --ntasks-per-gpu=1 -n 1", ""), ("--mem-per-gpu=1G -G 0", "JOB-009")),
+        *(("--ntasks-per-gpu=2", "JOB-009"), ("--ntasks-per-gpu=2 -G 8", "")),
+        *(("--ntasks-per-gpu=2 -n 9", "JOB-009"), ("--ntasks-per-gpu=2 -n 8", "")),
+        *(("--ntasks-per-gpu=2 -n 1", ""), ("--ntasks-per-gpu=2 -n 9 --gres=gpu:8", "")),
+        ("--ntasks-per-gpu=2 --ntasks-per-tres=3 -G 2", "JOB-009"),
+        ("--ntasks-per-gpu=2 -G 2 --ntasks-per-node=2", "JOB-009"),
+        *(("-S 1 --thread-spec=1", "JOB-009"), ("-G 1 -N 2", "JOB-009"), ("-G 2 -N 1-3", "")),
+        *(("-G 3 --gpus-per-node=2", "JOB-009"), ("-G 4 --gpus-per-node=2 -N 1", "JOB-009")),
+        *(("-G 4 --gpus-per-node=2 -N 2", ""), ("-G 3 --gpus-per-task=1 -n 2", "JOB-009")),
+        *(("-G 4 --gpus-per-task=2", ""), ("-G 3 --gpus-per-task=2", "JOB-009")),
+        ("--ntasks-per-core=2 --threads-per-core=1", "JOB-009"),
+        *(("-m arbitrary", "JOB-009"), ("-m arbitrary -N 1", "JOB-009")),
+        *(("--gpus-per-node=9", "JOB-042"), ("--gpus-per-node=9 --gres=gpu:8", "")),
+        *(("--gpus-per-task=9 -N 2", "JOB-042"), ("--gpus-per-node=1.5", "JOB-056")),
+        *(("-G 8 --cpus-per-gpu=96", ""), ("-G 8 --cpus-per-gpu=97", "JOB-050")),
+        *(("-G 4 --ntasks-per-gpu=192", ""), ("-G 4 --ntasks-per-gpu=193", "JOB-050")),
+        *(("-O --ntasks-per-node=192", ""), ("-O --ntasks-per-node=193", "JOB-050")),
+        *(("--cores-per-socket=96", ""), ("--cores-per-socket=97", "JOB-050")),
+        *(("--cores-per-socket=97 --hint=multithread", ""), ("--sockets-per-node=97", "JOB-050")),
+        *(("--ntasks-per-socket=97 -c 2", "JOB-050"), ("--ntasks-per-core=193", "JOB-050")),
+        *(("--ntasks-per-core=193 -O", ""), ("--ntasks-per-core=193 --ntasks-per-node=2", "")),
+        ("--ntasks-per-core=193 --ntasks-per-socket=2", ""),
+        *(("-N 0 --tmp=1G --mem=3T", ""), ("-N 9 -n 4", ""), ("-N 9 -n 5", "JOB-041")),
+        *(("-N 1 # why", ""), ("-N 1 --", ""), ("--mail-type=END FAIL", "JOB-007")),
+        *(("-N 1 torchrun", "JOB-007"), ("--nodes = 1", "JOB-008")),
     ],
 )
 def test_what_sbatch_says_of_options_together(options: str, wanted: str) -> None:
