@@ -135,7 +135,7 @@ FURTHER: Sequence[Further] = (
     ),
     Further(
         "rehearsal/test_access.py::test_people_come",
-        "people of the environment where HyperPod sets Slurm up",
+        "people of the environment where our scripts set Slurm up",
         "rehearsal/test_access.py::TestOnNodes",
     ),
     Further(

@@ -170,6 +170,12 @@ class HyperPodLab:
         )
         return self.settled(name)
 
+    def create_continuously(self, name: str, groups: list[dict[str, Any]]) -> None:
+        """Create a cluster whose nodes come one by one, and wait until all of them are there."""
+        created = self.create(name, groups, NodeProvisioningMode="Continuous")
+        assert created.get("FailureMessage") is None
+        wait_until(lambda: self.is_complete(name), "all nodes")
+
     def update(self, name: str, groups: list[dict[str, Any]], **more: Any) -> Any:
         """Change a cluster and return its description once that has ended."""
         self.aws.sagemaker.update_cluster(ClusterName=name, InstanceGroups=groups, **more)  # type: ignore[arg-type]

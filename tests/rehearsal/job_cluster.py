@@ -63,9 +63,7 @@ def job_cluster(
             partition = {"NodeType": "Compute", "PartitionNames": ["trn1"]}
             trn = {"InstanceType": TRN1, "SlurmConfig": partition}
             groups.append(group("trn", "Compute", 4, **common) | trn)
-        created = lab.create(NAME, groups, NodeProvisioningMode="Continuous")
-        assert created.get("FailureMessage") is None
-        wait_until(lambda: lab.is_complete(NAME), "all nodes")
+        lab.create_continuously(NAME, groups)
         yield lab
         lab.delete(NAME)
 

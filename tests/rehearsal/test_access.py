@@ -7,7 +7,6 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +14,10 @@ from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, hostname
 from tests.rehearsal.hyperpod_lab import group as group_by_api
-from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+from tests.rehearsal.test_lifecycle_bundles import by_api, customer_group, upload
 
 ENVIRONMENT = """
+edition: 2026
 name: people
 account: "123456789012"
 region: us-west-2
@@ -52,10 +52,11 @@ access:
       admin: true
     - {{name: bob, uid: 20002, ssh_keys: ["{key}"]}}
 """
-GROUPS = ("head", "door", "cpu")
+GROUPS = {"head": "Controller", "door": "Login", "cpu": "Compute"}
+"""What a group is in Slurm, by its name."""
 FULL_NAME = "Alice O'Neil $(id) `id` %u \\\\"
 SCRIPTS = f"/tmp/{BUCKET}/people"  # noqa: S108  # where HyperPod puts them
-ENTRY = f"cd {SCRIPTS} && bash ./on_create.sh 2>&1"
+ENTRY = f"cd {SCRIPTS} && bash ./on_init_complete.sh 2>&1"
 
 
 class People:
@@ -120,9 +121,9 @@ def people(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pe
     public = key.with_suffix(".pub").read_text().strip()
     (folder / "lab").mkdir()
     with HyperPodLab(folder / "lab", image) as lab:
-        uri = upload(lab, ENVIRONMENT.format(key=public))
-        cluster = lab.create("people", [customer_group(name, uri) for name in GROUPS])
-        assert cluster.get("FailureMessage") is None
+        common = by_api(lab, upload(lab, ENVIRONMENT.format(key=public)))
+        groups = [group_by_api(name, node_type, **common) for name, node_type in GROUPS.items()]
+        lab.create_continuously("people", groups)
         yield People(lab, key)
 
 
@@ -286,17 +287,12 @@ class TestLater:
         assert people.shell("door", "bob").run(["srun", "--chdir=/tmp", "id", "-un"]) == "bob"
 
 
-def test_people_come_to_nodes_that_hyperpod_has_set_up(people: People) -> None:
+def test_people_come_to_nodes_that_our_scripts_have_set_up(people: People) -> None:
     lab = people.lab
     lab.delete("people")
     text = ENVIRONMENT.format(key=people.public_key).replace("name: people", "name: more")
-    uri = upload(lab, f"{text}lifecycle: {{mode: extended}}\n")
-    common: dict[str, Any] = {
-        "LifeCycleConfig": {"SourceS3Uri": uri, "OnInitComplete": "on_init_complete.sh"},
-        "InstanceStorageConfigs": [lab.lustre_storage],
-    }
-    kinds = {"head": "Controller", "door": "Login", "cpu": "Compute"}
-    cluster = lab.create("more", [group_by_api(name, kinds[name], **common) for name in GROUPS])
+    uri = upload(lab, f"{text}lifecycle: {{mode: customer}}\n")
+    cluster = lab.create("more", [customer_group(name, uri) for name in GROUPS])
     assert cluster.get("FailureMessage") is None
     alice = lab.shell("more", "door", user="alice")
     assert alice.run(["srun", "--chdir=/tmp", "id", "-u"]) == "20001"

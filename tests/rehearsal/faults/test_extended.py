@@ -14,7 +14,6 @@ import pytest
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault, run_fault
 from slurmpod.rehearsal.faults.registry import chosen
-from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.faults.lab_cluster import ENVIRONMENT, NAME, WORKERS, lab_cluster
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
 from tests.rehearsal.test_lifecycle_bundles import by_api, upload
@@ -32,9 +31,7 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
             group("login", "Login", **common),
             group("cpu", "Compute", WORKERS, **common),
         ]
-        created = lab.create(NAME, groups, NodeProvisioningMode="Continuous")
-        assert created.get("FailureMessage") is None
-        wait_until(lambda: lab.is_complete(NAME), "the workers")
+        lab.create_continuously(NAME, groups)
         yield lab_cluster(lab)
 
 
