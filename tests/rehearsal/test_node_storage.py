@@ -20,10 +20,11 @@ from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.golden_files import ROOT
 from tests.rehearsal import silent_folder
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, succeeds
-from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, group, succeeds
+from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 ENVIRONMENT = """
+edition: 2026
 name: disks
 account: "123456789012"
 region: us-west-2
@@ -72,7 +73,7 @@ done
 """
 LET_UBUNTU_IN = """
 ssh-keygen -q -A && ssh-keygen -q -t ed25519 -N '' -f /root/key && systemctl start ssh &&
-    install -D -o ubuntu -m 600 /root/key.pub /home/ubuntu/.ssh/authorized_keys
+    install -D -o ubuntu -m 600 /root/key.pub ~ubuntu/.ssh/authorized_keys
 """
 SCRIPTS = ROOT / "lifecycle_scripts"
 INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
@@ -81,10 +82,9 @@ INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
 @pytest.fixture(scope="module")
 def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
-        uri = upload(lab, ENVIRONMENT, on_create=LIKE_THE_IMAGE)
-        worker = {**customer_group("cpu", uri), "InstanceType": "ml.i3en.large"}
-        cluster = lab.create("disks", [customer_group("head", uri), worker])
-        assert cluster.get("FailureMessage") is None
+        common = by_api(lab, upload(lab, ENVIRONMENT, on_init_complete=LIKE_THE_IMAGE))
+        worker = group("cpu", "Compute", **common, InstanceType="ml.i3en.large")
+        lab.create_continuously("disks", [group("head", "Controller", **common), worker])
         yield lab
 
 
@@ -113,7 +113,7 @@ def test_everybody_may_write_to_the_volume_of_the_image(lab: HyperPodLab, worker
 def test_running_the_scripts_again_finds_all_done(worker: Shell) -> None:
     script = f"/tmp/{BUCKET}/disks/set_up_node.sh"  # noqa: S108  # where HyperPod puts it
     said = worker.run(["env", "-u", "HOME", "bash", script])
-    for step in ("image_facts", "scratch", "mount_fsx", "motd", "log_rotation"):
+    for step in ("image_facts", "scratch", "motd", "log_rotation"):
         assert f" {step}: already done" in said
 
 
@@ -126,9 +126,9 @@ def test_logs_are_rotated_and_daemons_go_on_writing(lab: HyperPodLab, worker: Sh
     worker.run(["test", "-s", "/var/log/provision/provisioning.log.1"])
 
 
-@pytest.mark.parametrize(("group", "is_ours"), [("head", False), ("cpu", True)])
-def test_no_log_is_rotated_by_two(lab: HyperPodLab, group: str, *, is_ours: bool) -> None:
-    root = lab.shell("disks", group, user="root")
+@pytest.mark.parametrize(("name", "is_ours"), [("head", False), ("cpu", True)])
+def test_no_log_is_rotated_by_two(lab: HyperPodLab, name: str, *, is_ours: bool) -> None:
+    root = lab.shell("disks", name, user="root")
     said = root.run(["sh", "-c", "logrotate --debug /etc/logrotate.conf 2>&1"])
     assert "error" not in said
     ours = root.run(["cat", "/etc/logrotate.d/slurmpod"])
