@@ -20,9 +20,11 @@ from slurmpod.environment.cluster import Role
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
 from tests.rehearsal.deployed_bundle import deployed_bundle
-from tests.rehearsal.hyperpod_lab import ACCOUNT, HyperPodLab, policy
+from tests.rehearsal.hyperpod_lab import ACCOUNT, HyperPodLab, group, policy
+from tests.rehearsal.test_lifecycle_bundles import by_api, customer_group
 
 TEXT = """
+edition: 2026
 name: {name}
 account: "123456789012"
 region: us-west-2
@@ -33,7 +35,7 @@ cluster:
 slurm:
   accounting_database: {{endpoint: {name}.example.com, secret_arn: {secret}}}
   multi_head: {multi_head}
-lifecycle: {{step_timeout_seconds: {patience}}}
+lifecycle: {{mode: {mode}, step_timeout_seconds: {patience}}}
 """
 TRUST = policy(Principal={"Service": "sagemaker.amazonaws.com"}, Action="sts:AssumeRole")
 SCRIPTS_REFUSED = "Execution role provided does not have permissions to access the bucket s3://"
@@ -50,7 +52,7 @@ class Roles:
     def __init__(self, lab: HyperPodLab) -> None:
         self._lab = lab
         self._numbers = itertools.count(1)
-        self._secret = lab.secret("records", password="of-the-records")
+        self._secret = lab.secret("records", username="admin", password="of-the-records")
 
     @property
     def journal(self) -> str:
@@ -58,12 +60,21 @@ class Roles:
         return (self._lab.folder / "journal.jsonl").read_text()
 
     def environment(
-        self, name: str, *, heads: int = 2, patience: int = PATIENCE_SECONDS
+        self,
+        name: str,
+        mode: str = "extended",
+        *,
+        heads: int = 1,
+        patience: int = PATIENCE_SECONDS,
     ) -> Resolved:
         """Resolve an environment whose steps wait so many seconds, and upload its scripts."""
-        multi_head = "{}" if heads > 1 else "null"
         text = TEXT.format(
-            name=name, secret=self._secret, heads=heads, multi_head=multi_head, patience=patience
+            name=name,
+            secret=self._secret,
+            mode=mode,
+            heads=heads,
+            multi_head="{}" if heads > 1 else "null",
+            patience=patience,
         )
         environment = read_as("environment.yaml", text).environment
         assert environment
@@ -94,20 +105,26 @@ class Roles:
             iam.put_role_permissions_boundary(RoleName=role, PermissionsBoundary=arn)
         text = json.dumps({"Version": "2012-10-17", "Statement": statements})
         iam.put_role_policy(RoleName=role, PolicyName="nodes", PolicyDocument=text)
-        lifecycle = resolved.lifecycle
-        group = {
-            "InstanceGroupName": "head",
-            "InstanceType": "ml.m5.large",
-            "InstanceCount": resolved.groups[0].count,
-            "ExecutionRole": f"arn:aws:iam::{ACCOUNT}:role/{role}",
-            "LifeCycleConfig": {
-                "SourceS3Uri": f"s3://{lifecycle.bucket}/{lifecycle.prefix}",
-                "OnCreate": "on_create.sh",
-            },
-        }
-        cluster = self._lab.create(resolved.name, [group])
+        head, more = self._requested(resolved)
+        head["ExecutionRole"] = f"arn:aws:iam::{ACCOUNT}:role/{role}"
+        cluster = self._lab.create(resolved.name, [head], **more)
         self._lab.delete(resolved.name)
         return str(cluster.get("FailureMessage", ""))
+
+    def _requested(self, resolved: Resolved) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the group of controllers, and what else CreateCluster takes in the mode."""
+        uri = f"s3://{resolved.lifecycle.bucket}/{resolved.lifecycle.prefix}"
+        if resolved.lifecycle.mode == "customer":
+            return customer_group("head", uri, resolved.groups[0].count), {}
+        database = {
+            "Endpoint": f"{resolved.name}.example.com",
+            "Port": 3306,
+            "SecretArn": self._secret,
+        }
+        return group("head", "Controller", **by_api(self._lab, uri)), {
+            "NodeProvisioningMode": "Continuous",
+            "Orchestrator": {"Slurm": {"AccountingDatabase": database}},
+        }
 
     def _boundary(self, name: str, statements: Statements) -> str:
         text = json.dumps({"Version": "2012-10-17", "Statement": statements})
@@ -129,9 +146,12 @@ def resolved(roles: Roles) -> Resolved:
 
 @pytest.fixture(scope="module")
 def in_vain(roles: Roles) -> Iterator[dict[str, Future[str]]]:
-    """Why clusters failed whose nodes cannot read the secret: what they wait for is the clock."""
+    """Why clusters failed whose nodes cannot read the secret: what they wait for is the clock.
+
+    In customer mode a step of ours reads it, and says so.
+    """
     unlisted, bounded = (
-        roles.environment(name, heads=1, patience=IMPATIENCE_SECONDS)
+        roles.environment(name, "customer", patience=IMPATIENCE_SECONDS)
         for name in ("unlisted", "bounded")
     )
     no_secrets = {"Effect": "Allow", "NotAction": "secretsmanager:*", "Resource": "*"}
@@ -166,6 +186,12 @@ def test_with_every_statement_of_the_table_the_cluster_comes_up(
     assert roles.cluster(resolved, needed(resolved), boundary=[everything]) == ""
 
 
+def test_two_controllers_that_our_scripts_set_up_need_no_other_statement(roles: Roles) -> None:
+    two = roles.environment("two", "customer", heads=2)
+
+    assert roles.cluster(two, needed(two)) == ""
+
+
 @pytest.mark.parametrize(
     ("sid", "action"),
     [("ListLifecycleScripts", "s3:ListBucket"), ("GetLifecycleScripts", "s3:GetObject")],
@@ -177,6 +203,12 @@ def test_without_rights_in_the_bucket_no_script_is_fetched(
 
     assert failure.startswith(SCRIPTS_REFUSED + resolved.lifecycle.bucket)
     assert failure.endswith(f"because no identity-based policy allows the {action} action")
+
+
+def test_without_its_secret_hyperpod_connects_no_database(roles: Roles, resolved: Resolved) -> None:
+    failure = roles.cluster(resolved, without(needed(resolved), "ReadAccountingSecret"))
+
+    assert "because no identity-based policy allows the secretsmanager:GetSecretValue" in failure
 
 
 @pytest.mark.usefixtures("in_vain")  # they wait beside it
