@@ -26,6 +26,7 @@ from tests.rehearsal.conftest import (
 from tests.search_depth import cases
 
 SMALL = """\
+edition: 2026
 name: small
 account: "123456789012"
 region: us-west-2
@@ -57,7 +58,7 @@ STAGES = {
     "starting": lambda workplace: bool(workplace.rehearsals()),
     "synthesizing": lambda workplace: any(workplace.home.glob("rehearsals/*/cdk-deploy.log")),
     "deploying": lambda workplace: "CREATE" in deployed(workplace),
-    "running scripts": lambda workplace: "mount_fsx: done" in journal(workplace),
+    "running scripts": lambda workplace: "image_facts: done" in journal(workplace),
     "running the job": lambda workplace: "in service" in journal(workplace),
 }
 
@@ -166,7 +167,7 @@ class TestFailure:
         copy_checkout(project)
         for kept_outside in (".venv", "node_modules"):
             (project / kept_outside).symlink_to(PROJECT / kept_outside)
-        (project / "lifecycle_scripts/on_create.sh").write_text(
+        (project / "lifecycle_scripts/on_init_complete.sh").write_text(
             "#!/bin/bash\necho preparing\n"
             "echo 'FAILED: license: the license server refuses; fix: renew it' >&2\nexit 7\n"
         )
