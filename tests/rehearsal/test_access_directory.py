@@ -15,7 +15,8 @@ from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab
-from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+from tests.rehearsal.hyperpod_lab import group as group_by_api
+from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 PACKAGES = ("sssd-ldap", "libnss-sss", "libpam-sss", "slapd")
 """What an image of one's own has: SSSD, and here the server too."""
@@ -24,10 +25,12 @@ MARK = "never-shown"
 BIND_PASSWORD = f"it's #1; \\o/ $(id) {MARK}"
 DORAS_PASSWORD = "dora's own"
 SCRIPTS = f"/tmp/{BUCKET}/directory"  # noqa: S108
-ENTRY = f"cd {SCRIPTS} && bash ./on_create.sh 2>&1"
-GROUPS = ("head", "cpu")
+ENTRY = f"cd {SCRIPTS} && bash ./on_init_complete.sh 2>&1"
+GROUPS = {"head": "Controller", "cpu": "Compute"}
+"""What a group is in Slurm, by its name."""
 
 ENVIRONMENT = """
+edition: 2026
 name: directory
 account: "123456789012"
 region: us-west-2
@@ -148,9 +151,11 @@ def lab(own_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[H
     make_certificates(certificates)
     (folder / "lab").mkdir()
     with HyperPodLab(folder / "lab", own_image) as lab:
-        uri = upload(lab, environment(lab, certificates), on_create=preparation(certificates))
-        cluster = lab.create("directory", [customer_group(name, uri) for name in GROUPS])
-        assert cluster.get("FailureMessage") is None
+        prepare = preparation(certificates)
+        uri = upload(lab, environment(lab, certificates), on_init_complete=prepare)
+        common = by_api(lab, uri)
+        groups = [group_by_api(name, node_type, **common) for name, node_type in GROUPS.items()]
+        lab.create_continuously("directory", groups)
         yield lab
 
 
