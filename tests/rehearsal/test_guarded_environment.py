@@ -26,6 +26,7 @@ from tests.rehearsal.conftest import make_workplace, node_shell
 from tests.rehearsal.test_rehearse import Kept
 
 TEXT = """
+edition: 2026
 name: {name}
 account: "123456789012"
 region: us-west-2
@@ -309,7 +310,7 @@ class TestSecrets:
         for group in logs.describe_log_groups()["logGroups"]:
             events = logs.filter_log_events(logGroupName=group["logGroupName"])["events"]
             written += [event["message"] for event in events]
-        assert any("accounting: done" in line for line in written)
+        assert any("database_password: done" in line for line in written)
         objects = list(guarded.objects())
         assert any("slurmpod_lifecycle" in text for text in objects)
         written += objects

@@ -18,6 +18,7 @@ from slurmpod_cdk.parts.mariadb_server import server_parameters
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.test_guarded_environment import FIND, spellings
 from tests.rehearsal.test_lifecycle_bundles import customer_group
 
 TEXT = """
@@ -34,6 +35,8 @@ lifecycle: {{mode: {mode}}}
 """
 SERVICE = "slurmpod-database-password"
 SLURMDBD_CONF = "/opt/slurm/etc/slurmdbd.conf"
+FOUND_AS = "/opt/slurm-24.11/etc/slurmdbd.conf"
+"""The same file: /opt/slurm is a link."""
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +173,15 @@ def wait_for(lab: HyperPodLab, name: str, *jobs: str) -> None:
     wait_until(lambda: finished(lab, name) == sorted(jobs), f"records of {', '.join(jobs)}")
 
 
+def places_of(lab: HyperPodLab, name: str, password: str) -> list[str]:
+    """Return where a password stands on the nodes of a cluster, and what scripts said of it."""
+    marks = "".join(f"{mark}\n" for mark in spellings(password))
+    roots = [lab.shell(name, each, user="root") for each in ("head", "cpu")]
+    found = [line for root in roots for line in root.run(["sh", "-c", FIND], stdin=marks).split()]
+    said = [line for each in ("head", "cpu") for line in lab.output(name, each)]
+    return found + [line for line in said if any(mark in line for mark in spellings(password))]
+
+
 def test_records_are_in_the_server_and_outlive_the_cluster(lab: HyperPodLab) -> None:
     database = Database(lab, "kept-records", requires_tls=True)
     create(lab, "kept", database)
@@ -196,6 +208,7 @@ def test_a_password_that_rds_changes_reaches_slurmdbd_and_no_record_is_lost(
     create(lab, "turned", database)
     run_job(lab, "turned", "before")
     head = lab.shell("turned", "head", user="root")
+    assert places_of(lab, "turned", database.secret["password"]) == [FOUND_AS]
     assert head.run(["systemctl", "is-active", f"{SERVICE}.timer"]) == "active"
 
     database.rotate()
