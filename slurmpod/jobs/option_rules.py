@@ -27,6 +27,9 @@ OPTIONS = Topic("JOB", "Options of sbatch and srun")
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 OPTION_PARSER = "https://github.com/SchedMD/slurm/blob/slurm-24-11-5-1/src/common/slurm_opt.c"
 EXPANDED_LATER = re.compile(r"[$`]")
+IGNORED_BESIDE = {"hint": ("threads-per-core", "cores-per-socket")}
+"""Options that sbatch does not even read beside others, as it was seen to do."""
+
 EXCLUDING = (
     ("mem", "mem-per-cpu", "mem-per-gpu"),
     ("exclusive", "oversubscribe"),
@@ -99,6 +102,8 @@ def _values_can_be_read(script: Script) -> Iterator[ScriptFinding]:
     for program, option in _all_options(script):
         known = options_of(program).get(option.name)
         if not known or (program == "srun" and EXPANDED_LATER.search(option.value)):
+            continue
+        if any(script.option(each) for each in IGNORED_BESIDE.get(option.name, ())):
             continue
         if option.value.startswith("="):
             message = f"the value of --{option.name} begins with '='"

@@ -539,6 +539,7 @@ def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
         *(("--gpus-per-task=1", "JOB-009"), ("--gpus-per-task=1 -n 2", ""), ("-m x", "JOB-008")),
         *(("--cpus-per-gpu=1", "JOB-009"), ("--cpus-per-gpu=1 -G 1", ""), ("-m plane=2", "")),
         *(("--cpus-per-gpu=1 -c 1 -G 1", "JOB-009"), ("--hint=x", "JOB-008")),
+        *(("--hint=x --threads-per-core=2", ""), ("--hint=x --cores-per-socket=1", "")),
         *(("--begin=now+1hour --deadline=now+5minutes", "JOB-009"), ("--deadline=now+5", "")),
         *(("--mail-type=FOO", "JOB-008"), ("--mail-type=end,TIME_LIMIT_80", "")),
         *(("--gres=foo:1", "JOB-052"), ("--hint=NoMultithread", "")),
