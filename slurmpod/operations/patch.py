@@ -34,7 +34,8 @@ waited for."""
 class GroupPatch:
     """A group to patch, its nodes, and those that jobs leave meanwhile.
 
-    While a controller starts anew, no worker may have a job: slurmctld's state is on its disk.
+    While a controller starts anew, no node may have a job: slurmctld's state is on its disk. Login
+    nodes may have some, too, by the partition of all nodes that HyperPod makes.
     """
 
     group: str
@@ -54,8 +55,8 @@ def patches(
 
 
 def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[Node]) -> GroupPatch:
-    workers = {each.name for each in resolved.groups_with(Role.WORKER)}
-    freed = workers if group.role is Role.CONTROLLER else {group.name} & workers
+    others = {each.name for each in resolved.groups if each.role is not Role.CONTROLLER}
+    freed = others if group.role is Role.CONTROLLER else {group.name}
     return GroupPatch(
         group.name,
         group.role,

@@ -258,7 +258,7 @@ def test_new_software_comes_to_all_groups(life: Life) -> None:
     assert versions(life) == {"26.05"}
     records = life.on("controller", SACCT)
     assert "remembered" in records
-    assert re.search(r"\|runs-on\|ubuntu\|COMPLETED\|", records)
+    assert re.search(r"\|runs-on\|ubuntu\|COMPLETED\|", records), records
     assert has_newer_records(life)
     wait_until(lambda: len(life.idle_workers()) == 2, "the end of the job that was seen to run")
 

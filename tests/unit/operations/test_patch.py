@@ -12,6 +12,9 @@ from slurmpod.operations.check_job import CheckedJob
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import Outcome
 from slurmpod.operations.patch import GroupPatch, Rollout, patches
+from slurmpod.reading.read import read_as
+from slurmpod.resolve import resolve
+from tests.sound_environment import SOUND
 from tests.unit.operations.nodes import live
 from tests.unit.operations.test_node_work import (
     HEAD,
@@ -80,6 +83,15 @@ def test_the_controller_comes_first_and_jobs_leave_before_each_group() -> None:
     controller = ["save", "patch controller", *resumes, "job of controller"]
     assert world.done[:first] == [*drains, *controller, *drains]
     assert world.done[first + 1 :] == [*resumes, "job of workers"]
+
+
+def test_jobs_leave_login_nodes_too_which_hyperpod_has_in_the_partition_of_all_nodes() -> None:
+    login = "    - {name: login, role: login, instance_type: ml.m5.large}\n"
+    resolved = resolve(read_as("dev.yaml", SOUND + login))
+    nodes = (HEAD, live("login", "i-9", "ip-9"), ONE)
+    found = patches(resolved, (), nodes)
+    freed = {each.group: [node.name for node in each.freed] for each in found}
+    assert freed == {"controller": ["ip-9", "ip-1"], "login": ["ip-9"], "workers": ["ip-1"]}
 
 
 def test_a_group_that_fails_stops_it_and_keeps_jobs_away() -> None:
