@@ -45,11 +45,15 @@ def variables(listed: str) -> Mapping[str, str]:
 
 
 def main() -> None:
-    """Become uv; a variable that is set already stays."""
+    """Become uv; a variable that is set already stays.
+
+    Packages go beside the Python that runs this, whatever environment the user has activated.
+    """
     pip = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(pip, capture_output=True, text=True, check=True).stdout
     uv = Path(sys.executable).with_name("uv")
-    os.execve(uv, [str(uv), *sys.argv[1:]], {**variables(listed), **os.environ})  # noqa: S606
+    environment = {**variables(listed), **os.environ, "UV_PYTHON": sys.executable}
+    os.execve(uv, [str(uv), *sys.argv[1:]], environment)  # noqa: S606
 
 
 if __name__ == "__main__":

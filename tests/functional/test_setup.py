@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import venv
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -141,3 +143,17 @@ def test_what_was_interrupted_is_done_by_the_next_run(checkout: Checkout) -> Non
     assert WITH_PIP not in checkout.new_calls()
     assert checkout.set_up()[0] == 0
     assert WITH_UV in checkout.new_calls()
+
+
+def test_packages_go_beside_the_python_that_runs_uv(tmp_path: Path) -> None:
+    """Whoever has activated another environment finds nothing new there."""
+    venv.create(tmp_path / "theirs")
+    listed = subprocess.run(
+        [sys.executable, "-m", "tools.uv", "pip", "list"],
+        cwd=ROOT,
+        env={**os.environ, "VIRTUAL_ENV": str(tmp_path / "theirs")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "pytest-xdist" in listed.stdout
