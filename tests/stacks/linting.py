@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 import botocore.session
 from cfnlint.api import ManualArgs, lint_by_config  # type: ignore[import-untyped]
@@ -35,5 +36,10 @@ def _is_newer_action(finding: str) -> bool:
     unknown = re.search(r"W3037: .*\('(?P<action>\w+)' is not one of", finding)
     if not unknown:
         return False
+    return unknown["action"] in _operations_of_sagemaker()
+
+
+@cache
+def _operations_of_sagemaker() -> frozenset[str]:
     model = botocore.session.get_session().get_service_model("sagemaker")
-    return unknown["action"] in {name.lower() for name in model.operation_names}
+    return frozenset(name.lower() for name in model.operation_names)

@@ -9,6 +9,9 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations.cluster_health import troubles
 from slurmpod.operations.why.story import Moment
 
+CHECK_UNDER_WAY = "deep health check is under way"
+CHECK_ENDED = "deep health check was asked for, and has ended"
+
 
 def moments_of_checks(
     source: ClusterOperations, group: str, instance_id: str, unread: dict[str, str]
@@ -20,8 +23,8 @@ def moments_of_checks(
         unread["operations"] = str(refusal)
         return
     if check:
-        state = "is under way" if check.status == IN_PROGRESS else "was asked for, and has ended"
-        yield Moment(check.began, "SageMaker", f"deep health check {state}")
+        text = CHECK_UNDER_WAY if check.status == IN_PROGRESS else CHECK_ENDED
+        yield Moment(check.began, "SageMaker", text)
 
 
 def moments_of_accounting(source: ClusterOperations, unread: dict[str, str]) -> Iterator[Moment]:

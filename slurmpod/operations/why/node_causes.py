@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurmpod.aws.cluster import IN_SERVICE
+from slurmpod.aws.cluster import CHECKING, IN_SERVICE
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.why.cluster_moments import CHECK_UNDER_WAY
 from slurmpod.operations.why.meanings import REPLACE, RESUME, WAIT, meaning_of
 from slurmpod.operations.why.node_now import OUT_OF_SERVICE, NodeNow
 from slurmpod.operations.why.node_reasons import NODE_REASONS, SYMPTOM
 from slurmpod.operations.why.own_causes import own_causes
 from slurmpod.operations.why.story import Cause
-
-CHECKED = "DeepHealthCheckInProgress"
-"""The status of a node that HyperPod checks."""
 
 
 def causes_of_node(node: NodeNow) -> list[Cause]:
@@ -27,8 +25,8 @@ def causes_of_node(node: NodeNow) -> list[Cause]:
 def _sagemaker(node: NodeNow) -> Iterator[Cause]:
     if node.live is None:
         return
-    if (node.is_checked and node.is_out) or node.live.status == CHECKED:
-        check = meaning_of("deep health check is under way")
+    if (node.is_checked and node.is_out) or node.live.status == CHECKING:
+        check = meaning_of(CHECK_UNDER_WAY)
         assert check is not None  # noqa: S101  # a row of the table
         yield Cause(check.says, check.fix)
         return

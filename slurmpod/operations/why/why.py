@@ -19,7 +19,11 @@ from slurmpod.operations.lifecycle import read_report
 from slurmpod.operations.questions import ask_controller, ask_node
 from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
-from slurmpod.operations.why.cluster_moments import moments_of_accounting, moments_of_checks
+from slurmpod.operations.why.cluster_moments import (
+    CHECK_UNDER_WAY,
+    moments_of_accounting,
+    moments_of_checks,
+)
 from slurmpod.operations.why.job_causes import causes_of_job, causes_of_late_nodes
 from slurmpod.operations.why.job_facts import JobNow, is_within, job_of, moments_of_job, span_of
 from slurmpod.operations.why.lost_capacity import (
@@ -95,7 +99,7 @@ class Witnesses:
             own = self.itself(cluster, node, self.question(slurm))
             moments += node_lines.moments_of_logs(own)
         story = told(each for each in moments if self._is_recent(each))
-        is_checked = any(each.text.startswith("deep health check is under way") for each in story)
+        is_checked = any(each.text.startswith(CHECK_UNDER_WAY) for each in story)
         found = replace(self.node_now(name, node, slurm, own), is_checked=is_checked)
         now = {"SageMaker": f"{node.status} {node.message}".strip() if node else GONE}
         now["Slurm"] = shown_state(found) or found.line.strip()

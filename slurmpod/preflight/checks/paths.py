@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network
+from itertools import islice
 
 from embedded_aws.iam import NotAPolicy, Policies, Request, evaluate, policy_of
 from embedded_aws.reachability.model import Endpoint, Graph
 from slurmpod.preflight import names, node_paths
-from slurmpod.preflight.facts import Facts
+from slurmpod.preflight.facts import Facts, NetworkPaths
+from slurmpod.preflight.node_paths import Stopped
 from slurmpod.preflight.registry import PREFLIGHT
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -37,8 +39,7 @@ ALLOWING_ALL = policy_of(
     source=LUSTRE_ACCESS,
 )
 def _file_systems_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for each in node_paths.to_file_systems(resolved, facts.paths) if facts.paths else ():
-        yield Finding(each.path, each.message)
+    return _stopped(node_paths.to_file_systems, resolved, facts)
 
 
 @PREFLIGHT.rule(
@@ -50,8 +51,7 @@ def _file_systems_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Find
     source=f"{VPC}vpc-network-acls.html",
 )
 def _nodes_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for each in node_paths.among_nodes(resolved, facts.paths) if facts.paths else ():
-        yield Finding(each.path, each.message)
+    return _stopped(node_paths.among_nodes, resolved, facts)
 
 
 @PREFLIGHT.rule(
@@ -63,9 +63,7 @@ def _nodes_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     source=RDS,
 )
 def _database_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for each in node_paths.to_database(resolved, facts.paths) if facts.paths else ():
-        yield Finding(each.path, each.message)
-        return
+    return islice(_stopped(node_paths.to_database, resolved, facts), 1)
 
 
 @PREFLIGHT.rule(
@@ -77,8 +75,7 @@ def _database_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     source=f"{VPC}vpc-security-groups.html",
 )
 def _directory_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for each in node_paths.to_directory(resolved, facts.paths) if facts.paths else ():
-        yield Finding(each.path, each.message)
+    return _stopped(node_paths.to_directory, resolved, facts)
 
 
 @PREFLIGHT.rule(
@@ -90,8 +87,7 @@ def _directory_is_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]
     source=f"{VPC}vpc-nat-gateway.html",
 )
 def _services_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for each in node_paths.to_services(resolved, facts.paths) if facts.paths else ():
-        yield Finding(each.path, each.message)
+    return _stopped(node_paths.to_services, resolved, facts)
 
 
 @PREFLIGHT.rule(
@@ -128,6 +124,16 @@ def _endpoints_let_through(resolved: Resolved, facts: Facts) -> Iterator[Finding
         if closed:
             message = f"the policy of {endpoint.id} does not let {', '.join(closed)} be read"
             yield Finding((*EXISTING, "vpc_id"), message)
+
+
+def _stopped(
+    connections: Callable[[Resolved, NetworkPaths], Iterator[Stopped]],
+    resolved: Resolved,
+    facts: Facts,
+) -> Iterator[Finding]:
+    """Yield the connections that something stops, where the paths of the VPC are known."""
+    for each in connections(resolved, facts.paths) if facts.paths else ():
+        yield Finding(each.path, each.message)
 
 
 def _lets_read(endpoint: Endpoint, bucket_arn: str) -> bool:
