@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import pytest
+
 from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment
 from embedded_aws.server import EmbeddedAws
@@ -35,7 +37,7 @@ from slurmpod.rehearsal.nodes.folder import network_of
 from slurmpod.rehearsal.nodes.machines import Machines
 from slurmpod.rehearsal.session_plugin import variables as plugin_variables
 from slurmpod.rehearsal.shell import CommandFailed, Shell
-from slurmpod.rehearsal.state import Request
+from slurmpod.rehearsal.state import JOURNAL_FILE, Request
 from slurmpod.resolve import session_target
 from tests.rehearsal.conftest import pause, wait_until
 
@@ -50,6 +52,7 @@ BUCKET = "sagemaker-lab"
 OPENZFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com"
 """The DNS name of an OpenZFS file system that every lab has."""
 ENDED = ("InService", "Failed")
+LAST_WORDS = 8
 KEEPER_STATE = "systemctl show --property=ActiveState --value slurmpod-keep"
 """Run on a controller it says `inactive` when all of slurm.conf's changes have reached Slurm."""
 
@@ -183,6 +186,14 @@ class HyperPodLab:
 
     def settled(self, name: str) -> Any:
         """Wait until a cluster is in service, or failed, and describe it."""
+        try:
+            return self._settled(name)
+        except pytest.fail.Exception as late:  # the time of the test is up
+            journal = (self.folder / JOURNAL_FILE).read_text(encoding="utf-8").splitlines()
+            words = " | ".join(journal[-LAST_WORDS:])
+            raise AssertionError(f"{name} does not come to an end; last words: {words}") from late
+
+    def _settled(self, name: str) -> Any:
         began = time.monotonic()
         while True:
             asked = time.monotonic()
