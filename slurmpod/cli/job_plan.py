@@ -14,7 +14,7 @@ from slurmpod.jobs.allocation import Allocation, JobRefused, allocation_for
 from slurmpod.jobs.planning import compute
 from slurmpod.jobs.planning.checkpoints import RESTART_MINUTES, Failures
 from slurmpod.jobs.planning.meshes import Fit
-from slurmpod.jobs.planning.plan import Plan, plan_for
+from slurmpod.jobs.planning.plan import Plan, Timed, plan_for
 from slurmpod.jobs.planning.wish import NODES, NUMBERS, PlanRefused, Wish, number, wish_of
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
@@ -28,7 +28,10 @@ ROUGH = (
         "memory: by formulas, which one H200 bore out within a tenth; activations are half more or"
         " less with other kernels, and several times as much without FlashAttention, e.g. on T4"
     ),
-    "hours: a third more or less (a utilization of 0.3 to 0.5 is usual)",
+    (
+        "hours: those of a well-tuned program, whose steps take a quarter more or less; an untuned"
+        " one's take up to twice as long; whole published runs took 0.5 to 3 times as many hours"
+    ),
     "failures: the two published runs differ 3.7 times; new clusters fail more often",
     (
         "checkpoints: their time is that of the throughput which FSx promises, with nobody else"
@@ -102,7 +105,10 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "instance_type": facts.name,
         "partition": plan.allocation.partition,
         "accelerators": asdict(plan.room),
-        "meshes": [_fit_data(each) for each in plan.fits],
+        "meshes": [
+            {**_fit_data(each.fit), "hours": each.hours, "utilization": each.utilization}
+            for each in plan.fits
+        ],
         "least": _fit_data(plan.least) if plan.least else None,
         "steps": wish.steps,
         "tokens": wish.tokens,
@@ -150,33 +156,51 @@ def _text(plan: Plan) -> Iterator[str]:
     yield from (f"  {each}" for each in ROUGH)
 
 
-ROW = "{:>9} {:>6} {:>6} {:>8}  {:>9} {:>5} {:>5}  {:>7} {:>6} {:>6} {:>6} {:>6} {:>6}"
-TITLES = (
-    *("replicate", "shard", "tensor", "pipeline", "recompute", "micro", "accum"),
-    *("GiB", "weight", "grad", "optim", "gather", "activ"),
-)
-
-
 def _meshes_text(plan: Plan) -> Iterator[str]:
     if plan.fits:
         shown = plan.fits[:MOST_SHOWN]
-        yield f"Meshes that fit: {len(plan.fits)}. The simplest, with GiB of one accelerator:"
+        yield f"Meshes that fit: {len(plan.fits)}. The best first, with GiB of one accelerator:"
     elif plan.least:
-        shown = (plan.least,)
+        shown = (Timed(plan.least, None, None),)
         yield "Nothing fits. What needs the least, with GiB of one accelerator:"
     else:
         batch, number = plan.wish.batch, plan.room.accelerators
         yield f"No mesh shares a batch of {batch} sequences among {number} accelerators:"
         yield "  give a global batch that is a multiple of them, or fewer nodes"
         return
-    yield ROW.format(*TITLES)
-    for fit in shown:
-        mesh, load, memory = fit.mesh, fit.load, fit.memory
-        parts = (memory.total, *(asdict(memory).values()))
-        is_kept = "yes" if load.is_checkpointed else "no"
-        sharing = (mesh.replicate, mesh.shard, mesh.tensor, mesh.pipeline)
-        sizes = (f"{each / GIB:.1f}" for each in parts)
-        yield ROW.format(*sharing, is_kept, load.micro, load.accumulation, *sizes)
+    rows = [_row(each) for each in shown]
+    titles = [
+        title for title in rows[0] if title not in RARE or any(row[title] != "1" for row in rows)
+    ]
+    widths = [max(len(title), *(len(row[title]) for row in rows)) for title in titles]
+    for cells in (titles, *([row[title] for title in titles] for row in rows)):
+        yield "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+
+
+RARE = ("context", "experts")
+"""Columns that are left out where nothing is shared so."""
+
+
+def _row(timed: Timed) -> dict[str, str]:
+    """Return the cells of a mesh by the titles of their columns."""
+    mesh, load, memory = timed.fit.mesh, timed.fit.load, timed.fit.memory
+    parts = asdict(memory)
+    titles = ("weights", "gradients", "optimizer", "gathered", "activations")
+    hours, share = timed.hours, timed.utilization
+    return {
+        **{name: str(value) for name, value in asdict(mesh).items()},
+        "recompute": "yes" if load.is_checkpointed else "no",
+        "micro": str(load.micro),
+        "accum": str(load.accumulation),
+        "GiB": f"{memory.total / GIB:.1f}",
+        **{short: f"{parts[name] / GIB:.1f}" for name, short in zip(titles, SHORT, strict=True)},
+        "idle": f"{timed.fit.idle:.0%}",
+        "hours": "-" if hours is None else f"{hours:,.1f}",
+        "MFU": "-" if share is None else f"{share:.0%}",
+    }
+
+
+SHORT = ("weight", "grad", "optim", "gather", "activ")
 
 
 def _length_text(plan: Plan) -> Iterator[str]:
@@ -192,9 +216,10 @@ def _length_text(plan: Plan) -> Iterator[str]:
         yield f"hours: not known for {plan.allocation.facts.accelerator}"
         return
     node_hours = plan.hours * plan.allocation.nodes
+    share = plan.fits[0].utilization
     yield (
         f"{plan.hours:,.1f} hours, {node_hours:,.0f} node-hours,"
-        f" at {wish.utilization:.0%} of the peak and without failures"
+        f" at {share:.0%} of the peak with the first of these meshes, and without failures"
     )
 
 

@@ -9,6 +9,8 @@ PEAK_TFLOPS = {
     "H100": 989,
     "H200": 989,
     "B200": 2250,
+    "B300": 2250,
+    "GB200": 2500,
     "A10G": 70,
     "L4": 121,
     "L40S": 362,
@@ -17,12 +19,12 @@ PEAK_TFLOPS = {
     "Trainium2": 667,
 }
 """Dense 16-bit operations of one accelerator in a second, in 10^12. Source: data sheets of NVIDIA
-(A100, H100, H200, HGX B200, A10G, L4, L40S, T4) and AWS Neuron (Trn1, Trn2 architecture). What is
-not here has no such number, and no hours are estimated."""
+(A100, H100, H200, HGX B200 and B300, GB200, A10G, L4, L40S, T4) and AWS Neuron (Trn1, Trn2
+architecture). What is not here has no such number, and no hours are estimated."""
 
 UTILIZATION = 0.4
-"""Share of that which a training has: Llama 2 had 0.43 to 0.46 by its hours (arXiv 2307.09288),
-Llama 3 405B says 0.38 to 0.43 (arXiv 2407.21783)."""
+"""Share of that which a training has where the mesh is not considered: Llama 2 had 0.43 to 0.46 by
+its hours (arXiv 2307.09288), Llama 3 405B says 0.38 to 0.43 (arXiv 2407.21783)."""
 
 TOKENS_PER_PARAMETER = 20
 """Tokens that make the best of a number of operations (Hoffmann et al. 2022, arXiv 2203.15556)."""
@@ -32,10 +34,11 @@ def operations(model: Model, tokens: float, sequence: int) -> float:
     """Return the operations of a training: 6 for each parameter and token, and those of attention.
 
     Source: PaLM (Chowdhery et al. 2022, arXiv 2204.02311), appendix B: 6N + 12 L h s for a token.
-    What is computed twice, because of checkpointing, does not count.
+    What is computed twice, because of checkpointing, does not count. Of a mixture of experts, N has
+    what one token meets.
     """
-    attention = 12 * model.layers * model.width * sequence
-    return tokens * (6 * model.parameters + attention)
+    attention = 12 * model.layers * model.attention_width * sequence
+    return tokens * (6 * model.active_parameters + attention)
 
 
 def accelerator_hours(

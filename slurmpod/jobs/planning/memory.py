@@ -24,6 +24,9 @@ USABLE = 0.9
 GATHERED_LAYERS = 2
 """Layers whose weights FSDP holds whole: the one that is computed, and the next."""
 
+MOST_CHUNKS = 4
+"""Parts of a stage under the interleaved schedule; more of them send more than they save."""
+
 LOGIT_BYTES = 12
 """What the loss has at once for each word of the vocabulary, in 32 bits: the logarithm of the
 softmax, its gradient, and the gradient of the scores. PyTorch's cross_entropy was seen to take
@@ -31,17 +34,36 @@ that on a GPU."""
 
 
 class Mesh(Value):
-    """How accelerators share the work: their number is the product of the four."""
+    """How accelerators share the work: their number is the product of the first five.
+
+    `context` parts of a sequence hold shards of the weights, too, as in torchtitan. `experts` are
+    the parts of a mixture of experts, which lie among the shards.
+    """
 
     replicate: int
     shard: int
     tensor: int
     pipeline: int
+    context: int = 1
+    experts: int = 1
 
     @property
     def data_parallel(self) -> int:
         """Among how many the samples of a batch are shared."""
         return self.replicate * self.shard
+
+    @property
+    def holders(self) -> int:
+        """Among how many the weights of a part of a stage are shared."""
+        return self.shard * self.context
+
+    def layers_of_stage(self, model: Model) -> int:
+        """Layers of the stage that has most: stages need not have equally many."""
+        return -(-model.layers // self.pipeline)
+
+    def chunks_of_stage(self, model: Model) -> int:
+        """Parts in which a stage takes its turns, so that the others wait less for it."""
+        return min(MOST_CHUNKS, self.layers_of_stage(model)) if self.pipeline > 1 else 1
 
 
 class Load(Value):
@@ -73,37 +95,43 @@ class Memory(Value):
 
 def memory_of(model: Model, mesh: Mesh, load: Load) -> Memory:
     """Return the memory of the accelerator that needs most."""
-    share = model.parameters / (mesh.shard * mesh.tensor * mesh.pipeline)
-    layer = model.parameters_of_layer * WEIGHT_BYTES / mesh.tensor
+    of_stage = mesh.layers_of_stage(model) / model.layers
+    share = model.parameters * of_stage / (mesh.holders * mesh.tensor)
+    layer = model.parameters_of_layer(mesh.experts) * WEIGHT_BYTES / mesh.tensor
     return Memory(
         weights=share * WEIGHT_BYTES,
         gradients=share * GRADIENT_BYTES,
         optimizer=share * OPTIMIZER_BYTES,
-        gathered=GATHERED_LAYERS * layer if mesh.shard > 1 else 0,
+        gathered=GATHERED_LAYERS * layer if mesh.holders > 1 else 0,
         activations=_activations(model, mesh, load),
     )
 
 
 def activations_of_layer(model: Model, mesh: Mesh, sequence: int, micro: int) -> float:
-    """Return the bytes that a layer keeps for its backward pass: sbh(10 + 24/t).
+    """Return the bytes that a layer keeps for its backward pass: sbh(10 + (8 + 16m)/t).
 
     Equation 2 of Korthikanti et al. without its term of attention scores, which FlashAttention does
-    not keep (Dao et al. 2022, arXiv 2205.14135).
+    not keep (Dao et al. 2022, arXiv 2205.14135). Its MLP has two matrices of four times the width:
+    `m` is by how much that of the model is wider, which is 1 for GPT-3 and for Llama-2-7B.
     """
-    return sequence * micro * model.width * (10 + 24 / mesh.tensor)
+    wider = model.mlp_matrices * model.active_mlp_width / (8 * model.width)
+    tokens = sequence / mesh.context * micro
+    return tokens * model.width * (10 + (8 + 16 * wider) / mesh.tensor)
 
 
 def _activations(model: Model, mesh: Mesh, load: Load) -> float:
     """Return the more of what the first and the last stage of a pipeline keep.
 
-    The first one keeps those of as many micro batches as there are stages (1F1B), the last one has
-    the output.
+    The first one keeps those of as many micro batches as there are stages, and of a part of itself
+    for each other stage (interleaved 1F1B: arXiv 2104.04473, 2.2). The last one has the output.
     """
     whole = activations_of_layer(model, mesh, load.sequence, load.micro)
-    inputs = 2 * load.sequence * load.micro * model.width
+    tokens = load.sequence / mesh.context * load.micro
+    inputs = 2 * tokens * model.width
     kept, again = (inputs, whole) if load.is_checkpointed else (whole, 0)
-    layers = model.layers / mesh.pipeline
-    in_flight = min(mesh.pipeline, load.accumulation)
-    logits = LOGIT_BYTES * load.sequence * load.micro * model.vocabulary / mesh.tensor
+    layers = mesh.layers_of_stage(model)
+    early = (mesh.pipeline - 1) / mesh.chunks_of_stage(model)
+    in_flight = min(mesh.pipeline + early, load.accumulation)
+    logits = LOGIT_BYTES * tokens * model.vocabulary / mesh.tensor
     last = kept * layers + again + logits
     return max(last, kept * layers * in_flight + again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from slurmpod.jobs.planning.memory import USABLE, Load, Memory, Mesh, memory_of
@@ -13,6 +14,11 @@ MOST_AT_ONCE = 64
 
 MOST_STAGES = 16
 """Stages of a pipeline that are considered: published runs have at most 16 (Llama 3 405B)."""
+
+
+LEAST_OF_CONTEXT = 8192
+"""Tokens of a sequence's part below which dividing it is not considered: Llama 3 405B began with it
+at 131,072 tokens in 16 parts (arXiv 2407.21783, table 4)."""
 
 
 class Room(Value):
@@ -29,17 +35,25 @@ class Room(Value):
 
 
 class Fit(Value):
-    """A mesh with the largest micro batch that fits."""
+    """A mesh with the largest micro batch that fits.
+
+    `idle` is the share of the time in which a stage of the pipeline waits for the others.
+    """
 
     mesh: Mesh
     load: Load
     memory: Memory
+    idle: float
 
-    @property
-    def idle(self) -> float:
-        """Share of the time in which a stage of the pipeline waits (Narayanan et al. 2021)."""
-        stages = self.mesh.pipeline - 1
-        return stages / (self.load.accumulation + stages)
+
+def fit_of(model: Model, mesh: Mesh, load: Load) -> Fit:
+    """Return what a mesh and a load come to, whether it fits or not.
+
+    Stages wait as in the interleaved schedule (Narayanan et al. 2021, arXiv 2104.04473, 2.2).
+    """
+    waiting = (mesh.pipeline - 1) / mesh.chunks_of_stage(model)
+    idle = waiting / (load.accumulation + waiting)
+    return Fit(mesh, load, memory_of(model, mesh, load), idle)
 
 
 def fits(model: Model, room: Room, sequence: int, batch: int) -> list[Fit]:
@@ -50,7 +64,7 @@ def fits(model: Model, room: Room, sequence: int, batch: int) -> list[Fit]:
     """
     found = [
         fit
-        for mesh in meshes(model, room)
+        for mesh in meshes(model, room, sequence)
         for is_checkpointed in (False, True)
         if (fit := _largest(model, room, mesh, sequence, batch, is_checkpointed))
     ]
@@ -60,32 +74,46 @@ def fits(model: Model, room: Room, sequence: int, batch: int) -> list[Fit]:
 def least(model: Model, room: Room, sequence: int, batch: int) -> Fit | None:
     """Return what needs the least memory, whether it fits or not; None if none shares the batch."""
     candidates = [
-        Fit(mesh, load, memory_of(model, mesh, load))
-        for mesh in meshes(model, room)
+        fit_of(model, mesh, load)
+        for mesh in meshes(model, room, sequence)
         for load in list(_loads(mesh, sequence, batch, is_checkpointed=True))[-1:]
     ]
     return min(candidates, key=lambda each: each.memory.total, default=None)
 
 
-def meshes(model: Model, room: Room) -> Iterator[Mesh]:
-    """Yield each mesh: parts of a layer stay in a node, stages have the same number of layers."""
+def meshes(model: Model, room: Room, sequence: int) -> Iterator[Mesh]:
+    """Yield each mesh: parts of a layer stay in a node, and all stages have layers."""
     for tensor in _divisors(room.of_node):
         if model.heads % tensor or model.kv_heads % tensor:
             continue
         for pipeline in _divisors(room.accelerators // tensor):
-            if pipeline > MOST_STAGES or model.layers % pipeline:
+            if pipeline > MOST_STAGES or not _are_all_needed(model, pipeline):
                 continue
-            rest = room.accelerators // tensor // pipeline
-            yield from (Mesh(rest // shard, shard, tensor, pipeline) for shard in _divisors(rest))
+            for context in _contexts(room.accelerators // tensor // pipeline, sequence):
+                rest = room.accelerators // tensor // pipeline // context
+                for shard in _divisors(rest):
+                    parts = math.gcd(model.experts.count, shard) if model.experts else 1
+                    yield Mesh(rest // shard, shard, tensor, pipeline, context, parts)
+
+
+def _are_all_needed(model: Model, stages: int) -> bool:
+    """Tell whether fewer stages would have more layers each: 10 layers never need 9 stages."""
+    return stages == 1 or -(-model.layers // stages) < -(-model.layers // (stages - 1))
+
+
+def _contexts(most: int, sequence: int) -> list[int]:
+    """Return into how many parts a sequence may be divided."""
+    parts = _divisors(most)
+    return [each for each in parts if each == 1 or sequence / each >= LEAST_OF_CONTEXT]
 
 
 def _largest(
     model: Model, room: Room, mesh: Mesh, sequence: int, batch: int, is_checkpointed: bool
 ) -> Fit | None:
     for load in _loads(mesh, sequence, batch, is_checkpointed=is_checkpointed):
-        memory = memory_of(model, mesh, load)
-        if memory.total <= room.usable:
-            return Fit(mesh, load, memory)
+        fit = fit_of(model, mesh, load)
+        if fit.memory.total <= room.usable:
+            return fit
     return None
 
 
@@ -101,8 +129,9 @@ def _loads(mesh: Mesh, sequence: int, batch: int, *, is_checkpointed: bool) -> I
             yield Load(sequence, micro, accumulation, is_checkpointed)
 
 
-def _simplicity(fit: Fit) -> tuple[int, int, bool, int]:
-    return fit.mesh.pipeline, fit.mesh.tensor, fit.load.is_checkpointed, fit.mesh.shard
+def _simplicity(fit: Fit) -> tuple[int, int, int, bool, int]:
+    mesh = fit.mesh
+    return mesh.pipeline, mesh.context, mesh.tensor, fit.load.is_checkpointed, mesh.shard
 
 
 def _divisors(number: int) -> list[int]:

@@ -22,11 +22,26 @@ PARAMETERS_OF_BLOCK = 12
 VOCABULARY = 32_000
 
 
+class Experts(Value):
+    """The MLPs of a mixture of experts: of `count`, each token goes through `active`.
+
+    `shared` ones see every token beside these. The first `dense_layers` of the model have an
+    ordinary MLP instead.
+    """
+
+    count: int
+    active: int
+    width: int
+    shared: int = 0
+    dense_layers: int = 0
+
+
 class Model(Value):
     """A decoder: `mlp_matrices` is 3 with gated units (SwiGLU), 2 without.
 
     `stated` is the number of its parameters where that is all that is known, and the shape is a
-    usual one of that size.
+    usual one of that size. `head_width` is 0 where the heads share the width of the model.
+    `attention_parameters` are those of a layer whose attention is compressed, as DeepSeek's.
     """
 
     name: str
@@ -39,25 +54,85 @@ class Model(Value):
     mlp_matrices: int = 3
     shares_embedding: bool = False
     stated: int = 0
+    head_width: int = 0
+    attention_parameters: int = 0
+    experts: Experts | None = None
 
     @property
-    def parameters_of_layer(self) -> int:
-        """Weights of one layer, without its two small norms."""
-        attention = 2 * self.width**2 * (1 + self.kv_heads / self.heads)
-        return int(attention) + self.mlp_matrices * self.width * self.mlp_width
+    def attention_width(self) -> int:
+        """Width of all heads together."""
+        return self.heads * self.head_width if self.head_width else self.width
 
     @property
     def parameters(self) -> int:
         """All weights: layers, embedding, and output unless it is the embedding."""
         if self.stated:
             return self.stated
-        embeddings = (1 if self.shares_embedding else 2) * self.vocabulary * self.width
-        return self.layers * self.parameters_of_layer + embeddings
+        every = self.experts.count if self.experts else 0
+        return self._weights_of_layers(every) + self._embeddings
 
+    @property
+    def active_parameters(self) -> int:
+        """The weights that one token meets: with a mixture of experts, a part of all."""
+        if self.stated:
+            return self.stated
+        met = self.experts.active if self.experts else 0
+        return self._weights_of_layers(met) + self._embeddings
+
+    @property
+    def active_mlp_width(self) -> int:
+        """Width of the MLP that a token meets in most layers."""
+        if not self.experts:
+            return self.mlp_width
+        return (self.experts.active + self.experts.shared) * self.experts.width
+
+    def parameters_of_layer(self, expert_parts: int = 1) -> int:
+        """Weights of the largest layer, without its two small norms.
+
+        With `expert_parts`, those that one accelerator has of it whose experts are shared so.
+        """
+        if not self.experts:
+            return self._attention + self._mlp(self.mlp_width)
+        whole = self.experts.count / expert_parts + self.experts.shared
+        return self._attention + int(whole * self._mlp(self.experts.width))
+
+    def _weights_of_layers(self, experts: int) -> int:
+        if not self.experts:
+            return self.layers * self.parameters_of_layer()
+        dense, shape = self.experts.dense_layers, self.experts
+        router = self.width * shape.count
+        mixture = (experts + shape.shared) * self._mlp(shape.width) + router
+        mlps = dense * self._mlp(self.mlp_width) + (self.layers - dense) * mixture
+        return self.layers * self._attention + mlps
+
+    @property
+    def _attention(self) -> int:
+        if self.attention_parameters:
+            return self.attention_parameters
+        return int(2 * self.width * self.attention_width * (1 + self.kv_heads / self.heads))
+
+    def _mlp(self, width: int) -> int:
+        return self.mlp_matrices * self.width * width
+
+    @property
+    def _embeddings(self) -> int:
+        return (1 if self.shares_embedding else 2) * self.vocabulary * self.width
+
+
+DEEPSEEK_ATTENTION = (
+    7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 * 128 * 256 + 128 * 128 * 7168
+)
+"""Down and up for queries, down and up for keys and values, output (arXiv 2412.19437, 4.2)."""
 
 MODELS = {
     model.name: model
     for model in (
+        Model(
+            *("deepseek-v3", 61, 7168, 128, 128, 18432, 129280),
+            head_width=160,  # the mean of 192 for queries and keys, 128 for values
+            attention_parameters=DEEPSEEK_ATTENTION,
+            experts=Experts(256, 8, 2048, shared=1, dense_layers=3),
+        ),
         Model("gpt-j-6b", 28, 4096, 16, 16, 16384, 50400, mlp_matrices=2),
         Model("gpt-neox-20b", 44, 6144, 64, 64, 24576, 50432, mlp_matrices=2),
         Model("gpt3-175b", 96, 12288, 96, 96, 49152, 50257, mlp_matrices=2, shares_embedding=True),
@@ -70,6 +145,28 @@ MODELS = {
         Model("llama3.2-1b", 16, 2048, 32, 8, 8192, 128256, shares_embedding=True),
         Model("llama3.2-3b", 28, 3072, 24, 8, 8192, 128256, shares_embedding=True),
         Model("mistral-7b", 32, 4096, 32, 8, 14336, 32000),
+        Model("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000, experts=Experts(8, 2, 14336)),
+        Model("mixtral-8x22b", 56, 6144, 48, 8, 16384, 32768, experts=Experts(8, 2, 16384)),
+        Model(
+            *("qwen3-0.6b", 28, 1024, 16, 8, 3072, 151936),
+            shares_embedding=True,
+            head_width=128,
+        ),
+        Model("qwen3-1.7b", 28, 2048, 16, 8, 6144, 151936, shares_embedding=True),
+        Model("qwen3-4b", 36, 2560, 32, 8, 9728, 151936, shares_embedding=True, head_width=128),
+        Model("qwen3-8b", 36, 4096, 32, 8, 12288, 151936),
+        Model("qwen3-14b", 40, 5120, 40, 8, 17408, 151936),
+        Model("qwen3-32b", 64, 5120, 64, 8, 25600, 151936, head_width=128),
+        Model(
+            *("qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 151936),
+            head_width=128,
+            experts=Experts(128, 8, 768),
+        ),
+        Model(
+            *("qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 151936),
+            head_width=128,
+            experts=Experts(128, 8, 1536),
+        ),
     )
 }
 """Shapes from the configuration files of their publishers."""

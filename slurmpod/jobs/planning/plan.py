@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from slurmpod.jobs.allocation import Allocation
@@ -14,11 +15,15 @@ from slurmpod.jobs.planning.checkpoints import (
     failures,
 )
 from slurmpod.jobs.planning.meshes import Fit, Room, fits, least
+from slurmpod.jobs.planning.speed import speed_of, utilization
 from slurmpod.jobs.planning.wish import Wish
 from slurmpod.resolve.resolved import LustreFacts
 from slurmpod.value import Value
 
 MIB = 1024**2
+
+ALIKE = 0.05
+"""Meshes whose speed differs less are taken to be equally fast: the simpler one comes first."""
 
 
 class Checkpoints(Value):
@@ -31,16 +36,27 @@ class Checkpoints(Value):
     failures: Mapping[str, Failures]
 
 
+class Timed(Value):
+    """A mesh that fits, with the hours of the whole training and the share of the peak (MFU).
+
+    Both are None where nobody knows what the accelerator does.
+    """
+
+    fit: Fit
+    hours: float | None
+    utilization: float | None
+
+
 class Plan(Value):
     """What a training needs. `least` is what comes nearest where nothing fits.
 
-    `hours` are those in which it computes, without failures; None where nobody knows.
+    `fits` begins with the best mesh, and `hours` are those of that one, without failures.
     """
 
     wish: Wish
     allocation: Allocation
     room: Room
-    fits: tuple[Fit, ...]
+    fits: tuple[Timed, ...]
     least: Fit | None
     hours: float | None
     checkpoints: Checkpoints
@@ -55,20 +71,39 @@ class Plan(Value):
 def plan_for(wish: Wish, allocation: Allocation, lustre: LustreFacts | None) -> Plan:
     """Return the plan of a training on these nodes, with checkpoints on this file system."""
     room = room_of(allocation)
-    hours = compute.accelerator_hours(
-        wish.model, wish.tokens, wish.sequence, allocation.facts.accelerator, wish.utilization
-    )
-    chips = allocation.nodes * allocation.facts.accelerator_count
     shape = (wish.model, room, wish.sequence, wish.batch)
+    found = _timed(wish, allocation, fits(*shape))
     return Plan(
         wish=wish,
         allocation=allocation,
         room=room,
-        fits=tuple(fits(*shape)),
+        fits=found,
         least=least(*shape),
-        hours=None if hours is None else hours / chips,
+        hours=found[0].hours if found else None,
         checkpoints=_checkpoints(wish, allocation.nodes, lustre),
     )
+
+
+def _timed(wish: Wish, allocation: Allocation, found: list[Fit]) -> tuple[Timed, ...]:
+    """Return what fits, the fastest first; of those that are alike, as it was sorted before."""
+    speed = None if wish.utilization else speed_of(allocation)
+    if speed is None:
+        share = wish.utilization or compute.UTILIZATION
+        hours = _hours_at(share, wish, allocation)
+        return tuple(Timed(each, hours, None if hours is None else share) for each in found)
+    shares = {each: utilization(wish.model, each, speed) for each in found}
+    found.sort(key=lambda each: round(math.log(shares[each], 1 - ALIKE)))
+    return tuple(
+        Timed(each, _hours_at(shares[each], wish, allocation), shares[each]) for each in found
+    )
+
+
+def _hours_at(share: float, wish: Wish, allocation: Allocation) -> float | None:
+    facts = allocation.facts
+    hours = compute.accelerator_hours(
+        wish.model, wish.tokens, wish.sequence, facts.accelerator, share
+    )
+    return None if hours is None else hours / (allocation.nodes * facts.accelerator_count)
 
 
 def room_of(allocation: Allocation) -> Room:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.jobs.planning.compute import TOKENS_PER_PARAMETER, UTILIZATION
+from slurmpod.jobs.planning.compute import TOKENS_PER_PARAMETER
 from slurmpod.jobs.planning.models import MODELS, Model, count, model_of_size
 from slurmpod.value import Value
 
@@ -55,6 +55,7 @@ class Wish(Value):
     """A training: `batch` sequences of `sequence` tokens for each step of the optimizer.
 
     `rate` is a learning rate that was good for batches of `rate_batch`; 0 where there is none.
+    `utilization` is the share of the peak that the user has seen; else it follows from the mesh.
     """
 
     model: Model
@@ -64,7 +65,7 @@ class Wish(Value):
     is_usual_length: bool
     rate: float
     rate_batch: int
-    utilization: float
+    utilization: float | None
     node_mtbf_hours: float | None
 
     @property
@@ -96,7 +97,7 @@ def wish_of(typed: Mapping[str, str | None]) -> Wish:
         is_usual_length=not (numbers["tokens"] or numbers["steps"]),
         rate=numbers["learning-rate"] or 0,
         rate_batch=int(numbers["at-batch"] or 0),
-        utilization=numbers["utilization"] or UTILIZATION,
+        utilization=numbers["utilization"],
         node_mtbf_hours=numbers["node-mtbf-hours"],
     )
 
