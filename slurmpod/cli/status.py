@@ -21,12 +21,12 @@ from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.status_text import print_status
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import require_account
-from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.reading import Unread, plain
 from slurmpod.operations.slurm_overview import Overview
 from slurmpod.operations.status import Sources, Status, status_of
 from slurmpod.problems import ExitCode
 from slurmpod.resolve import Resolved
+from slurmpod.slurm.hostlist import expanded
 
 SECONDS = 15.0
 LEAST_SECONDS = 5.0

@@ -10,10 +10,10 @@ from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.operations.slurm_node import SlurmNode
 from slurmpod.operations.slurm_remote import SlurmJob, SlurmView
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
+from slurmpod.slurm.nodes import SlurmNode
 
 NAMES_SHOWN = 8
 

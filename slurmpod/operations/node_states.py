@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.environment.cluster import Role
-from slurmpod.operations.hostlist import folded
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.slurm_overview import ListedNode, Overview
+from slurmpod.slurm.hostlist import folded
 
 TAKES_JOBS = ("idle", "allocated", "mixed", "completing", "reserved", "planned")
 NOT_IN_SLURM, NOT_ASKED, NO_WORKER = "not in Slurm", "unknown", "-"

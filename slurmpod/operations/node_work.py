@@ -15,9 +15,9 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.live_nodes import LiveNodes, Refusals
 from slurmpod.operations.node_plan import FREES, Action, NodePlan, PlannedNode
 from slurmpod.operations.node_progress import away, end_of, in_place_of, was_begun
-from slurmpod.operations.slurm_node import SlurmNode
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmView
 from slurmpod.problems import first_of
+from slurmpod.slurm.nodes import SlurmNode
 
 Answer = TypeVar("Answer")
 

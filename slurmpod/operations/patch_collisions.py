@@ -16,9 +16,9 @@ from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.aws.errors import as_unavailable
 from slurmpod.operations.connect import NodeSessions
-from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.questions import as_root, ask_controller, question
 from slurmpod.resolve import Resolved
+from slurmpod.slurm.hostlist import expanded
 
 JOBS = "jobs"
 USUAL_WINDOW = timedelta(hours=24)

@@ -9,8 +9,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.questions import as_root, question
+from slurmpod.slurm.hostlist import expanded
 
 NODES, JOBS, FOLDERS, SLURM, SYSTEM = "nodes", "jobs", "folders", "slurm", "system"
 SECONDS = 20

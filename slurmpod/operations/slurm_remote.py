@@ -15,8 +15,8 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, ask, question
-from slurmpod.operations.slurm_node import SlurmNode, read_node
 from slurmpod.resolve import Resolved, session_target
+from slurmpod.slurm.nodes import SlurmNode, read_node
 
 NODES, JOBS, TOLD = "nodes", "jobs", "told"
 

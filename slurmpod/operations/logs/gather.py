@@ -14,13 +14,13 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.connect import NodeSessions
-from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.logs.lines import Kind, Line, node_command, read_lines
 from slurmpod.operations.logs.redaction import redacted
 from slurmpod.operations.questions import ask_controller, ask_node
-from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.resolve import Resolved, session_names
+from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.hostlist import expanded
 
 AT_ONCE = 8
 """Sessions that are open at the same time."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 
 from slurmpod.aws.cluster import IN_SERVICE, ClusterState, Node
 from slurmpod.environment.cluster import Role
-from slurmpod.operations.hostlist import expanded, folded
-from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.job_reasons import HELD, NEVER, reason_of
 from slurmpod.operations.why.job_states import STATES
@@ -26,6 +24,8 @@ from slurmpod.operations.why.story import Cause
 from slurmpod.operations.why.why import Witnesses
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
+from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.hostlist import expanded, folded
 
 ASKED_THEMSELVES = 32
 """How many nodes are asked themselves; in larger clusters those that Slurm has trouble with."""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from slurmpod.aws.cluster import IN_SERVICE, Node
-from slurmpod.operations.hostlist import expanded, folded
 from slurmpod.operations.why.job_facts import JobNow, Shape
 from slurmpod.operations.why.job_reasons import reason_of
 from slurmpod.operations.why.job_states import STATES
 from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.story import Cause
+from slurmpod.slurm.hostlist import expanded, folded
 
 SETUP_SIGNAL = "53"
 """The signal by which slurmstepd ends a batch step whose files it could not open."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why.node_lines import (
     CONTROLLER_LOG,
     NODE_LOG,
@@ -21,6 +20,7 @@ from slurmpod.operations.why.node_lines import (
     zone_of,
 )
 from slurmpod.operations.why.story import Moment
+from slurmpod.slurm.fields import value_of
 
 NOT_STARTED = ("", "None", "Unknown")
 

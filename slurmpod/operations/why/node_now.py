@@ -8,7 +8,6 @@ from datetime import datetime
 
 from slurmpod.aws.cluster import Node
 from slurmpod.environment.cluster import Role
-from slurmpod.operations.slurm_node import SlurmNode, read_node, value_of
 from slurmpod.operations.why.node_lines import (
     STATE,
     moment_of,
@@ -17,6 +16,8 @@ from slurmpod.operations.why.node_lines import (
     zone_of,
 )
 from slurmpod.operations.why.own_facts import OWN, OwnFacts, read_own
+from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.nodes import SlurmNode, read_node
 
 OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FUTURE", "UNKNOWN", "ERROR"})
 

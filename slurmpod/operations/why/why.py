@@ -14,10 +14,8 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.operations.connect import NodeSessions
-from slurmpod.operations.hostlist import expanded
 from slurmpod.operations.lifecycle import read_report
 from slurmpod.operations.questions import ask_controller, ask_node
-from slurmpod.operations.slurm_node import value_of
 from slurmpod.operations.why import node_lines
 from slurmpod.operations.why.cluster_moments import (
     CHECK_UNDER_WAY,
@@ -44,6 +42,8 @@ from slurmpod.operations.why.story import (
     told,
 )
 from slurmpod.resolve import Resolved
+from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.hostlist import expanded
 
 JOB = re.compile(r"\d+(_\d+)?")
 NODE = re.compile(r"[A-Za-z][A-Za-z0-9.-]*")

@@ -13,10 +13,10 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations import node_work
 from slurmpod.operations.node_plan import Action, NodePlan, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
-from slurmpod.operations.slurm_node import SlurmNode
 from slurmpod.operations.slurm_remote import SlurmJob, SlurmView
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
+from slurmpod.slurm.nodes import SlurmNode
 from tests.sound_environment import SOUND
 from tests.unit.operations.nodes import live
 

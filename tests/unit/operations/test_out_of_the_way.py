@@ -13,8 +13,8 @@ from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.lifecycle import RunPlan
 from slurmpod.operations.out_of_the_way import DISTURBING, REASON, OutOfTheWay
-from slurmpod.operations.slurm_node import SlurmNode
 from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmJob, SlurmView
+from slurmpod.slurm.nodes import SlurmNode
 from slurmpod_lifecycle.steps import STEPS
 from tests.unit.operations.nodes import live
 

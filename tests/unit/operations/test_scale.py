@@ -19,11 +19,11 @@ from slurmpod.operations.scale import (
     with_count,
     write_count,
 )
-from slurmpod.operations.slurm_node import SlurmNode
 from slurmpod.operations.slurm_remote import SlurmView
 from slurmpod.problems import InvalidEnvironment
 from slurmpod.reading.read import Reading, read, read_as
 from slurmpod.rules.check import sound
+from slurmpod.slurm.nodes import SlurmNode
 from tests.sound_environment import SOUND
 from tests.unit.operations.nodes import live
 

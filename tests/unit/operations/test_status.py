@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console
 
 from slurmpod.cli.status_text import print_status
-from slurmpod.operations.hostlist import folded
 from slurmpod.operations.node_states import Alike
 from slurmpod.operations.reading import Unread, plain
 from slurmpod.operations.status import Status, status_of
 from slurmpod.reading.read import read
 from slurmpod.resolve import Resolved
 from slurmpod.rules.check import sound
+from slurmpod.slurm.hostlist import folded
 from tests.sound_environment import SOUND
 from tests.unit.operations.cluster_at_work import HEAD, NOW, WORKERS, Cluster
 

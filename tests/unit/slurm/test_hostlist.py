@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmpod.operations.hostlist import expanded, folded
+from slurmpod.slurm.hostlist import expanded, folded
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from slurmpod.slurm.fields import value_of
+
 BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
 HELD = {"DRAIN", "DOWN", "FAIL", "FAILING"}
 
@@ -75,9 +77,3 @@ def read_node(line: str) -> SlurmNode | None:
         who=(reason["who"] or "") if reason else "",
         gpus=int(gpus[1]) if gpus else 0,
     )
-
-
-def value_of(line: str, name: str) -> str:
-    """Return a field of what `scontrol --oneliner show` prints; empty where it has none."""
-    found = re.search(rf"(?:^|\s){name}=(.*?)(?=\s+\w[\w:/.]*=|\s*$)", line)
-    return "" if not found or found[1] in ("(null)", "None") else found[1]

@@ -1,0 +1,1 @@
+"""What Slurm's commands print, read once for all who ask: nodes, jobs, their records. Pure."""
