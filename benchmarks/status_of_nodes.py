@@ -18,6 +18,6 @@ from tests.unit.operations.cluster_at_work import HEAD, NOW, Cluster
 count = int(sys.argv[1])
 nodes = [("w", f"i-{n}", f"10.0.{n // 250}.{n % 250}", "Running", "") for n in range(count)]
 names = [f"ip-{node[2].replace('.', '-')}" for node in nodes]
-sinfo = "".join(f"{name}|drained|root|x|GPU {n}\n" for n, name in enumerate(names))
+sinfo = "".join(f"{name}|drained|idle+drain|root|x|GPU {n}|\n" for n, name in enumerate(names))
 resolved = resolve(read(Path("environments/dev.yaml")))
 print_status(status_of(Cluster([HEAD, *nodes], sinfo=sinfo).sources(), resolved, NOW), Console())

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from slurmpod.resolve import Resolved
 
 if TYPE_CHECKING:
-    from slurmpod.operations.patch_collisions import Collisions, RunningJob
+    from slurmpod.operations.patch_collisions import Collisions
     from slurmpod.operations.reading import Unread
+    from slurmpod.slurm.queue import QueuedJob
 
 MOST_JOBS = 8
 WINDOW = "all nodes stop taking jobs for up to 24 hours, unless HyperPod was told otherwise"
@@ -75,7 +76,7 @@ def _lines(found: tuple[Collisions, ...] | Unread) -> Iterator[str]:
         yield from _job_lines(each.jobs)
 
 
-def _job_lines(jobs: Sequence[RunningJob]) -> Iterator[str]:
+def _job_lines(jobs: Sequence[QueuedJob]) -> Iterator[str]:
     if not jobs:
         yield "    every running job ends by then"
         return

@@ -23,8 +23,9 @@ from slurmpod.operations.cluster_health import (
 )
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.slurm_overview import Fill, Job, Overview, size_text
+from slurmpod.operations.slurm_overview import Fill, Overview, size_text
 from slurmpod.operations.status import FileSystem, Status
+from slurmpod.slurm.queue import QueuedJob
 
 MOST_GROUPS, MOST_NODES, MOST_JOBS, MOST_REASONS, MOST_ALARMS = 8, 8, 4, 4, 3
 """How many lines each part has at most, so that all of it stays one screen."""
@@ -161,8 +162,8 @@ def _short(names: str) -> str:
 def _jobs(slurm: Overview) -> RenderableType:
     if slurm.failure:
         return unknown(Unread(slurm.failure))
-    running = [job for job in slurm.jobs if job.state != "PENDING"]
-    waiting = [job for job in slurm.jobs if job.state == "PENDING"]
+    running = [job for job in slurm.jobs if not job.is_waiting]
+    waiting = [job for job in slurm.jobs if job.is_waiting]
     wait = sum(job.tasks for job in waiting)
     lines: list[RenderableType] = [Text(f"{len(running)} running, {wait} waiting")]
     if running:
@@ -173,19 +174,19 @@ def _jobs(slurm: Overview) -> RenderableType:
     reasons = _tasks_by(waiting, lambda job: job.reason).most_common()
     for reason, count in reasons[:MOST_REASONS]:
         users = _tasks_by([job for job in waiting if job.reason == reason], lambda job: job.user)
-        lines.append(Text(f"waiting {reason}: {count} ({_users(users)})"))
+        lines.append(Text(f"waiting ({reason}): {count} ({_users(users)})"))
     if more := reasons[MOST_REASONS:]:
         lines.append(Text(f"and {counted(len(more), 'more reason')}: see --json", DIM))
     return Group(*lines)
 
 
-def _job(job: Job) -> tuple[str, ...]:
+def _job(job: QueuedJob) -> tuple[str, ...]:
     state = "" if job.state == "RUNNING" else job.state
-    nodes = f"{job.node_count} x {_short(job.reason)}" if job.reason else job.node_count
-    return job.id, job.user, job.partition, job.runs_for, nodes, job.name, state
+    nodes = f"{job.node_count} x {_short(job.nodes)}" if job.nodes else job.node_count
+    return job.id, job.user, job.partition, job.elapsed, nodes, job.name, state
 
 
-def _tasks_by(jobs: Iterable[Job], what: Callable[[Job], str]) -> Counter[str]:
+def _tasks_by(jobs: Iterable[QueuedJob], what: Callable[[QueuedJob], str]) -> Counter[str]:
     found: Counter[str] = Counter()
     for job in jobs:
         found[what(job)] += job.tasks

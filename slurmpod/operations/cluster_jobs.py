@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from slurmpod.operations.job_folder import JobFolder
 from slurmpod.operations.node_shell import CommandFailed, NodeShell
 from slurmpod.problems import WorkFailed, first_of
+from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.nodes import read_sinfo, sinfo
+from slurmpod.slurm.queue import read_queue, squeue
 
 UNFINISHED = frozenset(
     {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "REQUEUED", "SUSPENDED", "STOPPED"}
@@ -23,11 +26,6 @@ MOST_BYTES = 100_000
 
 TASKS_SHOWN = 5
 LOG, NODES = "slurmpod-log", "slurmpod-nodes"
-FIELD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
-BAD_NODE = re.compile(
-    r"^\S+ (?:\S*(?:down|drain|fail|unk|reboot|power|boot)\S*|\S+\*)(?: .*)?$", re.MULTILINE
-)
-"""A line of sinfo about a node on which no job goes on, or that does not answer (`*`)."""
 
 
 class UnknownJob(WorkFailed):
@@ -99,33 +97,40 @@ def look(shell: NodeShell, job: str, before: Sight | None = None) -> Sight:
     shown, _, rest = said.partition(f"{LOG} ")
     offset, _, rest = rest.partition("\n")
     encoded, _, states = rest.partition(f"{NODES}\n")
-    fields = _fields(shown, job)
+    line = _line(shown, job)
     return Sight(
         job=job,
-        state=fields["JobState"],
-        reason=fields.get("Reason", ""),
-        restarts=int(fields.get("Restarts", 0)),
-        nodes=fields.get("NodeList", "").replace("(null)", ""),
-        file=fields.get("StdOut", ""),
-        exit_code=fields.get("ExitCode", ""),
+        state=value_of(line, "JobState"),
+        reason=value_of(line, "Reason"),
+        restarts=int(value_of(line, "Restarts") or 0),
+        nodes=value_of(line, "NodeList"),
+        file=value_of(line, "StdOut"),
+        exit_code=value_of(line, "ExitCode"),
         log=base64.b64decode(encoded),
         offset=int(offset),
-        bad_nodes=tuple(each[0] for each in BAD_NODE.finditer(states)),
+        bad_nodes=tuple(_bad_nodes(states)),
     )
 
 
-def _fields(shown: str, job: str) -> dict[str, str]:
-    """Return what Slurm shows of a job, of one with several parts that of the first."""
+def _line(shown: str, job: str) -> str:
+    """Return the line in which Slurm shows a job, of one with several parts that of the first."""
     lines = [line for line in shown.splitlines() if line.startswith("JobId=")]
-    records = [dict(FIELD.findall(line)) for line in lines]
-    if tasks := [each["ArrayTaskId"] for each in records if each.get("ArrayJobId") == job]:
+    if tasks := [value_of(each, "ArrayTaskId") for each in lines
+                 if value_of(each, "ArrayJobId") == job]:  # fmt: skip
         raise WholeArray(job, tasks)
-    return records[0]
+    return lines[0]
+
+
+def _bad_nodes(listed: str) -> Iterator[str]:
+    """Yield the nodes on which no job goes on, or that do not answer, as people read them."""
+    for node in read_sinfo(listed).values():
+        if not (node.takes_jobs and node.answers):
+            yield f"{node.name} {node.word} {node.reason}".rstrip()
 
 
 def _look_script(job: str, read: int, nodes: str) -> str:
     """Return what shows a job and its log from where it has been read, or anew if it is shorter."""
-    states = f"sinfo --noheader --Node --nodes={shlex.quote(nodes)} --format='%N %T %E' | sort -u"
+    states = f"{sinfo()} --nodes={shlex.quote(nodes)}"
     return (
         f"shown=$(scontrol --oneliner show job {shlex.quote(job)}) ||"
         ' { echo "$shown"; exit 1; }\necho "$shown"\n'
@@ -156,11 +161,19 @@ def news(before: Sight | None, now: Sight) -> Iterator[str]:
 
 def queue(shell: NodeShell, job: str | None) -> list[dict[str, str]]:
     """Return the jobs that Slurm knows, or one of them, each with what squeue shows."""
-    names = ("id", "user", "state", "time", "nodes", "reason", "name")
-    which = f" --jobs={shlex.quote(job)} --states=all" if job else ""
-    listed = shell.run(f"squeue --noheader --format='%i|%u|%T|%M|%N|%r|%j'{which}")
-    rows = (line.split("|", len(names) - 1) for line in listed.splitlines())  # a name may have a |
-    return [dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)]
+    which = [f"--jobs={shlex.quote(job)}", "--states=all"] if job else []
+    return [
+        {
+            "id": each.id,
+            "user": each.user,
+            "state": each.state,
+            "time": each.elapsed,
+            "nodes": each.nodes,
+            "reason": each.reason,
+            "name": each.name,
+        }
+        for each in read_queue(shell.run(squeue(*which)))
+    ]
 
 
 def cancel(shell: NodeShell, job: str) -> None:

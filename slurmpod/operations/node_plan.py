@@ -10,10 +10,11 @@ from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean
-from slurmpod.operations.slurm_remote import SlurmJob, SlurmView
+from slurmpod.operations.slurm_remote import SlurmView
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
 from slurmpod.slurm.nodes import SlurmNode
+from slurmpod.slurm.queue import QueuedJob
 
 NAMES_SHOWN = 8
 
@@ -83,7 +84,7 @@ class NodePlan:
 
     action: Action
     nodes: tuple[PlannedNode, ...]
-    jobs: tuple[SlurmJob, ...] = ()
+    jobs: tuple[QueuedJob, ...] = ()
 
     def named(self, *, in_slurm: bool = False) -> tuple[str, ...]:
         """Return the names of the nodes, or of those that Slurm knows."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from slurmpod.aws.cluster import IN_SERVICE, Node
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.reading import Unread
-from slurmpod.operations.slurm_overview import ListedNode, Overview
+from slurmpod.operations.slurm_overview import Overview
 from slurmpod.slurm.hostlist import folded
+from slurmpod.slurm.nodes import SlurmNode
 
-TAKES_JOBS = ("idle", "allocated", "mixed", "completing", "reserved", "planned")
 NOT_IN_SLURM, NOT_ASKED, NO_WORKER = "not in Slurm", "unknown", "-"
 GONE = "not there"
 
@@ -21,7 +21,7 @@ class Alike:
     """Nodes of a group for which SageMaker and Slurm say the same.
 
     `names` is a hostlist; `since` is of the first of them. `message` is SageMaker's, `who` took
-    them out of service in Slurm for the `reason`.
+    them out of service in Slurm for the `reason`; `takes_jobs` is whether jobs start there.
     """
 
     group: str
@@ -33,11 +33,12 @@ class Alike:
     who: str
     since: str
     reason: str
+    takes_jobs: bool
 
     @property
     def is_well(self) -> bool:
         """Whether nobody has to look at them."""
-        return self.status == IN_SERVICE and self.slurm.startswith((*TAKES_JOBS, NO_WORKER))
+        return self.status == IN_SERVICE and (self.takes_jobs or self.slurm == NO_WORKER)
 
 
 def side_by_side(
@@ -58,8 +59,9 @@ def side_by_side(
     return tuple(sorted(rows, key=lambda row: (row.is_well, row.group, row.names)))
 
 
-def _kind(group: str, status: str, message: str, found: ListedNode) -> Alike:
-    return Alike(group, "", 0, status, message, found.state, found.who, "", found.reason)
+def _kind(group: str, status: str, message: str, found: SlurmNode) -> Alike:
+    takes_jobs = bool(found.state) and found.takes_jobs
+    return Alike(group, "", 0, status, message, found.word, found.who, "", found.reason, takes_jobs)
 
 
 def _with_names(kind: Alike, members: Sequence[tuple[str, str]]) -> Alike:
@@ -67,10 +69,10 @@ def _with_names(kind: Alike, members: Sequence[tuple[str, str]]) -> Alike:
     return replace(kind, names=folded(names), count=len(names), since=min(times))
 
 
-def _in_slurm(name: str, slurm: Overview | Unread, role: Role) -> ListedNode:
+def _in_slurm(name: str, slurm: Overview | Unread, role: Role) -> SlurmNode:
     if isinstance(slurm, Overview) and name in slurm.nodes:
         return slurm.nodes[name]
     if role is not Role.WORKER:
-        return ListedNode(NO_WORKER, "", "", "")
+        return SlurmNode(name, word=NO_WORKER)
     is_asked = isinstance(slurm, Overview) and not slurm.failure
-    return ListedNode(NOT_IN_SLURM if is_asked else NOT_ASKED, "", "", "")
+    return SlurmNode(name, word=NOT_IN_SLURM if is_asked else NOT_ASKED)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from slurmpod.aws.clients import AwsClients
@@ -19,22 +19,12 @@ from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.questions import as_root, ask_controller, question
 from slurmpod.resolve import Resolved
 from slurmpod.slurm.hostlist import expanded
+from slurmpod.slurm.queue import WITH_NODES, QueuedJob, read_queue, squeue
 
 JOBS = "jobs"
 USUAL_WINDOW = timedelta(hours=24)
 SECONDS = 20
 """How long squeue may take: without slurmctld it tries again and again."""
-
-
-@dataclass(frozen=True)
-class RunningJob:
-    """A job that has nodes; `ends` is its limit, None where it has none or squeue tells none."""
-
-    id: str
-    user: str
-    name: str
-    ends: datetime | None
-    nodes: str
 
 
 @dataclass(frozen=True)
@@ -44,7 +34,7 @@ class Collisions:
     group: str
     strategy: str
     begins: datetime | None
-    jobs: tuple[RunningJob, ...]
+    jobs: tuple[QueuedJob, ...]
 
 
 def collisions_of(
@@ -57,7 +47,7 @@ def collisions_of(
         return ()
     cluster, nodes = view.cluster(resolved.name), view.nodes(resolved.name)
     answers = ask_controller(sessions, resolved, cluster.id, nodes, jobs_command())
-    jobs = tuple(read_jobs(answers[JOBS].splitlines()))
+    jobs = read_queue(answers[JOBS])
     return tuple(
         Collisions(name, strategy, begins, outlasting(jobs, _names(nodes, name), begins or now))
         for name, (strategy, begins) in patched.items()
@@ -65,8 +55,8 @@ def collisions_of(
 
 
 def outlasting(
-    jobs: Sequence[RunningJob], nodes: set[str], begins: datetime
-) -> tuple[RunningJob, ...]:
+    jobs: Sequence[QueuedJob], nodes: set[str], begins: datetime
+) -> tuple[QueuedJob, ...]:
     """Return the jobs on some nodes that still run when HyperPod stops waiting."""
     return tuple(
         job
@@ -77,28 +67,9 @@ def outlasting(
 
 
 def jobs_command() -> str:
-    """Return what a shell on a controller has to do; it only reads. Times are in UTC."""
-    squeue = (
-        f"TZ=UTC timeout {SECONDS} squeue --all --noheader --states=RUNNING,SUSPENDED,CONFIGURING "
-        "--format='%i|%u|%e|%N|%j'"
-    )
-    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(JOBS, squeue)}")
-
-
-def read_jobs(lines: Sequence[str]) -> Iterator[RunningJob]:
-    """Read what `jobs_command` printed."""
-    for line in lines:
-        fields = line.split("|", 4)
-        if len(fields) == 5 and fields[3]:
-            id_, user, ends, nodes, name = fields
-            yield RunningJob(id_, user, name, _moment(ends), nodes)
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:  # NONE, N/A: no limit
-        return None
+    """Return what a shell on a controller has to do; it only reads."""
+    asked = squeue("--all", f"--states={WITH_NODES}")
+    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(JOBS, f'timeout {SECONDS} {asked}')}")
 
 
 def _names(nodes: Sequence[Node], group: str) -> set[str]:

@@ -44,4 +44,6 @@ def plain(found: Any) -> Any:
         return {key: plain(value) for key, value in found.items()}
     if isinstance(found, tuple):
         return [plain(each) for each in found]
+    if isinstance(found, frozenset):
+        return sorted(found)
     return found.isoformat() if isinstance(found, datetime) else found

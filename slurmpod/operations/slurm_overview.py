@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slurmpod.operations.questions import as_root, question
-from slurmpod.slurm.hostlist import expanded
+from slurmpod.slurm.nodes import SlurmNode, is_of_sinfo, read_sinfo, sinfo
+from slurmpod.slurm.queue import QueuedJob, read_queue, squeue
 
 NODES, JOBS, FOLDERS, SLURM, SYSTEM = "nodes", "jobs", "folders", "slurm", "system"
 SECONDS = 20
@@ -20,35 +21,6 @@ FOLDER_SECONDS = 5
 """How long a file system may take to answer; one that is gone never does."""
 
 _FIELD = "|"
-
-
-@dataclass(frozen=True)
-class ListedNode:
-    """A node as `sinfo` lists it; who took it out of service, when (ISO 8601) and why, or empty."""
-
-    state: str
-    who: str
-    since: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Job:
-    """A job in the queue; `reason` says why it waits, or is the list of its nodes."""
-
-    id: str
-    state: str
-    user: str
-    partition: str
-    node_count: str
-    runs_for: str
-    reason: str
-    name: str
-
-    @property
-    def tasks(self) -> int:
-        """How many jobs it is: an array that waits is one line of the queue."""
-        return len(expanded(self.id.partition("%")[0].removesuffix("]") + "]" * ("[" in self.id)))
 
 
 @dataclass(frozen=True)
@@ -64,8 +36,8 @@ class Fill:
 class Overview:
     """What a controller told; `failure` is what Slurm said where it did not answer."""
 
-    nodes: Mapping[str, ListedNode]
-    jobs: tuple[Job, ...]
+    nodes: Mapping[str, SlurmNode]
+    jobs: tuple[QueuedJob, ...]
     fills: tuple[Fill, ...]
     version: str
     system: str
@@ -83,15 +55,13 @@ def size_text(count: float) -> str:
 
 def view_command(folders: Sequence[str]) -> str:
     """Return what a shell on a controller has to do; it only reads."""
-    sinfo = f"timeout {SECONDS} sinfo --all --noheader --format='%N|%T|%u|%H|%E' 2>&1"
-    squeue = f"timeout {SECONDS} squeue --all --noheader --format='%i|%T|%u|%P|%D|%M|%R|%j' 2>&1"
     system = '. /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"'
     return as_root(
         "PATH=/opt/slurm/bin:$PATH\n"
         + question(SLURM, "sinfo --version")
         + question(SYSTEM, system)
-        + question(NODES, sinfo)
-        + question(JOBS, squeue)
+        + question(NODES, f"timeout {SECONDS} {sinfo()} 2>&1")
+        + question(JOBS, f"timeout {SECONDS} {squeue('--all')} 2>&1")
         + question(FOLDERS, "\n".join(map(_df, folders)) or "true")
     )
 
@@ -99,10 +69,10 @@ def view_command(folders: Sequence[str]) -> str:
 def read_view(answers: Mapping[str, str]) -> Overview:
     """Read what `view_command` printed."""
     lines = answers[NODES].splitlines()
-    said = [line for line in lines if line.count(_FIELD) < 4 and line.strip()]
+    said = [line for line in lines if line.strip() and not is_of_sinfo(line)]
     return Overview(
-        nodes=dict(_nodes(lines)),
-        jobs=tuple(_jobs(answers[JOBS].splitlines())),
+        nodes=read_sinfo(answers[NODES]),
+        jobs=read_queue(answers[JOBS]),
         fills=tuple(_fills(answers[FOLDERS].splitlines())),
         version=answers[SLURM].strip(),
         system=answers[SYSTEM].strip(),
@@ -114,24 +84,6 @@ def _df(folder: str) -> str:
     path = shlex.quote(folder)
     df = f"timeout {FOLDER_SECONDS} df --block-size=1 --output=size,used {path} 2>/dev/null"
     return f'echo {path}"|$({df} | tail -n 1)"'
-
-
-def _nodes(lines: Sequence[str]) -> Iterator[tuple[str, ListedNode]]:
-    for line in lines:
-        fields = line.split(_FIELD, 4)
-        if len(fields) == 5:
-            names, state, who, since, reason = (field.strip() for field in fields)
-            known = (who, since, reason) if reason not in ("", "none") else ("", "", "")
-            node = ListedNode(state, *known)
-            for name in expanded(names):
-                yield name, node
-
-
-def _jobs(lines: Sequence[str]) -> Iterator[Job]:
-    for line in lines:
-        fields = line.split(_FIELD, 7)
-        if len(fields) == 8:
-            yield Job(*(field.strip() for field in fields))
 
 
 def _fills(lines: Sequence[str]) -> Iterator[Fill]:

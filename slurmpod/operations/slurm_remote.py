@@ -16,7 +16,8 @@ from slurmpod.environment.cluster import Role
 from slurmpod.operations.connect import NodeSessions, command_session
 from slurmpod.operations.questions import PATIENCE_SECONDS, as_root, ask, question
 from slurmpod.resolve import Resolved, session_target
-from slurmpod.slurm.nodes import SlurmNode, read_node
+from slurmpod.slurm.nodes import SlurmNode, read_nodes
+from slurmpod.slurm.queue import WITH_NODES, QueuedJob, read_queue, squeue
 
 NODES, JOBS, TOLD = "nodes", "jobs", "told"
 
@@ -26,11 +27,7 @@ RECORDS_BACKUP = "slurmpod-records-backup"
 BACKUP_SECONDS = 3600
 """How long saving the job records may take: years of them are gigabytes."""
 
-_JOB_COLUMNS = "%i|%u|%M|%N|%j"
-_JOBS = (
-    "squeue --noheader --states=RUNNING,SUSPENDED,COMPLETING,CONFIGURING,STOPPED "
-    f"--format='{_JOB_COLUMNS}'"
-)
+_JOBS = squeue(f"--states={WITH_NODES}")
 
 _LOOK = (
     f"""\
@@ -50,22 +47,11 @@ _NOW = "@now@"
 
 
 @dataclass(frozen=True)
-class SlurmJob:
-    """A job that has nodes; `nodes` is how Slurm writes their names."""
-
-    id: str
-    user: str
-    elapsed: str
-    nodes: str
-    name: str
-
-
-@dataclass(frozen=True)
 class SlurmView:
     """What Slurm knows of some nodes, by name, and the jobs there."""
 
     nodes: Mapping[str, SlurmNode] = field(default_factory=dict)
-    jobs: tuple[SlurmJob, ...] = ()
+    jobs: tuple[QueuedJob, ...] = ()
 
 
 class RemoteSlurm:
@@ -98,9 +84,7 @@ class RemoteSlurm:
             return SlurmView()
         asked = f"names={shlex.quote(','.join(sorted(names)))} seconds={seconds}\n"
         answers = self._ask(asked + _LOOK, PATIENCE_SECONDS + seconds)
-        nodes = map(read_node, answers[NODES].splitlines())
-        jobs = [read_job(line) for line in answers[JOBS].splitlines() if "|" in line]
-        return SlurmView({node.name: node for node in nodes if node}, tuple(jobs))
+        return SlurmView(read_nodes(answers[NODES]), read_queue(answers[JOBS]))
 
     def answers(self, script: str, patience_seconds: float = PATIENCE_SECONDS) -> Mapping[str, str]:
         """Let root run the questions of a script, and return the answers by their names."""
@@ -117,7 +101,7 @@ class RemoteSlurm:
         """Let jobs start on nodes again."""
         self._update(names, "state=resume")
 
-    def requeue(self, jobs: Sequence[SlurmJob]) -> Mapping[str, str]:
+    def requeue(self, jobs: Sequence[QueuedJob]) -> Mapping[str, str]:
         """Put jobs back into the queue; return why some could not be, by the job's id."""
         said = self._tell([["scontrol", "requeue", job.id] for job in jobs])
         return {job.id: text for job, text in zip(jobs, said, strict=True) if text}
@@ -171,8 +155,3 @@ def _told(command: Sequence[str]) -> str:
     """
     words = shlex.join(command).replace(_NOW, "'\"$now\"'")
     return f'said=$({words} 2>&1) && said=""\nprintf "%s\\n" "$said"'
-
-
-def read_job(line: str) -> SlurmJob:
-    """Return the job of a line with the columns above."""
-    return SlurmJob(*line.split("|", 4))

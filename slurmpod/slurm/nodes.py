@@ -1,17 +1,33 @@
-"""A node as `scontrol --oneliner show node` shows it, read here for all commands. Pure."""
+"""Nodes as Slurm shows them: read here alone, so that all commands judge a node alike. Pure.
+
+`scontrol --oneliner show node` has a line for each node, `sinfo` one for all that are alike, with
+the same flags of the state (StateComplete). Source: node_state_flags in slurm_protocol_defs.c.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.hostlist import expanded
 
-BUSY = {"ALLOCATED", "MIXED", "COMPLETING"}
-HELD = {"DRAIN", "DOWN", "FAIL", "FAILING"}
+BUSY = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
+HELD = frozenset({"DRAIN", "DOWN", "FAIL", "FAILING"})
+OUT_OF_SERVICE = HELD | {"FUTURE", "UNKNOWN", "ERROR"}
+SET_ASIDE = frozenset(
+    {"BLOCKED", "INVALID_REG", "MAINTENANCE", "NOT_RESPONDING"}
+    | {"REBOOT_ISSUED", "REBOOT_REQUESTED"}
+)
+"""Flags of a node without jobs with which no job starts there, although nobody holds it."""
 
+COLUMNS = ("NodeList", "StateLong", "StateComplete", "User", "TimeStamp", "Reason")
+"""The reason comes last: it may hold whatever stands between columns."""
+
+_FIELD = "|"
 _SINCE = re.compile(r", since (\d\S*)")
-_REASON = re.compile(r"(?P<text>.*?)(?: \[(?P<who>[^][@]*)@[^][]*\])?")
+_REASON = re.compile(r"(?:^|\s)Reason=(.*) \[([^][@]*)@([^][]*)\](?=\s|$)")
 _GPUS = re.compile(r"\bgpu(?::[^:(,\s]+)?:(\d+)")
 
 
@@ -19,15 +35,18 @@ _GPUS = re.compile(r"\bgpu(?::[^:(,\s]+)?:(\d+)")
 class SlurmNode:
     """A node as Slurm knows it; `started` is when its slurmd did, by the controller's clock.
 
-    `who` gave it the `reason`; `gpus` is how many it is to have.
+    `who` gave it the `reason`, at the time `since` (ISO 8601); `gpus` is how many it is to have;
+    `word` is the state in one word, where sinfo was asked.
     """
 
     name: str
-    state: frozenset[str]
+    state: frozenset[str] = frozenset()
     reason: str = ""
     started: str = ""
     who: str = ""
     gpus: int = 0
+    since: str = ""
+    word: str = ""
 
     @property
     def shown(self) -> str:
@@ -37,13 +56,28 @@ class SlurmNode:
 
     @property
     def is_held(self) -> bool:
-        """Tell whether no job starts there."""
+        """Tell whether somebody, or slurmctld, lets no job start there."""
         return bool(self.state & HELD)
 
     @property
+    def is_down(self) -> bool:
+        """Tell whether no job can be there any more."""
+        return "DOWN" in self.state
+
+    @property
+    def is_out(self) -> bool:
+        """Tell whether its state lets no job start there, be it held or not known."""
+        return bool(self.state & OUT_OF_SERVICE)
+
+    @property
     def is_free(self) -> bool:
-        """Tell whether no job is there."""
+        """Tell whether no job is there, nor is being cleared away."""
         return not self.state & BUSY
+
+    @property
+    def takes_jobs(self) -> bool:
+        """Tell whether jobs start there, or go on although it is set aside for later."""
+        return not (self.is_out or (self.is_free and self.state & SET_ASIDE))
 
     def is_held_for(self, reason: str) -> bool:
         """Tell whether we hold it, for this reason; slurmctld may have added words of its own."""
@@ -62,18 +96,63 @@ class SlurmNode:
 
 
 def read_node(line: str) -> SlurmNode | None:
-    """Return the node of a line, if it is one."""
+    """Return the node of a line of `scontrol --oneliner show node`, if it is one."""
     name, state = value_of(line, "NodeName"), value_of(line, "State")
     if not (name and state):
         return None
-    reason = _REASON.fullmatch(value_of(line, "Reason"))
+    reason = _REASON.search(line)
     gpus = _GPUS.search(value_of(line, "Gres"))
     started = value_of(line, "SlurmdStartTime")
     return SlurmNode(
         name=name,
-        state=frozenset(state.replace("*", "+NOT_RESPONDING").split("+")),
-        reason=reason["text"] if reason else "",
+        state=flags_of(state),
+        reason=reason[1] if reason else value_of(line, "Reason"),
         started=started if started[:1].isdecimal() else "",
-        who=(reason["who"] or "") if reason else "",
+        who=reason[2] if reason else "",
         gpus=int(gpus[1]) if gpus else 0,
+        since=reason[3] if reason else "",
     )
+
+
+def read_nodes(printed: str) -> dict[str, SlurmNode]:
+    """Return by name the nodes that `scontrol --oneliner show node` prints."""
+    return {node.name: node for node in map(read_node, printed.splitlines()) if node}
+
+
+def sinfo() -> str:
+    """Return the command whose lines `read_sinfo` reads, for the nodes of all partitions."""
+    columns = ",".join(f"{column}:{_FIELD}" for column in COLUMNS)
+    return f"sinfo --all --noheader --Format='{columns}'"
+
+
+def read_sinfo(printed: str) -> dict[str, SlurmNode]:
+    """Return by name the nodes that `sinfo` prints; lines that say something else are left out."""
+    return {node.name: node for line in printed.splitlines() for node in _listed(line)}
+
+
+def is_of_sinfo(line: str) -> bool:
+    """Tell whether a line is one of nodes; what Slurm says of a failure is none."""
+    return line.count(_FIELD) >= len(COLUMNS)
+
+
+def flags_of(state: str) -> frozenset[str]:
+    """Return the words of a state, such as `IDLE+CLOUD*`."""
+    return frozenset(state.upper().replace("*", "+NOT_RESPONDING").split("+"))
+
+
+def _listed(line: str) -> Iterator[SlurmNode]:
+    if not is_of_sinfo(line):
+        return
+    names, word, state, who, since, rest = line.split(_FIELD, len(COLUMNS) - 1)
+    reason = rest.strip().removesuffix(_FIELD).strip()
+    if reason in ("", "none"):
+        who = since = reason = ""
+    for name in expanded(names.strip()):
+        yield SlurmNode(
+            name,
+            flags_of(state.strip()),
+            reason,
+            who=who.strip(),
+            since=since.strip(),
+            word=word.strip(),
+        )

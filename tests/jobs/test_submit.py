@@ -40,6 +40,9 @@ SHOWN = (
     " ExitCode=0:0 Partition=cpu NodeList={nodes} BatchHost=a1 StdOut={log} Power="
 )
 
+WELL = "a{}|allocated|allocated+cloud|Unknown|Unknown|none|"
+GONE = "a2|down*|down+cloud+not_responding|slurm|2026-01-01T00:00:00|Not responding|"
+
 
 class LocalShell:
     """A node on which commands really run: this machine, with stand-ins for Slurm's programs."""
@@ -50,7 +53,7 @@ class LocalShell:
         self.tools.mkdir()
         self.add("sudo", 'shift 3; exec "$@"')
         self.add("sbatch", f'echo "$PYTHON $*" >> {folder}/submitted; echo "12;cluster"')
-        self.add("squeue", "echo '12|ubuntu|RUNNING|1:05|a[1-2]|None|x | y'")
+        self.add("squeue", "echo '12|RUNNING|ubuntu|cpu|2|1:05|NONE|a[1-2]|None|x | y'")
         self.add("scancel", f"echo $* > {folder}/cancelled")
         self.add("sinfo", ":")
         self.refusals: list[WorkFailed] = []
@@ -290,9 +293,9 @@ class TestFollowed:
         for state, nodes, restarts, sinfo in (
             ("PENDING", "(null)", 0, ""),
             ("RUNNING", "a[1-2]", 0, ""),
-            ("RUNNING", "a[1-2]", 0, "a1 allocated none\na2 down* Not responding"),
-            ("RUNNING", "a[1-2]", 0, "a1 allocated none\na2 down* Not responding"),
-            ("RUNNING", "a[1-2]", 1, "a1 allocated none\na2 allocated none"),
+            ("RUNNING", "a[1-2]", 0, f"{WELL.format(1)}\n{GONE}"),
+            ("RUNNING", "a[1-2]", 0, f"{WELL.format(1)}\n{GONE}"),
+            ("RUNNING", "a[1-2]", 1, f"{WELL.format(1)}\n{WELL.format(2)}"),
             ("COMPLETED", "a[1-2]", 1, ""),
         ):
             reason = "Resources" if state == "PENDING" else "None"

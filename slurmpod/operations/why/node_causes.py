@@ -9,10 +9,11 @@ from slurmpod.aws.cluster import CHECKING, IN_SERVICE
 from slurmpod.environment.cluster import Role
 from slurmpod.operations.why.cluster_moments import CHECK_UNDER_WAY
 from slurmpod.operations.why.meanings import REPLACE, RESUME, WAIT, meaning_of
-from slurmpod.operations.why.node_now import OUT_OF_SERVICE, NodeNow
+from slurmpod.operations.why.node_now import NodeNow
 from slurmpod.operations.why.node_reasons import NODE_REASONS, SYMPTOM
 from slurmpod.operations.why.own_causes import own_causes
 from slurmpod.operations.why.story import Cause
+from slurmpod.slurm.nodes import OUT_OF_SERVICE
 
 
 def causes_of_node(node: NodeNow) -> list[Cause]:

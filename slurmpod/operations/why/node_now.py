@@ -17,9 +17,7 @@ from slurmpod.operations.why.node_lines import (
 )
 from slurmpod.operations.why.own_facts import OWN, OwnFacts, read_own
 from slurmpod.slurm.fields import value_of
-from slurmpod.slurm.nodes import SlurmNode, read_node
-
-OUT_OF_SERVICE = frozenset({"DOWN", "DRAIN", "FAIL", "FUTURE", "UNKNOWN", "ERROR"})
+from slurmpod.slurm.nodes import OUT_OF_SERVICE, SlurmNode, read_node
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,10 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import gpu_count, hostname
 from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_log
 from slurmpod.rehearsal.hyperpod.recovery import DeepHealthCheck, Recovery, Repair
 from slurmpod.rehearsal.hyperpod.resumable_steps import ResumableSteps
-from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl, SlurmNodeState
+from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.slurmctld_log import LogsOfControllers
+from slurmpod.slurm.nodes import SlurmNode
 
 
 class ResumeAction(StrEnum):
@@ -305,7 +306,7 @@ class HealthAgent:
             self._threads = [*filter(threading.Thread.is_alive, self._threads), thread]
 
 
-def _asked_by(state: SlurmNodeState) -> Repair | None:
+def _asked_by(state: SlurmNode) -> Repair | None:
     """Return what an administrator wants done to a node now, if anything."""
-    is_time = state.is_down or ("FAIL" in state.flags and not state.is_busy)
+    is_time = state.is_down or ("FAIL" in state.state and state.is_free)
     return REQUESTS.get(state.reason) if is_time else None

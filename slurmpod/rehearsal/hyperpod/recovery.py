@@ -188,9 +188,9 @@ class Recovery:
         state = self._slurm.nodes().get(self._name)
         if state is None:
             return True  # nothing for Slurm: it does not name the node
-        if not state.answers or state.slurmd_started == started_before:
+        if not state.answers or state.started == started_before:
             return False
-        if state.is_unusable:  # once: what comes after it is not of the time before the repair
+        if state.is_held:  # once: what comes after it is not of the time before the repair
             self._slurm.set_node(self._name, "resume")
         return True
 
@@ -199,7 +199,7 @@ class Recovery:
             state = self._slurm.nodes().get(self._name)
         except (ClusterFailed, MachineFailed):
             return ""
-        return state.slurmd_started if state else ""
+        return state.started if state else ""
 
     def _note(self, what: str) -> None:
         self._run.journal.note(self._name, what)

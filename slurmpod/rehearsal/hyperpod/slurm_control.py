@@ -1,23 +1,18 @@
-"""Slurm as HyperPod's agents see and steer it: through its commands, on a controller.
-
-The commands' output is parsed here and nowhere else.
-"""
+"""Slurm as HyperPod's agents see and steer it: through its commands, on a controller."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from embedded_aws.cluster import ClusterFailed
 from slurmpod.rehearsal import slurmctld_log
 from slurmpod.rehearsal.hyperpod.node_files import run_command
 from slurmpod.rehearsal.nodes.machines import Machines
+from slurmpod.slurm.nodes import SlurmNode, read_nodes
 
-_NODE = re.compile(r"^NodeName=(?P<name>\S+) .*? State=(?P<state>\S+)")
-_STARTED = re.compile(r" SlurmdStartTime=(?P<started>\S+)")
-_REASON = re.compile(r" Reason=(?P<reason>.*?) \[[^\[\]]+@[^\[\]]+\]")
 _RETURNS_BY_ITSELF = re.compile(r"^ReturnToService += 2$", re.MULTILINE)
 _COMMAND_SECONDS = 15
 """A controller that is down makes Slurm's commands try again for long."""
@@ -35,37 +30,6 @@ grep --no-messages {shlex.quote(slurmctld_log.UPDATES)} {slurmctld_log.SLURMCTLD
 _MAINTENANCE = ("starttime=now", "duration=infinite", "users=root", "flags=maint,ignore_jobs")
 _NOT_YET = frozenset({"BeginTime", "None"})
 """Why a requeued job waits; it is the latter until the scheduler has looked at the job again."""
-_BUSY = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
-_UNUSABLE = frozenset({"DOWN", "DRAIN", "FAIL"})
-
-
-@dataclass(frozen=True)
-class SlurmNodeState:
-    """The state of a node in `scontrol show node`, with all flags, and the reason for it."""
-
-    flags: frozenset[str]
-    reason: str = ""
-    slurmd_started: str = ""
-
-    @property
-    def is_down(self) -> bool:
-        """Whether no job can be on it any more."""
-        return "DOWN" in self.flags
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a job runs on it or is being cleared away."""
-        return bool(self.flags & _BUSY)
-
-    @property
-    def is_unusable(self) -> bool:
-        """Whether somebody, or slurmctld, wants no job to start on it."""
-        return bool(self.flags & _UNUSABLE)
-
-    @property
-    def answers(self) -> bool:
-        """Whether its slurmd has registered, and answered slurmctld's last question."""
-        return "NOT_RESPONDING" not in self.flags
 
 
 @dataclass(frozen=True)
@@ -84,9 +48,9 @@ class SlurmControl:
         self._machines = machines
         self.controller = controller
 
-    def nodes(self) -> Mapping[str, SlurmNodeState]:
+    def nodes(self) -> Mapping[str, SlurmNode]:
         """Return the state of every node that slurm.conf names."""
-        return dict(parse_nodes(self._run(*_SHOW_NODES)))
+        return read_nodes(self._run(*_SHOW_NODES))
 
     def keeps_jobs_of_rebooted_nodes(self) -> bool:
         """Whether a job goes on when a node of it registers after a boot that Slurm knew not of.
@@ -95,14 +59,14 @@ class SlurmControl:
         """
         return _RETURNS_BY_ITSELF.search(self._run("scontrol", "show", "config")) is not None
 
-    def nodes_and_updates(self) -> tuple[Mapping[str, SlurmNodeState], str]:
+    def nodes_and_updates(self) -> tuple[Mapping[str, SlurmNode], str]:
         """Return all states, and what slurmctld's log says of changes that somebody made to nodes.
 
         One command asks for both, because who watches asks every second.
         """
         printed = self._run("sh", "-c", _NODES_AND_UPDATES)
         nodes, _, updates = printed.partition(_UPDATES_FOLLOW)
-        return dict(parse_nodes(nodes)), updates
+        return read_nodes(nodes), updates
 
     def jobs_on(self, node: str) -> list[str]:
         """Return the ids of the jobs that run on a node."""
@@ -198,19 +162,3 @@ class SlurmControl:
 
     def _run(self, *command: str, seconds: float = _COMMAND_SECONDS) -> str:
         return run_command(self._machines, self.controller, command, seconds=seconds).decode()
-
-
-def parse_nodes(printed: str) -> Iterator[tuple[str, SlurmNodeState]]:
-    """Yield name and state of each node from `scontrol --oneliner show node`."""
-    for line in printed.splitlines():
-        match = _NODE.match(line)
-        if match:
-            reason, started = _REASON.search(line), _STARTED.search(line)
-            yield (
-                match["name"],
-                SlurmNodeState(
-                    flags=frozenset(match["state"].replace("*", "+NOT_RESPONDING").split("+")),
-                    reason=reason["reason"] if reason else "",
-                    slurmd_started=started["started"] if started else "",
-                ),
-            )

@@ -17,7 +17,7 @@ from slurmpod.rehearsal.hyperpod import health_agent, recovery
 from slurmpod.rehearsal.hyperpod.cluster_agent import hostname
 from slurmpod.rehearsal.hyperpod.health_agent import HealthAgent, ResumeAction
 from slurmpod.rehearsal.hyperpod.nodes_at_work import NodesAtWork
-from slurmpod.rehearsal.hyperpod.slurm_control import SlurmNodeState
+from slurmpod.slurm.nodes import SlurmNode
 from tests.unit.hyperpod.clusters import cluster, group, node, slurm
 
 PATIENCE_SECONDS = 60
@@ -30,7 +30,7 @@ class Slurm:
     """A Slurm with one job on all workers, in which an administrator may have set states."""
 
     def __init__(self) -> None:
-        self.states = {A: SlurmNodeState(frozenset({"IDLE"})), B: SlurmNodeState(frozenset())}
+        self.states = {A: SlurmNode(A, frozenset({"IDLE"})), B: SlurmNode(B)}
         self.did: list[str] = []
         self.requeued: list[str] = []
         self.printed = "0"
@@ -43,13 +43,13 @@ class Slurm:
     def keeps_jobs_of_rebooted_nodes(self) -> bool:
         return self.keeps_jobs
 
-    def nodes(self) -> dict[str, SlurmNodeState]:
+    def nodes(self) -> dict[str, SlurmNode]:
         return dict(self.states)
 
     def updates(self) -> str:
         return "\n".join(self.log)
 
-    def nodes_and_updates(self) -> tuple[dict[str, SlurmNodeState], str]:
+    def nodes_and_updates(self) -> tuple[dict[str, SlurmNode], str]:
         return self.nodes(), self.updates()
 
     def jobs_on(self, name: str) -> list[str]:
@@ -60,7 +60,7 @@ class Slurm:
 
     def set_node(self, name: str, state: str, reason: str = "") -> None:
         self.did.append(f"{name} {state}")
-        self.states[name] = SlurmNodeState(frozenset({state.upper()}), reason)
+        self.states[name] = SlurmNode(name, frozenset({state.upper()}), reason)
 
     def requeue(self, job_id: str) -> None:
         self.requeued.append(job_id)
@@ -144,7 +144,7 @@ class Run:
         self.off.discard(name)
         node.status = self.status_after
         if self.registers:
-            self._slurm.states[name] = SlurmNodeState(frozenset({"IDLE"}), slurmd_started="later")
+            self._slurm.states[name] = SlurmNode(name, frozenset({"IDLE"}), started="later")
 
 
 @pytest.fixture
@@ -354,8 +354,8 @@ def test_requests_are_met_to_the_letter(
     slurm_state: Slurm, flags: str, reason: str, repairs: list[str]
 ) -> None:
     run = Run(slurm_state)
-    slurm_state.states[A] = SlurmNodeState(frozenset(flags.split()), reason)
-    slurm_state.states[B] = SlurmNodeState(frozenset({"DOWN"}), "Action:Replace")
+    slurm_state.states[A] = SlurmNode(A, frozenset(flags.split()), reason)
+    slurm_state.states[B] = SlurmNode(B, frozenset({"DOWN"}), "Action:Replace")
     watch(run, lambda: "requeued jobs start" in slurm_state.did)
     assert sorted(run.repairs) == sorted([*repairs, f"replace {B}"])
 
@@ -371,7 +371,7 @@ def test_a_request_that_slurmctld_forgot_is_met_once(slurm_state: Slurm) -> None
     set_down(slurm_state, A, "Action:Replace")  # before the agent came: met by another one
     looks: list[None] = []
 
-    def nodes() -> dict[str, SlurmNodeState]:
+    def nodes() -> dict[str, SlurmNode]:
         looks.append(None)
         if len(looks) == 2:
             set_down(slurm_state, A, "broken fan")
@@ -386,20 +386,20 @@ def test_a_request_that_slurmctld_forgot_is_met_once(slurm_state: Slurm) -> None
 def test_a_request_during_a_repair_is_met_after_it(slurm_state: Slurm) -> None:
     """What the first one asked for is cleared once, and nothing that came later."""
     run = Run(slurm_state)
-    slurm_state.states[A] = SlurmNodeState(frozenset({"DOWN"}), "Action:Replace")
+    slurm_state.states[A] = SlurmNode(A, frozenset({"DOWN"}), "Action:Replace")
     later = ["Action:Reboot"]
     repair = run._repair
 
     def register_as_down(how: str, node: ClusterNode) -> None:
         repair(how, node)
-        slurm_state.states[A] = SlurmNodeState(
-            frozenset({"DOWN"}), "Action:Replace", slurmd_started=str(len(run.repairs))
+        slurm_state.states[A] = SlurmNode(
+            A, frozenset({"DOWN"}), "Action:Replace", started=str(len(run.repairs))
         )
 
     def set_node(name: str, state: str, reason: str = "") -> None:
         asked = later.pop() if later else ""
         flags = frozenset({"DOWN" if asked else "IDLE"})
-        slurm_state.states[name] = SlurmNodeState(flags, asked, slurmd_started="later")
+        slurm_state.states[name] = SlurmNode(name, flags, asked, started="later")
 
     run._repair = register_as_down  # type: ignore[method-assign]
     slurm_state.set_node = set_node  # type: ignore[method-assign]
@@ -410,7 +410,7 @@ def test_a_request_during_a_repair_is_met_after_it(slurm_state: Slurm) -> None:
 def test_requests_are_met_without_automatic_recovery(slurm_state: Slurm) -> None:
     run = Run(slurm_state)
     run.cluster.request = {"NodeRecovery": "None"}
-    slurm_state.states[A] = SlurmNodeState(frozenset({"DOWN"}), "Action:Replace")
+    slurm_state.states[A] = SlurmNode(A, frozenset({"DOWN"}), "Action:Replace")
     watch(run, lambda: "requeued jobs start" in slurm_state.did)
     assert run.repairs == [f"replace {A}"]
 
@@ -429,9 +429,9 @@ def test_nobody_waits_for_a_node_when_the_machines_are_closed(
     run = Run(slurm_state)
     run.registers, run.off = False, {A}
 
-    def nodes() -> dict[str, SlurmNodeState]:
+    def nodes() -> dict[str, SlurmNode]:
         run.machines.is_closed = bool(run.repairs)
-        return {A: SlurmNodeState(frozenset({"DOWN"}))}
+        return {A: SlurmNode(A, frozenset({"DOWN"}))}
 
     monkeypatch.setattr(slurm_state, "nodes", nodes)
     monkeypatch.setattr(recovery, "_REGISTRATION_SECONDS", float("inf"))
@@ -454,7 +454,7 @@ def test_what_a_user_does_at_the_same_time_is_waited_for(
 
     def end(node: ClusterNode) -> None:
         node.status = status
-        slurm_state.states[A] = SlurmNodeState(frozenset({"IDLE"}), slurmd_started="later")
+        slurm_state.states[A] = SlurmNode(A, frozenset({"IDLE"}), started="later")
         user.__exit__(None, None, None)
         wait_for(node)
 
@@ -495,7 +495,7 @@ def test_a_node_that_reboots_by_itself_is_not_replaced(slurm_state: Slurm) -> No
 def test_a_reboot_that_fails_becomes_a_replacement(slurm_state: Slurm) -> None:
     run = Run(slurm_state)
     run.failures = 1
-    slurm_state.states[A] = SlurmNodeState(frozenset({"DOWN"}), "Action:Reboot")
+    slurm_state.states[A] = SlurmNode(A, frozenset({"DOWN"}), "Action:Reboot")
     watch(run, lambda: "requeued jobs start" in slurm_state.did)
     assert run.repairs == [f"reboot {A}", f"replace {A}"]
 
@@ -560,7 +560,7 @@ def test_an_instance_that_slurm_takes_for_a_reboot_is_checked_all_the_same(
 ) -> None:
     run = Run(slurm_state)
     monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
-    slurm_state.states[A] = SlurmNodeState(frozenset({"DOWN"}), "Node unexpectedly rebooted")
+    slurm_state.states[A] = SlurmNode(A, frozenset({"DOWN"}), "Node unexpectedly rebooted")
     worker = run.cluster.nodes[1]
     worker.status = DEEP_HEALTH_CHECK
     watch(run, lambda: worker.status == "Running")

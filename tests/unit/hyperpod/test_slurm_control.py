@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
-from slurmpod.rehearsal.hyperpod.slurm_control import Isolation, SlurmControl, parse_nodes
+from slurmpod.rehearsal.hyperpod.slurm_control import Isolation, SlurmControl
+from slurmpod.slurm.nodes import read_nodes
 
 NODE = (
     "NodeName={name} Arch=x86_64 CPUAlloc=0 AvailableFeatures=(null) NodeHostName={name} "
@@ -40,22 +41,22 @@ def test_states_have_flags_and_reasons() -> None:
     printed = NODE.format(name="a", state="IDLE+CLOUD", reason="") + NODE.format(
         name="b", state="ALLOCATED+CLOUD+FAIL", reason="Reason=Action:Replace [root@2026-01-01]"
     )
-    states = dict(parse_nodes(printed))
-    assert (states["a"].is_busy, states["a"].is_unusable, states["a"].reason) == (False, False, "")
-    assert (states["b"].is_busy, states["b"].is_unusable) == (True, True)
+    states = read_nodes(printed)
+    assert (states["a"].is_free, states["a"].is_held, states["a"].reason) == (True, False, "")
+    assert (states["b"].is_free, states["b"].is_held) == (False, True)
     assert states["b"].reason == "Action:Replace"
-    assert states["b"].slurmd_started == "2026-01-01T00:00:09"
+    assert states["b"].started == "2026-01-01T00:00:09"
 
 
 def test_a_reason_is_kept_as_it_was_given() -> None:
     reason = "Reason= Action:Replace [now] [root@2026-01-01]"
-    states = dict(parse_nodes(NODE.format(name="a", state="DOWN", reason=reason)))
+    states = read_nodes(NODE.format(name="a", state="DOWN", reason=reason))
     assert (states["a"].is_down, states["a"].reason) == (True, " Action:Replace [now]")
 
 
 def test_a_star_means_that_the_node_does_not_answer() -> None:
     for state in ("DOWN*+CLOUD", "DOWN+CLOUD+NOT_RESPONDING"):
-        states = dict(parse_nodes(NODE.format(name="a", state=state, reason="")))
+        states = read_nodes(NODE.format(name="a", state=state, reason=""))
         assert (states["a"].is_down, states["a"].answers) == (True, False)
 
 

@@ -25,14 +25,14 @@ PAGE = 100
 HEAD = ("controller", "i-0", "10.0.0.4", "Running", "")
 WORKERS = tuple(("workers", f"i-{n}", f"10.0.1.{n}", "Running", "") for n in range(1, 5))
 SINFO = """\
-ip-10-0-1-[1-2]|allocated|Unknown|Unknown|none
-ip-10-0-1-3|drained|alice|2026-11-23T21:10:00|bad NVLink | ask Bob
-ip-10-0-1-4|down*|slurm|2026-11-23T21:40:00|Not responding
+ip-10-0-1-[1-2]|allocated|allocated+cloud|Unknown|Unknown|none|
+ip-10-0-1-3|drained|idle+cloud+drain|alice|2026-11-23T21:10:00|bad NVLink | ask Bob|
+ip-10-0-1-4|down*|down+cloud+not_responding|slurm|2026-11-23T21:40:00|Not responding|
 """
 SQUEUE = """\
-7|RUNNING|alice|cpu|2|1:02:03|ip-10-0-1-[1-2]|train
-8|PENDING|bob|cpu|4|0:00|(Resources)|big
-9_[1-40]|PENDING|carol|cpu|1|0:00|(Priority)|sweep | of all
+7|RUNNING|alice|cpu|2|1:02:03|NONE|ip-10-0-1-[1-2]|None|train
+8|PENDING|bob|cpu|4|0:00|N/A||Resources|big
+9_[1-40]|PENDING|carol|cpu|1|0:00|N/A||Priority|sweep | of all
 """
 DF = "/fsx|1319413953331 1187472557998\n"
 

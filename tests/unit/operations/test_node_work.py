@@ -13,17 +13,19 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.operations import node_work
 from slurmpod.operations.node_plan import Action, NodePlan, chosen, plan_action
 from slurmpod.operations.node_work import NodeWork, Outcome
-from slurmpod.operations.slurm_remote import SlurmJob, SlurmView
+from slurmpod.operations.slurm_remote import SlurmView
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
 from slurmpod.slurm.nodes import SlurmNode
+from slurmpod.slurm.queue import QueuedJob
 from tests.sound_environment import SOUND
 from tests.unit.operations.nodes import live
+from tests.unit.operations.queued_job import a_job
 
 HEAD = live("controller", "i-0", "ip-0", "Running")
 ONE = live("workers", "i-1", "ip-1", "Running")
 TWO = live("workers", "i-2", "ip-2", "Running")
-JOB = SlurmJob("7", "alice", "1:02", "ip-1", "train")
+JOB = a_job("7", "alice", "1:02", "ip-1", "train")
 
 
 def slurm_node(name: str, state: str = "IDLE", reason: str = "", started: str = "1") -> SlurmNode:
@@ -42,7 +44,7 @@ class World:
     slurm: dict[str, SlurmNode] = field(
         default_factory=lambda: {name: slurm_node(name) for name in ("ip-1", "ip-2")}
     )
-    jobs: list[SlurmJob] = field(default_factory=list)
+    jobs: list[QueuedJob] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     errors: int = 0
@@ -78,7 +80,7 @@ class World:
             resumed = frozenset({"IDLE", "NOT_RESPONDING"})  # as slurmctld shows it for a second
             self.slurm[name] = replace(self.slurm[name], state=resumed, reason="")
 
-    def requeue(self, jobs: Sequence[SlurmJob]) -> dict[str, str]:
+    def requeue(self, jobs: Sequence[QueuedJob]) -> dict[str, str]:
         self.done += [f"requeue {job.id}" for job in jobs]
         self.jobs = []
         return {}

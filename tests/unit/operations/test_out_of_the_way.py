@@ -13,10 +13,11 @@ from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.lifecycle import RunPlan
 from slurmpod.operations.out_of_the_way import DISTURBING, REASON, OutOfTheWay
-from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmJob, SlurmView
+from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmView
 from slurmpod.slurm.nodes import SlurmNode
 from slurmpod_lifecycle.steps import STEPS
 from tests.unit.operations.nodes import live
+from tests.unit.operations.queued_job import a_job
 
 NODES = tuple(
     live("workers", f"i-{number}", f"ip-10-0-0-{number}", "Running") for number in range(1, 8)
@@ -36,9 +37,7 @@ class Slurm(RemoteSlurm):
         if seconds:
             self._busy -= set(names)
         nodes = {name: SlurmNode(name, self._state(name), self._reason(name)) for name in names}
-        jobs = [
-            SlurmJob("7", "alice", "1:00", name, "train") for name in names if name in self._busy
-        ]
+        jobs = [a_job("7", "alice", "1:00", name, "train") for name in names if name in self._busy]
         return SlurmView(nodes, tuple(jobs))
 
     def drain(self, names: Collection[str], reason: str) -> None:

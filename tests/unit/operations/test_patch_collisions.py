@@ -14,21 +14,23 @@ from slurmpod.operations.patch_collisions import (
     Collisions,
     collisions_of,
     outlasting,
-    read_jobs,
 )
 from slurmpod.operations.reading import Unread
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import read_as
 from slurmpod.resolve import Resolved, resolve
+from slurmpod.slurm.queue import read_queue
 from tests.sound_environment import SOUND
 from tests.unit.operations.cluster_at_work import NOW, Cluster
 
 TOMORROW = NOW + timedelta(days=1)
+IN_30_HOURS = f"{NOW + timedelta(hours=30):%Y-%m-%dT%H:%M:%S}"
+IN_3_DAYS = f"{NOW + timedelta(days=3):%Y-%m-%dT%H:%M:%S}"
 SQUEUE = f"""\
-7|alice|{NOW + timedelta(hours=30):%Y-%m-%dT%H:%M:%S}|ip-10-0-1-[1-2]|train | of all
-8|bob|{NOW + timedelta(days=3):%Y-%m-%dT%H:%M:%S}|ip-10-0-1-3|long
-9|carol|NONE|ip-10-0-1-4|endless
-10|dave|N/A||waits
+7|RUNNING|alice|cpu|2|1:00|{IN_30_HOURS}|ip-10-0-1-[1-2]|None|train | of all
+8|RUNNING|bob|cpu|1|1:00|{IN_3_DAYS}|ip-10-0-1-3|None|long
+9|RUNNING|carol|cpu|1|1:00|NONE|ip-10-0-1-4|None|endless
+10|CONFIGURING|dave|cpu|1|0:00|N/A||None|waits
 """
 
 
@@ -77,10 +79,10 @@ def test_jobs_that_still_run_when_hyperpod_stops_waiting_collide(
 
 
 def test_jobs_on_other_groups_do_not() -> None:
-    jobs = tuple(read_jobs(SQUEUE.splitlines()))
+    jobs = read_queue(SQUEUE)
     assert [job.id for job in outlasting(jobs, {"ip-10-0-1-9"}, NOW)] == []
     assert jobs[0].ends == NOW.astimezone(UTC) + timedelta(hours=30)
-    assert [job.name for job in jobs] == ["train | of all", "long", "endless"]
+    assert [job.name for job in jobs] == ["train | of all", "long", "endless", "waits"]
 
 
 def test_without_patches_slurm_is_not_asked(resolved: Resolved) -> None:

@@ -10,7 +10,8 @@ import pytest
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.operations.connect import NodeSessions
-from slurmpod.operations.slurm_remote import RemoteSlurm, SlurmJob
+from slurmpod.operations.slurm_remote import RemoteSlurm
+from tests.unit.operations.queued_job import a_job
 
 SCONTROL = """#!/bin/sh
 case "$*" in
@@ -25,7 +26,7 @@ ping) echo "Slurmctld(primary) at ip-0 is $STATE" ;;
 *) printf '%s\\n' "$*" >> "$LOG" ;;
 esac
 """
-SQUEUE = "#!/bin/sh\necho '7_1|alice|1:02|ip-[1-2]|a | b'\n"
+SQUEUE = "#!/bin/sh\necho '7_1|RUNNING|alice|cpu|1|1:02|NONE|ip-[1-2]|None|a | b'\n"
 
 
 class Controller(NodeSessions):
@@ -60,7 +61,7 @@ def test_nodes_and_jobs_are_read(tmp_path: Path) -> None:
     assert (node.is_held, node.is_free, node.answers) == (True, False, False)
     assert node.has_started_anew
     assert node.is_held_for("slurmpod node reboot")
-    assert view.jobs == (SlurmJob("7_1", "alice", "1:02", "ip-[1-2]", "a | b"),)
+    assert view.jobs == (a_job("7_1", "alice", "1:02", "ip-[1-2]", "a | b"),)
 
 
 def test_a_reason_has_the_time_of_the_controller(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_a_reason_has_the_time_of_the_controller(tmp_path: Path) -> None:
 
 
 def test_a_job_that_is_not_requeued_says_why(tmp_path: Path) -> None:
-    jobs = [SlurmJob(id_, "alice", "1", "ip-1", "train") for id_ in ("7", "8")]
+    jobs = [a_job(id_, "alice", "1", "ip-1", "train") for id_ in ("7", "8")]
     why = slurm(tmp_path).requeue(jobs)
     assert why == {"8": "Requested operation is presently disabled"}
 

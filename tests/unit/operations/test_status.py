@@ -71,7 +71,7 @@ class TestSideBySide:
     def test_a_worker_that_slurm_does_not_know_and_one_that_is_gone_are_seen(
         self, resolved: Resolved
     ) -> None:
-        cluster = Cluster([HEAD, *WORKERS[:3]], sinfo="ip-10-0-1-[1-2,4]|idle|x|x|none\n")
+        cluster = Cluster([HEAD, *WORKERS[:3]], sinfo="ip-10-0-1-[1-2,4]|idle|idle|x|x|none|\n")
         rows = nodes_of(status_of(cluster.sources(), resolved, NOW))
         assert (rows["ip-10-0-1-3"].slurm, rows["ip-10-0-1-3"].is_well) == ("not in Slurm", False)
         assert (rows["ip-10-0-1-4"].status, rows["ip-10-0-1-4"].is_well) == ("not there", False)
@@ -107,8 +107,8 @@ class TestScreen:
     @pytest.mark.parametrize("text", ["eval[/fsx/run1]", "eval[baseline]", "train:fire:"])
     def test_what_users_write_is_shown_as_it_is(self, resolved: Resolved, text: str) -> None:
         cluster = Cluster(
-            sinfo=f"ip-10-0-1-[1-4]|drained|alice|2026-11-23T21:10:00|reason {text}\n",
-            squeue=f"7|RUNNING|alice|cpu|2|1:02:03|ip-10-0-1-[1-2]|job {text}\n",
+            sinfo=f"ip-10-0-1-[1-4]|drained|idle+drain|alice|2026-11-23T21:10:00|reason {text}|\n",
+            squeue=f"7|RUNNING|alice|cpu|2|1:02:03|NONE|ip-10-0-1-[1-2]|None|job {text}\n",
         )
         page = screen(status_of(cluster.sources(), resolved, NOW))
         assert line(page, "alice, 11-23").endswith(f"reason {text}")
@@ -190,7 +190,8 @@ def full_cluster(count: int) -> Cluster:
         for n in range(1, count + 1)
     ]
     names = [f"ip-{node[2].replace('.', '-')}" for node in nodes]
-    sinfo = f"{folded(names[:-99])}|allocated|x|x|none\n{folded(names[-99:])}|idle|x|x|none\n"
+    groups = (("allocated", names[:-99]), ("idle", names[-99:]))
+    sinfo = "".join(f"{folded(each)}|{state}|{state}|x|x|none|\n" for state, each in groups)
     return Cluster([HEAD, *nodes], sinfo=sinfo)
 
 
@@ -214,7 +215,9 @@ def _calls_for(resolved: Resolved, count: int) -> int:
     """Return how many calls of functions the state of so many nodes takes."""
     nodes = [("w", f"i-{n}", f"10.0.{n // 250}.{n % 250}", "Running", "") for n in range(count)]
     names = [f"ip-{node[2].replace('.', '-')}" for node in nodes]
-    reasons = "".join(f"{name}|drained|root|x|GPU {n}\n" for n, name in enumerate(names))
+    reasons = "".join(
+        f"{name}|drained|idle+drain|root|x|GPU {n}|\n" for n, name in enumerate(names)
+    )
     sources = Cluster([HEAD, *nodes], sinfo=reasons).sources()
     profile = cProfile.Profile()
     profile.runcall(lambda: screen(status_of(sources, resolved, NOW)))
