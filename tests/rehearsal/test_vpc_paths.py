@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,29 @@ from typing import Any
 
 import pytest
 
+from tests.rehearsal.conftest import Workplace
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group, storage_of, succeeds
 
 CONNECTS = ("nc", "-zw", "2")
+OWN_FILES = """\
+name: own
+account: "123456789012"
+region: us-west-2
+network:
+  zone: usw2-az2
+  existing:
+    vpc_id: vpc-0a1b2c3d4e5f60718
+    subnets:
+      - {id: subnet-0a1b2c3d4e5f60718, zone: usw2-az2, cidr: 10.7.0.0/20}
+storage:
+  lustre:
+    existing: {id: fs-0a1b2c3d4e5f60718, mount_name: abcdefgh}
+cluster:
+  groups:
+    - {name: head, role: controller, instance_type: ml.m5.large}
+    - {name: cpu, role: worker, instance_type: ml.m5.xlarge, partition: cpu}
+"""
+"""A file system in a group of its own, and a new group for the nodes, which nobody lets in."""
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +135,19 @@ class TestInService:
         assert not succeeds(head, *CONNECTS, worker, "6818")
         assert succeeds(head, *CONNECTS, worker, "22")
         assert succeeds(cpu, *CONNECTS, worker, "6818")  # on the node itself
+
+
+def test_a_user_is_told_the_rule_that_is_missing_with_its_port_and_its_groups(
+    workplace: Workplace, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(OWN_FILES)
+    result = workplace.run("rehearse", str(file))
+    assert result.returncode == 1
+    before, _, failed = result.stderr.partition("the rehearsal failed:")
+    assert "[EXN-010]" in before
+    assert re.search(
+        r"does not reach fs-0a1b2c3d4e5f60718 at tcp 988: "
+        r"sg-\w+ has no inbound rule for tcp 988 from 10\.7\.0\.\d+ \(sg-\w+\)",
+        failed,
+    )
