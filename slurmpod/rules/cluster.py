@@ -33,10 +33,12 @@ BURSTABLE = frozenset({"t3"})
 """Families whose CPUs are throttled to a baseline when their credits are spent."""
 
 NODES_OF_A_SMALL_CONTROLLER = 32
-"""The most compute nodes that AWS PCS gives its smallest controller."""
+"""The most compute nodes that AWS PCS gives its smallest controller (API reference, Cluster, as of
+2025-09-22)."""
 
-DATABASE_GIB = 4
-"""The least that Slurm's guide to accounting wants for the buffers of InnoDB."""
+NODES_PER_GIB, GIB_OF_THE_SYSTEM, GIB_FOR_ANY_CLUSTER = 25, 0.6, 16
+"""What AWS ParallelCluster wants of a head node's memory: a GiB for so many nodes, some for the
+system, and never more than the last (its pull request 6623, 2024-12-13)."""
 
 
 @CLUSTER.rule(
@@ -281,28 +283,28 @@ def _names_differ_in_letters(resolved: Resolved) -> Iterator[Finding]:
 @CLUSTER.rule(
     "CLU-015",
     "The controller is large enough for the nodes",
-    why="slurmctld answers every node and every command, and keeps all jobs in memory. Types such "
-    "as ml.t3 have 20 to 40% of their CPUs once their credits are spent; MariaDB for job records "
-    f"wants {DATABASE_GIB} GiB for itself (slurm.schedmd.com/accounting.html). AWS PCS gives Slurm "
-    f"a larger controller beyond {NODES_OF_A_SMALL_CONTROLLER} nodes.",
-    fix="choose a type with 4 CPUs and 16 GiB or more, such as ml.m5.xlarge; or keep job records "
-    "in a database of RDS, and choose a type that is not burstable",
-    source="https://docs.aws.amazon.com/pcs/latest/APIReference/API_Cluster.html",
+    why="slurmctld answers every node and every command, and keeps all jobs in memory. AWS "
+    f"ParallelCluster refuses head nodes with less than a GiB for {NODES_PER_GIB} nodes, up to "
+    f"{GIB_FOR_ANY_CLUSTER} GiB; what MariaDB takes for job records is not counted there. AWS PCS "
+    f"has a larger controller for more than {NODES_OF_A_SMALL_CONTROLLER} nodes. Types such as "
+    "ml.t3 have 20 to 40% of their CPUs once their credits are spent.",
+    fix=f"choose a type with {GIB_FOR_ANY_CLUSTER} GiB or more that is not burstable, such as "
+    "ml.m5.xlarge",
+    source="https://github.com/aws/aws-parallelcluster/pull/6623",
     severity=Severity.WARNING,
 )
 def _controller_is_large_enough(resolved: Resolved) -> Iterator[Finding]:
     nodes = sum(group.count for group in resolved.groups_with(Role.WORKER))
-    if nodes <= NODES_OF_A_SMALL_CONTROLLER:
-        return
+    needed = min(nodes / NODES_PER_GIB + GIB_OF_THE_SYSTEM, GIB_FOR_ANY_CLUSTER)
     has_database = resolved.slurm.accounting and resolved.database is None
+    programs = "slurmctld, slurmdbd and MariaDB" if has_database else "slurmctld"
     for group in resolved.groups_with(Role.CONTROLLER):
         for facts in known_types(group):
-            gib = facts.memory_mib // 1024
-            burstable = "burstable " if family_of(facts.name) in BURSTABLE else ""
-            if burstable or (has_database and gib <= DATABASE_GIB):
-                programs = "slurmctld, slurmdbd and MariaDB" if has_database else "slurmctld"
-                message = (
-                    f"{programs} for {nodes} nodes run on {facts.name}: "
-                    f"{facts.vcpus} {burstable}CPUs, {gib} GiB"
-                )
+            gib = facts.memory_mib / 1024
+            is_throttled = (
+                family_of(facts.name) in BURSTABLE and nodes > NODES_OF_A_SMALL_CONTROLLER
+            )
+            if is_throttled or gib < needed:
+                cpus = f"{facts.vcpus} burstable CPUs" if is_throttled else f"{facts.vcpus} CPUs"
+                message = f"{programs} for {nodes} nodes run on {facts.name}: {cpus}, {gib:g} GiB"
                 yield Finding((*group.path, "instance_type"), message)

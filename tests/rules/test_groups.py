@@ -43,6 +43,23 @@ def test_a_newer_type_can_be_accepted() -> None:
     assert problems(sound_with("ml.m5.xlarge", "ml.p9.48xlarge") + accepted, "") == []
 
 
+@pytest.mark.parametrize(
+    ("controller", "most", "told"),
+    [
+        ("ml.t3.medium", 32, "ml.t3.medium: 2 burstable CPUs, 4 GiB"),
+        ("ml.c5.large", 85, "ml.c5.large: 2 CPUs, 4 GiB"),
+        ("ml.m5.large", 185, "ml.m5.large: 2 CPUs, 8 GiB"),
+    ],
+)
+def test_controllers_are_large_enough_for_so_many_nodes(
+    controller: str, most: int, told: str
+) -> None:
+    text = SOUND.replace("ml.m5.large", controller, 1)
+    assert problems(text.replace("count: 2", f"count: {most}"), "CLU-015") == []
+    (problem,) = problems(text.replace("count: 2", f"count: {most + 1}"), "CLU-015")
+    assert problem.message.endswith(f"slurmdbd and MariaDB for {most + 1} nodes run on {told}")
+
+
 def test_types_of_lists_are_judged_one_by_one() -> None:
     text = EXTENDED.replace("[ml.g5.12xlarge, ml.g5.24xlarge]", "[ml.g5.12xlarge, ml.g5.24xlrge]")
     (problem,) = problems(text, "CLU")
