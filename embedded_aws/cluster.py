@@ -208,13 +208,16 @@ class ClusterEvent:
     instance_id: str | None = None
     failure: str | None = None
     operation_id: str | None = None
+    warns: bool = False
     event_id: str = field(default_factory=lambda: ids.uuid("event of a cluster"))
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def level(self) -> str:
         """How bad it is."""
-        return "Info" if self.failure is None else "Error"
+        if self.failure is not None:
+            return "Error"
+        return "Warn" if self.warns else "Info"
 
 
 @dataclass

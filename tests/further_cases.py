@@ -61,9 +61,14 @@ FURTHER: Sequence[Further] = (
         _AT_REST,
     ),
     Further(
-        "rehearsal/faults/test_extended.py",
-        "faults where HyperPod configures Slurm",
+        "rehearsal/faults/test_customer.py",
+        "faults in customer mode: those that need it, and some that differ there",
         _STRUCK,
+    ),
+    Further(
+        "rehearsal/faults/test_what_commands_say.py",
+        "what commands say during faults of capacity and of the database",
+        "rehearsal/test_capacity.py",
     ),
     Further(
         "rehearsal/test_first_hour.py",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.fault import Fault, Need
 from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.usual import Usual, usual
 
@@ -14,7 +14,7 @@ What goes wrong on real clusters, done to a rehearsed one:
     slurmpod rehearse environments/dev.yaml --fault worker-power-cut
 
 lets one of these loose after the first job, `--fault all` one after the other, as far as the
-environment's mode has them. Each waits for the exact states that are promised here, in `sinfo`,
+environment can have them. Each waits for the exact states that are promised here, in `sinfo`,
 `squeue`, `sacct`, systemd, CloudWatch Logs and Slurm's logs; each ends with a cluster that is
 whole, and fails if a job, a record or a line of output was lost. Our own scripts have to run:
 `lifecycle.mode` is `customer` or `extended`.
@@ -24,9 +24,10 @@ the rehearsal stays up afterwards. `slurmpod rehearsal fault NAME` does one to a
 kept. If jobs run there, it is done to them, and the command says what became of each: see
 [Drills](resume.md#drills).
 
-The figures are those of `environments/dev.yaml` in customer mode, each fault once, on a small
-machine that had other work to do. `SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not
-minutes. So they say what is waited for, not how long AWS takes.
+The figures are those of `environments/dev.yaml`, in customer mode or with a zone of the workers'
+own where a fault needs that, each fault once, on a small machine that had other work to do.
+`SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not minutes. So they say what is waited
+for, not how long AWS takes.
 
 A checkpoint that is cut off in the middle of writing is the business of jobs: see
 [resume.md](resume.md).
@@ -36,10 +37,13 @@ This page is made from the faults themselves (`make golden`), its figures by
 """
 
 MEASURED = "- Measured: "
-CUSTOMER_MODE = (
-    "`lifecycle.mode: customer`. In extended mode HyperPod starts Slurm and mounts the file system"
-    " before our scripts run."
-)
+NEEDS = {
+    Need.CUSTOMER: "`lifecycle.mode: customer`. In extended mode HyperPod starts Slurm and mounts"
+    " the file system before our scripts run.",
+    Need.CONTINUOUS: "`cluster.provisioning: continuous`. Else HyperPod makes all nodes or none.",
+    Need.OTHER_ZONE: "a `zone` of the workers' own (`cluster.groups`). A controller that is lost"
+    " with its zone takes Slurm along.",
+}
 
 
 def faults_page() -> str:
@@ -58,7 +62,7 @@ def figures(usual: Usual) -> str:
 
 
 def _section(fault: Fault) -> str:
-    only = f"- Only with: {CUSTOMER_MODE}\n" if fault.customer_mode_only else ""
+    only = f"- Only with: {NEEDS[fault.need]}\n" if fault.need else ""
     drill = "" if fault.strike else "- Not for drills: it needs jobs of its own.\n"
     return (
         f"## {fault.title} (`{fault.name}`)\n\n"

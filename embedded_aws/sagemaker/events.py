@@ -121,6 +121,38 @@ def root_volume_ends(_: Cluster, node: ClusterNode, failure: str | None = None) 
     return _of_instance(node, words, failure)
 
 
+def slurmdbd_health(cluster: Cluster, reason: str | None) -> ClusterEvent:
+    """Return that Slurm's accounting daemon is unhealthy, or healthy again without a reason.
+
+    The metadata are those of SlurmHealthMetadata (API reference). The words are not documented.
+    """
+    how = f"unhealthy: {reason}" if reason else "healthy"
+    status = {"Status": "Unhealthy", "Reason": reason} if reason else {"Status": "Healthy"}
+    return ClusterEvent(
+        "Cluster",
+        f"Slurmdbd on the controller of Cluster {cluster.name} is {how}",
+        "SlurmHealth",
+        {"Component": "Slurmdbd", **status},
+        warns=reason is not None,
+    )
+
+
+def database_changes(
+    cluster: Cluster, failure: str | None = None, rollback: str | None = None
+) -> ClusterEvent:
+    """Return that Slurm's accounting uses another database, or why not, and what it uses then.
+
+    The metadata are those of DatabaseConfigurationMetadata. The words are not documented.
+    """
+    return ClusterEvent(
+        "Cluster",
+        f"Accounting database change of Cluster {cluster.name} {_ended(failure)}",
+        "DatabaseConfiguration",
+        {} if rollback is None else {"RollbackStatus": rollback},
+        failure=failure,
+    )
+
+
 def _of_cluster(description: str, failure: str | None) -> ClusterEvent:
     return ClusterEvent("Cluster", description, "Cluster", {}, failure=failure)
 

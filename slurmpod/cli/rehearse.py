@@ -24,7 +24,14 @@ from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed, has_erro
 from slurmpod.rehearsal.cdk import CDK_IS_MISSING, cdk_script
 from slurmpod.rehearsal.drills.drill import DrilledJob
 from slurmpod.rehearsal.faults.fault import Fault
-from slurmpod.rehearsal.faults.registry import ALL, NAMES, STRIKES_TEXT, chosen, unmet_needs
+from slurmpod.rehearsal.faults.registry import (
+    ALL,
+    NAMES,
+    STRIKES_TEXT,
+    chosen,
+    impossible,
+    unmet_needs,
+)
 from slurmpod.rehearsal.lifetimes import Rehearsal, RehearsalFailed
 from slurmpod.rehearsal.nodes.errors import BakeFailed
 from slurmpod.rehearsal.nodes.host_check import missing
@@ -181,10 +188,10 @@ def _faults(resolved: Resolved, options: argparse.Namespace) -> tuple[Fault, ...
     faults = chosen(options.fault)
     if ALL not in options.fault:
         return faults
-    customer = resolved.lifecycle.mode == "customer"
-    left_out = [fault.name for fault in faults if fault.customer_mode_only and not customer]
-    if left_out:
-        say(f"left out, as they need lifecycle.mode: customer: {', '.join(left_out)}")
+    left_out: set[str] = set()
+    for text, names in impossible(resolved, faults).items():
+        say(f"left out: {', '.join(names)}: {text}")
+        left_out.update(names)
     return tuple(
         fault
         for fault in faults

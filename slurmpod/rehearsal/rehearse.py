@@ -29,6 +29,7 @@ from slurmpod.rehearsal.faults.fault import Fault, FaultReport, run_fault
 from slurmpod.rehearsal.faults.registry import fault_cluster
 from slurmpod.rehearsal.faults.watch import FaultFailed
 from slurmpod.rehearsal.first_job import FirstJob, run_first_job
+from slurmpod.rehearsal.hyperpod.capacity import Shortage
 from slurmpod.rehearsal.journal_entries import CREATION_STARTS, IN_SERVICE
 from slurmpod.rehearsal.lifetimes import Host, Rehearsal, RehearsalFailed, clear_dead, keep_logs
 from slurmpod.rehearsal.nodes.additions import NOTHING, named_additions
@@ -331,7 +332,8 @@ def fault_cluster_of(
     request, endpoint = rehearsal.request, rehearsal.state.endpoint
     aws = Clients(endpoint=endpoint, account=request.account, region=request.region)
     entrance = entrance_of(nodes, resolved)
-    return fault_cluster(_network(rehearsal, resolved), aws, resolved, nodes, entrance)
+    shortage = Shortage(rehearsal.folder)
+    return fault_cluster(_network(rehearsal, resolved), aws, resolved, nodes, entrance, shortage)
 
 
 def _network(rehearsal: Rehearsal, resolved: Resolved) -> Path:

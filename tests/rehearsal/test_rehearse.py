@@ -34,6 +34,7 @@ STACKS = ["dev-network", "dev-storage", "dev-lifecycle", "dev-identity", "dev-cl
 
 
 OWN_DATABASE = """\
+edition: 2026
 name: own
 account: "123456789012"
 region: us-west-2

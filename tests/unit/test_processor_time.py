@@ -34,7 +34,7 @@ def test_the_group_of_a_run_that_was_killed_is_removed() -> None:
 
 
 def test_the_kind_of_a_test_is_that_of_its_folder() -> None:
-    assert kind("tests/rehearsal/faults/test_extended.py") == "booted clusters"
+    assert kind("tests/rehearsal/faults/test_customer.py") == "booted clusters"
     assert kind("tests/unit/cli/test_plan.py") == "everything else"
 
 

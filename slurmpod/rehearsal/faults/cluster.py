@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from embedded_aws.clients import Clients
 from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.hyperpod.capacity import Shortage
 from slurmpod.rehearsal.shell import Shell
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class FaultCluster:
     `folder` is that of its network, with which its nodes are entered.
 
     `aws` reaches the account that it is in. `shared` is the folder of a file system that all nodes
-    have, where users keep their files; `partition` has all `workers`.
+    have, where users keep their files; `partition` has all `workers`. `shortage` says how many
+    instances EC2 has.
     """
 
     folder: Path
@@ -72,6 +74,7 @@ class FaultCluster:
     workers: tuple[str, ...]
     partition: str
     shared: Path
+    shortage: Shortage
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -163,13 +166,15 @@ class FaultCluster:
         Only a cluster with continuous provisioning has events; of another one this tells whether
         HyperPod refuses to list them.
         """
-        ask = self.aws.sagemaker
-        is_continuous = self._described.get("NodeProvisioningMode") == "Continuous"
-        try:
-            events = ask.list_cluster_events(ClusterName=self.name, NodeId=instance)["Events"]
-        except ClientError as error:
-            return not is_continuous and error.response["Error"]["Code"] == "ValidationException"
-        return is_continuous and any(text in event["Description"] for event in events)
+        events = self._events(NodeId=instance)
+        return events is None or any(text in event for event in events)
+
+    def slurmdbd_is_told_to_be(self, state: str) -> bool:
+        """Tell whether the newest event of the accounting daemon says so, where there are any."""
+        events = self._events(ResourceType="Cluster")
+        if events is None:
+            return True
+        return next((event for event in events if "Slurmdbd" in event), "").endswith(state)
 
     def instances(self) -> Mapping[str, str]:
         """Return the instance ids of all nodes by their names."""
@@ -178,6 +183,15 @@ class FaultCluster:
             node["PrivateDnsHostname"].partition(".")[0]: node["InstanceId"]
             for node in listed["ClusterNodeSummaries"]
         }
+
+    def to_come(self) -> tuple[str, ...]:
+        """Return the names of the nodes that HyperPod still waits for."""
+        listed = self.aws.sagemaker.list_cluster_nodes(ClusterName=self.name)
+        return tuple(
+            node["PrivateDnsHostname"].partition(".")[0]
+            for node in listed["ClusterNodeSummaries"]
+            if node["InstanceStatus"]["Status"] == "Pending"
+        )
 
     def has_successor(self, node: str, *former: str) -> bool:
         """Tell whether a node is another instance than its former ones."""
@@ -216,6 +230,17 @@ class FaultCluster:
     def _described(self) -> DescribeClusterResponseTypeDef:
         """The cluster, as DescribeCluster tells it now."""
         return self.aws.sagemaker.describe_cluster(ClusterName=self.name)
+
+    def _events(self, **which: str) -> list[str] | None:
+        """Return what some events say, the newest first; None where HyperPod rightly refuses."""
+        ask: Any = self.aws.sagemaker
+        is_continuous = self._described.get("NodeProvisioningMode") == "Continuous"
+        try:
+            events = ask.list_cluster_events(ClusterName=self.name, **which)["Events"]
+        except ClientError as error:
+            is_refused = error.response["Error"]["Code"] == "ValidationException"
+            return None if is_refused and not is_continuous else []
+        return [each["Description"] for each in events] if is_continuous else []
 
     def _states(self) -> set[str]:
         return set(self.user.run(["sinfo", "--noheader", "--Node", "--format=%T"]).split())

@@ -95,6 +95,9 @@ def _database_down(cluster: FaultCluster, watch: Watch) -> None:
         watch.injected(f"slurmdbd and MariaDB on {cluster.controller} are down")
         watch.until("sacct fails", lambda: _sacct_answers(cluster), wanted=False)
         watch.noticed("sacct fails; sbatch, squeue and jobs do not")
+        is_told = partial(cluster.slurmdbd_is_told_to_be, "unhealthy: DaemonDown")
+        watch.until("an event says so", is_told, wanted=True)
+        watch.noticed("the cluster's events, where it has any, say so")
         during = SteadyJob.start(cluster, watch)
         before.finish()
         watch.until("slurmctld keeps records", lambda: waiting_records(cluster) > 0, wanted=True)
@@ -108,6 +111,8 @@ def _database_down(cluster: FaultCluster, watch: Watch) -> None:
         controller.run(_START)
     watch.mended(f"both are up again; slurmctld had kept {kept} records")
     watch.until("slurmctld hands all over", lambda: waiting_records(cluster), 0)
+    is_told = partial(cluster.slurmdbd_is_told_to_be, " healthy")
+    watch.until("an event says that it is back", is_told, wanted=True)
     watch.recovered("every record is in the database")
     after.finish()
 
@@ -149,9 +154,11 @@ DATABASE_DOWN = Fault(
     name="database-down",
     title="slurmdbd and the database go down and come back",
     sees="`sacct` and `sacctmgr` fail: `Unable to contact slurm database` or `Connection"
-    " refused`. Jobs are submitted, run and end as always.",
+    " refused`. Jobs are submitted, run and end as always. With continuous provisioning `slurmpod"
+    " status` and `slurmpod why` say that slurmdbd does not run.",
     logged="slurmctld.log: `error: Sending PersistInit msg: Connection refused`; `sdiag` shows"
-    " how many records wait (`DBD Agent queue size`).",
+    " how many records wait (`DBD Agent queue size`). With continuous provisioning the cluster's"
+    " events (ListClusterEvents): that slurmdbd is down, and that it is healthy again.",
     recovers="slurmctld keeps the records, also on disk, and hands them over as soon as slurmdbd"
     " answers. systemd starts a slurmdbd or a MariaDB that died by itself.",
     act=_database_down,

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -19,16 +20,25 @@ Strike = Callable[[FaultCluster, Watch, Sequence[str]], None]
 """Does nothing but the fault itself, to the nodes of a job, that of its batch script first."""
 
 
+class Need(Enum):
+    """What some faults need of a cluster, beside what all of them do."""
+
+    CUSTOMER = (
+        "our own scripts have to start Slurm and mount file systems (lifecycle.mode: customer)"
+    )
+    CONTINUOUS = "nodes have to come one by one (cluster.provisioning: continuous)"
+    OTHER_ZONE = "the workers have to be in another zone than the controller (zone of their group)"
+
+
 @dataclass(frozen=True)
 class Fault:
     """One thing that goes wrong: how people call it, what becomes of it, and how it is done.
 
     `sees` is what a user of the cluster notices, `logged` where the cause is written, `recovers`
     what mends itself and what a person has to do. `act` lets it loose, waits for every state that
-    these texts promise, and mends what a person has to mend. `customer_mode_only` is for faults
-    that our scripts have to meet first: in extended mode HyperPod has started Slurm and mounted the
-    file system before them, or has failed. `strike` is there if it can be done to whatever runs; it
-    returns when its cause is gone, or when only the platform can mend it.
+    these texts promise, and mends what a person has to mend. `need` is what not every cluster has.
+    `strike` is there if it can be done to whatever runs; it returns when its cause is gone, or when
+    only the platform can mend it.
     """
 
     name: str
@@ -37,7 +47,7 @@ class Fault:
     logged: str
     recovers: str
     act: Callable[[FaultCluster, Watch], None]
-    customer_mode_only: bool = False
+    need: Need | None = None
     strike: Strike | None = None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from slurmpod.operations.lifecycle import MARK
 from slurmpod.rehearsal.faults.cluster import (
@@ -17,6 +16,7 @@ from slurmpod.rehearsal.faults.cluster import (
 )
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.interventions import cut_power, entry_script
+from slurmpod.rehearsal.faults.scaling import SCALING_SECONDS, scale
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch
 from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
@@ -200,20 +200,6 @@ REPLACEMENT_FAILS = Fault(
 
 
 _MORE = 16
-_SCALING_SECONDS = 300.0
-
-_SAME = (
-    "InstanceGroupName",
-    "InstanceType",
-    "ExecutionRole",
-    "LifeCycleConfig",
-    "ThreadsPerCore",
-    "InstanceStorageConfigs",
-    "OnStartDeepHealthChecks",
-    "OverrideVpcConfig",
-    "SlurmConfig",
-)
-"""What DescribeCluster and UpdateCluster call by the same name."""
 
 
 def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
@@ -222,14 +208,14 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
     count = len(cluster.workers)
     before = set(cluster.instances().values())
     target = cluster.group_of(cluster.workers[0])["TargetCount"]
-    _scale(cluster, watch, target + _MORE)
+    scale(cluster, watch, target + _MORE)
     try:
         watch.injected(f"{_MORE} nodes join {count}")
         watch.until(
             "all are idle or busy",
             lambda: _ready(cluster),
             count + _MORE,
-            seconds=_SCALING_SECONDS,
+            seconds=SCALING_SECONDS,
         )
         joined = set(cluster.instances().values()) - before
         watch.until("their scripts report", lambda: _reporting(cluster, joined), joined)
@@ -238,29 +224,10 @@ def _many_joining(cluster: FaultCluster, watch: Watch) -> None:
         cluster.user.run(["srun", f"--partition={cluster.partition}", others, "hostname"])
         job.wait_until_it_writes()
     finally:
-        _scale(cluster, watch, target)
-    watch.until("they are gone", lambda: _ready(cluster), count, seconds=_SCALING_SECONDS)
+        scale(cluster, watch, target)
+    watch.until("they are gone", lambda: _ready(cluster), count, seconds=SCALING_SECONDS)
     watch.recovered("they left again, the job was not disturbed")
     job.finish()
-
-
-def _scale(cluster: FaultCluster, watch: Watch, count: int) -> None:
-    """Ask for so many nodes in the group of the first worker, by UpdateCluster.
-
-    HyperPod refuses it while the cluster is being updated.
-    """
-    watch.until("an update may begin", cluster.status, "InService", seconds=_SCALING_SECONDS)
-    sagemaker: Any = cluster.aws.sagemaker
-    growing = cluster.group_of(cluster.workers[0])["InstanceGroupName"]
-    described = sagemaker.describe_cluster(ClusterName=cluster.name)["InstanceGroups"]
-    groups = [
-        {
-            **{key: each[key] for key in _SAME if key in each},
-            "InstanceCount": count if each["InstanceGroupName"] == growing else each["TargetCount"],
-        }
-        for each in described
-    ]
-    sagemaker.update_cluster(ClusterName=cluster.name, InstanceGroups=groups)
 
 
 def _ready(cluster: FaultCluster) -> int:

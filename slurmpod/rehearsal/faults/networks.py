@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from slurmpod.rehearsal.faults.cluster import PROVISIONING_LOG, FaultCluster
-from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.fault import Fault, Need
 from slurmpod.rehearsal.faults.interventions import cut_network, scripts_run
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch
@@ -129,7 +129,7 @@ NETWORK_LOST = Fault(
     " `scontrol update nodename=... state=resume` returns it at once.",
     act=_network_lost,
     strike=_strike_for_long,
-    customer_mode_only=True,
+    need=Need.CUSTOMER,
 )
 
 
@@ -186,5 +186,5 @@ NAMES_GONE = Fault(
     " NID`; of a new node, its stream in CloudWatch Logs, too.",
     recovers="The scripts try again until names resolve, then go on from where they were.",
     act=_names_gone,
-    customer_mode_only=True,
+    need=Need.CUSTOMER,
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from embedded_aws.clients import Clients
 from slurmpod.aws.cluster import Node
 from slurmpod.environment.cluster import Role
 from slurmpod.rehearsal.faults import (
+    capacity,
     controller,
     credentials,
     deaths,
@@ -18,8 +20,9 @@ from slurmpod.rehearsal.faults import (
     storage,
 )
 from slurmpod.rehearsal.faults.cluster import FaultCluster
-from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.fault import Fault, Need
 from slurmpod.rehearsal.first_job import shared_folder, workers_of
+from slurmpod.rehearsal.hyperpod.capacity import Shortage
 from slurmpod.resolve import Resolved
 
 FAULTS = (
@@ -43,6 +46,10 @@ FAULTS = (
     instances.REPLACEMENT_FAILS,
     credentials.WRONG_MUNGE_KEY,
     instances.MANY_JOINING,
+    capacity.CAPACITY_LATE,
+    capacity.CAPACITY_PART,
+    capacity.SPOT_RECLAIMED,
+    capacity.ZONE_FAILS,
 )
 """All of them, in the order of running and describing."""
 
@@ -63,13 +70,10 @@ def chosen(names: Sequence[str]) -> tuple[Fault, ...]:
 def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
     """Say what an environment lacks for faults to be tried on its cluster; empty if nothing."""
     lifecycle, workers = resolved.lifecycle, workers_of(resolved)
-    customer_only = ", ".join(fault.name for fault in faults if fault.customer_mode_only)
     wanted = {
         "our own scripts have to run (lifecycle.mode: customer or extended)": lifecycle.mode
         != "managed"
         and lifecycle.own_scripts is None,
-        "our own scripts have to start Slurm and mount file systems (lifecycle.mode: customer)"
-        f" for {customer_only}": lifecycle.mode != "extended" or not customer_only,
         f"a worker group needs a count of {WORKERS} or more": workers.count >= WORKERS,
         "users need a file system that they share (storage.lustre, a new one)": bool(
             resolved.lustre
@@ -82,11 +86,39 @@ def unmet_needs(resolved: Resolved, faults: Sequence[Fault]) -> tuple[str, ...]:
             resolved.environment.cluster.node_recovery == "Automatic"
         ),
     }
-    return tuple(text for text, is_so in wanted.items() if not is_so)
+    lacking = tuple(text for text, is_so in wanted.items() if not is_so)
+    special = impossible(resolved, faults).items()
+    return (*lacking, *(f"{text} for {', '.join(names)}" for text, names in special))
+
+
+def impossible(resolved: Resolved, faults: Sequence[Fault]) -> Mapping[str, tuple[str, ...]]:
+    """Return faults that an environment's cluster cannot suffer by what it lacks for them."""
+    unmet = [need for need, is_met in _MET.items() if not is_met(resolved)]
+    named = {need.value: tuple(x.name for x in faults if x.need is need) for need in unmet}
+    return {text: names for text, names in named.items() if names}
+
+
+def _has_other_zone(resolved: Resolved) -> bool:
+    zones = {group.zone for group in resolved.groups_with(Role.CONTROLLER)}
+    return workers_of(resolved).zone not in zones
+
+
+_MET: Mapping[Need, Callable[[Resolved], bool]] = MappingProxyType(
+    {
+        Need.CUSTOMER: lambda resolved: resolved.lifecycle.mode != "extended",
+        Need.CONTINUOUS: lambda resolved: resolved.continuous,
+        Need.OTHER_ZONE: _has_other_zone,
+    }
+)
 
 
 def fault_cluster(
-    folder: Path, aws: Clients, resolved: Resolved, nodes: Sequence[Node], entrance: str
+    folder: Path,
+    aws: Clients,
+    resolved: Resolved,
+    nodes: Sequence[Node],
+    entrance: str,
+    shortage: Shortage,
 ) -> FaultCluster:
     """Return the cluster of an environment that lacks nothing, as faults need it."""
     workers, shared = workers_of(resolved), shared_folder(resolved)
@@ -102,4 +134,5 @@ def fault_cluster(
         workers=tuple(node.name for node in nodes if node.group == workers.name),
         partition=workers.partition,
         shared=Path(shared),
+        shortage=shortage,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from slurmpod.rehearsal.faults.cluster import PROVISIONING_LOG, SLURMD_LOG, FaultCluster, NodeLog
-from slurmpod.rehearsal.faults.fault import Fault
+from slurmpod.rehearsal.faults.fault import Fault, Need
 from slurmpod.rehearsal.faults.interventions import (
     covered,
     cut_power,
@@ -56,7 +56,7 @@ FILE_SYSTEM_LATE = Fault(
     recovers="The scripts try again, with growing pauses that differ from node to node, until the"
     " time of the step is over; the node then joins by itself.",
     act=_file_system_late,
-    customer_mode_only=True,
+    need=Need.CUSTOMER,
 )
 
 

@@ -26,6 +26,7 @@ from slurmpod.rehearsal.hyperpod.cluster_run import ClusterRun, write_cluster_lo
 from slurmpod.rehearsal.hyperpod.recovery import DeepHealthCheck, Recovery, Repair
 from slurmpod.rehearsal.hyperpod.resumable_steps import ResumableSteps
 from slurmpod.rehearsal.hyperpod.slurm_control import SlurmControl
+from slurmpod.rehearsal.hyperpod.slurm_health import SlurmHealth
 from slurmpod.rehearsal.nodes.errors import MachineFailed
 from slurmpod.rehearsal.slurmctld_log import LogsOfControllers
 from slurmpod.slurm.nodes import SlurmNode
@@ -77,6 +78,7 @@ class HealthAgent:
         self._faults: dict[str, float] = {}
         self._unfinished: dict[str, str] = {}
         self._is_back = threading.Event()
+        self._accounting = SlurmHealth(run)
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -129,6 +131,7 @@ class HealthAgent:
                 self._end_plans()
                 self._find_dead()
                 self._check_new()
+                self._accounting.look(self._slurm.controller)
                 self._ask_slurm()
                 self._start_requeued_jobs()
             except (ClusterFailed, MachineFailed):

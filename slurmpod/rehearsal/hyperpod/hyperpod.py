@@ -5,7 +5,8 @@ What one creation does, node by node, is in `creation`; what an update does, in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from embedded_aws.cluster import (
     SoftwareUpdate,
     new_node,
 )
+from embedded_aws.sagemaker.events import database_changes
 from slurmpod.aws.gateway import Gateway
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.hyperpod.accounting import (
@@ -273,14 +275,23 @@ class HyperPod:
             raise _no_database(error) from error
 
     def _take_up_database(self, running: _Running) -> None:
-        """Let slurmdbd use the database that an update has named; raises ClusterFailed."""
+        """Let slurmdbd use the database that an update has named; raises ClusterFailed.
+
+        Either is an event. Nothing is taken back: the rehearsal's platform cannot do that.
+        """
         run, database = running.run, running.run.cluster.settings.accounting_database
         if database == running.database:
             return
-        for node in run.controllers:
-            storage = storage_of(run.role(node).gateway, database)
-            move_accounting(run.machines, hostname(node), storage)
+        with _told_if_it_fails(run, "NotApplicable"):
+            storages = {
+                hostname(node): storage_of(run.role(node).gateway, database)
+                for node in run.controllers
+            }
+        with _told_if_it_fails(run, "RevertFailed"):
+            for name, storage in storages.items():
+                move_accounting(run.machines, name, storage)
         running.database = database
+        run.record(database_changes(run.cluster))
         run.journal.note(run.cluster.name, "slurmdbd uses the database outside")
 
     def _start_database(self, running: _Running) -> None:
@@ -320,6 +331,16 @@ def _check_controllers(cluster: Cluster, provisioning: Provisioning) -> None:
             f"Group {group.name} has {group.instance_count} controllers, which share files and a "
             "database: only OnCreate scripts can set that up."
         )
+
+
+@contextlib.contextmanager
+def _told_if_it_fails(run: ClusterRun, rollback: str) -> Iterator[None]:
+    """Make a failure to change the database an event that says what became of the former one."""
+    try:
+        yield
+    except ClusterFailed as failure:
+        run.record(database_changes(run.cluster, str(failure), rollback))
+        raise
 
 
 def _no_database(error: MachineFailed) -> ClusterFailed:

@@ -9,16 +9,23 @@ import pytest
 
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from tests.rehearsal.faults.lab_cluster import ENVIRONMENT, NAME, WORKERS, lab_cluster
-from tests.rehearsal.hyperpod_lab import HyperPodLab
-from tests.rehearsal.test_lifecycle_bundles import customer_group, upload
+from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 
 @pytest.fixture(scope="module")
 def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultCluster]:
-    """One that our own scripts set up; each fault leaves it whole for the next."""
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
-        uri = upload(lab, ENVIRONMENT)
-        counts = {"head": 1, "login": 1, "cpu": WORKERS}
-        groups = [customer_group(name, uri, count) for name, count in counts.items()]
-        assert lab.create(NAME, groups).get("FailureMessage") is None
+    """One where HyperPod sets Slurm up before our scripts run, and provisions continuously.
+
+    Each fault leaves it whole for the next. Its login nodes are no nodes of Slurm.
+    """
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, ("login-unlisted",)) as lab:
+        uri = upload(lab, f"edition: 2026{ENVIRONMENT}")
+        common = by_api(lab, uri)
+        groups = [
+            group("head", "Controller", **common),
+            group("login", "Login", **common),
+            group("cpu", "Compute", WORKERS, **common),
+        ]
+        lab.create_continuously(NAME, groups)
         yield lab_cluster(lab)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from slurmpod.rehearsal.faults.cluster import FaultCluster
+from slurmpod.rehearsal.hyperpod.capacity import Shortage
 from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
 
 NAME = "faults"
@@ -45,4 +46,5 @@ def lab_cluster(lab: HyperPodLab) -> FaultCluster:
         workers=tuple(workers),
         partition="cpu",
         shared=Path("/fsx"),
+        shortage=Shortage(lab.folder),
     )

@@ -15,7 +15,6 @@ LOST_NODES = chosen(
         "batch-host-power-cut",
         "worker-dies-at-once",
         "network-cut",
-        "network-lost",
         "clock-skew",
         "two-replaced",
         "replacement-fails",

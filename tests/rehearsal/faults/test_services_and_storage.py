@@ -8,8 +8,10 @@ from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault, run_fault
 from slurmpod.rehearsal.faults.registry import FAULTS
 from tests.rehearsal.faults.test_lost_nodes import LOST_NODES
+from tests.rehearsal.faults.test_what_commands_say import SHOWN
 
-OTHERS = [fault for fault in FAULTS if fault not in LOST_NODES]
+ELSEWHERE = {*SHOWN, *(fault.name for fault in LOST_NODES)}
+OTHERS = [fault for fault in FAULTS if fault.need is None and fault.name not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("fault", OTHERS, ids=lambda fault: fault.name)

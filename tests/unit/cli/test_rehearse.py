@@ -10,7 +10,7 @@ from slurmpod.cli import main, patch, rehearse
 from slurmpod.cli.rehearse import add_arguments, run
 from slurmpod.platform_profiles.canary import NotProven
 from slurmpod.problems import ExitCode, InvalidEnvironment, WorkFailed
-from slurmpod.rehearsal.faults.fault import FaultReport
+from slurmpod.rehearsal.faults.fault import FaultReport, Need
 from slurmpod.rehearsal.faults.registry import FAULTS
 from slurmpod.rehearsal.faults.watch import Moment, Stage
 from slurmpod.rehearsal.lifetimes import Host, RehearsalFailed
@@ -109,7 +109,8 @@ def test_all_faults_upon_a_job_are_those_that_can_be_done_to_it(
     arguments = ["rehearse", DEV, "--fault", "all", "--job", job, "--python", "/p", "--", "40"]
     assert main.run(arguments) == ExitCode.OK
     (options,) = asked
-    possible = [fault for fault in FAULTS if not fault.customer_mode_only]
+    needs = (Need.CUSTOMER, Need.OTHER_ZONE)
+    possible = [fault for fault in FAULTS if fault.need not in needs]
     assert options.faults == tuple(fault for fault in possible if fault.strike)
     assert options.job
     assert (options.job.arguments, options.job.python) == (("40",), "/p")

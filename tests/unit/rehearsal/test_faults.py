@@ -16,12 +16,13 @@ from slurmpod.rehearsal.faults.registry import ALL, FAULTS, chosen, unmet_needs
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.usual import Usual, usual, usual_duration
 from slurmpod.rehearsal.faults.watch import FaultFailed, Moment, Stage, Watch
+from slurmpod.rehearsal.hyperpod.capacity import Shortage
 from slurmpod.rehearsal.shell import CommandFailed, Shell
 from slurmpod.resolve import resolve
 from tests.golden_files import ROOT, assert_matches
 from tests.sound_environment import SOUND, sound_with
 from tools.fault_figures import kept
-from tools.faults_page import CUSTOMER_MODE, faults_page, figures
+from tools.faults_page import NEEDS, faults_page, figures
 
 CLUSTER = FaultCluster(
     folder=Path("/nowhere"),
@@ -32,7 +33,9 @@ CLUSTER = FaultCluster(
     workers=("ip-10-0-0-3", "ip-10-0-0-4"),
     partition="cpu",
     shared=Path("/fsx"),
+    shortage=Shortage(Path("/nowhere")),
 )
+EVERYWHERE = [fault.name for fault in FAULTS if fault.need is None]
 PAGE = ROOT / "docs" / "faults.md"
 
 
@@ -135,8 +138,8 @@ class TestChoice:
         assert chosen([ALL]) == FAULTS
         assert chosen([]) == ()
 
-    def test_a_small_environment_lacks_nothing(self) -> None:
-        assert lacking(SOUND) == ()
+    def test_a_small_environment_lacks_nothing_for_most_faults(self) -> None:
+        assert lacking(SOUND, *EVERYWHERE) == ()
 
     @pytest.mark.parametrize(
         ("old", "new", "reason"),
@@ -148,20 +151,32 @@ class TestChoice:
         ],
     )
     def test_what_faults_need_is_asked_for(self, old: str, new: str, reason: str) -> None:
-        (found,) = lacking(sound_with(old, new))
+        (found,) = lacking(sound_with(old, new), *EVERYWHERE)
         assert reason in found
 
     def test_a_cluster_without_our_scripts_cannot_suffer_faults(self) -> None:
-        (found,) = lacking(f"{SOUND}lifecycle:\n  mode: managed\n")
+        (found,) = lacking(f"{SOUND}lifecycle:\n  mode: managed\n", *EVERYWHERE)
         assert "our own scripts have to run" in found
 
     def test_in_extended_mode_some_faults_cannot_be_tried(self) -> None:
         extended = f"{SOUND}lifecycle:\n  mode: extended\n"
         assert lacking(extended, "worker-power-cut", "scripts-twice", "many-joining") == ()
-        (found,) = lacking(extended, ALL)
-        assert found.endswith(" for network-lost, file-system-late, names-gone")
+        lacks = lacking(extended, ALL)
+        assert [each.partition(" for ")[2] for each in lacks] == [
+            "network-lost, file-system-late, names-gone",
+            "capacity-late, capacity-part, spot-reclaimed",
+            "zone-fails",
+        ]
         (found,) = lacking(extended, "worker-power-cut", "names-gone")
         assert found.endswith(" for names-gone")
+
+    def test_faults_of_capacity_need_nodes_that_come_one_by_one_or_have_their_own_zone(
+        self,
+    ) -> None:
+        new = f"edition: 2026\n{SOUND}"
+        assert lacking(new, "capacity-late", "capacity-part", "spot-reclaimed") == ()
+        (found,) = lacking(new, "zone-fails")
+        assert found.endswith("(zone of their group) for zone-fails")
 
 
 class TestSteadyJob:
@@ -198,10 +213,11 @@ class TestPage:
     def test_the_page_is_fresh(self, update_golden: bool) -> None:
         assert_matches(PAGE, faults_page(), update=update_golden)
 
-    def test_what_only_our_scripts_can_meet_is_said(self) -> None:
+    def test_what_not_every_cluster_has_is_said(self) -> None:
         for fault in FAULTS:
             section = faults_page().partition(f"(`{fault.name}`)\n")[2].partition("\n## ")[0]
-            assert (CUSTOMER_MODE in section) is fault.customer_mode_only
+            found = [need for need, text in NEEDS.items() if f"- Only with: {text}\n" in section]
+            assert found == ([fault.need] if fault.need else [])
 
     def test_what_nobody_notices_is_called_so(self) -> None:
         shown = figures(Usual(None, 3.0, 9.4))

@@ -1,0 +1,239 @@
+"""Faults of capacity: EC2 has fewer instances than wanted, or takes some of them back.
+
+HyperPod has such clusters in service with what there is, and goes on asking for the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from slurmpod.rehearsal.faults.cluster import REPLACED, FaultCluster
+from slurmpod.rehearsal.faults.fault import Fault, Need
+from slurmpod.rehearsal.faults.interventions import cut_power
+from slurmpod.rehearsal.faults.scaling import SCALING_SECONDS, scale
+from slurmpod.rehearsal.faults.steady_job import SteadyJob
+from slurmpod.rehearsal.faults.watch import Watch
+from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
+
+_MORE = 2
+_NEVER_RAN = {"idle~"}
+_NOT_CREATED = " failed"
+"""How the event ends of an instance that could not be created."""
+
+
+@contextlib.contextmanager
+def _more_wanted(cluster: FaultCluster, watch: Watch) -> Iterator[tuple[str, ...]]:
+    """Want more workers while EC2 has none; yields their names, and wants them no more at the end.
+
+    Whatever nodes are still to come then leave Slurm.
+    """
+    group, before = _group_and_count(cluster)
+    cluster.shortage.limit(group, before)
+    try:
+        scale(cluster, watch, before + _MORE)
+        watch.injected(f"{_MORE} more nodes are wanted, and EC2 has no instance for them")
+        watch.until("they are Pending", lambda: len(cluster.to_come()), _MORE)
+        late = cluster.to_come()
+        watch.until("Slurm names them", lambda: set(map(cluster.state, late)), _NEVER_RAN)
+        for instance in map(cluster.instances().__getitem__, late):
+            is_told = partial(cluster.has_event, instance, _NOT_CREATED)
+            watch.until(f"{instance} is in the events", is_told, wanted=True)
+        yield late
+    finally:
+        cluster.shortage.end()
+        scale(cluster, watch, before)
+    gone = "the nodes that were wanted are gone"
+    watch.until(gone, lambda: _named(cluster), set(cluster.workers), seconds=SCALING_SECONDS)
+
+
+def _capacity_late(cluster: FaultCluster, watch: Watch) -> None:
+    """Nodes come late, and one by one; a job waits for all of them."""
+    bystander = SteadyJob.start(cluster, watch)
+    group, before = _group_and_count(cluster)
+    with _more_wanted(cluster, watch) as late:
+        job = SteadyJob.submit(cluster, watch, f"--nodelist={','.join(late)}")
+        watch.until("the job waits for them", lambda: job.state, "CONFIGURING")
+        watch.noticed("Slurm gave nodes to a job that never ran: it is CONFIGURING")
+        cluster.shortage.limit(group, before + 1)
+        watch.until("one came", lambda: len(cluster.to_come()), _MORE - 1)
+        bystander.wait_until_it_writes()
+        cluster.shortage.end()
+        watch.mended("EC2 has an instance for the last one, too")
+        watch.until("all came", lambda: len(cluster.to_come()), 0)
+        job.wait_until_it_runs()
+        watch.recovered("the last one is there, and the job runs on all of them")
+        job.finish()
+        watch.until("both take jobs", lambda: set(map(cluster.state, late)), {"idle"})
+    bystander.finish()
+
+
+CAPACITY_LATE = Fault(
+    name="capacity-late",
+    title="Nodes come late, and one by one",
+    sees="`slurmpod status` shows the group `2/4 in service`, and the others `Pending` with"
+    " HyperPod's sentence on capacity. In sinfo they are `idle~`. Slurm gives them to jobs"
+    " nevertheless: such a job is `CONFIGURING`, and `slurmpod why JOB` says which nodes it waits"
+    " for. Other jobs go on.",
+    logged="The cluster's events (ListClusterEvents): of each node that its creation failed.",
+    recovers="HyperPod goes on asking, and the job starts when its last node is there; Slurm waits"
+    " ResumeTimeout (300 s) for it, and then takes the job back into the queue. Where Slurm takes a"
+    " late node for one that was rebooted, the timer `slurmpod-returned-nodes` resumes it.",
+    act=_capacity_late,
+    need=Need.CONTINUOUS,
+)
+
+
+def _capacity_part(cluster: FaultCluster, watch: Watch) -> None:
+    """EC2 never has some of the nodes; a job that takes what there is runs, and they are given up.
+
+    It may need every node that is there.
+    """
+    with _more_wanted(cluster, watch) as late:
+        there = len(cluster.workers)
+        job = SteadyJob.start(cluster, watch, f"--nodes={there}")
+        watch.noticed(f"a job runs on the {there} nodes that are there")
+        watch.until("the others stay Pending", lambda: set(cluster.to_come()), set(late))
+        watch.mended("somebody wants no more nodes than there are")
+    job.wait_until_it_writes()
+    watch.recovered("the nodes that never came are gone, the job was not disturbed")
+    job.finish()
+
+
+CAPACITY_PART = Fault(
+    name="capacity-part",
+    title="EC2 has a part of the nodes only",
+    sees="The same as of nodes that come late, for as long as nobody does anything. Jobs that ask"
+    " for no more nodes than there are run as always: Slurm prefers nodes that are there.",
+    logged="The same as of nodes that come late.",
+    recovers="A smaller `count` and `slurmpod deploy`: the nodes that never came leave `sinfo`, and"
+    " no job is disturbed. A group that lacks its `min_count` for three hours goes back to what it"
+    " was by itself.",
+    act=_capacity_part,
+    need=Need.CONTINUOUS,
+)
+
+
+def _spot_reclaimed(cluster: FaultCluster, watch: Watch) -> None:
+    """EC2 takes an instance back from under a job, and has no other one for a while."""
+    worker, before = cluster.workers[0], cluster.instances()
+    job = SteadyJob.start(cluster, watch, f"--nodelist={worker}")
+    bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
+    with _taken_back(cluster, watch, (worker,), job):
+        bystander.wait_until_it_writes()
+    _give_another(cluster, watch, (worker,), before)
+    job.wait_until_it_runs()
+    watch.recovered("the job runs there again")
+    for each in (job, bystander):
+        each.finish()
+
+
+def _strike_spot(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
+    """Take the last node of a job back, and have another when HyperPod waits for it."""
+    worker = nodes[-1]
+    group, count = _group_and_count(cluster)
+    cluster.shortage.limit(group, count - 1)
+    try:
+        cut_power(cluster, worker)
+        watch.injected(f"EC2 took {worker} back, and has no other")
+        watch.until("HyperPod waits for another", lambda: list(cluster.to_come()), [worker])
+    finally:
+        cluster.shortage.end()
+    watch.mended("EC2 has another instance")
+
+
+SPOT_RECLAIMED = Fault(
+    name="spot-reclaimed",
+    title="EC2 takes a spot instance back",
+    sees="The node is `down` in sinfo, and the job back in the queue (`Restarts=1`). `slurmpod"
+    " status` shows one node less in service, and this one `Pending` with HyperPod's sentence on"
+    " capacity. Jobs on other nodes go on. It comes without warning: that HyperPod hands EC2's"
+    " notice of two minutes on to nodes is not documented.",
+    logged="slurmctld.log says that the node was set down, and that the job was requeued due to its"
+    " failure; the cluster's events (ListClusterEvents) name the new instance when it comes.",
+    recovers="HyperPod asks EC2 for another instance until there is one: it has the same name and"
+    " address, and the job begins there again, from its last checkpoint. Jobs that any node will do"
+    " for need not wait.",
+    act=_spot_reclaimed,
+    need=Need.CONTINUOUS,
+    strike=_strike_spot,
+)
+
+
+def _zone_fails(cluster: FaultCluster, watch: Watch) -> None:
+    """All workers are lost with their zone; the controller is in another."""
+    before = cluster.instances()
+    job = SteadyJob.start(cluster, watch, f"--nodes={len(cluster.workers)}")
+    with _taken_back(cluster, watch, cluster.workers, job):
+        waiting = SteadyJob.submit(cluster, watch)
+        watch.until("jobs can be submitted", lambda: waiting.state, "PENDING")
+    _give_another(cluster, watch, cluster.workers, before)
+    job.wait_until_it_runs()
+    watch.recovered("all nodes are back, the job runs again")
+    job.finish()
+    waiting.wait_until_it_runs()
+    waiting.finish()
+
+
+ZONE_FAILS = Fault(
+    name="zone-fails",
+    title="The zone of all workers fails",
+    sees="All nodes there are `down` in sinfo, and their jobs back in the queue. Slurm answers, as"
+    " its controller is in another zone: jobs can be submitted, and wait. `slurmpod status` shows"
+    " the group `0/2 in service`, and `slurmpod why` names the zone.",
+    logged="slurmctld.log says of each node that it was set down.",
+    recovers="HyperPod asks EC2 for new instances until the zone has some; the nodes keep their"
+    " names and addresses, and jobs begin again from their last checkpoint.",
+    act=_zone_fails,
+    need=Need.OTHER_ZONE,
+)
+
+
+@contextlib.contextmanager
+def _taken_back(
+    cluster: FaultCluster, watch: Watch, nodes: Sequence[str], job: SteadyJob
+) -> Iterator[None]:
+    """Let the instances under a job end, and let there be no others for as long as the block."""
+    group, count = _group_and_count(cluster)
+    log = cluster.log(cluster.controller, SLURMCTLD_LOG)
+    cluster.shortage.limit(group, count - len(nodes))
+    try:
+        for node in nodes:
+            cut_power(cluster, node)
+        watch.injected(f"EC2 took {' and '.join(nodes)} back, and has no other")
+        for node in nodes:
+            watch.until("Slurm knows", partial(cluster.is_down, node), wanted=True)
+            says_so = partial(log.says, f"node {node} state set to DOWN")
+            watch.until("slurmctld.log says so", says_so, wanted=True)
+        watch.until("the job waits", lambda: (job.state, job.restarts), ("PENDING", 1))
+        watch.until("HyperPod waits, too", lambda: set(cluster.to_come()), set(nodes))
+        watch.noticed("the job waits in the queue, and HyperPod for instances")
+        yield
+    finally:
+        cluster.shortage.end()
+
+
+def _give_another(
+    cluster: FaultCluster, watch: Watch, nodes: Sequence[str], before: Mapping[str, str]
+) -> None:
+    """Wait until nodes have other instances than before, now that EC2 has some."""
+    watch.mended("EC2 has instances again")
+    for node in nodes:
+        is_new = partial(cluster.has_successor, node, before[node])
+        watch.until(f"{node} is another instance", is_new, wanted=True)
+        watch.until(f"{node} is set up", partial(cluster.is_set_up, node), wanted=True)
+        is_told = partial(cluster.has_event, cluster.instances()[node], REPLACED)
+        watch.until(f"{node} is in the events", is_told, wanted=True)
+
+
+def _group_and_count(cluster: FaultCluster) -> tuple[str, int]:
+    """Return the group of all workers, and how many nodes it is to have."""
+    group = cluster.group_of(cluster.workers[0])
+    return group["InstanceGroupName"], group["TargetCount"]
+
+
+def _named(cluster: FaultCluster) -> set[str]:
+    """Return the nodes of the partition that Slurm knows."""
+    ask = ["sinfo", "--noheader", "--Node", f"--partition={cluster.partition}", "--format=%N"]
+    return set(cluster.user.run(ask).split())
