@@ -23,8 +23,7 @@ from slurmpod.jobs.planning.plan import plan_for, room_of
 from slurmpod.jobs.planning.speed import StepTime, speed_of, step_time
 from slurmpod.jobs.planning.wish import NUMBERS, PlanRefused, wish_of
 from slurmpod.resolve.storage import lustre_facts
-from tests.golden_files import ROOT, assert_matches
-from tests.jobs.published_runs import RUNS, STEPS, Run, Step, page_with_tables
+from tools.published_runs import RUNS, STEPS, Run, Step
 
 GB = 10**9
 GIB = 1024**3
@@ -212,12 +211,6 @@ def test_the_speed_of_published_steps_is_a_quarter_off_at_most(step: Step) -> No
 def test_whole_runs_take_what_the_plan_says_of_them(run: Run) -> None:
     """The plan tells users that whole runs took 0.5 to 3 times its hours."""
     assert 0.5 < run.hours / run.estimated < 3
-
-
-def test_the_page_has_the_published_runs(update_golden: bool) -> None:
-    page = ROOT / "docs/jobs.md"
-    text = page_with_tables(page.read_text(encoding="utf-8"))
-    assert_matches(page, text, update=update_golden)
 
 
 def _time(mesh: Mesh, load: Load, instance_type: str = "ml.p5.48xlarge") -> StepTime:
