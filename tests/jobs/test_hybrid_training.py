@@ -17,6 +17,7 @@ NUMBERS = {
     "seed": 7,
     "keep": 3,
     "steps": STEPS,
+    "save-before-end": 300,
     "save-every": SAVE_EVERY,
     "batch": 8,
     "learning-rate": 0.03,

@@ -18,6 +18,7 @@ NUMBERS = {
     "sequence": 16,
     "warm-up-share": 0.2843,
     "steps": STEPS,
+    "save-before-end": 300,
     "save-every": SAVE_EVERY,
     "keep": 3,
     "learning-rate": 0.03,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import os
 import runpy
 import shutil
+import signal
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -78,10 +82,19 @@ def put_program(folder: Path, *, held: str = "") -> None:
 
 
 def start(
-    torch: Forks, folder: Path, processes: int, *options: str, program: str = "train.py"
+    torch: Forks,
+    folder: Path,
+    processes: int,
+    *options: str,
+    program: str = "train.py",
+    job: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Program]:
-    """Start the training in `folder`, with all random numbers of the model left out."""
+    """Start the training in `folder`, with all random numbers of the model left out.
+
+    `job` are variables that Slurm sets.
+    """
     variables = {
+        **job,
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(processes),
@@ -208,6 +221,61 @@ def test_a_gradient_that_is_not_finite_ends_the_training_before_it_is_saved(
     for output in outputs:
         assert f"the norm of all gradients is nan after step {NAN_AFTER}" in output
     assert sorted(losses(outputs[0])) == list(range(1, NAN_AFTER + 1))
+
+
+def test_a_training_that_is_told_to_end_saves_first(torch: Forks, tmp_path: Path) -> None:
+    put_program(tmp_path, held=HELD_BETWEEN_STEPS)
+    (tmp_path / "hold").touch()
+    options = ("--steps", "40", "--save-every", "10")
+    running = start(torch, tmp_path, 2, *options)
+    held_at = tmp_path / "checkpoints" / f"step-{HELD_AFTER:08d}"
+    wait_for(held_at.exists, "a training that is held", running)
+    os.kill(running[1].pid, signal.SIGTERM)  # one of them is enough
+    (tmp_path / "hold").unlink()
+    outputs = [process.communicate() for process in running]
+    assert [process.returncode for process in running] == [1, 1]
+    assert all("told to end: saved after step 31" in output for output in outputs)
+    log = train(torch, tmp_path, 2, *options)
+    assert "resuming after step 31 " in log
+    both = losses(outputs[0] + log)
+    assert sorted(both) == list(range(1, 41))
+    assert {len(lines) for lines in both.values()} == {1}
+
+
+SLURM = {
+    "squeue": "#!/bin/sh\ndate --date=@$(cat ends) +%Y-%m-%dT%H:%M:%S\n",
+    "scontrol": '#!/bin/sh\necho "$*" >>asked\n',
+}
+"""What the first process asks of Slurm: when the job ends by now, and that it be requeued."""
+
+
+@pytest.mark.parametrize("has_got_more_time", [False, True], ids=["as-it-was", "more-time"])
+def test_near_its_time_limit_a_training_saves_and_is_requeued(
+    torch: Forks, tmp_path: Path, has_got_more_time: bool
+) -> None:
+    put_program(tmp_path)
+    end = int(time.time()) + 3600
+    (tmp_path / "ends").write_text(str(end + 1_000_000 * has_got_more_time))
+    for name, script in SLURM.items():
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    job = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_START_TIME": str(end - 86_400),
+        "SLURM_JOB_END_TIME": str(end),
+    }
+    options = ("--steps", "5", "--save-every", "9", "--save-before-end", "7200")
+    running = start(torch, tmp_path, 2, *options, job=job)
+    outputs = [process.communicate() for process in running]
+    if has_got_more_time:
+        assert [process.returncode for process in running] == [0, 0], outputs
+        assert not (tmp_path / "asked").exists()
+        return
+    assert [process.returncode for process in running] == [1, 1], outputs
+    assert "saved after step 1, to go on in the requeued job" in outputs[0]
+    assert (tmp_path / "asked").read_text() == "requeue 7\n"
+    assert names(tmp_path / "checkpoints") == ["step-00000001"]
 
 
 def test_a_program_ends_before_threads_of_gloo_can_abort_it(torch: Forks, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from tests.rehearsal.training import (
     HELD_BETWEEN_STEPS,
     HELD_WHILE_SAVING,
     SAVE_EVERY,
+    SLOWED,
     SMALL,
     STEPS,
     assert_cut_off,
@@ -181,6 +182,28 @@ def test_a_job_goes_on_after_it_was_requeued_and_lost_a_node_that_was_saving(
     after = instances(lab)
     assert {name for name in before if before[name] != after[name]} == {victim}
     assert_health_checks_pass(training.shell, Shell(lab.folder, victim, "root"))
+
+
+def test_a_job_saves_before_its_time_limit_and_is_requeued(
+    lab: HyperPodLab, work: Path, tmp_path: Path
+) -> None:
+    del work
+    out = bring(lab, tmp_path, "train-fsdp2", name="limited")
+    script = out / "limited.sbatch"
+    script.write_text(re.sub(r"(?m)^#SBATCH --time=.*$", "#SBATCH --time=1", script.read_text()))
+    with (out / "model.py").open("a") as model:
+        model.write(SLOWED)
+    submitted = submit(lab, out, *SMALL, "--steps", "9000", "--save-every", "9000", python=PYTHON)
+    training = Training(submitted.shell, submitted.output, submitted.job)
+    training.wait_for("to go on in the requeued job")
+    wait_until(lambda: training.state() == "PENDING", "the requeued job")
+    training.shell.run(["scontrol", "update", f"jobid={training.job}", "StartTime=now"])
+    training.wait_for("resuming after step ")
+    training.shell.run(["scancel", training.job])
+    training.wait_until_ended()
+    (saved,) = re.findall(r"saved after step (\d+), to go on", training.log())
+    (resumed,) = re.findall(r"resuming after step (\d+)", training.log())
+    assert saved == resumed
 
 
 def requeue_with_a_spoiled_checkpoint(training: Training) -> None:

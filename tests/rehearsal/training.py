@@ -24,6 +24,18 @@ def samples(first: int, count: int) -> torch.Tensor:
 """
 """Added to model.py: after so many steps it waits for its data while there is a file `hold`."""
 
+SLOWED = """
+import time
+
+_samples = samples
+
+
+def samples(first: int, count: int) -> torch.Tensor:
+    time.sleep(0.2)
+    return _samples(first, count)
+"""
+"""Added to model.py: its steps leave the processor alone for most of their time."""
+
 CUT_CHECKPOINT = ".step-00000040.partial"
 HELD_WHILE_SAVING = f"""
 import os

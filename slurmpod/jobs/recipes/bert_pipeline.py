@@ -55,6 +55,10 @@ class PipelineParameters(Parameters):
     save_every: Annotated[int, Field(ge=1, le=1_000_000)] = 200
     """Steps from one checkpoint to the next."""
 
+    save_before_end: Annotated[int, Field(ge=0, le=86_400)] = 300
+    """Seconds before the time limit at which one more checkpoint is written, and the job requeued;
+    at most a quarter of the limit."""
+
     keep: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many checkpoints stay."""
 
@@ -116,7 +120,7 @@ RECIPE = Recipe(
     "BERT trained in pipelines of stages with interleaved microbatches, on made-up texts",
     (SHARED_FOLDER, PYTORCH, "memory for the whole model, until it was compared once"),
     program="train_bert.py",
-    shared=("checkpoints.py", "lock.py", "processes.py", "training.py"),
+    shared=("checkpoints.py", "lock.py", "notice.py", "processes.py", "training.py"),
     parameters=PipelineParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

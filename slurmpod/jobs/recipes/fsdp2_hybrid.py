@@ -84,6 +84,10 @@ class HybridParameters(Parameters):
     save_every: Annotated[int, Field(ge=1, le=1_000_000)] = 100
     """Steps from one checkpoint to the next."""
 
+    save_before_end: Annotated[int, Field(ge=0, le=86_400)] = 300
+    """Seconds before the time limit at which one more checkpoint is written, and the job requeued;
+    at most a quarter of the limit."""
+
     keep: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many checkpoints stay."""
 
@@ -187,7 +191,7 @@ RECIPE = Recipe(
     "a training with FSDP2 over replicas, shards and parts of layers, as SMP's configuration says",
     (SHARED_FOLDER, PYTORCH),
     program="train_hybrid.py",
-    shared=("checkpoints.py", "lock.py", "model.py", "processes.py", "training.py"),
+    shared=("checkpoints.py", "lock.py", "model.py", "notice.py", "processes.py", "training.py"),
     parameters=HybridParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

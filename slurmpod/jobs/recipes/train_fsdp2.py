@@ -25,7 +25,7 @@ RECIPE = Recipe(
     "a PyTorch training with FSDP2 and checkpoints, for your model and data in model.py",
     (SHARED_FOLDER, PYTORCH),
     program="train.py",
-    shared=("checkpoints.py", "lock.py", "model.py", "processes.py", "training.py"),
+    shared=("checkpoints.py", "lock.py", "model.py", "notice.py", "processes.py", "training.py"),
     parameters=TrainingParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

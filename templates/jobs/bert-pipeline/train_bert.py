@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 from bert import Bert, Shape, mean_loss, texts
 from checkpoints import Checkpoints
+from notice import Notice
 from processes import join, run_to_the_end, say
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
@@ -102,6 +103,7 @@ def main(options: argparse.Namespace) -> None:
     training = _training(pipeline, options)
     random = RandomNumbers(device)
     checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
+    notice = Notice(options.save_before_end)
     torch.manual_seed(options.seed + 1 + dist.get_rank())
     resume(checkpoints, training, random)
     if training.step == 0:
@@ -109,8 +111,12 @@ def main(options: argparse.Namespace) -> None:
     while training.step < options.steps:
         loss = _train_one_step(training, pipeline, options.batch)
         report(training, loss)
-        if training.step % options.save_every == 0 or training.step == options.steps:
+        is_last = training.step == options.steps
+        ends = not is_last and notice.is_given()
+        if ends or is_last or training.step % options.save_every == 0:
             checkpoints.save(training.step, {"training": training, "random": random})
+        if ends:
+            notice.leave(training.step)
     say(f"done after step {training.step}")
 
 
@@ -188,6 +194,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sequence", type=int, required=True, help="tokens of a sample")
     parser.add_argument("--warm-up-share", type=float, required=True, help="of all steps")
     parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")
     parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
     parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
     parser.add_argument("--learning-rate", type=float, required=True)

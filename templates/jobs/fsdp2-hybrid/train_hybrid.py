@@ -18,6 +18,7 @@ from activations import COMPUTED_AGAIN, KEPT, OFFLOADED, keep_less
 from checkpoints import Checkpoints
 from mesh import clip, fill, mesh_of, spread
 from model import Model, samples
+from notice import Notice
 from processes import join, run_to_the_end, say
 from training import (
     RandomNumbers,
@@ -42,6 +43,7 @@ def main(options: argparse.Namespace) -> None:
     training = _training(options, device)
     random = RandomNumbers(device)
     checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
+    notice = Notice(options.save_before_end)
     reader = dist.get_rank() // options.tensor  # who share layers see the same samples
     torch.manual_seed(options.seed + 1 + reader)  # and drop out the same values
     resume(checkpoints, training, random)
@@ -49,9 +51,14 @@ def main(options: argparse.Namespace) -> None:
         loss = _train_one_step(training, reader, options, device)
         if training.step % options.report_every == 0:
             report(training, loss)
-        if training.step % options.save_every == 0 or training.step == options.steps:
+        is_last = training.step == options.steps
+        ends = not is_last and notice.is_given()
+        if ends or is_last or training.step % options.save_every == 0:
             state = {"training": training, "random": random}
             checkpoints.save_in_background(training.step, state)
+        if ends:
+            checkpoints.finish()
+            notice.leave(training.step)
     checkpoints.finish()
     if device.type != "cpu":
         say(f"at most {torch.accelerator.max_memory_allocated() / GIB:.2f} GiB were allocated")
@@ -115,6 +122,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
+    parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")
     parser.add_argument("--report-every", type=int, default=1, metavar="STEPS")
     parser.add_argument("--batch", type=int, required=True, help="samples of all processes")
     parser.add_argument("--learning-rate", type=float, required=True)

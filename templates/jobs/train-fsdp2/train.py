@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 from checkpoints import Checkpoints
 from model import Model, samples
+from notice import Notice
 from processes import join, run_to_the_end, say
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -42,14 +43,19 @@ def main(options: argparse.Namespace) -> None:
     training = _training(options, device)
     random = RandomNumbers(device)
     checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
+    notice = Notice(options.save_before_end)
     torch.manual_seed(SEED + 1 + dist.get_rank())  # from here on, each process has its own
     resume(checkpoints, training, random)
     while training.step < options.steps:
         loss = _train_one_step(training, options.batch, device)
         if training.step % options.report_every == 0:
             report(training, loss)
-        if training.step % options.save_every == 0 or training.step == options.steps:
+        is_last = training.step == options.steps
+        ends = not is_last and notice.is_given()
+        if ends or is_last or training.step % options.save_every == 0:
             checkpoints.save(training.step, {"training": training, "random": random})
+        if ends:
+            notice.leave(training.step)
     say(f"done after step {training.step}")
 
 
@@ -94,6 +100,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", type=int, default=3, help="how many checkpoints stay")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--save-every", type=int, default=100, metavar="STEPS")
+    parser.add_argument("--save-before-end", type=float, default=300, metavar="SECONDS")
     parser.add_argument("--report-every", type=int, default=1, metavar="STEPS")
     parser.add_argument("--batch", type=int, default=512, help="samples of all processes")
     parser.add_argument("--learning-rate", type=float, default=3e-3)
