@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from slurmpod.aws.cluster import ClusterView
+from slurmpod.aws.cluster import ClusterView, Node
 from slurmpod.bundle import scripts_of
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin
@@ -20,6 +21,8 @@ from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.node_plan import Action, NodePlan, plan_action
 from slurmpod.operations.node_work import NodeWork
 from slurmpod.operations.patch import GroupPatch, Rollout, patches
+from slurmpod.operations.questions import ask_node
+from slurmpod.operations.required_plugins import groups_without
 from slurmpod.operations.slurm_remote import RemoteSlurm
 from slurmpod.platform_profiles.canary import require_canary
 from slurmpod.problems import ExitCode
@@ -69,7 +72,12 @@ def run(options: argparse.Namespace) -> ExitCode:
     def check_job(patch: GroupPatch) -> CheckedJob | None:
         return run_check_job(ClusterView(cluster.clients), cluster.resolved, sessions, patch.group)
 
-    rollout = Rollout(NodeWork(cluster.live, slurm, say), cluster.live, say, check_job)
+    def lacking(nodes: Sequence[Node]) -> Mapping[str, str]:
+        id_ = ClusterView(cluster.clients).cluster_id(cluster.resolved.name)
+        return groups_without(slurm, nodes, partial(ask_node, sessions, id_))
+
+    work = NodeWork(cluster.live, slurm, say)
+    rollout = Rollout(work, cluster.live, say, check_job, lacking)
     with if_interrupted(GOES_ON):
         ends = rollout.run(plans, saves=saves, requeue=options.requeue)
     code = print_ends(ends, as_json=options.json)

@@ -8,8 +8,8 @@ one begins. Source: developer guide, "Update the SageMaker HyperPod platform sof
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from slurmpod.aws.cluster import Node
 from slurmpod.aws.live_nodes import LiveNodes
@@ -65,18 +65,22 @@ def _patch(group: ResolvedGroup, resolved: Resolved, live: Sequence[Node]) -> Gr
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rollout:
     """The work: one group after the other, until one is not good.
 
-    `check_job` runs a job after a group; None where no group has workers.
+    `check_job` runs a job after a group; None where no group has workers. `lacking` returns what
+    groups lack to start slurmd beside a newer controller (see required_plugins).
     """
 
     work: NodeWork
     live: LiveNodes
     tell: Callable[[str], None]
     check_job: Callable[[GroupPatch], CheckedJob | None]
+    lacking: Callable[[Sequence[Node]], Mapping[str, str]]
     pause: Callable[[float], None] = time.sleep
+    _waiting: dict[str, str] = field(default_factory=dict)
+    """What groups lack until they are patched."""
 
     def run(
         self, plans: Sequence[tuple[GroupPatch, NodePlan]], *, saves: bool, requeue: bool
@@ -86,13 +90,14 @@ class Rollout:
         `saves` the job records before a controller loses its disk.
         """
         ends: list[Outcome] = []
+        groups = {patch.group for patch, _ in plans}
         for patch, planned in plans:
             plan = self._as_it_is_now(planned)
             self.work.free(plan, requeue=requeue)
             if patch.role is Role.CONTROLLER and saves:
                 self.work.slurm.save_records()
             self.tell(f"{patch.group}: HyperPod puts new software on {len(patch.nodes)} nodes")
-            ends += self._update(patch, plan)
+            ends += self._update(patch, plan, groups)
             if not all(end.succeeded for end in ends):
                 self.tell(f"stopped at {patch.group}; groups after it are as they were")
                 break
@@ -104,7 +109,7 @@ class Rollout:
         nodes = (replace(node, slurm=view.nodes.get(node.name)) for node in plan.nodes)
         return replace(plan, nodes=tuple(nodes), jobs=view.jobs)
 
-    def _update(self, patch: GroupPatch, plan: NodePlan) -> list[Outcome]:
+    def _update(self, patch: GroupPatch, plan: NodePlan, groups: Collection[str]) -> list[Outcome]:
         if self.live.software_update(patch.group).cluster_status != UPDATING:
             self.live.update_software(patch.group)
         failure = self._wait(patch.group)
@@ -115,12 +120,32 @@ class Rollout:
         bad = {node: state for node, state in states.items() if state != "Running"}
         if bad:
             return [_end(node, f"its status is {state}") for node, state in bad.items()]
-        back = self.work.give_back(plan.nodes, {node.name for node in patch.nodes})
+        self._find_waiting(patch)
+        there = [node for node in plan.nodes if node.live.group not in self._waiting]
+        back = self.work.give_back(there, {node.name for node in patch.nodes})
         failed = [end for end in back if not end.succeeded]
-        return failed or self._see_a_job_run(patch)
+        return failed or self._left_behind(patch, groups) or self._see_a_job_run(patch)
+
+    def _find_waiting(self, patch: GroupPatch) -> None:
+        """Find the groups whose slurmd does not start until they are patched, too."""
+        self._waiting.pop(patch.group, None)
+        if patch.role is Role.CONTROLLER:
+            self._waiting |= self.work.patiently(lambda: self.lacking(patch.freed))
+            for group, library in self._waiting.items():
+                self.tell(f"{group}: no jobs until its own turn: {_lacks(library)}")
+
+    def _left_behind(self, patch: GroupPatch, groups: Collection[str]) -> list[Outcome]:
+        """Return the nodes that wait for a patch that is not asked for."""
+        return [
+            _end(node, f"patch {node.group}, too: {_lacks(self._waiting[node.group])}")
+            for node in patch.freed
+            if node.group in self._waiting.keys() - set(groups)
+        ]
 
     def _see_a_job_run(self, patch: GroupPatch) -> list[Outcome]:
-        job = self.check_job(patch)
+        """Run a job, if not all groups that could have it wait."""
+        waits = patch.role is not Role.WORKER and self._waiting
+        job = None if waits else self.check_job(patch)
         if job:
             self.tell(f"{patch.group}: {job.detail}")
         failure = f"no job runs: {job.detail}" if job and not job.succeeded else ""
@@ -135,6 +160,10 @@ class Rollout:
                     return ""
                 return f"the update ended as {state.status}: {state.message}"
             self.pause(POLL_SECONDS)
+
+
+def _lacks(library: str) -> str:
+    return f"slurmd there lacks {library}, which the controller requires by now"
 
 
 def _end(node: Node, failure: str) -> Outcome:

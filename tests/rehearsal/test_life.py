@@ -49,8 +49,6 @@ access:
     - {name: alice, uid: 20001}
 """
 PROGRAM = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
-WITHOUT_PYXIS = "image: {software: {pyxis: false}}\n"
-"""slurmd of the older image ends with a plugstack.conf that requires it (docs/slurm.md)."""
 SACCT = "sacct --allusers --noheader --parsable2 --format=JobID,JobName,User,State,End"
 
 
@@ -167,8 +165,7 @@ def life(
     """A repository of configurations, beside nothing of ours but the CDK's command line."""
     folder = tmp_path_factory.mktemp("life")
     (folder / "node_modules").symlink_to(PROJECT / "node_modules")
-    (folder / "newest.yaml").write_text(WITHOUT_PYXIS)
-    newest = Software(load(["ami-2026-07", str(folder / "newest.yaml")]).profile, newer_image)
+    newest = Software(load(["ami-2026-07"]).profile, newer_image)
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image, newest=newest) as lab:
         yield Life(lab, folder, packages)
 
@@ -255,6 +252,7 @@ def test_new_software_comes_to_all_groups(life: Life) -> None:
     wait_until(lambda: "runs-on" in life.on("controller", running), "the job that runs on")
     patched = life.slurmpod(f"patch {FILE} --yes")
     assert "job records are saved first" in patched.stderr
+    assert "workers: no jobs until its own turn: slurmd there lacks " in patched.stderr
     assert versions(life) == {"26.05"}
     records = life.on("controller", SACCT)
     assert "remembered" in records

@@ -188,14 +188,18 @@ class SoftwareRollout:
     def _make_known(self) -> None:
         """Let the nodes that stayed register with a controller that has forgotten them.
 
-        A slurmctld without its state holds nodes of state CLOUD for switched off until they do.
+        A slurmctld without its state holds nodes of state CLOUD for switched off until they do. A
+        node whose slurmd does not start again is left as it is: the update is not of its group.
         """
         run = self._run
         if not any(node.group in self._update.groups for node in run.controllers):
             return
         for node in list(run.cluster.nodes):
             if node.group not in self._update.groups and node.status == RUNNING:
-                run_script(run.machines, hostname(node), "systemctl try-restart slurmd")
+                try:
+                    run_script(run.machines, hostname(node), "systemctl try-restart slurmd")
+                except ClusterFailed as failure:
+                    run.journal.note(hostname(node), str(failure))
 
     def _roll_back(self, begun: Sequence[ClusterNode], failure: ClusterFailed) -> None:
         run, succeeded = self._run, True
@@ -209,7 +213,7 @@ class SoftwareRollout:
                 together([partial(run.renew, node) for node in batch], _let_others_end)
             except ClusterFailed:
                 succeeded = False
-        with contextlib.suppress(ClusterFailed, MachineFailed):  # they may be what failed
+        with contextlib.suppress(MachineFailed):  # they may be what failed
             self._make_known()
         self._tell("RollbackComplete" if succeeded else "Failed")
         for group in self._update.groups:

@@ -40,6 +40,7 @@ class Machines:
     def __init__(self) -> None:
         self.cut: list[str] = []
         self.off: set[str] = set()
+        self.failing: set[str] = set()
         self.ran: list[str] = []
         self.is_closed = False
 
@@ -48,7 +49,7 @@ class Machines:
 
     def run(self, hostname: str, *_: object, **__: object) -> subprocess.CompletedProcess[bytes]:
         self.ran.append(hostname)
-        return subprocess.CompletedProcess([], 0, b"", b"")
+        return subprocess.CompletedProcess([], int(hostname in self.failing), b"", b"")
 
     def power_cut(self, hostname: str) -> None:
         self.cut.append(hostname)
@@ -262,6 +263,12 @@ class TestSoftware:
         assert run.cluster.software_updates == {"cpu": "Failed"}
         assert run.cluster.status == "RollingBack"
         assert run.software_of(run.cluster.nodes[1]) == run.software
+
+    def test_slurmd_of_the_other_groups_may_not_start_again(self, run: Run) -> None:
+        run.machines.failing = {"ip-10-0-0-5"}  # type: ignore[attr-defined]
+        self.update(run, "head")
+        assert run.machines.ran == [f"ip-{worker.replace('.', '-')}" for worker in WORKERS]  # type: ignore[attr-defined]
+        assert run.cluster.software_updates == {"head": "Succeeded"}
 
 
 def test_nodes_on_their_way_out_are_neither_kept_nor_surplus(run: Run) -> None:

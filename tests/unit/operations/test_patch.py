@@ -27,6 +27,8 @@ from tests.unit.operations.test_node_work import (
     worker,
 )
 
+PYXIS = "/opt/slurm/lib/slurm/spank_pyxis.so"
+
 
 @dataclass
 class Patched(World):
@@ -35,6 +37,7 @@ class Patched(World):
     ends: dict[str, str] = field(default_factory=dict)
     updating: str = ""
     job: CheckedJob = field(default_factory=lambda: CheckedJob(True, "a job ran on ip-1"))
+    lacks: dict[str, str] = field(default_factory=dict)
 
     def update_software(self, group: str) -> None:
         self.done.append(f"patch {group}")
@@ -70,7 +73,12 @@ def run(world: Patched, *only: str, saves: bool = False) -> tuple[Outcome, ...]:
         plans.append((patch, plan_action(Action.PATCH, patch.freed, view, dev())))
     live: Any = world
     rollout = Rollout(
-        worker(world, [], lambda _: None), live, lambda _: None, world.check_job, lambda _: None
+        worker(world, [], lambda _: None),
+        live,
+        lambda _: None,
+        world.check_job,
+        lambda _: world.lacks,
+        lambda _: None,
     )
     return rollout.run(plans, saves=saves, requeue=False)
 
@@ -115,6 +123,21 @@ def test_a_group_after_which_no_job_runs_stops_it() -> None:
     assert (end.name, end.succeeded) == ("ip-0", False)
     assert "no job runs: srun: error: Unable to contact" in end.detail
     assert "patch workers" not in world.done
+
+
+def test_workers_whose_slurmd_cannot_start_beside_a_new_controller_wait_for_their_turn() -> None:
+    world = Patched(lacks={"workers": PYXIS})
+    assert all(end.succeeded for end in run(world))
+    drains, resumes = ["drain ip-1", "drain ip-2"], ["resume ip-1", "resume ip-2"]
+    controller = [*drains, "patch controller"]
+    assert world.done == [*controller, "patch workers", *resumes, "job of workers"]
+
+
+def test_where_their_turn_does_not_come_they_are_told() -> None:
+    world = Patched(lacks={"workers": PYXIS})
+    ends = run(world, "controller")
+    assert [(end.name, end.succeeded) for end in ends] == [("ip-1", False), ("ip-2", False)]
+    assert ends[0].detail.startswith(f"patch workers, too: slurmd there lacks {PYXIS}, which")
 
 
 def test_an_update_that_runs_already_is_waited_for() -> None:
