@@ -7,7 +7,7 @@ ExtendTrainingPlan and DescribeTrainingPlanExtensionHistory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -35,13 +35,26 @@ class Fee:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is searched for; `days` are those for which the nodes are wanted."""
+    """What is searched for; `days` are those for which the nodes are wanted.
+
+    `servers` are the UltraServers that have such nodes, and how many of them have that many: each
+    is searched for, in place of nodes.
+    """
 
     instance_type: str
     nodes: int
     days: int
     starts_after: datetime | None = None
     ends_before: datetime | None = None
+    servers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> Sequence[Mapping[str, Any]]:
+        """Return what SearchTrainingPlanOfferings takes for each search."""
+        servers = self.servers.items()
+        return [
+            {"UltraServerType": name, "UltraServerCount": count} for name, count in servers
+        ] or [{"InstanceType": self.instance_type, "InstanceCount": self.nodes}]
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,8 @@ class Offer:
     hours: int
     fee: Fee
     parts: tuple[Part, ...]
+    server: str = ""
+    """The UltraServer whose instances its nodes are, if any."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +120,6 @@ class TrainingPlans:
     def offers(self, wanted: Wanted) -> tuple[Offer, ...]:
         """Return what HyperPod can be given now, as AWS sorts it."""
         asked: dict[str, Any] = {
-            "InstanceType": wanted.instance_type,
-            "InstanceCount": wanted.nodes,
             "DurationHours": wanted.days * 24,
             "TargetResources": [HYPERPOD],
         }
@@ -115,8 +128,14 @@ class TrainingPlans:
         if wanted.ends_before:
             asked["EndTimeBefore"] = wanted.ends_before
         with as_unavailable("search training plans"):
-            found = self._sagemaker.search_training_plan_offerings(**asked)
-        return tuple(map(_offer, found["TrainingPlanOfferings"]))
+            found = [
+                offer
+                for kind in wanted.kinds
+                for offer in self._sagemaker.search_training_plan_offerings(**kind, **asked)[
+                    "TrainingPlanOfferings"
+                ]
+            ]
+        return tuple(map(_offer, found))
 
     def buy(self, name: str, offer_id: str, tags: Mapping[str, str]) -> str:
         """Buy a plan; return its ARN. There is no way back."""
@@ -179,6 +198,7 @@ def _offer(found: Mapping[str, Any]) -> Offer:
             Part(each.get("AvailabilityZone", ""), each.get("StartTime"), each.get("EndTime"))
             for each in parts
         ),
+        server=parts[0].get("UltraServerType", "") if parts else "",
     )
 
 

@@ -29,6 +29,7 @@ from slurmpod.operations.capacity import (
     offer_of,
     plan_named,
     remaining,
+    servers_of,
     type_of_plan,
     why_not_so_many_days,
 )
@@ -98,13 +99,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     if not has_group(resolved, options.group):
         return ExitCode.USAGE
     group = next(each for each in resolved.groups if each.name == options.group)
-    wanted = Wanted(
-        type_of_plan(group),
-        options.nodes or group.count or 1,
-        options.days,
-        options.after,
-        options.before,
-    )
+    kind, nodes = type_of_plan(group), options.nodes or group.count or 1
+    servers = servers_of(kind, nodes)
+    wanted = Wanted(kind, nodes, options.days, options.after, options.before, servers)
     offers = plans.offers(wanted)
     zone = _zone_name(clients, group)
     if options.action == "search":
@@ -143,7 +140,8 @@ def _search(
 
 
 def _offer_text(offer: Offer, group: ResolvedGroup, zone: str) -> str:
-    lines = [f"{offer.id}  {offer.fee.text}{_by_the_hour(offer)}"]
+    server = f"  {offer.server}" if offer.server else ""
+    lines = [f"{offer.id}{server}  {offer.fee.text}{_by_the_hour(offer)}"]
     lines += [
         f"  {part.zone}  {moment_text(part.starts)} to {moment_text(part.ends)} UTC"
         for part in offer.parts

@@ -81,15 +81,21 @@ def _gigabits(performance: str) -> int:
 INSTANCE_TYPES_AS_OF = fact("instance_types.hyperpod").when
 """When `data/instance_types.csv` had every type that CreateCluster takes."""
 
-ULTRASERVER_TYPES = frozenset({"ml.p6e-gb200.36xlarge"})
-"""Types whose instances are parts of an UltraServer: 9 (u-p6e-gb200x36) or 18 (u-p6e-gb200x72) of
-them share one NVLink domain. EC2 sells them by UltraServer, neither on demand nor as spot.
+ULTRASERVERS: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {"ml.p6e-gb200.36xlarge": MappingProxyType({"ml.u-p6e-gb200x36": 9, "ml.u-p6e-gb200x72": 18})}
+)
+"""By type, the UltraServers that its instances are parts of, and how many share one NVLink domain.
+
+EC2 sells them by UltraServer, neither on demand nor as spot.
 
 What the catalog says of them is from the EC2 user guide, "EFA configuration for P6e-GB200
 instances", and from EC2's page on P6. HyperPod does not say which interfaces it makes on their 17
 network cards: an address is counted for each card, which is enough for any choice, and 4 EFA
 interfaces are expected, the fewer of EC2's two ways to the full speed of 1600 Gbit/s.
 """
+
+ULTRASERVER_TYPES = frozenset(ULTRASERVERS)
+"""Types whose instances are parts of an UltraServer."""
 
 PASSED_OVER = frozenset(fact("instance_types.families_passed_over").values)
 """Families with accelerators that EC2 had before there was HyperPod, which has never taken them."""

@@ -7,13 +7,13 @@ utilization for SageMaker training jobs" (what happens before the end), "View tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.training_plans import Offer, Plan
-from slurmpod.environment.catalog import TYPES_OF_PLANS
+from slurmpod.environment.catalog import TYPES_OF_PLANS, ULTRASERVERS
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.resolve import Resolved, ResolvedGroup
 
@@ -36,6 +36,19 @@ def type_of_plan(group: ResolvedGroup) -> str:
         known = ", ".join(sorted(TYPES_OF_PLANS))
         raise AwsUnavailable(f"training plans have no {kinds[0]} ({group.name}); they have {known}")
     return kinds[0]
+
+
+def servers_of(kind: str, nodes: int) -> Mapping[str, int]:
+    """Return the UltraServers that have a type, and how many of each have exactly so many nodes.
+
+    There are none of most types. Raises AwsUnavailable for a number that none of them make up.
+    """
+    sizes = ULTRASERVERS.get(kind, {})
+    fitting = {name: nodes // size for name, size in sizes.items() if nodes % size == 0}
+    if sizes and not fitting:
+        whole = " or ".join(f"{size} ({name})" for name, size in sizes.items())
+        raise AwsUnavailable(f"{kind} is sold in UltraServers of {whole} nodes; {nodes} are wanted")
+    return fitting
 
 
 def why_not_so_many_days(days: int) -> str:

@@ -80,6 +80,20 @@ def test_offers_come_with_zone_dates_and_price(
     assert f"--days 7 --from {begins.isoformat()}" in shown.err
 
 
+def test_nodes_of_ultraservers_are_searched_for_as_these_are_sold(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.file.write_text(P5.replace("ml.p5.48xlarge", "ml.p6e-gb200.36xlarge"))
+    assert shell("search", "FILE", "workers", "--nodes", "18", "--json") == ExitCode.OK
+    offers = json.loads(capsys.readouterr().out)
+    assert {each["server"] for each in offers} == {"ml.u-p6e-gb200x36", "ml.u-p6e-gb200x72"}
+    assert {each["nodes"] for each in offers} == {18}
+    assert shell("search", "FILE", "workers", "--nodes", "9") == ExitCode.OK
+    assert re.search(r"^tpo-\S+  ml.u-p6e-gb200x36  2,160.00 USD", capsys.readouterr().out)
+    assert shell("search", "FILE", "workers", "--nodes", "2") != ExitCode.OK
+    assert "UltraServers of 9 (ml.u-p6e-gb200x36) or 18" in capsys.readouterr().err
+
+
 def bought(shell: Shell, capsys: pytest.CaptureFixture[str], *more: str, typed: str = "") -> int:
     """Buy the first offer for ten nodes and two days."""
     wanted = ("--days", "2", "--nodes", "10")
