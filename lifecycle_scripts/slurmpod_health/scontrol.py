@@ -9,10 +9,10 @@ whose look at the others got no answer stays until the node's next check, which 
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 
+from slurmpod_health.node_state import PREFIX, NodeState, read_state
 from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
 
 PROGRAM = "/opt/slurm/bin/scontrol"
@@ -25,11 +25,6 @@ SECONDS_OF_ALL = 12.0
 The slowest checks before them take 4 s, which makes 16 s; the program around both is ended after
 20 s, as a job that starts waits for it. What is left is for Python to start on a slow node.
 """
-
-PREFIX = "slurmpod: "
-"""How the reasons begin that this program gives, and the only ones that it takes back."""
-
-OUT_OF_SERVICE = {"DRAIN", "DOWN", "FAIL", "DRAINED", "DRAINING", "FAILING"}
 
 
 @dataclass(frozen=True)
@@ -51,25 +46,6 @@ class Scontrol:
         return probe(PROGRAM, *words, seconds=min(SECONDS, left))
 
 
-@dataclass(frozen=True)
-class NodeState:
-    """The words of a node's state, the reason for it, and the partitions that the node is in."""
-
-    words: frozenset[str]
-    reason: str
-    partitions: frozenset[str]
-
-    @property
-    def takes_jobs(self) -> bool:
-        """Whether nobody has taken the node out of service."""
-        return not self.words & OUT_OF_SERVICE
-
-    @property
-    def is_drained_by_us(self) -> bool:
-        """Whether it is this program that has."""
-        return "DRAIN" in self.words and self.reason.startswith(PREFIX)
-
-
 def state_of(scontrol: Scontrol, node: str) -> NodeState:
     """Ask for a node's state; raises ProbeFailed."""
     return parse_state(scontrol("--oneliner", "show", "node", node))
@@ -80,14 +56,10 @@ def parse_state(description: str) -> NodeState:
 
     What is not known must not look like a node that nobody else shares a partition with.
     """
-    state = re.search(r"\bState=(\S+)", description)
-    if not state:
+    state = read_state(description)
+    if state is None:
         raise ProbeFailed(f"scontrol shows no state: '{description.strip()}'")
-    partitions = re.search(r"\bPartitions=(\S+)", description)
-    reason = re.search(r"\bReason=(.*?)(?: \[\S+\])?$", description.strip())
-    words = re.split(r"[+*]", state.group(1))
-    names = partitions.group(1).split(",") if partitions else []
-    return NodeState(frozenset(words), reason.group(1) if reason else "", frozenset(names))
+    return state
 
 
 def drain(scontrol: Scontrol, node: str, reason: str) -> bool:

@@ -1,4 +1,4 @@
-"""A program of its own: nodes that are back take jobs again. It imports nothing of this package.
+"""A program of its own: nodes that are back take jobs again. It has `node_state` beside itself.
 
 With ReturnToService=1, as HyperPod has it, slurmctld keeps a node down that was rebooted, and one
 that was set down for its replacement: somebody has to resume it (slurm.conf(5)). A timer on the
@@ -8,9 +8,10 @@ person has decided is never touched.
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
+
+from slurmpod_health.node_state import read_state
 
 SCONTROL = "/opt/slurm/bin/scontrol"
 SECONDS = 60
@@ -22,11 +23,6 @@ REBOOTED = "Node unexpectedly rebooted"
 
 OF_SLURM = {REBOOTED, "Not responding"}
 OF_HYPERPOD = ("Action:Replace", "Action:Reboot")
-
-_REASON = re.compile(r"\bReason=(?P<text>.*?) \[[^][@]*@(?P<since>[^][\s]+)\]")
-_BOOT = re.compile(r"\bBootTime=(\d\S+)")
-_STATE = re.compile(r"\bState=(\S+)")
-_NAME = re.compile(r"\bNodeName=(\S+)")
 
 
 def main() -> int:
@@ -47,16 +43,13 @@ def returned(description: str) -> str:
 
     `description` is its line of `scontrol --oneliner show node`.
     """
-    name, state, boot, reason = (
-        pattern.search(description.strip()) for pattern in (_NAME, _STATE, _BOOT, _REASON)
-    )
-    if not (name and state and boot and reason):
+    state = read_state(description)
+    if not (state and state.boot and state.since):
         return ""
-    words = set(re.split(r"[+*]", state[1]))
-    if not words & HELD or words & AWAY or "*" in state[1]:
+    if not state.words & HELD or state.words & AWAY:
         return ""
-    is_over = reason["text"].endswith(REBOOTED) or boot[1] > reason["since"]
-    return name[1] if is_over and not is_decision(reason["text"]) else ""
+    is_over = state.reason.endswith(REBOOTED) or state.boot > state.since
+    return state.name if is_over and not is_decision(state.reason) else ""
 
 
 def is_decision(reason: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slurmpod_lifecycle import units
 from slurmpod_lifecycle.machine import Machine
@@ -11,13 +11,17 @@ from slurmpod_lifecycle.machine import Machine
 
 @dataclass(frozen=True)
 class TimedProgram:
-    """A file at `path` that says `text`, run by `interpreter` some seconds after its last run."""
+    """A file at `path` that says `text`, run by `interpreter` some seconds after its last run.
+
+    `beside` has what it needs, by path.
+    """
 
     unit: str
     path: str
     text: str
     interpreter: str
     seconds: int
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def timer(self) -> str:
@@ -43,7 +47,7 @@ AccuracySec=1
 WantedBy=timers.target
 """
         of_systemd = {f"{units.UNITS}/{self.timer}": timer, units.unit_path(self.unit): service}
-        return {**of_systemd, self.path: self.text}
+        return {**of_systemd, **self.beside, self.path: self.text}
 
     def is_done(self, machine: Machine) -> bool:
         """Tell whether the timer runs, and starts this very program."""

@@ -144,8 +144,8 @@ def _listed(line: str) -> Iterator[SlurmNode]:
     if not is_of_sinfo(line):
         return
     names, word, state, who, since, rest = line.split(_FIELD, len(COLUMNS) - 1)
-    reason = rest.strip().removesuffix(_FIELD).strip()
-    if reason in ("", "none"):
+    reason = rest.rstrip().removesuffix(_FIELD)
+    if reason.strip() in ("", "none"):
         who = since = reason = ""
     for name in expanded(names.strip()):
         yield SlurmNode(

@@ -6,8 +6,7 @@ drains of our own, known by their reason, are undone, and only where all checks 
 
 from __future__ import annotations
 
-from slurmpod_health.probe import ProbeFailed
-from slurmpod_health.scontrol import parse_state
+from slurmpod_health.node_state import read_state
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.health_programs import COMMAND
 from slurmpod_lifecycle.node import Node, NodeStep
@@ -35,10 +34,10 @@ class BackInService(NodeStep):
         """Tell whether the checks have not drained it, as far as Slurm knows this node yet."""
         show = ("--oneliner", "show", "node", self.node.name)
         try:
-            state = parse_state(slurm.command(self.node.machine, "scontrol", *show))
-        except (CommandFailed, ProbeFailed):
+            state = read_state(slurm.command(self.node.machine, "scontrol", *show))
+        except CommandFailed:
             return True
-        return not state.is_drained_by_us
+        return not (state and state.is_drained_by_us)
 
     def apply(self) -> str:
         """Let the checks themselves end the drain; raises NotYet while one of them fails."""

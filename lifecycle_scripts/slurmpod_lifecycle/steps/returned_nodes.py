@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from slurmpod_health import node_state
 from slurmpod_lifecycle import returned_nodes
 from slurmpod_lifecycle.machine import Machine
 from slurmpod_lifecycle.node import Node, NodeStep
@@ -15,12 +16,19 @@ from slurmpod_lifecycle.settings import Role
 from slurmpod_lifecycle.timers import TimedProgram
 
 SECONDS = 20
+FOLDER = "/usr/local/lib"
 PROGRAM = TimedProgram(
     "slurmpod-returned-nodes",
-    "/usr/local/lib/slurmpod-returned-nodes.py",
+    f"{FOLDER}/slurmpod-returned-nodes.py",
     Path(returned_nodes.__file__).read_text(encoding="utf-8"),
     "python3",
     SECONDS,
+    {
+        f"{FOLDER}/slurmpod_health/__init__.py": "",
+        f"{FOLDER}/slurmpod_health/node_state.py": Path(node_state.__file__).read_text(
+            encoding="utf-8"
+        ),
+    },
 )
 
 

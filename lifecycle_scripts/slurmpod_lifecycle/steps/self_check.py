@@ -5,8 +5,7 @@ It never finds itself done already, so that running the scripts again is a check
 
 from __future__ import annotations
 
-import re
-
+from slurmpod_health.node_state import read_state
 from slurmpod_lifecycle import slurm, units
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.settings import Mode, Role
@@ -104,18 +103,19 @@ def judge_node(description: str) -> str:
     refuses. One that is down all the same is so for what happened before, to this node or to the
     one that it replaces: `takes_jobs` waits for its end.
     """
-    state = _field(r"\bState=(\S+)", description)
-    reason = _field(r"\bReason=(.*?)(?: \[\S+\])?$", description) or "none given"
-    words = set(re.split(r"[+*]", state))
+    state = read_state(description)
+    if state is None:
+        raise NotYet("slurmctld says nothing of this node", FIX)
     # HyperPod's nodes are CLOUD nodes: IDLE and POWERED_DOWN before their slurmd says a word.
-    was_never_up = bool(words & POWERED_OFF) and "SlurmdStartTime=None" in description
-    if "*" in state or words & {"UNKNOWN", "NOT_RESPONDING"} or was_never_up:
-        raise NotYet(f"slurmctld has not heard of this node yet ({state})", FIX)
-    if "INVALID_REG" in words:
-        raise NotYet(f"slurmctld does not take this node ({state}), reason: {reason}", FIX)
-    if "DOWN" in words:
+    was_never_up = bool(state.words & POWERED_OFF) and not state.started
+    if state.words & {"UNKNOWN", "NOT_RESPONDING"} or was_never_up:
+        raise NotYet(f"slurmctld has not heard of this node yet ({state.text})", FIX)
+    reason = state.reason or "none given"
+    if "INVALID_REG" in state.words:
+        raise NotYet(f"slurmctld does not take this node ({state.text}), reason: {reason}", FIX)
+    if "DOWN" in state.words:
         return f"warning: Slurm holds this node down, reason: {reason}"
-    return f"registered with Slurm as {state}"
+    return f"registered with Slurm as {state.text}"
 
 
 def judge_accelerators(description: str, kind: str) -> str:
@@ -130,8 +130,3 @@ def judge_accelerators(description: str, kind: str) -> str:
     if kind == "gpu":
         raise NotYet(reason, GRES_FIX)
     return f"; warning: {reason}"
-
-
-def _field(pattern: str, text: str) -> str:
-    match = re.search(pattern, text.strip())
-    return match.group(1) if match else ""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from slurmpod_health.probe import ProbeFailed
-from slurmpod_health.scontrol import parse_state
+from slurmpod_health.node_state import read_state
 from slurmpod_lifecycle import slurm
 from slurmpod_lifecycle.node import NodeStep
 from slurmpod_lifecycle.report import TAKES_JOBS
@@ -51,8 +50,10 @@ class TakesJobs(NodeStep):
         """Return why Slurm holds it down; nothing where it does not."""
         show = ("--oneliner", "show", "node", self.node.name)
         try:
-            state = parse_state(slurm.command(self.node.machine, "scontrol", *show))
-        except (CommandFailed, ProbeFailed):
+            state = read_state(slurm.command(self.node.machine, "scontrol", *show))
+        except CommandFailed:
+            return ""
+        if state is None:
             return ""
         lacks_accelerators = "DRAIN" in state.words and LACKS_ACCELERATORS in state.reason
         is_held = state.words & HELD or lacks_accelerators

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod_lifecycle import returned_nodes
 from slurmpod_lifecycle.report import TAKES_JOBS, summary
 from slurmpod_lifecycle.returned_nodes import SCONTROL, returned
 from slurmpod_lifecycle.runner import Runner
@@ -82,9 +81,12 @@ class TestProgram:
             f"[ $2 != show ] || cat {folder}/shown\nexit {status}\n"
         )
         scontrol.chmod(0o755)
-        text = Path(returned_nodes.__file__).read_text().replace(SCONTROL, str(scontrol))
-        command = [sys.executable, "-I", "-c", text]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        for path, text in PROGRAM.files().items():
+            copy = folder / Path(path).relative_to("/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(text.replace(SCONTROL, str(scontrol)))
+        command = [sys.executable, "-S", str(folder / PROGRAM.path.lstrip("/"))]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env={})
 
     def test_resumes_all_that_are_back_at_once(self, tmp_path: Path) -> None:
         lines = [shown("DOWN", REBOOTED, name=name) for name in ("ip-1", "ip-2")]
