@@ -20,7 +20,7 @@ from rich.text import Text
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.bundle import render_bundle
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.connect import has_group, has_plugin

@@ -13,7 +13,7 @@ from rich.text import Text
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.operations.connect import NodeSessions

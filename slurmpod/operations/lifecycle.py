@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from slurmpod.aws.cluster import IN_SERVICE, ClusterView, Node
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.bundle.bundle import SHARED_SCRIPT
 from slurmpod.operations.connect import NodeSessions, command_session

@@ -9,7 +9,8 @@ from datetime import datetime
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterState, ClusterView, Node
-from slurmpod.aws.deployment import ClusterLogs, Deployment, Stack
+from slurmpod.aws.cluster_logs import ClusterLogs
+from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.prometheus import PrometheusQueries

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.operations.why.story import Story
 from slurmpod.operations.why.why import NOBODY, Witnesses
 from slurmpod.reading.read import read_as

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 
 from slurmpod.aws.cluster import IN_SERVICE, ClusterState, Node
-from slurmpod.aws.deployment import ClusterLogs, log_group_of
+from slurmpod.aws.cluster_logs import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from slurmpod.aws.cluster import IN_SERVICE, ClusterState, ClusterView, Node
+from slurmpod.aws.cluster_logs import ClusterLogs, log_group_of
 from slurmpod.aws.cluster_operations import ClusterOperations
-from slurmpod.aws.deployment import ClusterLogs, log_group_of
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.suggestion import did_you_mean

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slurmpod.aws.cluster import ClusterView, Node
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.cli.lifecycle import print_reports
 from slurmpod.operations.lifecycle import NodeReport, lifecycle_reports, read_report
 from tests.unit.operations.nodes import live

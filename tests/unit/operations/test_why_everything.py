@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import ClusterLogs
+from slurmpod.aws.cluster_logs import ClusterLogs
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.why import print_everything
 from slurmpod.operations.why import everything
