@@ -23,9 +23,18 @@ def _nearest(word: str, choices: tuple[str, ...]) -> str | None:
     """Return the nearest one, and keep it: a file with mistakes is judged several times."""
     import difflib  # only needed on mistakes
 
+    if choices and all(each.isdecimal() for each in (word, *choices)):
+        return _nearest_number(word, choices)
     by_lower_case = {choice.lower(): choice for choice in choices}
     near = difflib.get_close_matches(word.lower(), by_lower_case, n=1)
     return by_lower_case[near[0]] if near else None
+
+
+def _nearest_number(word: str, choices: tuple[str, ...]) -> str | None:
+    """Return the nearest number, the greater of two, unless a tenth of it or more is between."""
+    between = {choice: abs(int(choice) - int(word)) for choice in choices}
+    near = min(choices, key=lambda choice: (between[choice], -int(choice)))
+    return near if between[near] * 10 < int(near) else None
 
 
 def is_mistyped(written: str, meant: str) -> bool:

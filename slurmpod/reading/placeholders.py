@@ -10,11 +10,12 @@ from slurmpod.reading.yaml_source import YamlSource
 
 PLACEHOLDER = re.compile(
     r"123456789012|\bexample\.(com|org|net)\b|@[\w.-]+\.(example|invalid|test)\b"
-    r"|@(your|my)?[-_]?(company|domain|organi[sz]ation|org)\.(com|org|net|io)\b",
+    r"|@(your|my)?[-_]?(company|domain|organi[sz]ation|org)\.(com|org|net|io)\b"
+    r"|(?<![a-z])(change|replace)[-_]?me(?![a-z])|(?<![a-z])your[-_]?(e?mail|bucket|name|team)\b",
     re.IGNORECASE,
 )
 """The account of AWS's documentation, the domains that RFC 2606 reserves for examples, and
-addresses of e-mails that guides leave to be filled in."""
+words that guides leave to be filled in."""
 
 
 def placeholders(source: YamlSource) -> Iterator[tuple[Where, str]]:
