@@ -183,6 +183,7 @@ class EmbeddedAws:
         from embedded_aws.direct_calls import DirectCalls
         from embedded_aws.enforcement import simulation
         from embedded_aws.enforcement.callers import Identities
+        from embedded_aws.enforcement.endpoints import VpcEndpoints
         from embedded_aws.enforcement.gate import Gate
         from embedded_aws.enforcement.resource_needs import Names
         from embedded_aws.enforcement.simulation import PolicySimulator
@@ -215,7 +216,8 @@ class EmbeddedAws:
         simulation.serve_with_moto(PolicySimulator(identities, self.account, partition))
         names = Names(self.account, partition, clusters=clusters, sessions=sessions)
         channels = DataChannels(sessions)
-        answer = application(self.account, services, Gate(names), channels, workspaces)
+        gate = Gate(names, VpcEndpoints(self.account, clusters))
+        answer = application(self.account, services, gate, channels, workspaces)
         self._server.serve(answer, QuietRequestHandler)
         self._direct_calls = DirectCalls(answer)
         self._open.callback(self._answer_no_longer)

@@ -17,6 +17,7 @@ from embedded_aws.answers import Answer, access_denied, flawed, unknown_credenti
 from embedded_aws.calls import Call, Signature
 from embedded_aws.clients import access_key_id
 from embedded_aws.enforcement.callers import Identities, Identity, UnknownCredentials
+from embedded_aws.enforcement.endpoints import VpcEndpoints
 from embedded_aws.enforcement.needs import needs_of
 from embedded_aws.enforcement.resource_needs import Names, Need
 from embedded_aws.iam import Policies, Policy, Request, evaluate, policy_of
@@ -31,8 +32,9 @@ _ASSUME_ROLE = "sts:AssumeRole"
 class Gate:
     """Judges the requests to one account."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, endpoints: VpcEndpoints) -> None:
         self._names = names
+        self._endpoints = endpoints
         self._administrator = access_key_id(names.account)
         self._identities = Identities(names.account, names.partition)
 
@@ -61,8 +63,13 @@ class Gate:
         return None if _DEPLOYERS.fullmatch(identity.principal.role_arn or "") else identity
 
     def _denial(self, identity: Identity, call: Call) -> str | None:
-        needs = needs_of(call, self._names)
-        return Judge(self._names, call.region).refusal(identity, needs)
+        judge = Judge(self._names, call.region)
+        passed = self._endpoints.passed(identity, call.service, call.region)
+        asked = (
+            judge.refusal(passed if _is_of(call.service, need) else identity, [need])
+            for need in needs_of(call, self._names)
+        )
+        return next(filter(None, asked), None)
 
 
 class Judge:
@@ -123,6 +130,10 @@ class Judge:
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Policy:
     return policy_of("of the resource", json.loads(text))
+
+
+def _is_of(service: str, need: Need) -> bool:
+    return need.action.startswith(f"{service}:")
 
 
 def _resource_decides(need: Need) -> bool:
