@@ -1,8 +1,9 @@
 """Connections of nodes that their VPC stops: packets are lost, and mounts time out.
 
 The same graph that `slurmpod preflight` asks is asked when a node boots. Only what nodes need is
-asked for: file systems, servers of RDS, and Slurm's ports on other nodes. Lost packets are real:
-the node's kernel sends them to a hardware address that nobody has, as if AWS had dropped them.
+asked for: file systems, servers of RDS, and the ports of Slurm and SSH on other nodes. Lost packets
+are real: the node's kernel sends them to a hardware address that nobody has, as if AWS had dropped
+them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ FROM_LUSTRE = (1018, 1023)
 """The ports from which Lustre connects (FSx for Lustre user guide, security groups)."""
 
 SLURMCTLD_PORT, SLURMD_PORT, SLURMDBD_PORT = 6817, 6818, 6819
+SSH_PORT = 22
 
 _RULE = "priority 988"
 _TABLE = 988
@@ -94,7 +96,7 @@ class VpcPaths:
         servers = (each for each in self.servers if each.for_all or node in controllers)
         return tuple(
             Lost(server, verdict.why, is_needed=server.port == SLURMCTLD_PORT)
-            for server in (*servers, *_slurm(cluster, controllers, node))
+            for server in (*servers, *_of_nodes(cluster, controllers, node))
             if not (
                 verdict := reaches(
                     self.graph, source, server.interface, server.port, replies=server.replies
@@ -132,7 +134,7 @@ def _interface(cluster: Cluster, node: ClusterNode) -> Interface | None:
     return Interface(node.private_ip, node.interface.subnet_id, tuple(groups))
 
 
-def _slurm(
+def _of_nodes(
     cluster: Cluster, controllers: Sequence[ClusterNode], node: ClusterNode
 ) -> Iterator[Server]:
     for other in cluster.nodes:
@@ -141,7 +143,7 @@ def _slurm(
             continue
         is_controller = other in controllers
         ports = (SLURMCTLD_PORT, SLURMDBD_PORT) if is_controller else (SLURMD_PORT,)
-        for port in ports:
+        for port in (*ports, SSH_PORT):
             yield Server(other.private_ip, other.private_ip, interface, port)
 
 

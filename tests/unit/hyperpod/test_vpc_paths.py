@@ -95,12 +95,15 @@ def test_each_node_loses_what_its_own_group_is_kept_from() -> None:
     assert lost(only_heads, WORKER) == [("fs-1", 988)]  # workers need no database
 
 
-def test_slurm_between_nodes_is_lost_port_by_port() -> None:
+def test_slurm_and_ssh_between_nodes_are_lost_port_by_port() -> None:
     one_way = paths(
-        _1=(Rule("tcp", 6817, 6817, groups=("sg-2",)),), files=EVERYBODY, records=EVERYBODY
+        _1=(Rule("tcp", 6817, 6817, groups=("sg-2",)),),
+        _2=(Rule("tcp", 22, 22, groups=("sg-1",)),),
+        files=EVERYBODY,
+        records=EVERYBODY,
     )
     assert lost(one_way, HEAD) == [("10.0.0.5", 6818)]
-    assert lost(one_way, WORKER) == [("10.0.0.4", 6819)]
+    assert lost(one_way, WORKER) == [("10.0.0.4", 6819), ("10.0.0.4", 22)]
 
 
 def test_scripts_wait_for_what_they_name_and_for_the_controller() -> None:
