@@ -81,6 +81,27 @@ Files that are on the cluster with other content are named, and replaced only af
 how to come back; a connection that is lost is made again. `--no-follow` returns once the job is
 submitted.
 
+### Variables and secrets
+
+    slurmpod job submit environments/examples/guarded-data.yaml own --env HF_HOME=/fsx/hub \\
+      --env-file own.env --secret \\
+      HF_TOKEN=arn:aws:secretsmanager:us-west-2:123456789012:secret:hugging-face-AbCdEf
+
+sets variables of the job; `job render` takes the same options, and writes them into the batch
+script, quoted. A file has a NAME=VALUE in each line, without quotes; an option wins over it. What a
+step sets for its nodes itself, such as `NCCL_DEBUG` and `OMP_NUM_THREADS`, keeps the value that you
+give. Names of Slurm (`SBATCH_*`, `SLURM_*`) are refused, and so are values that look like secrets.
+
+A secret stays in Secrets Manager. The batch script asks for it when the job starts, with the role
+of its first node (`secrets.sh`), and passes it to its steps. Its ARN stands in the script or in
+the queue; its text stands in no file, log or argument. It is read again when the job is requeued.
+The text becomes the variable as it is, JSON too. Workers may read what the environment names under
+`identity.job_secrets`; any other secret is refused before something is copied. Whoever runs jobs
+can read these secrets: nodes share one role. Preflight says whether each is there (PRE-421). A
+batch script of your own needs a copy of `secrets.sh`, and the line `source ./secrets.sh`.
+
+### Its state, its log and its end
+
     slurmpod job status environments/dev.yaml
     slurmpod job logs environments/dev.yaml 12 --follow
     slurmpod job cancel environments/dev.yaml 12

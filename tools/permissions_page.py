@@ -52,6 +52,7 @@ POLICIES = {
     "Buckets": "Buckets as folders",
     "DataBuckets": "Buckets with data",
     "Images": "Container images",
+    "JobSecrets": "Secrets of jobs",
     "Sessions": "Recorded and encrypted sessions",
 }
 """Titles of the policies, in the order of the page."""

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from slurmpod.cli import job_cluster_actions
+from slurmpod.cli.job_variable_options import add_variable_options
 from slurmpod.jobs.planning.compute import UTILIZATION
 from slurmpod.jobs.venv.pins import INDEX
 from slurmpod.problems import ExitCode
@@ -71,6 +72,7 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
         "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
     )
     parser.add_argument("--name", help="name of the job (default: the recipe's)")
+    add_variable_options(parser)
     _add_place_arguments(parser)
 
 

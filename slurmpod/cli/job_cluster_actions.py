@@ -6,6 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
+from slurmpod.cli.job_variable_options import add_variable_options
 from slurmpod.environment.image import IMAGE_USER
 
 JOB = re.compile(r"[0-9]+(?:_[0-9]+)?", re.ASCII)
@@ -17,6 +18,7 @@ def add_arguments(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_place(submits)
     submits.add_argument("folder", type=Path, help="what 'job render' made")
     submits.add_argument("--python", metavar="PATH", help="the Python of the job, on the cluster")
+    add_variable_options(submits)
     submits.add_argument("--yes", action="store_true", help="replace files that are there")
     how = submits.add_mutually_exclusive_group()
     how.add_argument("--no-follow", action="store_true", help="return once it is submitted")

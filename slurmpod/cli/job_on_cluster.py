@@ -14,8 +14,10 @@ from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.job_variables import variables_for
 from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
 from slurmpod.environment.image import IMAGE_USER
+from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.lint import lint
 from slurmpod.operations.cluster_jobs import (
     Sight,
@@ -49,6 +51,11 @@ def _submit(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     if not _is_sound(job, resolved):
         return ExitCode.INVALID
+    try:
+        variables = variables_for(options, job, resolved)
+    except JobRefused as refused:
+        say(f"{refused.message}\n  fix: {refused.fix}")
+        return ExitCode.USAGE
     if not (shell := _shell(options, resolved)):
         return ExitCode.FAILED
     if not _may_copy(job, shell, options):
@@ -58,7 +65,7 @@ def _submit(options: argparse.Namespace) -> ExitCode:
     say(f"{counted(len(job.files), 'file')} copied to {job.place}")
     status = f"slurmpod job status {shlex.quote(str(options.file))}"
     with if_interrupted(f"the job may be submitted; see: {status}"):
-        number = submit(shell, job, options.after_dashes or (), options.python)
+        number = submit(shell, job, options.after_dashes or (), variables)
     say(f"job {number} is submitted")
     if options.json:
         print_json({"job": number, "folder": job.place})

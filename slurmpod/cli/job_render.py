@@ -6,6 +6,7 @@ import argparse
 
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_files import show_job
+from slurmpod.cli.job_variables import given_variables
 from slurmpod.cli.output import say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.recipes.chosen import chosen_parameters
@@ -42,7 +43,13 @@ def _job(options: argparse.Namespace) -> Job:
     refuse_unsuitable(recipe, allocation)
     place = Place(resolved, allocation)
     chosen = chosen_parameters(recipe, place, options.parameters)
-    name = options.name or recipe.name
+    image = options.container_image or chosen.image(place)
     return render_job(
-        recipe, place, chosen, name=name, folder=options.folder, image=options.container_image
+        recipe,
+        place,
+        chosen,
+        name=options.name or recipe.name,
+        folder=options.folder,
+        image=image,
+        variables=given_variables(options, resolved, in_container=bool(image)),
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
-from slurmpod.environment.names import BucketName, KmsKeyArn
+from slurmpod.environment.names import BucketName, KmsKeyArn, SecretArn
 
 MANAGED_POLICIES_OF_A_ROLE = 10
 """What a role takes by default; an account can have twice as many (IAM user guide, quotas)."""
@@ -51,6 +51,16 @@ class DataBucket(Section):
 
     kms_key_arn: Annotated[KmsKeyArn | None, ROLES_IN_PLACE] = None
     """Key of the bucket, where it has one of yours."""
+
+
+class JobSecret(Section):
+    """A secret that jobs read when they start (`slurmpod job submit --secret`)."""
+
+    secret_arn: Annotated[SecretArn, ROLES_IN_PLACE]
+    """Secret in Secrets Manager; its text becomes a variable of the job."""
+
+    secret_kms_key_arn: Annotated[KmsKeyArn | None, ROLES_IN_PLACE] = None
+    """Key of the secret, which nodes then may use to read it; default: AWS's own key."""
 
 
 class PermissionsBoundary(Section):
@@ -126,6 +136,9 @@ class Identity(Section):
         Field(max_length=50),
     ] = ()
     """Repositories of this account's ECR from which nodes pull container images."""
+
+    job_secrets: Annotated[tuple[JobSecret, ...], ROLES_IN_PLACE, Field(max_length=30)] = ()
+    """Secrets that jobs read when they start. Whoever runs jobs can read them."""
 
     policy_arns: Annotated[tuple[PolicyArn, ...], ROLES_IN_PLACE, Field(max_length=20)] = ()
     """Further managed policies for the roles of the nodes."""

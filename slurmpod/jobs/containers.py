@@ -16,7 +16,8 @@ from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
 from slurmpod.jobs.recipes.recipe import Place, Recipe
 from slurmpod.value import Value
 
-SCRIPTS = ("container.sh", "inside.sh")
+STARTER = "container.sh"
+SCRIPTS = (STARTER, "inside.sh")
 """What starts a command in the container, and what the container runs first."""
 
 CLUSTER_LOGS = "/var/log/aws/clusters"

@@ -145,9 +145,14 @@ def _random_seed(script: Script) -> Iterator[ScriptFinding]:
 )
 def _no_secrets(script: Script) -> Iterator[ScriptFinding]:
     for each in script.assignments:
-        is_key = SECRET_NAME.search(each.name) and LONG_VALUE.fullmatch(each.value)
-        if is_key or TOKEN.fullmatch(each.value):
+        if is_secret(each.name, each.value):
             yield ScriptFinding(each.place, f"{each.name} is set to a secret")
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Return whether a variable holds a secret, by its name and by how its value looks."""
+    is_key = SECRET_NAME.search(name) and LONG_VALUE.fullmatch(value)
+    return bool(is_key or TOKEN.fullmatch(value))
 
 
 def _words_of_resuming(script: Script) -> Iterator[tuple[Word, Word | None]]:

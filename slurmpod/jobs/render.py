@@ -13,6 +13,7 @@ from slurmpod.jobs.allocation import Allocation, JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
 from slurmpod.jobs.containers import SCRIPTS, WITHOUT_CONTAINER, container_for
 from slurmpod.jobs.recipes.recipe import EACH_NODE, JOBS, Parameters, Place, Recipe
+from slurmpod.jobs.variables import NO_VARIABLES, SCRIPT, Variables
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
@@ -51,6 +52,7 @@ def render_job(
     name: str,
     folder: str | None,
     image: str | None = None,
+    variables: Variables = NO_VARIABLES,
 ) -> Job:
     """Render a job; its files lie in `folder`, or where HyperPod's own user keeps files.
 
@@ -62,7 +64,8 @@ def render_job(
     container = container_for(recipe, place, image or chosen.image(place), where)
     values = _values(recipe, place, chosen, name=name, folder=where)
     values = {**values, **(container.values if container else WITHOUT_CONTAINER)}
-    scripts = (*recipe.scripts, *(SCRIPTS if container else ()))
+    values |= {"variables": list(variables.values.items()), "secrets": variables.names_and_arns}
+    scripts = (*recipe.scripts, SCRIPT, *(SCRIPTS if container else ()))
     rendered = {_file_name(script, name): render(f"{JOBS}/{script}", values) for script in scripts}
     programs = recipe.programs
     texts = {**rendered, **chosen.files(place), **(container.files if container else {})}

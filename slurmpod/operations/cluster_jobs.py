@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slurmpod.operations.job_folder import JobFolder
@@ -72,12 +72,14 @@ class Sight:
         return len(self.log) < MOST_BYTES
 
 
-def submit(shell: NodeShell, job: JobFolder, arguments: Sequence[str], python: str | None) -> str:
-    """Submit a job; return its id, of an array that of the job after it."""
+def submit(
+    shell: NodeShell, job: JobFolder, arguments: Sequence[str], variables: Mapping[str, str]
+) -> str:
+    """Submit a job with these variables; return its id, of an array that of the job after it."""
     starter = ["sbatch", "--parsable"] if job.starter == job.script else ["bash"]
-    variable = f"PYTHON={shlex.quote(python)} " if python else ""
+    set_first = "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
     command = shlex.join([*starter, f"{job.place}/{job.starter}", *arguments])
-    said = shell.run(f"cd {shlex.quote(job.place)} && {variable}{command}")
+    said = shell.run(f"cd {shlex.quote(job.place)} && {set_first}{command}")
     numbers = re.findall(r"\b[0-9]+\b", said)
     if not numbers:
         raise CommandFailed(f"sbatch did not tell the job's number: {said.strip()}")

@@ -24,6 +24,12 @@ def secrets(resolved: Resolved) -> Named:
     return _of_service("secretsmanager", resolved)
 
 
+def passwords(resolved: Resolved) -> Named:
+    """Return the secrets that hold a password for slurmpod, and not what a job asks for."""
+    named = secrets(resolved)
+    return {arn: path for arn, path in named.items() if path[:2] != ("identity", "job_secrets")}
+
+
 def topics(resolved: Resolved) -> Named:
     """Return the topics of SNS by ARN."""
     return _of_service("sns", resolved)

@@ -103,6 +103,8 @@ def _make_secrets(own: Existing, resolved: Resolved) -> None:
     directory = resolved.access.directory
     if directory and directory.bind_secret_arn:
         own.secret(directory.bind_secret_arn, {"password": secrets.token_urlsafe()})
+    for each in resolved.identity.job_secrets:
+        own.secret(each.secret_arn, {"rehearsed": secrets.token_urlsafe()})
 
 
 def _make_network(own: Existing, network: ExistingNetwork, services: Sequence[str]) -> None:

@@ -63,7 +63,7 @@ def test_a_job_without_a_container_knows_nothing_of_it(with_containers: Resolved
     )
     chosen = parameters_of("own-program", place)
     job = render_job(RECIPES["own-program"], place, chosen, name="mine", folder=None)
-    assert set(job.files) == {"mine.sbatch", "step.sh"}
+    assert set(job.files) == {"mine.sbatch", "secrets.sh", "step.sh"}
     assert not any(b"container.sh" in text for text in job.files.values())
 
 

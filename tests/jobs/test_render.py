@@ -118,7 +118,9 @@ def check(job: Job, resolved: Resolved, folder: Path) -> None:
         assert not name.endswith(".sbatch") or lint(name, text, resolved, scripts.get) == ()
     shellcheck = shutil.which("shellcheck") or "shellcheck"
     files = [str(folder / name) for name in scripts]
-    result = subprocess.run([shellcheck, *files], capture_output=True, text=True)
+    result = subprocess.run(
+        [shellcheck, "--external-sources", *files], cwd=folder, capture_output=True, text=True
+    )
     assert result.stdout == ""
 
 
@@ -170,7 +172,7 @@ def test_there_is_a_process_for_each_accelerator(
     job = job_for(workers_of_type(instance_type), "train-fsdp2")
     step = job.files["step.sh"].decode()
     assert f"--nproc-per-node={processes} " in step
-    assert f"OMP_NUM_THREADS={threads}\n" in step
+    assert f"OMP_NUM_THREADS=${{OMP_NUM_THREADS:-{threads}}}\n" in step
     assert f" train.py --device {device} --checkpoints " in job.files[job.script].decode()
 
 
@@ -258,7 +260,7 @@ class TestCommand:
         command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
         assert run(command) == ExitCode.OK
         programs = ["lock.py", "model.py", "processes.py", "train.py", "training.py"]
-        names = sorted(["checkpoints.py", *programs, "mine.sbatch", "step.sh"])
+        names = sorted(["checkpoints.py", *programs, "mine.sbatch", "secrets.sh", "step.sh"])
         assert sorted(path.name for path in out.iterdir()) == names
         shown = capsys.readouterr()
         assert [line.split()[1] for line in shown.out.splitlines()] == names
@@ -289,7 +291,7 @@ class TestCommand:
         shown = json.loads(capsys.readouterr().out)
         assert shown["script"] == "own-program.sbatch"
         assert shown["folder"] == "/fsx/ubuntu/own-program"
-        assert sorted(shown["files"]) == ["own-program.sbatch", "step.sh"]
+        assert sorted(shown["files"]) == ["own-program.sbatch", "secrets.sh", "step.sh"]
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

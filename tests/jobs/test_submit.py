@@ -339,6 +339,9 @@ class TestCommand:
         }
         submits: dict[str, Any] = {
             "python": None,
+            "env": [],
+            "env_file": None,
+            "secret": [],
             "yes": False,
             "no_follow": False,
             "after_dashes": [],
@@ -357,12 +360,16 @@ class TestCommand:
         shell.log.write_text("hello\n")
         shell.shows("COMPLETED")
 
-        def submit_here(shell: LocalShell, job: object, arguments: list[str], python: str) -> str:
-            assert (arguments, python) == (["--steps", "5"], "/fsx/python")
+        def submit_here(
+            shell: LocalShell, job: object, arguments: list[str], variables: dict[str, str]
+        ) -> str:
+            assert arguments == ["--steps", "5"]
+            assert variables == {"WORLD": "a b", "PYTHON": "/fsx/python"}
             return "12"
 
         monkeypatch.setattr(job_on_cluster, "submit", submit_here)
         more: dict[str, Any] = {"after_dashes": ["--steps", "5"], "python": "/fsx/python"}
+        more["env"] = ["WORLD=a b"]
         assert run(self.options("submit", tmp_path, **more)) == ExitCode.OK
         shown = capsys.readouterr()
         assert shown.out == "hello\n"
@@ -373,9 +380,40 @@ class TestCommand:
     ) -> None:
         job = read_job_folder(folder)
         copy_job(shell, job)
-        assert submit(shell, job, ["--name", "a b"], "/fsx/python") == "12"
+        variables = {"PYTHON": "/fsx/python", "MORE": "$x; y"}
+        shell.add("sbatch", f'echo "$PYTHON $MORE $*" >> {tmp_path}/submitted; echo 12')
+        assert submit(shell, job, ["--name", "a b"], variables) == "12"
         given = (tmp_path / "submitted").read_text()
-        assert given == f"/fsx/python --parsable {job.place}/mine.sbatch --name a b\n"
+        assert given == f"/fsx/python $x; y --parsable {job.place}/mine.sbatch --name a b\n"
+
+    def test_a_script_that_takes_no_secrets_is_not_submitted_with_one(
+        self,
+        shell: LocalShell,
+        rendered: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        told: list[dict[str, str]] = []
+
+        def submit_here(*given: Any) -> str:
+            told.append(given[-1])
+            return "12"
+
+        monkeypatch.setattr(job_on_cluster, "submit", submit_here)
+        arn = "arn:aws:secretsmanager:us-west-2:123456789012:secret:token-AbCdEf"
+        environment = tmp_path / "dev.yaml"
+        allowed = f"identity: {{job_secrets: [{{secret_arn: '{arn}'}}]}}\n"
+        environment.write_text(environment.read_text() + allowed)
+        more = {"secret": [f"TOKEN={arn}"]}
+        assert run(self.options("submit", tmp_path, **more)) == ExitCode.USAGE
+        assert "x.sbatch takes no secrets: it does not source secrets.sh" in capsys.readouterr().err
+        (rendered / "secrets.sh").write_text("")
+        script = rendered / "x.sbatch"
+        script.write_text(script.read_text() + "source ./secrets.sh\n")
+        shell.shows("COMPLETED")
+        assert run(self.options("submit", tmp_path, **more)) == ExitCode.OK
+        assert told == [{"SLURMPOD_SECRETS": f"TOKEN={arn}"}]
 
     def test_an_array_is_followed_by_the_job_after_it(
         self, shell: LocalShell, folder: Path
@@ -384,7 +422,7 @@ class TestCommand:
         (folder / "mine-after.sbatch").write_text("#!/bin/bash\n")
         job = read_job_folder(folder)
         copy_job(shell, job)
-        assert submit(shell, job, [], None) == "13"
+        assert submit(shell, job, [], {}) == "13"
 
     def test_a_job_with_errors_is_not_copied(
         self, shell: LocalShell, rendered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -129,7 +129,10 @@ class TestCommand:
         assert lint("make-venv.sbatch", script, resolved_of(path)) == ()
         shellcheck = shutil.which("shellcheck") or "shellcheck"
         done = subprocess.run(
-            [shellcheck, tmp_path / "make-venv.sbatch"], capture_output=True, text=True
+            [shellcheck, "--external-sources", "make-venv.sbatch"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
         )
         assert done.stdout == ""
 

@@ -5,6 +5,7 @@ Its nodes may do what its templates allow, so everything that they did before th
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -19,10 +20,11 @@ from xml.sax.saxutils import escape
 import pytest
 from botocore.exceptions import ClientError
 
+from slurmpod.bundle.templates import render
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.resolve import resolve
-from tests.rehearsal.conftest import make_workplace, node_shell
+from tests.rehearsal.conftest import make_workplace, node_shell, wait_until
 from tests.rehearsal.test_rehearse import Kept
 
 TEXT = """
@@ -44,6 +46,8 @@ identity:
   roles: per_role
   data_buckets:
     - {{bucket: our-models, prefix: out/, access: write}}
+  job_secrets:
+    - {{secret_arn: {secret}}}
 access:
   sessions: {{}}
   users:
@@ -56,6 +60,7 @@ cluster:
 slurm:
   rds: {{}}
 """
+JOB_SECRET = "arn:aws:secretsmanager:us-west-2:123456789012:secret:hub-AbCdEf"
 SLURMDBD_CONF = "/opt/slurm-24.11/etc/slurmdbd.conf"
 NODES = ("head", "people", "cpu")
 READ_BY_NODES = "/etc /opt /var /tmp /run /root /home /fsx /usr/local"
@@ -112,7 +117,9 @@ class Guarded(Kept):
     @property
     def other_bucket(self) -> str:
         """The bucket with the scripts of another environment."""
-        environment = read_as("other.yaml", TEXT.format(name="other")).environment
+        environment = read_as(
+            "other.yaml", TEXT.format(name="other", secret=JOB_SECRET)
+        ).environment
         assert environment
         return resolve(Reading(environment)).lifecycle.bucket
 
@@ -120,14 +127,19 @@ class Guarded(Kept):
     def own_secrets(self) -> list[str]:
         """The ARNs of what the deployment made."""
         listed = self.client("secretsmanager").list_secrets()["SecretList"]
-        return [each["ARN"] for each in listed if each["Name"] != "other"]
+        return [each["ARN"] for each in listed if each["Name"] not in ("other", "hub")]
 
     @cached_property
     def secrets(self) -> list[str]:
-        """The passwords that the deployment made, in every way in which they may be written."""
-        values = [self.value(arn) for arn in self.own_secrets]
+        """Passwords that the deployment made, and a job's secret, in every way to write them."""
+        values = [json.loads(self.value(arn))["password"] for arn in self.own_secrets]
         assert values
-        return [way for value in values for way in spellings(json.loads(value)["password"])]
+        return [way for value in (*values, self.of_jobs) for way in spellings(value)]
+
+    @property
+    def of_jobs(self) -> str:
+        """What lies in the secret that jobs may read."""
+        return str(json.loads(self.value(JOB_SECRET))["rehearsed"])
 
     def value(self, arn: str) -> str:
         found = self.client("secretsmanager").get_secret_value(SecretId=arn)
@@ -181,7 +193,7 @@ def guarded(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
     folder = tmp_path_factory.mktemp("guarded")
     workplace = make_workplace(folder)
     file = folder / "guarded.yaml"
-    file.write_text(TEXT.format(name="guarded"))
+    file.write_text(TEXT.format(name="guarded", secret=JOB_SECRET))
     watched = CommandLines()
     done = workplace.run("rehearse", str(file), "--keep", "--json")
     watched.close()
@@ -204,6 +216,33 @@ class TestSessions:
         assert done.returncode == 0, done.stderr
         home = guarded.on("people", "sh", "-c", "echo ~ubuntu")
         assert done.stdout.split("SessionId: ")[1].splitlines()[1:3] == ["ubuntu", home]
+
+
+SCRIPT = """\
+#!/bin/bash
+#SBATCH --partition=cpu --chdir=/fsx/ubuntu/asks --output=/fsx/ubuntu/asks/%j.out
+[[ -z ${SLURMPOD_SECRETS:-} ]] || source ./secrets.sh
+srun bash -c 'printf %s "$HUB" | sha256sum; echo "$WORLD" done'
+srun sleep infinity
+"""
+
+
+@pytest.fixture(scope="module")
+def asking(guarded: Guarded, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The id of a job that has taken its secret, and goes on."""
+    folder = tmp_path_factory.mktemp("asks")
+    (folder / "asks.sbatch").write_text(SCRIPT)
+    (folder / "secrets.sh").write_text(render("jobs/secrets.sh", {}))
+    given = ("--secret", f"HUB={JOB_SECRET}", "--env", "WORLD=a b", "--json")
+    done = guarded.slurmpod("job", "submit", str(guarded.file), str(folder), *given)
+    assert done.returncode == 0, done.stderr
+    job = str(json.loads(done.stdout)["job"])
+    said = f"cat /fsx/ubuntu/asks/{job}.out 2>/dev/null || true"
+    wait_until(lambda: "done" in guarded.on("cpu", "sh", "-c", said), "what the job says")
+    digest = hashlib.sha256(guarded.value(JOB_SECRET).encode()).hexdigest()
+    assert guarded.on("cpu", "sh", "-c", said) == f"{digest}  -\na b done"
+    yield job
+    guarded.on("head", "scancel", job)
 
 
 class TestReach:
@@ -263,6 +302,13 @@ class TestReach:
             listed = guarded.refused(node, "secretsmanager", "list_secrets")
             assert listed == "secretsmanager:ListSecrets"
 
+    def test_only_workers_read_the_secret_of_jobs(self, guarded: Guarded) -> None:
+        asked = ("secretsmanager", "get_secret_value")
+        for node in ("head", "people"):
+            refused = guarded.refused(node, *asked, SecretId=JOB_SECRET)
+            assert refused == "secretsmanager:GetSecretValue"
+        assert guarded.client_on("cpu", asked[0]).get_secret_value(SecretId=JOB_SECRET)
+
     @pytest.mark.parametrize("node", NODES)
     def test_file_systems_are_described_to_no_node_without_efa(
         self, guarded: Guarded, node: str
@@ -288,7 +334,17 @@ class TestReach:
         assert guarded.refused("cpu", service, operation, **given) == action
 
 
+@pytest.mark.usefixtures("asking")
 class TestSecrets:
+    def test_slurm_keeps_the_arn_of_a_jobs_secret(self, guarded: Guarded, asking: str) -> None:
+        saved = (
+            "grep -rlF hub-AbCdEf $(scontrol show config | awk '/^StateSaveLocation/ {print $3}')"
+        )
+        assert guarded.shell("head", "root").run(["bash", "-lc", saved])
+        shown = guarded.on("head", "scontrol", "show", "job", "--details", asking)
+        assert f"JobId={asking} " in shown
+        assert guarded.of_jobs not in shown
+
     def test_they_were_never_printed(self, guarded: Guarded) -> None:
         assert not [mark for mark in guarded.secrets if mark in guarded.printed]
 

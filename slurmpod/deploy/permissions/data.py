@@ -1,4 +1,4 @@
-"""Permissions of people and their jobs on nodes: buckets and container images."""
+"""Permissions of people and their jobs on nodes: buckets, container images and secrets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from slurmpod.deploy.permissions.permission import (
     ALL_NODES,
     WHERE_PEOPLE_WORK,
+    WORKERS,
     Permission,
     Scope,
     Target,
 )
+from slurmpod.deploy.permissions.scripts import READING_SECRETS, SECRETS, key_of_secret
 from slurmpod.value import Value
 
 Targets = Callable[[Scope], Iterator[Target]]
@@ -84,6 +86,16 @@ def _image_repositories(scope: Scope) -> Iterator[Target]:
 def _registry(scope: Scope) -> Iterator[Target]:
     if scope.image_repositories:
         yield Target(("*",))
+
+
+def _job_secrets(scope: Scope) -> Iterator[Target]:
+    for number, secret in enumerate(scope.job_secrets, start=1):
+        yield Target((secret.arn,), number=number)
+
+
+def _keys_of_job_secrets(scope: Scope) -> Iterator[Target]:
+    for number, secret in enumerate(scope.job_secrets, start=1):
+        yield from key_of_secret(secret, scope, number)
 
 
 MOUNTED: tuple[Permission[Scope], ...] = (
@@ -233,5 +245,28 @@ DATA: tuple[Permission[Scope], ...] = (
         why="The registry takes a password that is good for some hours.",
         source=ECR_PULL,
         targets=_registry,
+    ),
+    Permission(
+        policy="JobSecrets",
+        sid="ReadJobSecret",
+        actions=("secretsmanager:GetSecretValue",),
+        resource="each secret of identity.job_secrets",
+        needed_by="jobs that were submitted with --secret",
+        roles=WORKERS,
+        why="A job takes its secrets when it starts, so that they stand in no file.",
+        source=READING_SECRETS,
+        targets=_job_secrets,
+    ),
+    Permission(
+        policy="JobSecrets",
+        sid="DecryptJobSecret",
+        actions=("kms:Decrypt",),
+        resource="the key of each such secret, where it is yours",
+        condition="`kms:ViaService` is Secrets Manager",
+        needed_by="Secrets Manager, for jobs",
+        roles=WORKERS,
+        why="Secrets Manager decrypts a secret with the permissions of who reads it.",
+        source=SECRETS,
+        targets=_keys_of_job_secrets,
     ),
 )

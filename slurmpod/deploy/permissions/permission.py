@@ -17,6 +17,7 @@ Conditions = Mapping[str, Mapping[str, str]]
 
 ALL_NODES = frozenset(Role)
 CONTROLLERS = frozenset({Role.CONTROLLER})
+WORKERS = frozenset({Role.WORKER})
 WHERE_PEOPLE_WORK = frozenset({Role.LOGIN, Role.WORKER})
 
 Of = TypeVar("Of", contravariant=True)
@@ -71,6 +72,7 @@ class Scope(InNetwork):
     s3_mounts: tuple[S3Mount, ...] = ()
     data_buckets: tuple[DataBucket, ...] = ()
     image_repositories: tuple[str, ...] = ()
+    job_secrets: tuple[Secret, ...] = ()
     database_secret: Secret | None = None
     bind_secret: Secret | None = None
     takeover_topic_arn: str | None = None

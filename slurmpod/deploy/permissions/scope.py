@@ -43,6 +43,10 @@ def scope_of(
         s3_mounts=resolved.s3_mounts,
         data_buckets=resolved.identity.data_buckets,
         image_repositories=resolved.identity.image_repositories,
+        job_secrets=tuple(
+            Secret(each.secret_arn, each.secret_kms_key_arn)
+            for each in resolved.identity.job_secrets
+        ),
         database_secret=_database_secret(resolved, database_secret_arn),
         bind_secret=_bind_secret(resolved),
         takeover_topic_arn=multi_head.sns_topic_arn if multi_head else None,

@@ -61,7 +61,7 @@ def _database_secret(scope: Scope) -> Iterator[Target]:
 
 
 def _key_of_the_database_secret(scope: Scope) -> Iterator[Target]:
-    yield from _key_of(scope.database_secret, scope)
+    yield from key_of_secret(scope.database_secret, scope)
 
 
 def _bind_secret(scope: Scope) -> Iterator[Target]:
@@ -70,13 +70,14 @@ def _bind_secret(scope: Scope) -> Iterator[Target]:
 
 
 def _key_of_the_bind_secret(scope: Scope) -> Iterator[Target]:
-    yield from _key_of(scope.bind_secret, scope)
+    yield from key_of_secret(scope.bind_secret, scope)
 
 
-def _key_of(secret: Secret | None, scope: Scope) -> Iterator[Target]:
+def key_of_secret(secret: Secret | None, scope: Scope, number: int = 0) -> Iterator[Target]:
+    """Yield the key of a secret that is the user's own, for reading that secret."""
     if secret and secret.kms_key_arn:
         through = {"StringEquals": {"kms:ViaService": scope.service("secretsmanager")}}
-        yield Target((secret.kms_key_arn,), through)
+        yield Target((secret.kms_key_arn,), through, number)
 
 
 def _topic_of_takeovers(scope: Scope) -> Iterator[Target]:

@@ -224,7 +224,7 @@ def _lets_in(policy: Document, arn: str, who: Principal, resolved: Resolved, *ow
     "PRE-421",
     "Secrets are there",
     why="Nodes read them while they are set up; without them slurmdbd, or the directory, has no "
-    "password.",
+    "password. A job that asks for one that is not there ends at once.",
     fix="correct the ARN (aws secretsmanager list-secrets), or restore the secret",
     source=f"{SECRETS}manage_delete-secret.html",
 )
@@ -247,7 +247,7 @@ def _secrets_are_there(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
     source="lifecycle_scripts/slurmpod_lifecycle/stored_secret.py",
 )
 def _secrets_have_entries(resolved: Resolved, facts: Facts) -> Iterator[Finding]:
-    for arn, path in names.secrets(resolved).items():
+    for arn, path in names.passwords(resolved).items():
         secret = (facts.secrets or {}).get(arn)
         if secret and secret.entries is not None and "password" not in secret.entries:
             has = ", ".join(secret.entries) or "nothing that is JSON"

@@ -62,16 +62,21 @@ def _key(kms: Any, arn: str) -> Key | None:
 
 
 def _secrets(clients: AwsClients, resolved: Resolved) -> dict[str, Secret | None]:
-    return {arn: _secret(clients.secrets_manager, arn) for arn in names.secrets(resolved)}
+    opened = names.passwords(resolved)
+    return {
+        arn: _secret(clients.secrets_manager, arn, is_opened=arn in opened)
+        for arn in names.secrets(resolved)
+    }
 
 
-def _secret(manager: Any, arn: str) -> Secret | None:
+def _secret(manager: Any, arn: str, *, is_opened: bool) -> Secret | None:
+    """Return what is known of a secret; what jobs ask for stays closed."""
     with suppressed("ResourceNotFoundException"):
         found = manager.describe_secret(SecretId=arn)
         if "DeletedDate" in found:
             return Secret(is_deleted=True, entries=None)
         refused: list[str] = []
-        entries = _entries(manager, arn, refused)
+        entries = _entries(manager, arn, refused) if is_opened else None
         return Secret(False, entries, tuple(refused))
     return None
 

@@ -132,7 +132,8 @@ def _patience(cluster: FaultCluster, undisturbed: JobRun | PrintedLosses | None)
 
 def _submitted(shell: RehearsedShell, job: DrilledJob, teller: Teller) -> JobRun:
     copy_job(shell, job.folder)
-    return JobRun(shell, submit(shell, job.folder, job.arguments, job.python), teller)
+    variables = {"PYTHON": job.python} if job.python else {}
+    return JobRun(shell, submit(shell, job.folder, job.arguments, variables), teller)
 
 
 def _set_aside(shell: RehearsedShell, job: DrilledJob, what: str) -> None:

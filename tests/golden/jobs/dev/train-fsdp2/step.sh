@@ -30,9 +30,9 @@ port=$((29500 + SLURM_STEP_ID % 100))
 # gloo uses the address of the host's name, which may be one that other nodes do not reach. All
 # nodes reach the interface of the default route.
 [[ $(ip -oneline -4 route show default) =~ \ dev\ ([^ ]+) ]] || fail "there is no default route"
-export GLOO_SOCKET_IFNAME=${BASH_REMATCH[1]}
+export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-${BASH_REMATCH[1]}}
 # All processes of a node share its cores; each would start a thread for every one of them.
-export OMP_NUM_THREADS=2
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 
 # No accelerators: processes exchange with gloo, over TCP. There is nothing else to set.
 

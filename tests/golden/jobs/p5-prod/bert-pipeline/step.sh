@@ -30,14 +30,14 @@ port=$((29500 + SLURM_STEP_ID % 100))
 # gloo uses the address of the host's name, which may be one that other nodes do not reach. All
 # nodes reach the interface of the default route.
 [[ $(ip -oneline -4 route show default) =~ \ dev\ ([^ ]+) ]] || fail "there is no default route"
-export GLOO_SOCKET_IFNAME=${BASH_REMATCH[1]}
+export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-${BASH_REMATCH[1]}}
 # All processes of a node share its cores; each would start a thread for every one of them.
-export OMP_NUM_THREADS=12
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-12}
 
 # NVIDIA GPUs. NCCL says what is wrong; INFO would also show which network it chose.
-export NCCL_DEBUG=WARN
+export NCCL_DEBUG=${NCCL_DEBUG:-WARN}
 # For their first contact processes need the VPC, not the bridges of containers.
-export NCCL_SOCKET_IFNAME=^docker,lo,veth
+export NCCL_SOCKET_IFNAME=${NCCL_SOCKET_IFNAME:-^docker,lo,veth}
 # EFA is there, and nothing has to be set for it: libfabric finds it, and AWS's NCCL plugin sets
 # buffers and protocol for the instance type. FI_PROVIDER, FI_EFA_USE_DEVICE_RDMA, NCCL_PROTO and
 # RDMAV_FORK_SAFE are for versions that today's images no longer have.
