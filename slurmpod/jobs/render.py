@@ -115,8 +115,10 @@ def _values(
     words = ("" if runs_by_itself else recipe.program, *chosen.arguments(place))
     first = _file_name(recipe.scripts[0], name)
     base = f"{folder}/{name}"
+    modules = [str(PurePosixPath(folder, each)) for each in chosen.module_folders]
     return {
         **chosen.for_scripts(place),
+        "pythonpath": ":".join(modules),
         "name": name,
         "partition": allocation.partition,
         "nodes": allocation.nodes,

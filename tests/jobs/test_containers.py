@@ -135,6 +135,14 @@ def test_a_command_runs_in_the_folder_of_the_job(node: Node, with_containers: Re
     assert node.run("sh", "inside.sh", "sh", "-c", 'test "$PWD" = "$0"', str(node.job)) == 0
 
 
+def test_modules_of_the_job_come_before_those_of_the_image(
+    node: Node, with_containers: Resolved
+) -> None:
+    node.write(mine(with_containers, FILE))
+    shown = ["sh", "-c", 'test "$PYTHONPATH" = "$0"', f"{node.job}:/image"]
+    assert node.run("sh", "inside.sh", *shown, PYTHONPATH="/image") == 0
+
+
 @pytest.mark.parametrize(
     ("image", "uri"),
     [

@@ -45,7 +45,7 @@ def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_commands_for_a_cluster_are_understood() -> None:
     """What they do is tried in test_submit.py, and on nodes in tests/rehearsal."""
-    on_dev = ["submit", "venv", "submit", "submit", "status", "logs", "cancel", "logs"]
+    on_dev = ["submit", "submit", "venv", "submit", "submit", "status", "logs", "cancel", "logs"]
     on_nodes = ["submit", "submit", "venv", "submit", "submit"]
     assert [words[1] for words in ON_A_CLUSTER] == [*on_dev, *on_nodes]
     for words in ON_A_CLUSTER:

@@ -105,7 +105,8 @@ MISTAKES = (
         "does not have the right form",
         "huggingface-token",
     ),
-    ("own-program", "steps: 5", "unknown key 'steps'", "remove it"),
+    ("own-program", "pythonpath: ['a:b']", "does not have the right form", "src"),
+    ("own-program", "steps: 5", "unknown key 'steps'", "allowed here: pythonpath"),
     (
         "fsdp2-hybrid",
         "tensor_parallel_seed: 0",

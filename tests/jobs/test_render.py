@@ -176,11 +176,33 @@ def test_there_is_a_process_for_each_accelerator(
     assert f" train.py --device {device} --checkpoints " in job.files[job.script].decode()
 
 
+def test_modules_are_found_in_the_folders_that_a_user_names(tmp_path: Path) -> None:
+    environment, chosen = tmp_path / "dev.yaml", tmp_path / "chosen.yaml"
+    environment.write_text(SOUND)
+    chosen.write_text("pythonpath: [., src/a b, /fsx/lib]\n")
+    command = ["job", "render", str(environment), "own-program", "--out", str(tmp_path / "out")]
+    assert run([*command, "--parameters", str(chosen)]) == ExitCode.OK
+    step = (tmp_path / "out" / "step.sh").read_text()
+    (line,) = (line for line in step.splitlines() if "PYTHONPATH" in line)
+    found = subprocess.run(
+        ["bash", "-uc", f'{line}; echo "$PYTHONPATH"'],
+        env={"PYTHONPATH": "/mine"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    own = "/fsx/ubuntu/own-program"
+    assert found.stdout == f"{own}:{own}/src/a b:/fsx/lib:/mine\n"
+    assert (
+        "PYTHONPATH" not in job_for(workers_of_type("m5.xlarge"), "ddp").files["step.sh"].decode()
+    )
+
+
 def exports(resolved: Resolved) -> set[str]:
     """Return the variables that a step sets for accelerators and EFA."""
     lines = step_of(resolved).splitlines()
     names = {line.split()[1].partition("=")[0] for line in lines if line.startswith("export ")}
-    return names - {"GLOO_SOCKET_IFNAME", "OMP_NUM_THREADS"}
+    return names - {"GLOO_SOCKET_IFNAME", "OMP_NUM_THREADS", "PYTHONPATH"}
 
 
 NCCL = {"NCCL_DEBUG", "NCCL_SOCKET_IFNAME"}

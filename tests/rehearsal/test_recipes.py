@@ -19,6 +19,7 @@ from tests.rehearsal.hyperpod_lab import HyperPodLab, hostname
 from tests.rehearsal.job_cluster import (
     ENVIRONMENT,
     NAME,
+    TORCH,
     WITH_TRAINIUM,
     SubmittedJob,
     bring,
@@ -75,6 +76,29 @@ def test_losses_of_data_parallel_training_are_those_of_one_process(
     log = submit(lab, out).wait_until_ended()
     assert "2 processes take 8 samples each" in log
     assert "done after step 20: the losses are those of one process" in log
+
+
+PYTHON_WITH_TORCH = f"""\
+#!/bin/sh
+PYTHONPATH={TORCH}/packages:$PYTHONPATH exec {TORCH}/bin/python3 "$@"
+"""
+
+
+def test_a_module_of_the_users_own_finds_its_neighbours(lab: HyperPodLab, tmp_path: Path) -> None:
+    folders = chosen(tmp_path, "pythonpath: [., src]")
+    out = bring(lab, tmp_path, "own-program", *folders, "--env", "WORD=a b")
+    shown = "__name__, os.environ['RANK'], os.environ['WORD'], lengths.STEPS"
+    for name, text in {
+        "trainer/main.py": f"import os, lengths\nprint({shown})\n",
+        "src/lengths.py": "STEPS = 3\n",
+        "python": PYTHON_WITH_TORCH,
+    }.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text(text)
+        (out / name).chmod(0o755)
+    job = submit(lab, out, "-m", "trainer.main", python="/fsx/ubuntu/own-program/python")
+    log = job.wait_until_ended()
+    assert {f"{rank}: __main__ {rank} a b 3" for rank in range(2)} <= set(log.splitlines())
 
 
 def test_collectives_are_measured(lab: HyperPodLab, tmp_path: Path) -> None:

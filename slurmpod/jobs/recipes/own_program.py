@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from slurmpod.jobs.recipes.recipe import SHARED_FOLDER, Recipe
+from typing import Annotated
+
+from pydantic import Field
+
+from slurmpod.jobs.recipes.recipe import SHARED_FOLDER, Parameters, Place, Recipe
+
+Folder = Annotated[str, Field(pattern=r"^[^:\x00\n]+$", max_length=1024, examples=["src"])]
+
+
+class OwnProgramParameters(Parameters):
+    """What is around the program; its own options stand behind the script's name."""
+
+    pythonpath: tuple[Folder, ...] = (".",)
+    """Where Python looks for modules first: folders below the job's, or whole paths."""
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """Return none: they are its user's own."""
+        del place
+        return ()
+
+    @property
+    def module_folders(self) -> tuple[str, ...]:
+        """Those that its user chose."""
+        return self.pythonpath
+
 
 RECIPE = Recipe(
     "own-program",
     "any program, named behind the script's name, that keeps checkpoints of its own",
     (SHARED_FOLDER, "a Python with torchrun in $PYTHON, on that file system"),
+    parameters=OwnProgramParameters,
+    more="""\
+A program is a file, or a module behind `-m`, whose package lies in the job's folder:
+
+    slurmpod job submit environments/dev.yaml own -- -m trainer.main --steps 100
+
+Modules of that folder are found wherever the program lies (`pythonpath`), in a container, too,
+where the folders of its image come behind them.
+""",
 )

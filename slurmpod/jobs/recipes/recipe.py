@@ -111,6 +111,11 @@ class Parameters(StrictModel):
         del place
         return {}
 
+    @property
+    def module_folders(self) -> tuple[str, ...]:
+        """Folders, below the job's, in which Python looks for modules first."""
+        return ()
+
     def image(self, place: Place) -> str:
         """Return the image of the job's container where no other one is named; "" for none."""
         del place

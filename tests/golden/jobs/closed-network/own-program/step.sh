@@ -45,6 +45,9 @@ export NCCL_SOCKET_IFNAME=${NCCL_SOCKET_IFNAME:-^docker,lo,veth}
 # GPUs without NVLink exchange through the host's memory, which their copy engines do faster.
 export NCCL_SHM_USE_CUDA_MEMCPY=${NCCL_SHM_USE_CUDA_MEMCPY:-1}
 
+# Modules of these folders are found, wherever the program lies.
+export PYTHONPATH=/fsx/ubuntu/own-program${PYTHONPATH:+:$PYTHONPATH}
+
 exec "$PYTHON" -m torch.distributed.run \
     --nnodes="$count" --node-rank="$rank" --nproc-per-node=4 \
     --master-addr="${hosts%%$'\n'*}" --master-port="$port" "$@"

@@ -40,6 +40,9 @@ export FI_EFA_USE_DEVICE_RDMA=1
 # What was compiled is kept on shared storage: a replaced node compiles nothing again.
 export NEURON_COMPILE_CACHE_URL=$PWD/neuron-cache
 
+# Modules of these folders are found, wherever the program lies.
+export PYTHONPATH=/fsx/ubuntu/own-program${PYTHONPATH:+:$PYTHONPATH}
+
 exec "$PYTHON" -m torch.distributed.run \
     --nnodes="$count" --node-rank="$rank" --nproc-per-node=32 \
     --master-addr="${hosts%%$'\n'*}" --master-port="$port" "$@"
