@@ -71,13 +71,12 @@ ON_THE_CLUSTER = """\
 
     slurmpod job submit environments/dev.yaml ddp --python /fsx/ubuntu/venv/bin/python -- --steps 20
 
-lints the batch script of a folder against the cluster, copies the folder to the place that its
-`--chdir` names, submits it and follows it to its end: what the job writes is printed as it is, and
-beside it its state, its restarts, and nodes that fail and come back. What stands behind `--` goes
-to the job. The command ends with exit code 0 if the job completed, else with 1.
+lints the batch script of a folder against the cluster, [copies the folder](#what-is-copied) to the
+place that its `--chdir` names, submits it and follows it to its end: what the job writes is printed
+as it is, and beside it its state, its restarts, and nodes that fail and come back. What stands
+behind `--` goes to the job. The command ends with exit code 0 if the job completed, else with 1.
 
-Files that are on the cluster with other content are named, and replaced only after a `y` or with
-`--yes`. A file that you may run here can be run there. Ctrl-C ends the following alone, and says
+Ctrl-C ends the following alone, and says
 how to come back; a connection that is lost is made again. `--no-follow` returns once the job is
 submitted.
 
@@ -115,8 +114,34 @@ of `ubuntu` (`--user`). Like `slurmpod lifecycle run` it needs `sagemaker:Descri
 `AWS-StartNonInteractiveCommand`, which [lets its holder be root](sessions.md). The policy for users
 of `access.sessions` does not allow that: they copy and submit by hand, in sessions of their own. In
 a rehearsal it works in a shell with its variables:
-`eval "$(slurmpod rehearsal env)"`. Only programs are copied, up to 20 MB. Slurm forgets a job some
-minutes after its end (`MinJobAge`): then there is nothing to follow, and its log is in its folder.
+`eval "$(slurmpod rehearsal env)"`. Slurm forgets a job some minutes after its end (`MinJobAge`):
+then there is nothing to follow, and its log is in its folder.
+
+## What is copied
+
+The folder may be a whole repository of yours. Where git knows it, what git tracks or would track
+is copied, with the files of submodules that are there; elsewhere all but what files `.gitignore`
+exclude. A file `.slurmpodignore`, written alike, excludes more in both cases: data, for instance.
+`__pycache__` and `.git` stay here, and links to folders are not followed. What git ignores as a
+whole, such as a folder below `build`, is copied as if there were no git.
+
+The cluster is asked for the digests of the files first, and only those with other ones travel,
+packed. Up to about 15 KB go within a session. More goes through the environment's bucket, below
+`PREFIX/jobs/`: the nodes fetch it with their role, which may read there, and it is removed from
+the bucket after that. Where HyperPod takes no scripts (`lifecycle.mode: managed`), the first of
+`identity.data_buckets` serves, below `slurmpod-jobs/`. You need `s3:ListBucket` on the bucket,
+and `s3:GetObject`, `s3:PutObject` and `s3:DeleteObjectVersion` on these objects. Where you or the
+role of the nodes lack a right, or there is no bucket, this is told, and all goes through sessions
+of 50,000 characters: slowly, and up to 20 MB at once. A single file may have 5 GB (PutObject).
+
+A new folder is made under another name, and has its own when it is whole. In one that is there,
+every file is ready before the first is replaced, each at once; what jobs wrote there stays, and
+so do files that you have deleted here. What is cut off changes nothing, and the same command goes
+on from there. Files that are on the cluster with other content are named, and replaced only after
+a `y` or with `--yes`. A file that you may run here can be run there.
+
+`.slurmpod-jobs/12.json` in the folder says what job 12 was made from: git's commit, whether there
+were changes beside it, and a digest of all files.
 """
 
 

@@ -1,4 +1,4 @@
-"""Single objects in one bucket: whether one is there, and putting one there."""
+"""Single objects in one bucket: whether one is there, putting one there, and removing it."""
 
 from __future__ import annotations
 
@@ -34,3 +34,13 @@ class Bucket:
             self.clients.s3.put_object(
                 Bucket=self.name, Key=key, Body=body, ChecksumSHA256=checksum
             )
+
+    def remove(self, key: str) -> None:
+        """Remove an object, and not only hide it where the bucket keeps versions."""
+        with as_unavailable(f"remove from the bucket {self.name}"):
+            found = self.clients.s3.head_object(Bucket=self.name, Key=key)
+            if "VersionId" in found:
+                version = found["VersionId"]
+                self.clients.s3.delete_object(Bucket=self.name, Key=key, VersionId=version)
+            else:
+                self.clients.s3.delete_object(Bucket=self.name, Key=key)

@@ -7,8 +7,10 @@ import gc
 import shlex
 import sys
 import time
+from dataclasses import asdict
 from functools import partial
 
+from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
@@ -29,13 +31,17 @@ from slurmpod.operations.cluster_jobs import (
     submit,
 )
 from slurmpod.operations.connect import usual_group
-from slurmpod.operations.job_folder import JobFolder, copy_job, differing_files, read_job_folder
+from slurmpod.operations.copying.carriers import BucketCarrier, place_for_copies
+from slurmpod.operations.copying.copier import Copier
+from slurmpod.operations.copying.copy_job import Comparison
+from slurmpod.operations.job_folder import JobFolder, read_job_folder
 from slurmpod.operations.node_shell import LastingShell, NoAnswer, NodeShell, first_node
 from slurmpod.problem_text import problems_text
-from slurmpod.problems import ExitCode, WorkFailed, has_errors
+from slurmpod.problems import ExitCode, WorkFailed, first_of, has_errors
 from slurmpod.resolve import Resolved
 
 PAUSE_SECONDS = 5.0
+DIFFERING_SHOWN = 10
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -58,17 +64,16 @@ def _submit(options: argparse.Namespace) -> ExitCode:
         return ExitCode.USAGE
     if not (shell := _shell(options, resolved)):
         return ExitCode.FAILED
-    if not _may_copy(job, shell, options):
-        return ExitCode.FAILED
-    with if_interrupted("nothing was submitted; the same command begins anew"):
-        copy_job(shell, job)
-    say(f"{counted(len(job.files), 'file')} copied to {job.place}")
+    with if_interrupted("nothing was submitted; the same command goes on from there"):
+        if not _copy(Copier(shell, job, _bucket(resolved), say), options):
+            return ExitCode.FAILED
     status = f"slurmpod job status {shlex.quote(str(options.file))}"
     with if_interrupted(f"the job may be submitted; see: {status}"):
         number = submit(shell, job, options.after_dashes or (), variables)
     say(f"job {number} is submitted")
     if options.json:
-        print_json({"job": number, "folder": job.place})
+        commit = asdict(job.commit) if job.commit else None
+        print_json({"job": number, "folder": job.place, "commit": commit})
     if options.no_follow or options.json:
         _say_way_back(options, number)
         return ExitCode.OK
@@ -86,19 +91,38 @@ def _follow_submitted(options: argparse.Namespace, shell: NodeShell, number: str
 
 
 def _is_sound(job: JobFolder, resolved: Resolved) -> bool:
-    texts = {name: content.decode(errors="replace") for name, content in job.files.items()}
-    problems = lint(job.script, texts[job.script], resolved, texts.get)
+    problems = lint(job.script, job.text(job.script) or "", resolved, job.text)
     if problems:
         say(problems_text(problems, sys.stderr))
     return not has_errors(problems)
 
 
-def _may_copy(job: JobFolder, shell: NodeShell, options: argparse.Namespace) -> bool:
+def _copy(copier: Copier, options: argparse.Namespace) -> bool:
+    """Copy what the cluster lacks, unless it would overwrite what nobody agrees to lose."""
+    job, known = copier.job, copier.compare()
+    if not _may_replace(known, job.place, options):
+        return False
+    copier.copy(known)
+    travelled = counted(len(known.lacking), "file") if known.lacking else "nothing"
+    from_git = f" ({job.commit})" if job.commit else ""
+    all_files = f"{counted(len(job.files), 'file')}, {job.size / 1e6:.1f} MB"
+    say(f"{job.place} has {all_files}{from_git}; {travelled} had to be copied")
+    return True
+
+
+def _bucket(resolved: Resolved) -> BucketCarrier | None:
+    place = place_for_copies(resolved)
+    if not place:
+        return None
+    name, prefix = place
+    return BucketCarrier(Bucket(clients_of(resolved.region), name), prefix, resolved.region)
+
+
+def _may_replace(known: Comparison, place: str, options: argparse.Namespace) -> bool:
     """Ask before anything on the cluster is overwritten."""
-    changed = differing_files(shell, job)
-    if not changed or options.yes:
+    if not known.differing or options.yes:
         return True
-    say(f"{job.place} has other content in {', '.join(changed)}")
+    say(f"{place} has other content in {first_of(known.differing, DIFFERING_SHOWN)}")
     if not sys.stdin.isatty():
         say("nothing was copied: run it again with --yes to replace them")
         return False

@@ -240,8 +240,7 @@ def _job(resolved: Resolved, options: argparse.Namespace) -> DrilledJob | None:
     if not options.fault and not options.observed:
         raise NoJob(f"--job needs a fault to drill it with: --fault NAME; {STRIKES_TEXT}")
     folder = read_job_folder(options.job)
-    texts = {name: content.decode(errors="replace") for name, content in folder.files.items()}
-    problems = lint(folder.script, texts[folder.script], resolved, texts.get)
+    problems = lint(folder.script, folder.text(folder.script) or "", resolved, folder.text)
     if has_errors(problems):
         raise InvalidEnvironment(problems)
     return DrilledJob(folder, tuple(options.after_dashes), options.python)

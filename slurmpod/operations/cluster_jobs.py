@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slurmpod.operations.copying.record import recorded
 from slurmpod.operations.job_folder import JobFolder
 from slurmpod.operations.node_shell import CommandFailed, NodeShell
 from slurmpod.problems import WorkFailed, first_of
@@ -79,7 +80,7 @@ def submit(
     starter = ["sbatch", "--parsable"] if job.starter == job.script else ["bash"]
     set_first = "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
     command = shlex.join([*starter, f"{job.place}/{job.starter}", *arguments])
-    said = shell.run(f"cd {shlex.quote(job.place)} && {set_first}{command}")
+    said = shell.run(f"cd {shlex.quote(job.place)} && {recorded(f'{set_first}{command}', job)}")
     numbers = re.findall(r"\b[0-9]+\b", said)
     if not numbers:
         raise CommandFailed(f"sbatch did not tell the job's number: {said.strip()}")

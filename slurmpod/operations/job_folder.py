@@ -1,33 +1,19 @@
-"""The folder of a rendered job: what is in it, and its way to shared storage."""
+"""The folder of a job: what is in it, and the folder of the cluster in which it belongs."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import io
-import shlex
-import stat
-import tarfile
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slurmpod.jobs.script import read_script
-from slurmpod.operations.node_shell import NodeShell
+from slurmpod.operations.local_files.chosen_files import chosen_files
+from slurmpod.operations.local_files.git_work_tree import Commit, commit_of
+from slurmpod.operations.local_files.local_file import LocalFile
 from slurmpod.problems import WorkFailed
 
 SUBMITTER = "submit.sh"
 SCRIPT = ".sbatch"
-LARGEST_BYTES = 20_000_000
-"""Programs are copied, not data and checkpoints."""
-
-LEFT_OUT = frozenset({"__pycache__", ".git"})
-CHUNK = 30_000
-"""Characters of a part that goes through one session: a command of Session Manager may have 65535
-(API reference, StartSession), and ours is quoted twice."""
-
-ARRIVING = ".slurmpod-arriving"
 
 
 class NoJob(WorkFailed):
@@ -38,93 +24,58 @@ class NoJob(WorkFailed):
 class JobFolder:
     """The files of a job by their names, and the folder of the cluster in which they belong.
 
-    `script` is the batch script; `starter` is what is run to submit it; `programs` are the files
-    that their owner may run.
+    `script` is the batch script; `starter` is what is run to submit it; `commit` is that of the
+    folder, if git has one.
     """
 
-    files: Mapping[str, bytes]
+    files: Mapping[str, LocalFile]
     script: str
     starter: str
     place: str
-    programs: Collection[str]
+    commit: Commit | None = None
+
+    @property
+    def size(self) -> int:
+        """All bytes of the files."""
+        return sum(file.size for file in self.files.values())
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a file; None where there is no such file."""
+        file = self.files.get(name)
+        return file.path.read_bytes().decode(errors="replace") if file else None
 
 
 def read_job_folder(folder: Path) -> JobFolder:
     """Read a folder; raises NoJob for what is none of a job."""
     if not folder.is_dir():
         raise NoJob(f"{folder} is no folder: give the one that 'slurmpod job render' made")
-    files = {path.relative_to(folder).as_posix(): path for path in sorted(_files(folder))}
-    scripts = _main_scripts([name for name in files if name.endswith(SCRIPT)])
-    if len(scripts) != 1:
-        found = ", ".join(scripts) or "none"
-        raise NoJob(f"{folder} has to have one batch script (NAME.sbatch), it has {found}")
-    size = sum(path.stat().st_size for path in files.values())
-    if size > LARGEST_BYTES:
-        raise NoJob(
-            f"{folder} has {size / 1e6:.0f} MB: put data elsewhere, only programs are copied"
-        )
-    contents = {name: path.read_bytes() for name, path in files.items()}
-    text = contents[scripts[0]].decode(errors="replace")
-    option = read_script(scripts[0], text).option("chdir")
+    files = {path.relative_to(folder).as_posix(): path for path in chosen_files(folder)}
+    script = _only_script(folder, [name for name in files if name.endswith(SCRIPT)])
+    text = files[script].read_bytes().decode(errors="replace")
+    option = read_script(script, text).option("chdir")
     if not option or not option.value.startswith("/"):
-        raise NoJob(f"{scripts[0]} says no folder of the cluster: add #SBATCH --chdir=/fsx/...")
-    starter = SUBMITTER if SUBMITTER in files else scripts[0]
-    programs = (name for name, path in files.items() if path.stat().st_mode & stat.S_IXUSR)
-    return JobFolder(contents, scripts[0], starter, option.value, frozenset(programs))
+        raise NoJob(f"{script} says no folder of the cluster: add #SBATCH --chdir=/fsx/...")
+    try:
+        contents = {name: LocalFile.of(path) for name, path in files.items()}
+    except OSError as error:
+        raise NoJob(f"{error.filename} cannot be read: {error.strerror}") from None
+    starter = SUBMITTER if SUBMITTER in files else script
+    return JobFolder(contents, script, starter, option.value, commit_of(folder))
+
+
+def _only_script(folder: Path, scripts: Sequence[str]) -> str:
+    """Return the batch script of a folder; those below it belong to something else."""
+    beside = [name for name in scripts if "/" not in name] or scripts
+    found = _main_scripts(beside)
+    if len(found) == 1:
+        return found[0]
+    raise NoJob(
+        f"{folder} has to have one batch script (NAME.sbatch), it has {', '.join(found) or 'none'};"
+        " what git or .slurmpodignore ignores does not count"
+    )
 
 
 def _main_scripts(scripts: Sequence[str]) -> list[str]:
     """Return the scripts but for those that belong to another one: NAME-after.sbatch, and so on."""
     bases = [f"{name.removesuffix(SCRIPT)}-" for name in scripts]
     return [name for name in scripts if not name.startswith(tuple(bases))]
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.is_file() and LEFT_OUT.isdisjoint(path.relative_to(folder).parts):
-            yield path
-
-
-def differing_files(shell: NodeShell, job: JobFolder) -> list[str]:
-    """Return the files that are on the cluster already, with other content."""
-    names = shlex.join(job.files)
-    listed = shell.run(f"cd {shlex.quote(job.place)} && sha256sum -- {names} 2>/dev/null || true")
-    there = {
-        name: digest for digest, _, name in (line.partition("  ") for line in listed.split("\n"))
-    }
-    return [
-        name
-        for name, content in job.files.items()
-        if name in there and there[name] != hashlib.sha256(content).hexdigest()
-    ]
-
-
-def copy_job(shell: NodeShell, job: JobFolder) -> None:
-    """Put all files into their folder; what is cut off on the way changes none of them."""
-    place = shlex.quote(job.place)
-    archive = base64.b64encode(_archive(job)).decode()
-    first = f"mkdir -p {place} && cd {place} && : > {ARRIVING}"
-    for start in range(0, len(archive), CHUNK):
-        part = archive[start : start + CHUNK]
-        shell.run(f"{first} && printf %s {part} >> {ARRIVING}")
-        first = f"cd {place}"
-    digest = hashlib.sha256(archive.encode()).hexdigest()
-    shell.run(
-        f"cd {place} && echo '{digest}  {ARRIVING}' | sha256sum --check --status"
-        f" && base64 --decode {ARRIVING} | tar --extract --gzip --no-same-owner && rm {ARRIVING}"
-    )
-
-
-def _archive(job: JobFolder) -> bytes:
-    """Pack the files as ones that were written now.
-
-    Python runs what it has compiled before where a file's time and size are those of that time.
-    """
-    packed, now = io.BytesIO(), int(time.time())
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in job.files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mtime = len(content), now
-            entry.mode = 0o755 if name in job.programs else 0o644
-            archive.addfile(entry, io.BytesIO(content))
-    return packed.getvalue()

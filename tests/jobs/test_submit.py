@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-import stat
-import subprocess
-import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,101 +12,22 @@ import pytest
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli import job_on_cluster
 from slurmpod.cli.job_on_cluster import run
-from slurmpod.operations import job_folder
 from slurmpod.operations.cluster_jobs import UnknownJob, WholeArray, look, news, submit
-from slurmpod.operations.job_folder import (
-    NoJob,
-    copy_job,
-    differing_files,
-    read_job_folder,
-)
+from slurmpod.operations.copying.copier import Copier
+from slurmpod.operations.copying.copy_job import Comparison, copy_job
+from slurmpod.operations.job_folder import NoJob, read_job_folder
 from slurmpod.operations.node_shell import (
     CommandFailed,
     LastingShell,
     NoAnswer,
-    node_command,
     read_output,
 )
 from slurmpod.problems import ExitCode, WorkFailed
+from tests.jobs.local_shell import SHOWN, LocalShell
 from tests.sound_environment import SOUND
-
-SHOWN = (
-    "JobId=12 JobName=x JobState={state} Reason={reason} Dependency=(null) Restarts={restarts}"
-    " ExitCode=0:0 Partition=cpu NodeList={nodes} BatchHost=a1 StdOut={log} Power="
-)
 
 WELL = "a{}|allocated|allocated+cloud|Unknown|Unknown|none|"
 GONE = "a2|down*|down+cloud+not_responding|slurm|2026-01-01T00:00:00|Not responding|"
-
-
-class LocalShell:
-    """A node on which commands really run: this machine, with stand-ins for Slurm's programs."""
-
-    def __init__(self, folder: Path) -> None:
-        self.tools = folder / "tools"
-        self.log = folder / "job.out"
-        self.tools.mkdir()
-        self.add("sudo", 'shift 3; exec "$@"')
-        self.add("sbatch", f'echo "$PYTHON $*" >> {folder}/submitted; echo "12;cluster"')
-        self.add("squeue", "echo '12|RUNNING|ubuntu|cpu|2|1:05|NONE|a[1-2]|None|x | y'")
-        self.add("scancel", f"echo $* > {folder}/cancelled")
-        self.add("sinfo", ":")
-        self.refusals: list[WorkFailed] = []
-        self.ran: list[str] = []
-
-    def add(self, name: str, script: str) -> None:
-        tool = self.tools / name
-        tool.write_text(f"#!/bin/bash\n{script}\n")
-        tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
-
-    def shows(
-        self, state: str, *, nodes: str = "a[1-2]", restarts: int = 0, reason: str = "None"
-    ) -> None:
-        """Let Slurm show job 12 so."""
-        log = self.log
-        line = SHOWN.format(state=state, nodes=nodes, restarts=restarts, reason=reason, log=log)
-        self.shows_records(line)
-
-    def shows_records(self, *lines: str) -> None:
-        """Let Slurm show these records of job 12."""
-        records = "\n".join(lines)
-        self.add("scontrol", f'[[ $* == *" 12" ]] || exit 1\ncat <<"E"\n{records}\nE')
-
-    def shows_array(self, states: Mapping[str, str]) -> None:
-        """Let Slurm show job 12 as an array with these states of its tasks."""
-        usual: dict[str, Any] = {"nodes": "a1", "restarts": 0, "reason": "None", "log": self.log}
-        lines = (SHOWN.format(state=state, **usual) for state in states.values())
-        of_tasks = (f"ArrayJobId=12 ArrayTaskId={task} JobName" for task in states)
-        self.shows_records(
-            *(line.replace("JobName", of, 1) for line, of in zip(lines, of_tasks, strict=True))
-        )
-
-    def run(self, script: str) -> str:
-        self.ran.append(script)
-        if self.refusals:
-            raise self.refusals.pop()
-        command = node_command(script, "ubuntu")
-        path = f"{self.tools}:{os.environ['PATH']}"
-        done = subprocess.run(["sh", "-c", command], env={"PATH": path}, capture_output=True)
-        return read_output(f"\nStarting session\n{done.stdout.decode()}\nExiting session\n")
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> LocalShell:
-    return LocalShell(tmp_path)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A job whose place on the cluster is a folder of this machine."""
-    made = tmp_path / "mine"
-    (made / "package").mkdir(parents=True)
-    place = tmp_path / "fsx" / "mine"
-    (made / "mine.sbatch").write_text(f"#!/bin/bash\n#SBATCH --chdir={place}\nhostname\n")
-    (made / "package" / "x.py").write_text("x = 1\n")
-    (made / "__pycache__").mkdir()
-    (made / "__pycache__" / "x.pyc").touch()
-    return made
 
 
 class TestShell:
@@ -155,61 +71,6 @@ class TestShell:
 
 
 class TestFolder:
-    def test_files_reach_their_folder_in_parts(
-        self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(job_folder, "CHUNK", 50)
-        job = read_job_folder(folder)
-        assert differing_files(shell, job) == []
-        copy_job(shell, job)
-        place = Path(job.place)
-        found = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
-        assert found == set(job.files) == {"mine.sbatch", "package/x.py"}
-        assert all((place / name).read_bytes() == text for name, text in job.files.items())
-        assert len(shell.ran) > 4
-
-    def test_what_would_be_overwritten_is_named(self, shell: LocalShell, folder: Path) -> None:
-        copy_job(shell, read_job_folder(folder))
-        (folder / "package" / "x.py").write_text("x = 2\n")
-        (folder / "new.py").touch()
-        assert differing_files(shell, read_job_folder(folder)) == ["package/x.py"]
-
-    def test_a_module_that_changes_is_not_run_as_it_was_before(
-        self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        job = read_job_folder(folder)
-        printed = []
-        for now, text in ((1_764_000_000.0, "RATE = 3e-3\n"), (1_764_000_009.0, "RATE = 1e-3\n")):
-            monkeypatch.setattr(time, "time", lambda now=now: now)
-            (folder / "model.py").write_text(text)
-            copy_job(shell, read_job_folder(folder))
-            train = f"cd {job.place} && {sys.executable} -c 'import model; print(model.RATE)'"
-            printed.append(shell.run(train))
-        assert printed == ["0.003\n", "0.001\n"]
-
-    def test_programs_can_be_run(self, shell: LocalShell, folder: Path) -> None:
-        (folder / "launch.sh").write_text("#!/bin/sh\necho launched\n")
-        (folder / "launch.sh").chmod(0o700)
-        job = read_job_folder(folder)
-        copy_job(shell, job)
-        assert shell.run(f"cd {job.place} && ./launch.sh") == "launched\n"
-        assert not os.access(f"{job.place}/mine.sbatch", os.X_OK)
-
-    def test_a_part_that_is_lost_changes_no_file(
-        self, shell: LocalShell, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        copy_job(shell, read_job_folder(folder))
-        (folder / "package" / "x.py").write_text("x = 2\n")
-        run_all = shell.run
-
-        def run_most(script: str) -> str:
-            return run_all(script.replace("printf %s H4", "printf %s X4"))
-
-        monkeypatch.setattr(shell, "run", run_most)
-        with pytest.raises(CommandFailed):
-            copy_job(shell, read_job_folder(folder))
-        assert (Path(read_job_folder(folder).place) / "package" / "x.py").read_text() == "x = 1\n"
-
     def test_scripts_that_belong_to_another_one_are_submitted_by_it(self, tmp_path: Path) -> None:
         for name in ("llama.sbatch", "llama-compile.sbatch", "llama-prepare.sbatch"):
             (tmp_path / name).write_text("#!/bin/sh\n#SBATCH --chdir=/fsx/llama\n")
@@ -223,7 +84,6 @@ class TestFolder:
             ({}, "has to have one batch script .*, it has none"),
             ({"a.sbatch": "#!/bin/sh\n", "b.sbatch": "#!/bin/sh\n"}, "it has a.sbatch, b.sbatch"),
             ({"a.sbatch": "#!/bin/sh\n"}, "add #SBATCH --chdir=/fsx"),
-            ({"a.sbatch": "x" * 20_000_001}, "only programs are copied"),
         ],
     )
     def test_what_is_no_job(self, files: dict[str, str], message: str, tmp_path: Path) -> None:
@@ -328,7 +188,7 @@ class TestCommand:
     def _in_sessions(self, shell: LocalShell, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(job_on_cluster, "PAUSE_SECONDS", 0.0)
         monkeypatch.setattr(job_on_cluster, "_shell", lambda *_: shell)
-        monkeypatch.setattr(job_on_cluster, "copy_job", lambda *_: None)
+        monkeypatch.setattr(Copier, "compare", lambda _: Comparison((), frozenset(), is_whole=True))
 
     def options(self, action: str, tmp_path: Path, **more: Any) -> argparse.Namespace:
         usual: dict[str, Any] = {
@@ -441,7 +301,8 @@ class TestCommand:
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
-        monkeypatch.setattr(job_on_cluster, "differing_files", lambda *_: ["x.sbatch"])
+        differing = Comparison(("x.sbatch",), frozenset({"1f"}), is_whole=False)
+        monkeypatch.setattr(Copier, "compare", lambda _: differing)
         assert run(self.options("submit", tmp_path)) == ExitCode.FAILED
         said = capsys.readouterr().err
         assert "/fsx/x has other content in x.sbatch\nnothing was copied" in said

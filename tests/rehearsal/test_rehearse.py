@@ -9,6 +9,7 @@ import sys
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,26 @@ class TestWhatIsShown:
         assert (drill["steps"], drill["differing"]) == (STEPS, [])
         (after,) = drill["resumed_after"]
         assert after % SAVE_EVERY == 0
+
+    def test_a_large_folder_reaches_the_cluster_through_the_bucket(
+        self, kept: Kept, tmp_path: Path
+    ) -> None:
+        chosen = "#SBATCH --partition=cpu\n#SBATCH --chdir=/fsx/ubuntu/large\n"
+        (tmp_path / "large.sbatch").write_text(
+            f"#!/bin/bash\n{chosen}#SBATCH --output=%j.out\nsha256sum large.bin\n"
+        )
+        content = os.urandom(500_000)
+        (tmp_path / "large.bin").write_bytes(content)
+        submitted = kept.slurmpod("job", "submit", DEV, str(tmp_path))
+        assert submitted.returncode == 0, submitted.stderr
+        assert "has 2 files, 0.5 MB; 2 files had to be copied\n" in submitted.stderr
+        assert "through sessions" not in submitted.stderr
+        assert submitted.stdout == f"{sha256(content).hexdigest()}  large.bin\n"
+        again = kept.slurmpod("job", "submit", DEV, str(tmp_path), "--no-follow")
+        assert "; nothing had to be copied\n" in again.stderr
+        bucket = "sagemaker-dev-123456789012-us-west-2"
+        left = kept.client("s3").list_object_versions(Bucket=bucket, Prefix="lifecycle/jobs/")
+        assert "Versions" not in left
 
     def test_nodes_are_those_after_the_fault(self, kept: Kept) -> None:
         instances = {node["InstanceId"] for node in kept.nodes()}

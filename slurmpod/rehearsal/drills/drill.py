@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slurmpod.operations.cluster_jobs import submit
-from slurmpod.operations.job_folder import JobFolder, copy_job
+from slurmpod.operations.copying.copy_job import copy_job
+from slurmpod.operations.job_folder import JobFolder
 from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.drills.job_run import JobRun, RehearsedShell, follow
 from slurmpod.rehearsal.drills.losses import PrintedLosses, step_restarts

@@ -45,9 +45,7 @@ MOST_EVENTS = 40
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)
 READING = ("Describe", "Filter", "Get", "Head", "List", "Search", "Simulate", "Start", "View")
-TELLS = re.compile(
-    r"scontrol (update|requeue)|systemctl start|slurmpod-arriving|sbatch|scancel|s3 cp"
-)
+TELLS = re.compile(r"scontrol (update|requeue)|systemctl start|sbatch|scancel|s3 cp")
 """What a session does that changes something."""
 
 
@@ -228,7 +226,8 @@ def spoken(script: str) -> str:
     """Return what a node prints to the questions of slurmpod: its Slurm has nothing to do."""
     shown = "JobId=7 JobState=COMPLETED Restarts=0 StdOut=/fsx/log"
     ended = f"{shown}\nslurmpod-log 0\nNw==\nslurmpod-nodes\n"
-    said = ended if "slurmpod-log" in script else "7\n"
+    there = '{"differing": [], "lacking": [], "whole": true}\n'
+    said = ended if "slurmpod-log" in script else there if "python3 -c" in script else "7\n"
     text = base64.b64encode(f"{said}slurmpod-status 0\n".encode()).decode()
     asked = re.findall(r"slurmpod-asks ([a-z_]+(?: [0-9]+)?)", script)
     answers = "".join(f"slurmpod-asks {name}\n{SHOWN.get(name, '')}" for name in asked)

@@ -1,0 +1,58 @@
+"""What git knows of a folder: the files that it keeps, the commit, and whether that is all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HEX_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The commit of a folder; with `is_dirty` there are changes that it does not have."""
+
+    id: str
+    is_dirty: bool
+
+    def __str__(self) -> str:
+        """Return it as people are told of it."""
+        return f"commit {self.id[:HEX_SHOWN]}" + (" with changes" if self.is_dirty else "")
+
+
+def commit_of(folder: Path) -> Commit | None:
+    """Return the commit of a folder; None where git has none, or ignores the folder."""
+    found = _git(folder, "rev-parse", "--verify", "HEAD")
+    if found is None or not kept_by_git(folder):
+        return None
+    changes = _git(folder, "status", "--porcelain", "--", ".")
+    return Commit(os.fsdecode(found).strip(), bool(changes))
+
+
+def kept_by_git(folder: Path) -> frozenset[Path]:
+    """Return the paths that git has or would take; none in a folder that it ignores or lacks."""
+    return frozenset(_kept(folder))
+
+
+def _kept(folder: Path) -> Iterator[Path]:
+    listed = _git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard") or b""
+    for name in filter(None, listed.split(b"\0")):
+        path = folder / os.fsdecode(name)
+        if path.is_dir() and not path.is_symlink():  # of a submodule, or a repository in it
+            yield from _kept(path)
+        else:
+            yield path
+
+
+def _git(folder: Path, *command: str) -> bytes | None:
+    """Return what git says; None where it is missing, or refuses."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *command], capture_output=True, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
