@@ -37,7 +37,7 @@ def variables_for(
 
 
 def _takes_secrets(job: JobFolder) -> bool:
-    return SCRIPT in job.files and f"source ./{SCRIPT}".encode() in job.files[job.script]
+    return SCRIPT in job.files and f"source ./{SCRIPT}" in (job.text(job.script) or "")
 
 
 def _lines(options: argparse.Namespace) -> list[str]:

@@ -376,7 +376,7 @@ class TestRecord:
         git(folder, "commit", "--quiet", "-m", "x")
         job = read_job_folder(folder)
         copy_job(shell, job)
-        assert submit(shell, job, [], None) == "12"
+        assert submit(shell, job, [], {}) == "12"
         record = json.loads((Path(job.place) / ".slurmpod-jobs" / "12.json").read_text())
         assert record["commit"] == {"id": git(folder, "rev-parse", "HEAD"), "is_dirty": False}
         assert len(record["files"]) == 32
@@ -388,5 +388,5 @@ class TestRecord:
         job = read_job_folder(folder)
         copy_job(shell, job)
         with pytest.raises(CommandFailed, match="no such partition"):
-            submit(shell, job, [], None)
+            submit(shell, job, [], {})
         assert not (Path(job.place) / ".slurmpod-jobs").exists()

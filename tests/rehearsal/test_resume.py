@@ -200,7 +200,8 @@ def test_a_job_saves_before_its_time_limit_and_is_requeued(
     training.shell.run(["scontrol", "update", f"jobid={training.job}", "StartTime=now"])
     training.wait_for("resuming after step ")
     training.shell.run(["scancel", training.job])
-    training.wait_until_ended()
+    training.wait_until_ended("CANCELLED")
+    assert "told to end: saved after step " in training.log().partition("resuming after step ")[2]
     (saved,) = re.findall(r"saved after step (\d+), to go on", training.log())
     (resumed,) = re.findall(r"resuming after step (\d+)", training.log())
     assert saved == resumed
