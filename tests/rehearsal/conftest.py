@@ -56,8 +56,14 @@ def image() -> Path:
 
 
 @pytest.fixture(scope="session")
+def older_image(image: Path) -> Path:
+    """The image of nodes with the Slurm of `ami-2026-01` and before; `image` is the default's."""
+    return bake(print, slurm=SlurmVersion.V24_11)
+
+
+@pytest.fixture(scope="session")
 def newer_image(image: Path) -> Path:
-    """The image of nodes with the Slurm of HyperPod's newer images."""
+    """The image of nodes with the Slurm of `ami-2026-07`."""
     return bake(print, slurm=SlurmVersion.V26_05)
 
 

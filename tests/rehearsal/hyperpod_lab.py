@@ -51,6 +51,8 @@ MANAGED_POLICY = "arn:aws:iam::aws:policy/AmazonSageMakerClusterInstanceRolePoli
 BUCKET = "sagemaker-lab"
 OPENZFS = "fs-0123456789abcdef1.fsx.us-west-2.amazonaws.com"
 """The DNS name of an OpenZFS file system that every lab has."""
+SLURM = f"/opt/{load().profile.image.slurm_trees[-1]}"
+"""Where /opt/slurm leads on nodes of the default profile."""
 ENDED = ("InService", "Failed")
 LAST_WORDS = 8
 KEEPER_STATE = "systemctl show --property=ActiveState --value slurmpod-keep"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,10 +51,15 @@ MOUNT = f"mkdir -p {TORCH} && mount -t nfs {SOFTWARE} {TORCH}"
 
 @contextmanager
 def job_cluster(
-    folder: Path, image: Path, torch: Path, *, trainium: bool = False
+    folder: Path,
+    image: Path,
+    torch: Path,
+    profiles: Sequence[str] = (),
+    *,
+    trainium: bool = False,
 ) -> Iterator[HyperPodLab]:
     """Set the cluster up by its lifecycle scripts, in `folder`; with four nodes more on demand."""
-    with HyperPodLab(folder, image) as lab:
+    with HyperPodLab(folder, image, profiles) as lab:
         lab.machines.add_file_system(SOFTWARE, torch)
         uri = upload(lab, WITH_TRAINIUM if trainium else ENVIRONMENT, on_init_complete=MOUNT)
         common = by_api(lab, uri)

@@ -34,15 +34,16 @@ KILL_WAIT = 10
 """Longer than a node takes to be replaced here: Slurm requeues a job when all its nodes have ended
 it, and then lets it wait for two minutes."""
 
-PROFILES = ("returns-by-itself",)
-"""With HyperPod's ReturnToService=1 any such job begins anew: slurmctld would end it."""
+PROFILES = ("ami-2026-01", "returns-by-itself")
+"""On a newer image no step is resumed in place. With HyperPod's ReturnToService=1 any such job
+begins anew: slurmctld would end it."""
 
 GPU = STEP.replace("--partition=cpu", "--partition=gpu").replace("--nodes=2", "--nodes=1")
 
 
 @pytest.fixture(scope="module")
-def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, PROFILES) as lab:
+def lab(older_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), older_image, PROFILES) as lab:
         gpu = group("gpu", "Compute", InstanceType="ml.g5.xlarge")
         gpu["SlurmConfig"]["PartitionNames"] = ["gpu"]
         storage: dict[str, Any] = {"InstanceStorageConfigs": [lab.lustre_storage]}

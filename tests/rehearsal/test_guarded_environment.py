@@ -25,6 +25,7 @@ from slurmpod.reading.read import Reading, read_as
 from slurmpod.rehearsal.shell import Shell
 from slurmpod.resolve import resolve
 from tests.rehearsal.conftest import make_workplace, node_shell, wait_until
+from tests.rehearsal.hyperpod_lab import SLURM
 from tests.rehearsal.test_rehearse import Kept
 
 TEXT = """
@@ -61,7 +62,7 @@ slurm:
   rds: {{}}
 """
 JOB_SECRET = "arn:aws:secretsmanager:us-west-2:123456789012:secret:hub-AbCdEf"
-SLURMDBD_CONF = "/opt/slurm-24.11/etc/slurmdbd.conf"
+SLURMDBD_CONF = f"{SLURM}/etc/slurmdbd.conf"
 NODES = ("head", "people", "cpu")
 READ_BY_NODES = "/etc /opt /var /tmp /run /root /home /fsx /usr/local"
 FIND = f"""\

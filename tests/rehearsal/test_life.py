@@ -160,13 +160,15 @@ def packages(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def life(
-    image: Path, newer_image: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory
+    older_image: Path, newer_image: Path, packages: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Life]:
     """A repository of configurations, beside nothing of ours but the CDK's command line."""
     folder = tmp_path_factory.mktemp("life")
     (folder / "node_modules").symlink_to(PROJECT / "node_modules")
     newest = Software(load(["ami-2026-07"]).profile, newer_image)
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, newest=newest) as lab:
+    with HyperPodLab(
+        tmp_path_factory.mktemp("lab"), older_image, ("ami-2026-01",), newest=newest
+    ) as lab:
         yield Life(lab, folder, packages)
 
 

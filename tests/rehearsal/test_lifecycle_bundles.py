@@ -39,8 +39,8 @@ PROFILES = ("ami-2024-08", "one-controller-rewritten", "eth0", "gres-types")
 
 
 @pytest.fixture(scope="module")
-def lab(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
-    with HyperPodLab(tmp_path_factory.mktemp("lab"), image, PROFILES) as lab:
+def lab(older_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HyperPodLab]:
+    with HyperPodLab(tmp_path_factory.mktemp("lab"), older_image, PROFILES) as lab:
         yield lab
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from slurmpod.platform_profiles.loading import load
+from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM
 from slurmpod.rehearsal import shell
 from slurmpod.rehearsal.hyperpod.image_disk import files_of
 from slurmpod.rehearsal.nodes.enclosure import BRIDGE
@@ -770,10 +771,10 @@ class TestSlurm:
             "systemctl is-enabled slurmctld slurmd slurmdbd mariadb | uniq || true;"
             "stat -c '%U %n' /var/spool/slurmctld /var/log/slurm",
         )
-        assert re.sub(r"24\.11\.\d+", "24.11.x", output).splitlines() == [
-            "/opt/slurm-24.11",
-            "/opt/slurm-24.11/etc",
-            "slurm-wlm 24.11.x",
+        assert re.sub(r"(slurm-wlm .*)\.\d+", r"\1.x", output).splitlines() == [
+            f"/opt/slurm-{DEFAULT_SLURM}",
+            f"/opt/slurm-{DEFAULT_SLURM}/etc",
+            f"slurm-wlm {DEFAULT_SLURM}.x",
             "disabled",
             "slurm /var/spool/slurmctld",
             "slurm /var/log/slurm",

@@ -20,7 +20,7 @@ from slurmpod.rehearsal.shell import CommandFailed, Shell
 from tests.golden_files import ROOT
 from tests.rehearsal import silent_folder
 from tests.rehearsal.conftest import wait_until
-from tests.rehearsal.hyperpod_lab import BUCKET, HyperPodLab, group, succeeds
+from tests.rehearsal.hyperpod_lab import BUCKET, SLURM, HyperPodLab, group, succeeds
 from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 ENVIRONMENT = """
@@ -96,8 +96,8 @@ def worker(lab: HyperPodLab) -> Shell:
 def test_the_report_says_what_the_image_is(worker: Shell) -> None:
     report = json.loads(worker.run(["cat", "/var/log/provision/report.json"]))
     facts = report["image"]
-    assert facts["os"].startswith("Debian GNU/Linux 13")
-    assert facts["slurm"] == "slurm-24.11"
+    assert facts["os"].startswith("Debian GNU/Linux ")
+    assert f"/opt/{facts['slurm']}" == SLURM
     assert facts["kernel"] == worker.run(["uname", "-r"])
     assert facts["nvidia_driver"] is None
 

@@ -17,7 +17,7 @@ from slurmpod.resolve import resolve
 from slurmpod_cdk.parts.mariadb_server import server_parameters
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.deployed_bundle import deployed_bundle
-from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.hyperpod_lab import SLURM, HyperPodLab, group
 from tests.rehearsal.test_guarded_environment import FIND, spellings
 from tests.rehearsal.test_lifecycle_bundles import customer_group
 
@@ -35,7 +35,7 @@ lifecycle: {{mode: {mode}}}
 """
 SERVICE = "slurmpod-database-password"
 SLURMDBD_CONF = "/opt/slurm/etc/slurmdbd.conf"
-FOUND_AS = "/opt/slurm-24.11/etc/slurmdbd.conf"
+FOUND_AS = f"{SLURM}/etc/slurmdbd.conf"
 """The same file: /opt/slurm is a link."""
 
 

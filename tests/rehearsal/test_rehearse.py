@@ -19,6 +19,7 @@ from botocore.config import Config
 
 from slurmpod.deploy.permissions.people import READING
 from slurmpod.folders import node_executable
+from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM
 from slurmpod.rehearsal.cdk import CDK
 from slurmpod.rehearsal.nodes.folder import machines_cgroup
 from tests.rehearsal.conftest import PATIENCE_SECONDS, PROJECT, Workplace, make_workplace
@@ -370,7 +371,7 @@ class TestRunning:
         assert worker in shown.stdout
         assert "bad NVLink" in shown.stdout
         assert "5 stacks, all complete" in " ".join(shown.stdout.split())
-        assert "24.11" in shown.stdout
+        assert f" {DEFAULT_SLURM}." in shown.stdout
         assert "AccessDenied" not in shown.stdout
         assert "/fsx" in shown.stdout
         assert "OK: worker" in story.stdout, story.stderr

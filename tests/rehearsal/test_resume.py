@@ -52,6 +52,9 @@ VENV, VENV_JOB, RENDER, TRAIN = (
 """Commands of the page, as they stand there."""
 PYTHON = TRAIN[TRAIN.index("--python") + 1]
 
+PROFILES = ("ami-2026-01",)
+"""On a newer image HyperPod requeues the job instead."""
+
 
 @pytest.fixture(scope="module")
 def torch() -> Path:
@@ -60,9 +63,10 @@ def torch() -> Path:
 
 @pytest.fixture(scope="module")
 def lab(
-    image: Path, torch: Path, tmp_path_factory: pytest.TempPathFactory
+    older_image: Path, torch: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[HyperPodLab]:
-    with job_cluster(tmp_path_factory.mktemp("lab"), image, torch) as lab:
+    folder = tmp_path_factory.mktemp("lab")
+    with job_cluster(folder, older_image, torch, PROFILES) as lab:
         yield lab
 
 

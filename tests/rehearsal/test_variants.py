@@ -1,7 +1,8 @@
 """Every environment of this repository on nodes of the adverse variants, as a user rehearses it.
 
-Each takes half a minute of a processor: `make test-deep` has them (see conftest). In `make test`
-the cluster of test_profiles stands for them.
+Its nodes become idle and its first job runs on the images of both Slurms. Each takes half a minute
+of a processor: `make test-deep` has them (see conftest). In `make test` the cluster of
+test_profiles stands for them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from slurmpod.cli.environment import sound_environment
 from slurmpod.environment.cluster import Role
 from tests.environment_files import FILES
 from tests.rehearsal.conftest import Workplace
+
+IMAGES = ("ami-2026-01", "ami-2026-07")
+"""With Slurm 24.11, and with 26.05 in place of 25.11."""
 
 ADVERSE = (
     "apt-locked",
@@ -54,12 +58,15 @@ def smaller(file: Path, folder: Path) -> Path:
     return few
 
 
+@pytest.mark.parametrize("image_profile", IMAGES)
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_an_example_runs_a_job_under_all_variants(
-    name: str, workplace: Workplace, tmp_path: Path
+    name: str, image_profile: str, workplace: Workplace, tmp_path: Path
 ) -> None:
     (tmp_path / "shorter.yaml").write_text(SHORTER)
-    profiles = [f"--profile={each}" for each in (*ADVERSE, tmp_path / "shorter.yaml")]
+    profiles = [
+        f"--profile={each}" for each in (image_profile, *ADVERSE, tmp_path / "shorter.yaml")
+    ]
     file = smaller(FILES[name], tmp_path)
     ended = workplace.run("rehearse", str(file), *profiles, "--json", seconds=1800)
     assert ended.returncode == 0, ended.stderr

@@ -86,6 +86,10 @@ class Slurm:
         return self.printed
 
 
+IN_PLACE = ("ami-2026-01",)
+"""Where steps that lost a node are resumed in their job, unless it has GPUs."""
+
+
 class Run:
     """A cluster with a controller and two workers; repairs are written down and succeed at once."""
 
@@ -229,7 +233,7 @@ def test_jobs_that_other_nodes_end_slowly_start_when_these_are_done(slurm_state:
 def test_the_job_of_a_step_that_waits_for_the_replacement_keeps_its_nodes(
     slurm_state: Slurm,
 ) -> None:
-    run = Run(slurm_state)
+    run = Run(slurm_state, profiles=IN_PLACE)
     agent = HealthAgent(run)  # type: ignore[arg-type]
     lost: list[str] = []
     with agent.steps.step("7", A, lost.append):
@@ -244,7 +248,7 @@ def test_the_job_of_a_step_that_waits_for_the_replacement_keeps_its_nodes(
 
 def test_a_step_that_waits_for_a_dead_node_is_told(slurm_state: Slurm) -> None:
     """srun itself may wait for ever: nobody tells it how that node's tasks ended."""
-    run = Run(slurm_state)
+    run = Run(slurm_state, profiles=IN_PLACE)
     agent = HealthAgent(run)  # type: ignore[arg-type]
     lost: list[str] = []
 

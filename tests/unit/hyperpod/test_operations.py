@@ -97,7 +97,7 @@ def run(tmp_path: Path) -> Run:
     machines: Any = Machines()
     run = Run(
         cluster=cluster(group("head"), group("cpu", 3), nodes=nodes),
-        software=Software(load().profile),
+        software=Software(load(["ami-2026-01"]).profile),
         newest=Software(load(["ami-2026-07"]).profile),
         provisioning=Provisioning("head", None, {"cpu": "cpu"}),
         bundles={},

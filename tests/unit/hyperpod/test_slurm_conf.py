@@ -82,7 +82,10 @@ class TestSlurmFiles:
         assert described[TOPOLOGY_CONF][-1] == f"SwitchName=nn-424c Nodes={names}"
         assert "TopologyPlugin=topology/tree" in described[SLURM_CONF]
         assert [*described][-1] == SLURM_CONF
-        for without in (files(), files(replace(LAYOUT, nodes=(LOGIN,)), "ami-2026-07")):
+        for without in (
+            files(LAYOUT, "ami-2026-01"),
+            files(replace(LAYOUT, nodes=(LOGIN,)), "ami-2026-07"),
+        ):
             assert TOPOLOGY_CONF not in without
             assert not [line for line in without[SLURM_CONF] if "Topology" in line]
 

@@ -15,17 +15,18 @@ from slurmpod.rehearsal.hyperpod.image_disk import UNITS, files_of
 from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
 from tests.unit.hyperpod.test_slurm_conf import LAYOUT
 
-PROFILE = load().profile
+JULY = "ami-2026-07"
+PROFILE = load([JULY]).profile
 NAMES = {Role.CONTROLLER: "ip-10-0-0-4", Role.LOGIN: "ip-10-0-0-5", Role.WORKER: "ip-10-0-0-6"}
 
 
 def node(role: Role, at_first: dict[str, Any] | None = None, **changes: Any) -> ObservedNode:
-    """Return a node of the default profile, but for `changes` of its facts."""
+    """Return a node of that profile, but for `changes` of its facts."""
     slurm = slurm_files(LAYOUT, PROFILE.slurm_conf)
     files = files_of(PROFILE.image)
     facts = {
-        "slurm_trees": ["slurm-24.11"],
-        "versions": ["slurm 24.11.0", "Ubuntu 22.04.5 LTS"],
+        "slurm_trees": [*PROFILE.image.slurm_trees],
+        "versions": ["slurm 25.11.4", "Ubuntu 22.04.5 LTS"],
         "interface": "ens5",
         "users": {"ubuntu": 1000},
         "disks": [],
@@ -62,7 +63,7 @@ def test_nodes_of_the_profile_do_not_differ() -> None:
 def test_each_kind_of_fact_is_compared_the_worst_first() -> None:
     software = {**PROFILE.image.software.model_dump(), "docker": True, "mariadb": False}
     nodes = everywhere(
-        slurm_trees=["slurm-24.11", "slurm-25.11"],
+        slurm_trees=["slurm-25.11"],
         interface="enp107s0",
         users={"ubuntu": 1001},
         disks=["/opt/sagemaker"],
@@ -73,7 +74,7 @@ def test_each_kind_of_fact_is_compared_the_worst_first() -> None:
     )
     logs = PROFILE.agents.logs
     assert found(*nodes) == [
-        ("image.slurm_trees", ["slurm-24.11"], ["slurm-24.11", "slurm-25.11"]),
+        ("image.slurm_trees", ["slurm-24.11", "slurm-25.11"], ["slurm-25.11"]),
         ("image.software.mariadb", True, False),
         ("image.software.docker", False, True),
         ("image.users.ubuntu", 1000, 1001),
@@ -147,23 +148,21 @@ def test_a_difference_names_its_nodes_and_only_what_is_everywhere_is_written() -
 def test_a_profile_of_the_differences_is_that_of_the_nodes(tmp_path: Path) -> None:
     units = node(Role.WORKER).now["units"]
     units = {name: text.replace("TasksMax=infinity\n", "") for name, text in units.items()}
-    nodes = everywhere(
-        slurm_trees=["slurm-24.11", "slurm-25.11"], units=units, etc=["accounting.conf"]
-    )
+    nodes = everywhere(slurm_trees=["slurm-25.11"], units=units, etc=["accounting.conf"])
     own = tmp_path / "own.yaml"
     own.write_text(yaml.safe_dump(as_profile(differences(nodes, PROFILE), "A cluster.", "nodes")))
-    learnt = load([str(own)])
+    learnt = load([JULY, str(own)])
     assert differences(nodes, learnt.profile) == ()
     assert learnt.evidence["image", "slurm_trees"].source == "nodes"
 
 
-def test_a_newer_slurm_becomes_the_rehearsals_next_one() -> None:
-    newer = everywhere(versions=["slurm 25.11.4"])
-    assert found(*newer) == [("image.slurm", "24.11", "26.05")]
-    profile = as_profile(differences(newer, PROFILE), "newer", "a test")
-    assert yaml.safe_load(yaml.safe_dump(profile))["image"] == {"slurm": "26.05"}
+def test_another_slurm_becomes_the_rehearsals_next_one() -> None:
+    other = everywhere(versions=["slurm 24.05.1"])
+    assert found(*other) == [("image.slurm", "26.05", "24.11")]
+    profile = as_profile(differences(other, PROFILE), "other", "a test")
+    assert yaml.safe_load(yaml.safe_dump(profile))["image"] == {"slurm": "24.11"}
 
 
 def test_a_canary_group_tells_of_its_image_without_a_controller() -> None:
-    worker = node(Role.WORKER, versions=["slurm 25.11.4"])
+    worker = node(Role.WORKER, versions=["slurm 24.11.0"])
     assert [each.place for each in differences([worker], PROFILE)] == [("image", "slurm")]

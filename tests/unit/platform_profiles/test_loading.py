@@ -105,4 +105,4 @@ class TestMistakes:
         (problem,) = problems("ami-2026-1")
         assert problem.fix == "did you mean 'ami-2026-01'?"
         (problem,) = problems(str(tmp_path / "none"))
-        assert "give a file, or one of ami-2026-01" in problem.fix
+        assert f"give a file, or one of {DEFAULT}" in problem.fix

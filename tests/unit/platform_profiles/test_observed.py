@@ -15,12 +15,13 @@ from slurmpod.platform_profiles.slurm_differences import slurm_differences
 from slurmpod.rehearsal.hyperpod.slurm_conf import slurm_files
 from tests.unit.hyperpod.test_slurm_conf import LAYOUT, LOGIN
 
-CONF = load().profile.slurm_conf
+JULY = "ami-2026-07"
+CONF = load([JULY]).profile.slurm_conf
 OURS = {Path(path).name: content.decode() for path, content in slurm_files(LAYOUT, CONF).items()}
 
 
 def differences(files: Mapping[str, str], names: Collection[str] = ()) -> list[Difference]:
-    """Return how a controller's files differ from the default profile, the worst first."""
+    """Return how a controller's files differ from a profile, the worst first."""
     return sorted(slurm_differences(files, CONF, names), key=lambda each: each.rank)
 
 
@@ -82,14 +83,23 @@ def test_what_a_rehearsal_needs_is_last_and_stays_out_of_the_profile() -> None:
 
 
 def test_a_topology_that_is_described_is_a_difference(tmp_path: Path) -> None:
-    live = {**OURS, "topology.conf": "SwitchName=nn-1 Nodes=ip-10-0-0-6\n"}
-    (seen,) = differences(live, [LOGIN.name])
+    without = load(["ami-2026-01"]).profile.slurm_conf
+    rendered = {
+        Path(path).name: text.decode() for path, text in slurm_files(LAYOUT, without).items()
+    }
+    live = {**rendered, "topology.conf": "SwitchName=nn-1 Nodes=ip-10-0-0-6\n"}
+    (seen,) = slurm_differences(live, without, [LOGIN.name])
     assert seen.breaks == "jobs are spread over switches in another way"
     own = tmp_path / "own.yaml"
     own.write_text(yaml.safe_dump(as_profile([seen], "A cluster.", "ip-10-0-0-4")))
-    learnt = load([str(own)]).profile.slurm_conf
+    learnt = load(["ami-2026-01", str(own)]).profile.slurm_conf
     assert learnt.topology_conf == ("SwitchName=switch Nodes={nodes}",)
     assert not slurm_differences(live, learnt, [LOGIN.name])
+
+
+def test_a_topology_that_is_not_described_is_one_too() -> None:
+    live = {name: text for name, text in OURS.items() if name != "topology.conf"}
+    assert [each.live for each in differences(live, [LOGIN.name])] == [[]]
 
 
 def test_a_profile_of_the_differences_makes_the_same_files(tmp_path: Path) -> None:
@@ -101,7 +111,7 @@ def test_a_profile_of_the_differences_makes_the_same_files(tmp_path: Path) -> No
     seen = differences({**OURS, "slurm.conf": live}, [LOGIN.name])
     file = tmp_path / "dev-profile.yaml"
     file.write_text(yaml.safe_dump(as_profile(seen, "A cluster.", "ip-10-0-0-4 of dev")))
-    learnt = load([str(file)])
+    learnt = load([JULY, str(file)])
     assert learnt.evidence["slurm_conf", "lines", "ReturnToService"].source == "ip-10-0-0-4 of dev"
     rendered = slurm_files(LAYOUT, learnt.profile.slurm_conf)
     again = {Path(path).name: content.decode() for path, content in rendered.items()}

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from slurmpod.platform_profiles.slurm_versions import DEFAULT_SLURM
 from slurmpod.problems import ExitCode
 from slurmpod.rehearsal.nodes import preparation
 from slurmpod.rehearsal.nodes.errors import BakeFailed
@@ -33,7 +34,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_the_image_is_baked(capsys: pytest.CaptureFixture[str]) -> None:
     assert preparation.main() is ExitCode.OK
-    assert said(capsys) == ["raised a limit", "✓ node image with Slurm 24.11 baked"]
+    assert said(capsys) == ["raised a limit", f"✓ node image with Slurm {DEFAULT_SLURM} baked"]
 
 
 def test_a_bake_that_fails(
@@ -44,7 +45,11 @@ def test_a_bake_that_fails(
 
     monkeypatch.setattr(preparation, "bake", fail)
     assert preparation.main() is ExitCode.FAILED
-    assert said(capsys) == ["raised a limit", "✗ node image with Slurm 24.11 baked", "no mirror"]
+    assert said(capsys) == [
+        "raised a limit",
+        f"✗ node image with Slurm {DEFAULT_SLURM} baked",
+        "no mirror",
+    ]
 
 
 def test_a_machine_that_lacks_something_bakes_nothing(
