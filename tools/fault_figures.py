@@ -4,8 +4,9 @@ Usage: slurmpod rehearse ENVIRONMENT --fault all --json >FILE
        python -m tools.fault_figures FILE
 
 The environment is environments/dev.yaml. Faults that need customer mode are tried with a file that
-has `extends: dev.yaml` and `lifecycle: {mode: customer}`, and `zone-fails` with one whose workers
-have another zone. Several files may be named. Faults that they do not have stay as they were.
+has `extends: dev.yaml` and `lifecycle: {mode: customer}`, `zone-fails` and `plan-ends` with one
+whose workers have another zone, and a training plan. Several files may be named. Faults that
+they do not have stay as they were.
 """
 
 from __future__ import annotations

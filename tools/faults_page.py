@@ -24,10 +24,10 @@ the rehearsal stays up afterwards. `slurmpod rehearsal fault NAME` does one to a
 kept. If jobs run there, it is done to them, and the command says what became of each: see
 [Drills](resume.md#drills).
 
-The figures are those of `environments/dev.yaml`, in customer mode or with a zone of the workers'
-own where a fault needs that, each fault once, on a small machine that had other work to do.
-`SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not minutes. So they say what is waited
-for, not how long AWS takes.
+The figures are those of `environments/dev.yaml`, in customer mode, with a zone of the workers' own
+or with a training plan where a fault needs that, each fault once, on a small machine that had other
+work to do. `SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not minutes. So they say
+what is waited for, not how long AWS takes.
 
 A checkpoint that is cut off in the middle of writing is the business of jobs: see
 [resume.md](resume.md).
@@ -41,6 +41,7 @@ NEEDS = {
     Need.CUSTOMER: "`lifecycle.mode: customer`. In extended mode HyperPod starts Slurm and mounts"
     " the file system before our scripts run.",
     Need.CONTINUOUS: "`cluster.provisioning: continuous`. Else HyperPod makes all nodes or none.",
+    Need.PLAN: "a `training_plan_arn` of the workers, and `cluster.provisioning: continuous`.",
     Need.OTHER_ZONE: "a `zone` of the workers' own (`cluster.groups`). A controller that is lost"
     " with its zone takes Slurm along.",
 }

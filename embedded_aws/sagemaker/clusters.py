@@ -66,7 +66,7 @@ class Clusters:
         self.instance_types = instance_types
         """Facts by which requests are judged."""
         self._send = send
-        self.plans = TrainingPlans()
+        self.plans = TrainingPlans(platform.ends_plan)
         self.lock = threading.RLock()
         """Held by whoever decides something about a cluster from what it is."""
         self._by_region: dict[str, list[Cluster]] = {}

@@ -93,11 +93,14 @@ class TrainingPlan:
     created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     extensions: list[tuple[datetime, Extension]] = field(default_factory=list)
     """What it was prolonged by, and when that was bought; the oldest first."""
+    cut_at: datetime | None = None
+    """When it ended before its time, if it did."""
 
     @property
     def ends_at(self) -> datetime:
         """The end of the plan, with all of its extensions."""
-        return self.extensions[-1][1].ends_at if self.extensions else self.offering.ends_at
+        planned = self.extensions[-1][1].ends_at if self.extensions else self.offering.ends_at
+        return self.cut_at or planned
 
     @property
     def has_ended(self) -> bool:
@@ -114,9 +117,13 @@ class TrainingPlan:
 
 
 class TrainingPlans:
-    """The plans of all Regions, and what was offered."""
+    """The plans of all Regions, and what was offered; `is_cut` says of an ARN whether it ends now.
 
-    def __init__(self) -> None:
+    A plan that is not cut any more holds again.
+    """
+
+    def __init__(self, is_cut: Callable[[str], bool]) -> None:
+        self._is_cut = is_cut
         self._offered: dict[str, Offering] = {}
         self._extensions: dict[str, Extension] = {}
         self._by_region: dict[str, list[TrainingPlan]] = {}
@@ -172,7 +179,10 @@ class TrainingPlans:
 
     def all(self, region: str) -> list[TrainingPlan]:
         """Return the plans of a Region, oldest first."""
-        return list(self._by_region.get(region, []))
+        plans = list(self._by_region.get(region, []))
+        for plan in plans:
+            plan.cut_at = (plan.cut_at or datetime.now(UTC)) if self._is_cut(plan.arn) else None
+        return plans
 
     def find(self, region: str, name_or_arn: str) -> TrainingPlan:
         """Return a plan by its name or its ARN; raises ResourceNotFound."""

@@ -161,6 +161,45 @@ SPOT_RECLAIMED = Fault(
 )
 
 
+def _plan_ends(cluster: FaultCluster, watch: Watch) -> None:
+    """The training plan of all workers ends under a job; then it holds again, as a new one would.
+
+    AWS takes what it has of the plan by itself.
+    """
+    before, plan = cluster.instances(), cluster.group_of(cluster.workers[0])["TrainingPlanArn"]
+    job = SteadyJob.start(cluster, watch, f"--nodes={len(cluster.workers)}")
+    cluster.shortage.end_plan(plan)
+    try:
+        watch.injected("the training plan of all workers has ended")
+        for node in cluster.workers:
+            watch.until("Slurm knows", partial(cluster.is_down, node), wanted=True)
+        watch.until("the job waits", lambda: (job.state, job.restarts), ("PENDING", 1))
+        watch.until("no node is left", lambda: set(cluster.to_come()), set(cluster.workers))
+        watch.noticed("the job waits in the queue, and there are no nodes for it")
+    finally:
+        cluster.shortage.end()
+    _give_another(cluster, watch, cluster.workers, before)
+    job.wait_until_it_runs()
+    watch.recovered("all nodes are back, the job runs again")
+    job.finish()
+
+
+PLAN_ENDS = Fault(
+    name="plan-ends",
+    title="The training plan of all workers ends",
+    sees="All nodes of the group are `down` in sinfo, and their jobs back in the queue. `slurmpod"
+    " status` shows the group `0/2 in service, its training plan has ended`; `slurmpod why` says so"
+    " of a node, of a job that waits, and without a name.",
+    logged="DescribeCluster: `TrainingPlanStatus` of the group is `Expired`. slurmctld.log says of"
+    " each node that it was set down, and not why.",
+    recovers="Nothing, until the group has another plan: `slurmpod capacity search` and `buy`, its"
+    " ARN in the file, `slurmpod deploy`. Jobs then begin again from their last checkpoint. A plan"
+    " that has not ended yet can be prolonged: `slurmpod capacity extend`.",
+    act=_plan_ends,
+    need=Need.PLAN,
+)
+
+
 def _zone_fails(cluster: FaultCluster, watch: Watch) -> None:
     """All workers are lost with their zone; the controller is in another."""
     before = cluster.instances()
@@ -217,8 +256,8 @@ def _taken_back(
 def _give_another(
     cluster: FaultCluster, watch: Watch, nodes: Sequence[str], before: Mapping[str, str]
 ) -> None:
-    """Wait until nodes have other instances than before, now that EC2 has some."""
-    watch.mended("EC2 has instances again")
+    """Wait until nodes have other instances than before, now that there are some."""
+    watch.mended("there are instances again")
     for node in nodes:
         is_new = partial(cluster.has_successor, node, before[node])
         watch.until(f"{node} is another instance", is_new, wanted=True)

@@ -27,6 +27,7 @@ class Need(Enum):
         "our own scripts have to start Slurm and mount file systems (lifecycle.mode: customer)"
     )
     CONTINUOUS = "nodes have to come one by one (cluster.provisioning: continuous)"
+    PLAN = "the workers have to have a training plan (training_plan_arn of their group)"
     OTHER_ZONE = "the workers have to be in another zone than the controller (zone of their group)"
 
 

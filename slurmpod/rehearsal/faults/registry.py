@@ -49,6 +49,7 @@ FAULTS = (
     capacity.CAPACITY_LATE,
     capacity.CAPACITY_PART,
     capacity.SPOT_RECLAIMED,
+    capacity.PLAN_ENDS,
     capacity.ZONE_FAILS,
 )
 """All of them, in the order of running and describing."""
@@ -107,6 +108,9 @@ _MET: Mapping[Need, Callable[[Resolved], bool]] = MappingProxyType(
     {
         Need.CUSTOMER: lambda resolved: resolved.lifecycle.mode != "extended",
         Need.CONTINUOUS: lambda resolved: resolved.continuous,
+        Need.PLAN: lambda resolved: bool(
+            resolved.continuous and workers_of(resolved).settings.training_plan_arn
+        ),
         Need.OTHER_ZONE: _has_other_zone,
     }
 )

@@ -45,6 +45,14 @@ class Shortage:
         """Let every group have as many as it wants."""
         self._file.unlink(missing_ok=True)
 
+    def end_plan(self, arn: str) -> None:
+        """Let a training plan end now, and hold again when the shortage ends."""
+        write_whole(self._file, to_json({**self._said(), arn: {}}))
+
+    def ends_plan(self, arn: str) -> bool:
+        """Return whether a training plan ends before its time."""
+        return arn in self._said()
+
     def most(self, group: str) -> int | None:
         """Return how many instances a group may have; None: any number."""
         said = self._said().get(group)

@@ -169,6 +169,10 @@ class HyperPod:
         self._networks.leave(cluster.name)
         self._journal.note(cluster.name, "deleted")
 
+    def ends_plan(self, arn: str) -> bool:
+        """Return whether a training plan ends before its time, as a fault wants it."""
+        return Shortage(self._folder).ends_plan(arn)
+
     def health_agent_of(self, machines: Machines, name: str) -> HealthAgent | None:
         """Return the agent that watches the node of this host name, if there is such a node.
 

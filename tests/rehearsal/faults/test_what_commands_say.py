@@ -9,18 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from embedded_aws.existing import Existing
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Need, run_fault
 from slurmpod.rehearsal.faults.registry import FAULTS, chosen
 from slurmpod.rehearsal.faults.watch import Silence
 from tests.rehearsal.faults.lab_cluster import ENVIRONMENT, NAME, WORKERS, lab_cluster
-from tests.rehearsal.hyperpod_lab import HyperPodLab, group
+from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group
 from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
+PLANNED, PLAN = "ml.p5.4xlarge", f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:training-plan/planned"
 ELSEWHERE = f"edition: 2026{ENVIRONMENT}".replace(
     "{zone: us-west-2a}", "{zone: us-west-2a, other_zones: [{zone: us-west-2b}]}"
-).replace("partition: cpu}", "partition: cpu, zone: us-west-2b}")
-SENTENCE = "We currently do not have sufficient capacity to launch new ml.m5.large"
+).replace(
+    f"ml.m5.large, count: {WORKERS}, partition: cpu}}",
+    f"{PLANNED}, count: {WORKERS}, partition: cpu, zone: us-west-2b, training_plan_arn: {PLAN}}}",
+)
+SENTENCE = f"We currently do not have sufficient capacity to launch new {PLANNED}"
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,15 @@ class Place:
 @pytest.fixture(scope="module")
 def place(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with HyperPodLab(tmp_path_factory.mktemp("lab"), image) as lab:
+        Existing(lab.aws).training_plan(PLAN, instance_type=PLANNED, zone=f"{REGION}b")
         file = lab.folder / "environment.yaml"
         file.write_text(ELSEWHERE)
         common = by_api(lab, upload(lab, ELSEWHERE))
+        elsewhere = {"OverrideVpcConfig": lab.network.override, "TrainingPlanArn": PLAN}
         groups = [
             group("head", "Controller", **common),
             group("login", "Login", **common),
-            group("cpu", "Compute", WORKERS, OverrideVpcConfig=lab.network.override, **common),
+            group("cpu", "Compute", WORKERS, InstanceType=PLANNED, **elsewhere, **common),
         ]
         lab.create_continuously(NAME, groups)
         yield Place(lab, lab_cluster(lab), file)
@@ -89,6 +96,10 @@ SHOWN = {
     "capacity-part": (part, [r"2/4", SENTENCE, "SageMaker says Pending"]),
     "spot-reclaimed": (reclaimed, [r"1/2", SENTENCE, "SageMaker says Pending"]),
     "database-down": (failed, ["slurmdbd does not run: job records are not written"]),
+    "plan-ends": (
+        failed,
+        [r"0/2", "its training plan has ended", "training plan of cpu has ended"],
+    ),
     "zone-fails": (
         failed,
         [r"0/2", SENTENCE, r"zone us-west-2b: none of its 2 nodes \(cpu\) runs"],

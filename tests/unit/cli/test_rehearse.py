@@ -109,7 +109,7 @@ def test_all_faults_upon_a_job_are_those_that_can_be_done_to_it(
     arguments = ["rehearse", DEV, "--fault", "all", "--job", job, "--python", "/p", "--", "40"]
     assert main.run(arguments) == ExitCode.OK
     (options,) = asked
-    needs = (Need.CUSTOMER, Need.OTHER_ZONE)
+    needs = (Need.CUSTOMER, Need.OTHER_ZONE, Need.PLAN)
     possible = [fault for fault in FAULTS if fault.need not in needs]
     assert options.faults == tuple(fault for fault in possible if fault.strike)
     assert options.job

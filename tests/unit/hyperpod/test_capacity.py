@@ -64,3 +64,12 @@ def test_a_shortage_is_of_one_group_and_of_its_hours(
     shortage.limit("gpu", 0)
     assert (capacity.hours_are_over("cpu"), capacity.hours_are_over("gpu")) == (True, False)
     assert capacity.take(node("login", "10.0.0.9"))
+
+
+def test_a_plan_ends_until_the_shortage_does(shortage: Shortage) -> None:
+    shortage.limit("cpu", 2)
+    shortage.end_plan("arn:plan")
+    assert (shortage.ends_plan("arn:plan"), shortage.ends_plan("arn:other")) == (True, False)
+    assert shortage.most("cpu") == 2
+    shortage.end()
+    assert not shortage.ends_plan("arn:plan")

@@ -165,6 +165,7 @@ class TestChoice:
         assert [each.partition(" for ")[2] for each in lacks] == [
             "network-lost, file-system-late, names-gone",
             "capacity-late, capacity-part, spot-reclaimed",
+            "plan-ends",
             "zone-fails",
         ]
         (found,) = lacking(extended, "worker-power-cut", "names-gone")
