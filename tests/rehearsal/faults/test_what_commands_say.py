@@ -11,9 +11,9 @@ import pytest
 
 from embedded_aws.existing import Existing
 from slurmpod.rehearsal.faults.cluster import FaultCluster
-from slurmpod.rehearsal.faults.fault import Need, run_fault
+from slurmpod.rehearsal.faults.fault import PATIENCE_SECONDS, Need, run_fault
 from slurmpod.rehearsal.faults.registry import FAULTS, chosen
-from slurmpod.rehearsal.faults.watch import Silence
+from slurmpod.rehearsal.faults.watch import Silence, Stage, Watch
 from tests.rehearsal.faults.lab_cluster import ENVIRONMENT, NAME, WORKERS, lab_cluster
 from tests.rehearsal.hyperpod_lab import ACCOUNT, REGION, HyperPodLab, group
 from tests.rehearsal.test_lifecycle_bundles import by_api, upload
@@ -121,3 +121,14 @@ def test_nothing_is_lost_and_commands_say_what_is_wrong(name: str, place: Place)
     assert run_fault(fault, place.cluster, looking).lost == ()
     for text in wanted:
         assert re.search(text, looking.seen), looking.seen
+
+
+def test_a_spot_instance_is_taken_back_whatever_runs(place: Place) -> None:
+    cluster, watch = place.cluster, Watch(PATIENCE_SECONDS)
+    worker, before = cluster.workers[0], cluster.instances()[cluster.workers[0]]
+    (fault,) = chosen(["spot-reclaimed"])
+    assert fault.strike
+    fault.strike(cluster, watch, (cluster.workers[1], worker))
+    watch.until("there is another", lambda: cluster.has_successor(worker, before), wanted=True)
+    cluster.require_whole(watch)
+    assert [each.stage for each in watch.moments] == [Stage.INJECTED, Stage.MENDED]
