@@ -69,13 +69,16 @@ def lifecycle_reports(
     Raises AwsUnavailable.
     """
     lines = logs.last_lines(cluster, nodes.cluster_id(cluster), MARK)
-    places = [(each.group, each.instance_id, each.status) for each in nodes.nodes(cluster)]
-    places = places or [(*key.rpartition("/")[::2], "gone") for key in lines]
-    found = [
-        _logged(group, instance_id, status, lines.get(f"{group}/{instance_id}"))
-        for group, instance_id, status in places
-    ]
+    there = nodes.nodes(cluster)
+    found = [_of_node(node, lines.get(f"{node.group}/{node.instance_id}")) for node in there]
+    if not there:
+        found = [_logged(*key.rpartition("/")[::2], "gone", line) for key, line in lines.items()]
     return tuple(sorted(found, key=lambda each: (each.succeeded, not each.steps, each.group)))
+
+
+def _of_node(node: Node, line: tuple[datetime, str] | None) -> NodeReport:
+    """Return the report of a node that is there, which has the name that all commands give it."""
+    return replace(_logged(node.group, node.instance_id, node.status, line), name=node.name)
 
 
 def _logged(
@@ -226,7 +229,7 @@ def _run_on(plan: RunPlan, node: Node, sessions: NodeSessions) -> NodeReport:
         output = str(refusal)
     report = read_report(node.group, node.instance_id, node.status, output)
     if report.steps:
-        return report
+        return replace(report, name=node.name)
     said = [line for line in output.splitlines() if line.strip()] or ["nothing"]
     return NodeReport(
         node.group, node.instance_id, node.status, node.name, summary="; ".join(said[-3:])

@@ -92,13 +92,14 @@ class TestReading:
 
     def test_what_failed_comes_first_and_what_is_silent_next(self) -> None:
         lines = {"cpu/i-1": line("good"), "cpu/i-3": line("bad", failure="no")}
-        nodes = Nodes(*(live("cpu", f"i-{n}", status="Running") for n in (1, 2, 3)))
+        names = {"i-1": "good", "i-2": "silent", "i-3": "bad"}
+        nodes = Nodes(*(live("cpu", id_, name) for id_, name in names.items()))
         found = lifecycle_reports(nodes, Logs(lines), "lab")
-        assert [report.name for report in found] == ["bad", "i-2", "good"]
+        assert [report.name for report in found] == ["bad", "silent", "good"]
 
     def test_nodes_that_are_no_more_count_where_there_are_no_others(self) -> None:
         lines = {"cpu/i-1": line("old"), "gpu/i-2": line("new")}
-        some = lifecycle_reports(Nodes(live("gpu", "i-2", status="Running")), Logs(lines), "lab")
+        some = lifecycle_reports(Nodes(live("gpu", "i-2", "new")), Logs(lines), "lab")
         assert [report.name for report in some] == ["new"]
         none = lifecycle_reports(Nodes(), Logs(lines), "lab")
         assert [(each.group, each.instance_id, each.status) for each in none] == [

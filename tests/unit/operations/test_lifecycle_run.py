@@ -132,10 +132,10 @@ class TestRun:
         sessions = Answers(**{"1": line("ip-1"), "3": line("ip-3", failure="no way")})
         reports = run_plan(plan(), lambda report: told.append(report.name), sessions)
         assert {report.name: report.succeeded for report in reports} == {
-            "ip-1": True,
-            "ip-3": False,
+            "ip-10-0-0-1": True,
+            "ip-10-0-0-3": False,
         }
-        assert sorted(told) == ["ip-1", "ip-3"]
+        assert sorted(told) == ["ip-10-0-0-1", "ip-10-0-0-3"]
 
     def test_a_session_that_does_not_begin_fails_its_node_alone(self) -> None:
         refusal = "cannot open a session on node: TargetNotConnected: it is not connected"
