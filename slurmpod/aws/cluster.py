@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import AwsUnavailable, as_unavailable, suppressed
@@ -46,6 +46,11 @@ class GroupState:
     bundle_uri: str = ""
     has_ended_plan: bool = False
     """Whether it has a training plan, which has ended."""
+
+    patch_strategy: str | None = None
+    """How HyperPod patches it, on dates of its own; None where it does not."""
+
+    next_patch: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -106,20 +111,7 @@ class ClusterView:
             status=found["ClusterStatus"],
             failure=found.get("FailureMessage", ""),
             created=found["CreationTime"],
-            groups=tuple(
-                GroupState(
-                    name=each["InstanceGroupName"],
-                    instance_type=each.get("InstanceType", "several types"),
-                    wanted=each.get("TargetCount", 0),
-                    in_service=each.get("CurrentCount", 0),
-                    status=each.get("Status", ""),
-                    image=each.get("CurrentImageId", ""),
-                    wanted_image=each.get("DesiredImageId", ""),
-                    bundle_uri=each.get("LifeCycleConfig", {}).get("SourceS3Uri", ""),
-                    has_ended_plan=each.get("TrainingPlanStatus") == "Expired",
-                )
-                for each in found.get("InstanceGroups", [])
-            ),
+            groups=tuple(_group(each) for each in found.get("InstanceGroups", [])),
         )
 
     def cluster_id(self, cluster: str) -> str:
@@ -213,3 +205,20 @@ class ClusterView:
             address = node["NodeDetails"].get("PrivatePrimaryIp", "")
             return f"ip-{address.replace('.', '-')}" if address else instance_id
         return instance_id
+
+
+def _group(described: Mapping[str, Any]) -> GroupState:
+    patches: Mapping[str, Any] | None = described.get("AutoPatchConfig")
+    return GroupState(
+        name=described["InstanceGroupName"],
+        instance_type=described.get("InstanceType", "several types"),
+        wanted=described.get("TargetCount", 0),
+        in_service=described.get("CurrentCount", 0),
+        status=described.get("Status", ""),
+        image=described.get("CurrentImageId", ""),
+        wanted_image=described.get("DesiredImageId", ""),
+        bundle_uri=described.get("LifeCycleConfig", {}).get("SourceS3Uri", ""),
+        has_ended_plan=described.get("TrainingPlanStatus") == "Expired",
+        patch_strategy=patches.get("PatchingStrategy", "") if patches else None,
+        next_patch=(patches or {}).get("CurrentPatchSchedule", {}).get("NextPatchDate"),
+    )

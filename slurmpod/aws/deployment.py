@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import as_unavailable
+from slurmpod.aws.stack import Stack
 from slurmpod.aws.stack_events import StackEvents
 
 if TYPE_CHECKING:
     from types_boto3_cloudformation.type_defs import StackTypeDef
-
-
-@dataclass(frozen=True)
-class Stack:
-    """A CloudFormation stack: its status, why it failed (empty if it did not), and its outputs.
-
-    `changed` is when its last creation or update began, in ISO 8601.
-    """
-
-    name: str
-    status: str
-    failure: str
-    outputs: Mapping[str, str]
-    changed: str = ""
 
 
 @dataclass(frozen=True)

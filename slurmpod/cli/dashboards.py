@@ -90,15 +90,14 @@ def _draw(resolved: Resolved, folder: Path) -> ExitCode:
         return ExitCode.USAGE
     from slurmpod.aws.account import AwsAccount  # the SDK takes longer than all the rest
     from slurmpod.aws.clients import clients_of
-    from slurmpod.aws.deployment import Deployment
     from slurmpod.aws.prometheus import PrometheusQueries
-    from slurmpod.operations.deployed import require_account
+    from slurmpod.operations.deployed import LiveEnvironment, require_account
     from slurmpod.operations.grafana import prometheus_url_of
     from slurmpod.operations.panel_pictures import pictures
 
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    queries = PrometheusQueries(clients, prometheus_url_of(Deployment(clients), resolved))
+    queries = PrometheusQueries(clients, prometheus_url_of(LiveEnvironment(clients, resolved)))
     scrape_seconds = resolved.monitoring.prometheus.scrape_seconds
     drawn = pictures(DASHBOARDS, queries, now=time.time(), scrape_seconds=scrape_seconds)
     for uid, picture in drawn:
@@ -113,14 +112,13 @@ def _push(resolved: Resolved) -> ExitCode:
         return ExitCode.USAGE
     from slurmpod.aws.account import AwsAccount  # the SDK takes longer than all the rest
     from slurmpod.aws.clients import clients_of
-    from slurmpod.aws.deployment import Deployment
     from slurmpod.aws.grafana import GrafanaAccess
-    from slurmpod.operations.deployed import require_account
+    from slurmpod.operations.deployed import LiveEnvironment, require_account
     from slurmpod.operations.grafana import addresses_of, push
 
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    addresses = addresses_of(Deployment(clients), resolved)
+    addresses = addresses_of(LiveEnvironment(clients, resolved))
     with if_interrupted("some dashboards may be new and some old; the same command brings all"):
         push(GrafanaAccess(clients), addresses, resolved)
     say(f"{len(DASHBOARDS)} dashboards are at {addresses.grafana_url}")

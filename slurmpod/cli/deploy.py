@@ -124,7 +124,7 @@ class Work:
         self._only = only
         self._due = folder / FILE
         self._stacks = StackWork.of(options.file, self._resolved, folder, clients)
-        self._deployment, self._nodes = self._stacks.deployment, self._stacks.nodes
+        self._nodes = self._stacks.nodes
         self.difference: Difference = compared_with_deployed(clients, self._resolved)
         owed = Owed.read(self._due)
         self._workers_first = owed.workers_first or workers_go_first(self.difference.changes)

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     inventory = AccountInventory(clients)
     with work_folder(resolved) as folder:
         work = StackWork.of(options.file, resolved, folder, clients)
-        plan = plan_destroy(work.deployment, inventory, resolved, only)
+        plan = plan_destroy(work.live, inventory, only)
         if not options.json:
             _show(plan, resolved)
         if refusal := _refusal(resolved):
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> ExitCode:
             say("nothing was destroyed")
             return ExitCode.FAILED
         _carry_out(work, inventory, options, only)
-        return _end(plan_destroy(work.deployment, inventory, resolved), resolved, options)
+        return _end(plan_destroy(work.live, inventory), resolved, options)
 
 
 def _show(plan: DestroyPlan, resolved: Resolved) -> None:
@@ -109,7 +109,7 @@ def _carry_out(
     """
     try:
         work.settle()
-        plan = plan_destroy(work.deployment, inventory, work.resolved, only)
+        plan = plan_destroy(work.live, inventory, only)
         if plan.is_nothing:
             return
         if work.resolved.stacks.cluster in plan.stacks and records_key(work.resolved):

@@ -14,11 +14,12 @@ from typing import Self
 
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.stack import Stack
 from slurmpod.cli.cdk_command import cdk_command
 from slurmpod.cli.output import say
 from slurmpod.environment.suggestion import did_you_mean
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.problems import WorkFailed
 from slurmpod.rehearsal.cdk import Cdk, CdkFailed, CdkRun
 from slurmpod.rehearsal.progress import Progress
@@ -77,7 +78,7 @@ class StackWork:
     file: Path
     resolved: Resolved
     folder: Path
-    deployment: Deployment
+    live: LiveEnvironment
     nodes: ClusterView
     progress: Progress
     _shown: dict[str, str] = field(default_factory=dict)
@@ -86,7 +87,8 @@ class StackWork:
     @classmethod
     def of(cls, file: Path, resolved: Resolved, folder: Path, clients: AwsClients) -> Self:
         """Return the work in one account, told on standard error."""
-        return cls(file, resolved, folder, Deployment(clients), ClusterView(clients), Progress())
+        live = LiveEnvironment(clients, resolved)
+        return cls(file, resolved, folder, live, ClusterView(clients), Progress())
 
     @property
     def cdk(self) -> Cdk:
@@ -181,7 +183,7 @@ class StackWork:
         return {each.name: each.status for each in self._stacks()}
 
     def _stacks(self) -> tuple[Stack, ...]:
-        return self.deployment.stacks(self.resolved.stacks.in_order())
+        return self.live.stacks()
 
     def _failure(self, said: str) -> str:
         """Return why stacks failed, or else the last words of the CDK, and where all are."""

@@ -12,9 +12,6 @@ from rich.console import Console
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
-from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import Deployment
-from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.watch import Watch
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
@@ -56,13 +53,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     resolved = sound_environment(options.file).resolved
     clients = clients_of(resolved.region)
     require_account(AwsAccount(clients), resolved.environment)
-    sources = Sources(
-        ClusterView(clients),
-        Deployment(clients),
-        AccountInventory(clients),
-        Watch(clients),
-        NodeSessions(clients),
-    )
+    sources = Sources(clients, Watch(clients), NodeSessions(clients))
     if options.watch:
         _watch(sources, resolved, options.watch)
     status = status_of(sources, resolved, datetime.now(UTC))

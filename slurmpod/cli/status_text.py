@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slurmpod.aws.cluster import ClusterState, GroupState
-from slurmpod.aws.deployment import Stack
+from slurmpod.aws.stack import Stack
 from slurmpod.aws.watch import Alarm
 from slurmpod.cli.output import counted
 from slurmpod.operations.cluster_health import (

@@ -1,4 +1,6 @@
-"""The deployed environment, as its last deployment wrote it down.
+"""What is deployed of an environment: asked here alone, so that all commands tell the same.
+
+That is which stacks there are, and the environment as its last deployment wrote it down.
 
 The record lies in the parameter store, and goes with the stack of the cluster. CloudFormation keeps
 the templates of deleted stacks for 90 days (AWS CloudFormation API reference, GetTemplate): there
@@ -12,13 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurmpod.aws.account import AwsAccount
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.stack import Stack
 from slurmpod.deploy.deployment_record import read_record, record_folder
 from slurmpod.environment.environment import Environment
 from slurmpod.operations.leftovers import RememberedStack, remembered_stacks
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.stacks import all_stack_names
 
 PARAMETER = "AWS::SSM::Parameter"
 
@@ -35,6 +40,34 @@ class Deployed:
     has_cluster: bool
 
 
+@dataclass(frozen=True)
+class LiveEnvironment:
+    """What is there of an environment; each question raises AwsUnavailable without an answer."""
+
+    clients: AwsClients
+    resolved: Resolved
+
+    def stacks(self) -> tuple[Stack, ...]:
+        """Return the stacks that are there of those that the file describes, in their order."""
+        return Deployment(self.clients).stacks(self.resolved.stacks.in_order())
+
+    def all_stacks(self) -> tuple[Stack, ...]:
+        """Return the stacks of every environment of this name, whatever the file describes."""
+        return Deployment(self.clients).stacks(all_stack_names(self.resolved.name))
+
+    def outputs(self, stack: str | None) -> Mapping[str, str]:
+        """Return what a stack tells of what it made; nothing where it is not there."""
+        return next((each.outputs for each in self.stacks() if each.name == stack), {})
+
+    def environment(self) -> Deployed | None:
+        """Return the environment as it was deployed last; None where no stack is left.
+
+        AwsUnavailable, too, for credentials of another account, and a record changed by hand.
+        """
+        account, inventory = AwsAccount(self.clients), AccountInventory(self.clients)
+        return deployed_environment(account, inventory, self.resolved)
+
+
 def deployed_environment(
     account: AwsAccount, inventory: AccountInventory, resolved: Resolved
 ) -> Deployed | None:
@@ -46,7 +79,7 @@ def deployed_environment(
     """
     require_account(account, resolved.environment)
     folder = record_folder(resolved.name)
-    stacks = _stacks(account, resolved)
+    stacks = tuple(each.name for each in LiveEnvironment(account.clients, resolved).stacks())
     if parameters := account.parameters(folder):
         return Deployed(_read(parameters, folder), stacks, has_cluster=True)
     if not stacks:
@@ -80,11 +113,6 @@ def require_account(account: AwsAccount, environment: Environment) -> None:
         raise AwsUnavailable(
             f"the credentials belong to account {found}, the environment to {environment.account}"
         )
-
-
-def _stacks(account: AwsAccount, resolved: Resolved) -> tuple[str, ...]:
-    found = Deployment(account.clients).stacks(resolved.stacks.in_order())
-    return tuple(stack.name for stack in found)
 
 
 def _read(parameters: Mapping[str, str], folder: str) -> Mapping[str, Any]:

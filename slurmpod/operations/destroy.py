@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.environment import ENVIRONMENT_TAG
-from slurmpod.resolve.stacks import all_stack_names
 
 DATABASE = "AWS::RDS::DBInstance"
 NOTEBOOK = "AWS::SageMaker::NotebookInstance"
@@ -37,11 +36,9 @@ class DestroyPlan:
         return not self.stacks and (not self.network or bool(self.holders))
 
 
-def plan_destroy(
-    deployment: Deployment, inventory: AccountInventory, resolved: Resolved, only: str = ""
-) -> DestroyPlan:
+def plan_destroy(live: LiveEnvironment, inventory: AccountInventory, only: str = "") -> DestroyPlan:
     """Find the stacks that are there, and what stays in the network; raises AwsUnavailable."""
-    there = [each.name for each in deployment.stacks(all_stack_names(resolved.name))]
+    resolved, there = live.resolved, [each.name for each in live.all_stacks()]
     names = resolved.stacks
     doomed = [each for each in reversed(names.in_order()) if each in there and only in ("", each)]
     network = names.network if names.network in doomed else None

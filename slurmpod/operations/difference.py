@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 from pydantic_core import to_json
 
-from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients, lookup_clients
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.inventory import AccountInventory
 from slurmpod.changes.change import Change
 from slurmpod.changes.compare import changes
 from slurmpod.deploy.deployment_record import digest
 from slurmpod.environment.base import Kind
-from slurmpod.operations.deployed import Deployed, deployed_environment
+from slurmpod.operations.deployed import Deployed, LiveEnvironment
 from slurmpod.resolve import Resolved
 
 DIGITS = 8
@@ -72,7 +70,7 @@ def confirmation_unseen(resolved: Resolved) -> str:
 
 def compared_with_deployed(clients: AwsClients, wanted: Resolved) -> Difference:
     """Ask the account of an environment what is deployed, and compare; raises AwsUnavailable."""
-    deployed = deployed_environment(AwsAccount(clients), AccountInventory(clients), wanted)
+    deployed = LiveEnvironment(clients, wanted).environment()
     if deployed is None or deployed.record is None:
         return Difference(wanted, deployed, ())
     found = changes(deployed.record, wanted, has_cluster=deployed.has_cluster)

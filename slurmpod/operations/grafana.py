@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.grafana import GrafanaAccess
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import DATA_SOURCE, dashboard_json
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.problems import WorkFailed
 from slurmpod.resolve import Resolved
 
@@ -34,9 +33,10 @@ class GrafanaAddresses:
     prometheus_url: str
 
 
-def addresses_of(deployment: Deployment, resolved: Resolved) -> GrafanaAddresses:
+def addresses_of(live: LiveEnvironment) -> GrafanaAddresses:
     """Return what the monitoring stack tells of them; AwsUnavailable if it is not deployed."""
-    outputs = _outputs(deployment, resolved)
+    monitoring = live.resolved.stacks.monitoring
+    outputs = live.outputs(monitoring)
     try:
         return GrafanaAddresses(
             workspace_id=outputs["GrafanaWorkspaceId"],
@@ -44,23 +44,18 @@ def addresses_of(deployment: Deployment, resolved: Resolved) -> GrafanaAddresses
             prometheus_url=outputs["PrometheusEndpoint"].rstrip("/"),
         )
     except KeyError:
-        name = resolved.stacks.monitoring
-        raise AwsUnavailable(f"the stack {name} is not deployed with a Grafana workspace") from None
+        raise AwsUnavailable(
+            f"the stack {monitoring} is not deployed with a Grafana workspace"
+        ) from None
 
 
-def prometheus_url_of(deployment: Deployment, resolved: Resolved) -> str:
+def prometheus_url_of(live: LiveEnvironment) -> str:
     """Return where the workspace of Prometheus is; AwsUnavailable if it is not deployed."""
-    url = _outputs(deployment, resolved).get("PrometheusEndpoint")
+    monitoring = live.resolved.stacks.monitoring
+    url = live.outputs(monitoring).get("PrometheusEndpoint")
     if not url:
-        name = resolved.stacks.monitoring
-        raise AwsUnavailable(f"the stack {name} is not deployed with a Prometheus workspace")
+        raise AwsUnavailable(f"the stack {monitoring} is not deployed with a Prometheus workspace")
     return url
-
-
-def _outputs(deployment: Deployment, resolved: Resolved) -> Mapping[str, str]:
-    """Return what the monitoring stack tells; nothing if there is none."""
-    stacks = deployment.stacks([str(resolved.stacks.monitoring)])
-    return next((stack.outputs for stack in stacks), {})
 
 
 def _url(endpoint: str) -> str:

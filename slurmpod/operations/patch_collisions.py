@@ -7,14 +7,12 @@ from the patch. Source: API reference, ClusterAutoPatchConfig and ClusterAutoPat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.cluster import ClusterView, Node
-from slurmpod.aws.errors import as_unavailable
+from slurmpod.aws.cluster import ClusterView, GroupState, Node
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.questions import as_root, ask_controller, question
 from slurmpod.resolve import Resolved
@@ -42,16 +40,22 @@ def collisions_of(
 ) -> tuple[Collisions, ...]:
     """Ask HyperPod for the dates and Slurm for the jobs; raises AwsUnavailable."""
     view = ClusterView(clients)
-    patched = dict(_patched(clients, resolved.name))
+    cluster = view.cluster(resolved.name)
+    patched = [group for group in cluster.groups if group.patch_strategy is not None]
     if not patched:
         return ()
-    cluster, nodes = view.cluster(resolved.name), view.nodes(resolved.name)
+    nodes = view.nodes(resolved.name)
     answers = ask_controller(sessions, resolved, cluster.id, nodes, jobs_command())
-    jobs = read_queue(answers[JOBS])
-    return tuple(
-        Collisions(name, strategy, begins, outlasting(jobs, _names(nodes, name), begins or now))
-        for name, (strategy, begins) in patched.items()
-    )
+    return tuple(_collisions(group, nodes, read_queue(answers[JOBS]), now) for group in patched)
+
+
+def _collisions(
+    group: GroupState, nodes: Sequence[Node], jobs: Sequence[QueuedJob], now: datetime
+) -> Collisions:
+    names = {node.name for node in nodes if node.group == group.name}
+    begins = group.next_patch
+    found = outlasting(jobs, names, begins or now)
+    return Collisions(group.name, group.patch_strategy or "", begins, found)
 
 
 def outlasting(
@@ -70,19 +74,3 @@ def jobs_command() -> str:
     """Return what a shell on a controller has to do; it only reads."""
     asked = squeue("--all", f"--states={WITH_NODES}")
     return as_root(f"PATH=/opt/slurm/bin:$PATH\n{question(JOBS, f'timeout {SECONDS} {asked}')}")
-
-
-def _names(nodes: Sequence[Node], group: str) -> set[str]:
-    return {node.name for node in nodes if node.group == group}
-
-
-def _patched(
-    clients: AwsClients, cluster: str
-) -> Iterator[tuple[str, tuple[str, datetime | None]]]:
-    with as_unavailable(f"find the cluster {cluster}"):
-        found: Any = clients.sagemaker.describe_cluster(ClusterName=cluster)
-    for group in found["InstanceGroups"]:
-        if config := group.get("AutoPatchConfig"):
-            schedule: Mapping[str, Any] = config.get("CurrentPatchSchedule", {})
-            name = group["InstanceGroupName"]
-            yield name, (config.get("PatchingStrategy", ""), schedule.get("NextPatchDate"))

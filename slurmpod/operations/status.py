@@ -10,14 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_operations import ClusterOperations
-from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.inventory import AccountInventory, StackRecord
+from slurmpod.aws.stack import Stack
 from slurmpod.aws.watch import Alarm, Spent, Throughput, Watch
 from slurmpod.operations.cluster_health import ClusterHealth, health_of
 from slurmpod.operations.connect import NodeSessions
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.node_states import Alike, side_by_side
 from slurmpod.operations.questions import ask_controller
 from slurmpod.operations.reading import Unread, read, read_from
@@ -60,9 +62,7 @@ class Status:
 class Sources:
     """Where the state is asked for; raises nothing that is not an `Unread` in its place."""
 
-    cluster: ClusterView
-    deployment: Deployment
-    inventory: AccountInventory
+    clients: AwsClients
     watch: Watch
     sessions: NodeSessions
 
@@ -70,17 +70,18 @@ class Sources:
 def status_of(sources: Sources, resolved: Resolved, now: datetime) -> Status:
     """Ask for everything; the session on the controller goes on beside the questions to AWS."""
     roles = {group.name: group.role for group in resolved.groups}
-    cluster = read(lambda: sources.cluster.cluster(resolved.name))
-    nodes = read(lambda: sources.cluster.nodes(resolved.name))
+    view = ClusterView(sources.clients)
+    cluster = read(lambda: view.cluster(resolved.name))
+    nodes = read(lambda: view.nodes(resolved.name))
     with ThreadPoolExecutor(1) as pool:
         work = pool.submit(_slurm, sources.sessions, resolved, cluster, nodes)
         try:
             health = health_of(
-                ClusterOperations(sources.cluster.clients, resolved.name),
+                ClusterOperations(sources.clients, resolved.name),
                 has_extension=bool(resolved.monitoring and resolved.monitoring.observability),
             )
-            stacks = read(lambda: sources.deployment.stacks(resolved.stacks.in_order()))
-            made = _Made(sources.inventory, stacks)
+            stacks = read(LiveEnvironment(sources.clients, resolved).stacks)
+            made = _Made(AccountInventory(sources.clients), stacks)
             file_systems = _ids(resolved, stacks)
             rates = read(lambda: sources.watch.throughput(_known(file_systems), now))
             alarms = read(lambda: _alarms(sources.watch, made, resolved))

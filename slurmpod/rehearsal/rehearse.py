@@ -13,10 +13,11 @@ from embedded_aws.clients import Clients
 from embedded_aws.isolation import isolated_environment, process_environment
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterView, Node
-from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.stack import Stack
 from slurmpod.bundle import render_bundle
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.platform_profiles.loading import load
 from slurmpod.platform_profiles.profile import Profile
 from slurmpod.rehearsal.bootstrap import bootstrap
@@ -227,7 +228,7 @@ def _run(
     environment = isolated_environment(os.environ, rehearsal.variables)
     with process_environment(environment):  # our own calls, too, lead nowhere else
         clients = embedded_clients(rehearsal.state.endpoint, rehearsal.request)
-        deployment = Deployment(clients)
+        live = LiveEnvironment(clients, resolved)
         cdk = Cdk(host.folder / "cdk.out", host.folder, environment)
         if not options.cloud_only:
             software = options.profile.image.software
@@ -238,8 +239,8 @@ def _run(
             _deploy(host, cdk, environment_file, clients, progress)
         except (AwsUnavailable, CdkFailed) as error:
             host.require_running()
-            raise RehearsalFailed(_failure(deployment, resolved) or str(error)) from error
-        return _use(rehearsal, deployment, resolved, options, progress)
+            raise RehearsalFailed(_failure(live) or str(error)) from error
+        return _use(rehearsal, live, options, progress)
 
 
 def _deploy(
@@ -263,20 +264,19 @@ def _deploy(
             run.wait(watch)
 
 
-def _failure(deployment: Deployment, resolved: Resolved) -> str:
+def _failure(live: LiveEnvironment) -> str:
     """Return why stacks failed; empty when none did, and the CDK itself has to say."""
-    stacks = deployment.stacks(resolved.stacks.in_order())
-    return "\n".join(f"{stack.name}: {stack.failure}" for stack in stacks if stack.failure)
+    return "\n".join(f"{each.name}: {each.failure}" for each in live.stacks() if each.failure)
 
 
 def _use(
     rehearsal: Rehearsal,
-    deployment: Deployment,
-    resolved: Resolved,
+    live: LiveEnvironment,
     options: Options,
     progress: Progress,
 ) -> Outcome:
-    nodes = ClusterView(deployment.clients).nodes(resolved.name)
+    resolved, view = live.resolved, ClusterView(live.clients)
+    nodes = view.nodes(resolved.name)
     entrance = entrance_of(nodes, resolved)
     first_job = None
     if not options.cloud_only:
@@ -285,8 +285,8 @@ def _use(
     faults, drills = _suffer(rehearsal, resolved, options, nodes, progress)
     return Outcome(
         endpoint=rehearsal.state.endpoint,
-        stacks=deployment.stacks(resolved.stacks.in_order()),
-        nodes=ClusterView(deployment.clients).nodes(resolved.name),
+        stacks=live.stacks(),
+        nodes=view.nodes(resolved.name),
         entrance=entrance,
         first_job=first_job,
         faults=faults,

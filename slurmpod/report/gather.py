@@ -10,15 +10,14 @@ from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.cluster import ClusterState, ClusterView, Node
 from slurmpod.aws.cluster_logs import ClusterLogs
-from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.prometheus import PrometheusQueries
+from slurmpod.aws.stack import Stack
 from slurmpod.aws.stack_events import StackEvents, StackRun
 from slurmpod.aws.watch import Watch
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.operations.connect import NodeSessions
-from slurmpod.operations.deployed import require_account
+from slurmpod.operations.deployed import LiveEnvironment, require_account
 from slurmpod.operations.grafana import prometheus_url_of
 from slurmpod.operations.job_records import RECORDS, JobRecord, read_records, records_command
 from slurmpod.operations.lifecycle import lifecycle_reports
@@ -55,13 +54,8 @@ NO_NODES = "the rehearsal is cloud-only: it has no nodes"
 
 def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
     """Return who tells of one account and Region."""
-    sources = Sources(
-        ClusterView(clients),
-        Deployment(clients),
-        AccountInventory(clients),
-        Watch(clients),
-        NodeSessions(clients) if has_nodes else NoSessions(clients),
-    )
+    sessions = NodeSessions(clients) if has_nodes else NoSessions(clients)
+    sources = Sources(clients, Watch(clients), sessions)
     return Askers(
         AwsAccount(clients),
         sources,
@@ -69,7 +63,7 @@ def askers(clients: AwsClients, *, has_nodes: bool) -> Askers:
         ClusterLogs(clients),
         ClusterView(clients),
         lambda resolved: PrometheusQueries(
-            clients, prometheus_url_of(Deployment(clients), resolved)
+            clients, prometheus_url_of(LiveEnvironment(clients, resolved))
         ),
     )
 
@@ -90,7 +84,7 @@ def record_of(
     status = status_of(asked.sources, resolved, now)
     if status.stacks == () and rehearsed is None:
         raise AwsUnavailable(NOTHING_DEPLOYED)
-    found = read(lambda: asked.sources.cluster.nodes(resolved.name))
+    found = read(lambda: asked.nodes.nodes(resolved.name))
     return Record(
         status=status,
         runs=read(lambda: _runs(asked, status.stacks)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request as UrlRequest
@@ -15,12 +15,13 @@ import pytest
 from embedded_aws.clients import Clients, access_key_id
 from embedded_aws.grafana import http_api
 from slurmpod.aws.clients import AwsClients
-from slurmpod.aws.deployment import Deployment, Stack
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.aws.grafana import ACCOUNT_NAME, TOKEN_SECONDS, GrafanaAccess
+from slurmpod.aws.stack import Stack
 from slurmpod.environment.environment import Environment
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.grafana import DATA_SOURCE
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.grafana import GrafanaAddresses, GrafanaRefused, addresses_of, push
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
@@ -174,14 +175,13 @@ def test_an_unknown_workspace_is_told(grafana: Workspace) -> None:
         push(grafana.access, unknown, environment())
 
 
-class OneStack(Deployment):
-    def __init__(self, outputs: Mapping[str, str] | None) -> None:
-        self._outputs = outputs
-
-    def stacks(self, names: Iterable[str]) -> tuple[Stack, ...]:
-        if self._outputs is None:
-            return ()
-        return tuple(Stack(name, "CREATE_COMPLETE", "", self._outputs) for name in names)
+def one_stack(
+    monkeypatch: pytest.MonkeyPatch, outputs: Mapping[str, str] | None
+) -> LiveEnvironment:
+    found = Stack("dev-monitoring", "CREATE_COMPLETE", "", outputs or {})
+    stacks = () if outputs is None else (found,)
+    monkeypatch.setattr(LiveEnvironment, "stacks", lambda _: stacks)
+    return LiveEnvironment(None, environment())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,17 @@ class OneStack(Deployment):
         ("127.0.0.1:4242/g-1", "http://127.0.0.1:4242/g-1"),
     ],
 )
-def test_the_place_is_told_by_the_stack(endpoint: str, url: str) -> None:
+def test_the_place_is_told_by_the_stack(
+    monkeypatch: pytest.MonkeyPatch, endpoint: str, url: str
+) -> None:
     outputs = {**OUTPUTS, "GrafanaEndpoint": endpoint}
-    found = addresses_of(OneStack(outputs), environment())
+    found = addresses_of(one_stack(monkeypatch, outputs))
     assert found == GrafanaAddresses("g-1", url, PROMETHEUS)
 
 
 @pytest.mark.parametrize("outputs", [None, {"PrometheusEndpoint": PROMETHEUS}])
-def test_what_is_not_deployed_has_no_place(outputs: Mapping[str, str] | None) -> None:
+def test_what_is_not_deployed_has_no_place(
+    monkeypatch: pytest.MonkeyPatch, outputs: Mapping[str, str] | None
+) -> None:
     with pytest.raises(AwsUnavailable, match="dev-monitoring is not deployed with a Grafana"):
-        addresses_of(OneStack(outputs), environment())
+        addresses_of(one_stack(monkeypatch, outputs))

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from slurmpod.aws.deployment import Deployment, Stack
+from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.aws.stack import Stack
 
 STACKS = [
     {"StackName": "dev-cluster", "StackStatus": "ROLLBACK_COMPLETE"},

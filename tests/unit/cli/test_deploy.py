@@ -382,12 +382,12 @@ class TestFailure:
         stacks = [
             SimpleNamespace(name="dev-cluster", status="ROLLBACK_COMPLETE", failure="no room")
         ]
-        deployment = SimpleNamespace(stacks=lambda _: stacks)
+        live = SimpleNamespace(stacks=lambda: stacks)
         return StackWork(
             tmp_path / "dev.yaml",
             environment(2),
             tmp_path,
-            deployment,  # type: ignore[arg-type]
+            live,  # type: ignore[arg-type]
             None,  # type: ignore[arg-type]
             Progress(),
         )

@@ -10,9 +10,6 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from slurmpod.aws.cluster import ClusterView
-from slurmpod.aws.deployment import Deployment
-from slurmpod.aws.inventory import AccountInventory
 from slurmpod.aws.session_manager import SessionRequest
 from slurmpod.aws.watch import Watch
 from slurmpod.operations.questions import END, MARK
@@ -75,13 +72,7 @@ class Cluster:
     def sources(self) -> Sources:
         """Return the cluster as `status_of` asks it."""
         clients = self.clients()
-        return Sources(
-            ClusterView(clients),
-            Deployment(clients),
-            AccountInventory(clients),
-            Watch(clients),
-            self.sessions(),
-        )
+        return Sources(clients, Watch(clients), self.sessions())
 
     def refuse(self, operation: str, code: str) -> None:
         """Let AWS refuse an operation from now on."""

@@ -7,8 +7,9 @@ from typing import cast
 import pytest
 
 from slurmpod.aws.account import AwsAccount
-from slurmpod.aws.deployment import Deployment, Stack
+from slurmpod.aws.deployment import Deployment
 from slurmpod.aws.inventory import AccountInventory
+from slurmpod.aws.stack import Stack
 from slurmpod.deploy.deployment_record import record
 from slurmpod.operations.deployed import Deployed, deployed_environment
 from slurmpod.reading.read import read_as

@@ -33,14 +33,11 @@ class Holdings(FakeHoldings):
         return identifier in self.databases
 
 
-class Stacks:
-    """The stacks that are there."""
-
-    def __init__(self, *names: str) -> None:
-        self._names = names
-
-    def stacks(self, names: Any) -> list[Any]:
-        return [SimpleNamespace(name=name) for name in names if name in self._names]
+def live(resolved: Resolved, *names: str) -> Any:
+    """Return an environment of which these stacks are there."""
+    return SimpleNamespace(
+        resolved=resolved, all_stacks=lambda: [SimpleNamespace(name=name) for name in names]
+    )
 
 
 def plan(
@@ -52,7 +49,7 @@ def plan(
 ) -> DestroyPlan:
     systems = [file_system(each, "lustre") for each in file_systems]
     holdings = Holdings(systems=systems, databases=databases)
-    return plan_destroy(Stacks(*there), holdings, resolved, only)  # type: ignore[arg-type]
+    return plan_destroy(live(resolved, *there), holdings, only)  # type: ignore[arg-type]
 
 
 def test_the_last_stack_goes_first_and_the_network_stays_with_what_is_kept() -> None:
