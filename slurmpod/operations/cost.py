@@ -16,8 +16,10 @@ from slurmpod.plan.costs import Part, costs
 from slurmpod.plan.prices import Prices
 from slurmpod.resolve import Resolved
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION
+from slurmpod.slurm.records import sacct
 
 USED = "used"
+USE_FIELDS = ("jobidraw", "account", "user", "partition", "nnodes", "elapsedraw")
 SECONDS = 60
 SECONDS_OF_AN_HOUR = 3600
 _SUM = """'NF != 6 { print; next }
@@ -70,9 +72,9 @@ def use_command(since: datetime, until: datetime) -> str:
     """Return what a controller's shell has to do to tell of use and idle nodes; it only reads."""
     when = "+%Y-%m-%dT%H:%M:%S"
     begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
-    records = f"sacct --duplicates -a -X -T -nP -S {begin} -E {end}"
-    fields = "--format=jobidraw,account,user,partition,nnodes,elapsedraw"
-    asked = f"{{ timeout {SECONDS} {records} {fields} || echo sacct failed; }} 2>&1"
+    which = ("--duplicates", "--allusers", "--allocations", "--truncate")
+    records = sacct(USE_FIELDS, *which, f"--starttime={begin}", f"--endtime={end}")
+    asked = f"{{ timeout {SECONDS} {records} || echo sacct failed; }} 2>&1"
     summed_up = f"{asked} | awk -F'|' {_SUM}"
     asked_for = question(USED, summed_up) + question(IDLE, idle_command())
     return as_root(f"PATH=/opt/slurm/bin:$PATH\n{asked_for}")

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from slurmpod.aws.cluster import Node
+from slurmpod.slurm.fields import value_of
 
 IDLE = "idle"
 SECONDS = 20
 _IDLE_NODES = r"""'/ CPUAlloc=0 / {
-  match($0, /NodeName=[^ ]+/); name = substr($0, RSTART + 9, RLENGTH - 9)
-  if (match($0, / LastBusyTime=[^ ]+/)) print name "|" substr($0, RSTART + 14, RLENGTH - 14)
+  for (i = 1; i <= NF; i++) if ($i ~ /^(NodeName|LastBusyTime)=/) printf "%s ", $i
+  print ""
 }'"""
 """Keeps the name of each node without a job, and when its last one ended; where none has run yet,
 when the node registered (scontrol, LastBusyTime)."""
@@ -50,9 +51,9 @@ def read_idle(answer: str) -> dict[str, datetime]:
 
 def _moments(lines: Iterable[str]) -> Iterator[tuple[str, datetime]]:
     for line in lines:
-        name, _, when = line.partition("|")
+        when = value_of(line, "LastBusyTime")
         try:
-            yield name, datetime.fromisoformat(when).replace(tzinfo=UTC)
+            yield value_of(line, "NodeName"), datetime.fromisoformat(when).replace(tzinfo=UTC)
         except ValueError:  # Unknown or None, of a node that has never registered
             continue
 

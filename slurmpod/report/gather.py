@@ -19,7 +19,7 @@ from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import LiveEnvironment, require_account
 from slurmpod.operations.grafana import prometheus_url_of
-from slurmpod.operations.job_records import RECORDS, JobRecord, read_records, records_command
+from slurmpod.operations.job_records import RECORDS, last_jobs, records_command
 from slurmpod.operations.lifecycle import lifecycle_reports
 from slurmpod.operations.panel_pictures import PanelPicture, Queries, panels_with_data
 from slurmpod.operations.questions import ask_controller
@@ -27,6 +27,7 @@ from slurmpod.operations.reading import Unread, read
 from slurmpod.operations.status import Sources, status_of
 from slurmpod.report.record import Record, Rehearsed
 from slurmpod.resolve import Resolved
+from slurmpod.slurm.records import JobRecord
 
 
 @dataclass(frozen=True)
@@ -133,4 +134,4 @@ def _jobs(
     except BaseException:
         sessions.end()
         raise
-    return read_records(answers[RECORDS])
+    return last_jobs(answers[RECORDS])

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any, Self
 
 from slurmpod.aws.stack_events import StackRun
-from slurmpod.operations.job_records import JobRecord
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.panel_pictures import PanelPicture
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.status import Status
+from slurmpod.slurm.records import JobRecord
 
 
 @dataclass(frozen=True)

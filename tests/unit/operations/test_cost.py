@@ -36,10 +36,10 @@ from tests.unit.operations.cluster_at_work import BEGAN, Cluster
 
 USED = "lab|alice|cpu|2|7200\nlab|bob|cpu|1|3600\n|carol|gpu|1|1800\n"
 IDLE = """\
-ip-10-0-0-4|2026-11-01T08:00:00
-ip-10-0-1-3|2026-11-21T08:00:00
-ip-10-0-1-4|2026-11-22T08:00:00
-ip-10-0-1-2|Unknown
+NodeName=ip-10-0-0-4 LastBusyTime=2026-11-01T08:00:00
+NodeName=ip-10-0-1-3 LastBusyTime=2026-11-21T08:00:00
+NodeName=ip-10-0-1-4 LastBusyTime=2026-11-22T08:00:00
+NodeName=ip-10-0-1-2 LastBusyTime=Unknown
 """
 SACCT = """\
 record() { echo "$1|lab|alice|cpu|$2|$3"; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.operations.job_records import read_records, records_command
+from slurmpod.operations.job_records import last_jobs, records_command
 
 RECORDS = """\
 1|ubuntu|cpu|2|COMPLETED|1795467600|1795467610|1795467700|first-job
@@ -15,7 +15,7 @@ RECORDS = """\
 
 
 def test_the_newest_job_comes_first_with_its_times() -> None:
-    running, cancelled, first = read_records(RECORDS)
+    running, cancelled, first = last_jobs(RECORDS)
     assert (first.id, first.waited_seconds, first.ran_seconds) == ("1", 10, 90)
     assert (cancelled.name, cancelled.state) == ("a|b", "CANCELLED by 1001")
     assert (cancelled.waited_seconds, cancelled.ran_seconds) == (None, None)
@@ -23,12 +23,12 @@ def test_the_newest_job_comes_first_with_its_times() -> None:
 
 
 def test_no_record_is_no_error() -> None:
-    assert read_records("\n") == ()
+    assert last_jobs("\n") == ()
 
 
 def test_what_slurm_says_instead_is_told() -> None:
     with pytest.raises(AwsUnavailable, match="Slurm accounting storage is disabled"):
-        read_records("Slurm accounting storage is disabled\n")
+        last_jobs("Slurm accounting storage is disabled\n")
 
 
 def test_times_are_asked_for_in_seconds_of_no_zone() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from slurmpod.aws.stack_events import ResourceRun, StackRun
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.picture import Series, panel_picture
-from slurmpod.operations.job_records import read_records
+from slurmpod.operations.job_records import last_jobs
 from slurmpod.operations.lifecycle import NodeReport, StepReport
 from slurmpod.operations.panel_pictures import PanelPicture
 from slurmpod.operations.reading import Unread
@@ -97,7 +97,7 @@ def known(**record: Any) -> Known:
         runs=RUNS,
         nodes=NODES,
         launched=LAUNCHED,
-        jobs=read_records(RECORDS),
+        jobs=last_jobs(RECORDS),
         panels=PANELS,
     )
     return Known(

@@ -1,0 +1,74 @@
+"""Jobs as Slurm's records have them: what sacct prints, read here for all who show it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+FIELDS = ("jobid", "user", "partition", "nnodes", "state", "submit", "start", "end", "jobname")
+"""The name comes last: it may hold whatever stands between fields."""
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """A job; `started` and `ended` are None for what has not happened (yet)."""
+
+    id: str
+    user: str
+    partition: str
+    nodes: int
+    state: str
+    submitted: datetime | None
+    started: datetime | None
+    ended: datetime | None
+    name: str
+
+    @property
+    def waited_seconds(self) -> float | None:
+        """How long it was in the queue."""
+        return _seconds(self.submitted, self.started)
+
+    @property
+    def ran_seconds(self) -> float | None:
+        """How long it had its nodes."""
+        return _seconds(self.started, self.ended)
+
+
+def sacct(fields: Sequence[str], *options: str) -> str:
+    """Return the command that prints fields of job records with `|` between them."""
+    return " ".join(["sacct --noheader --parsable2", *options, f"--format={','.join(fields)}"])
+
+
+def read_records(printed: str) -> tuple[JobRecord, ...]:
+    """Return the jobs of lines with FIELDS, whose times are seconds (SLURM_TIME_FORMAT=%s).
+
+    Raises ValueError for a line that is no record: sacct says there why it has none.
+    """
+    rows = [line.split("|", len(FIELDS) - 1) for line in printed.splitlines() if line.strip()]
+    if strange := ["|".join(row) for row in rows if len(row) != len(FIELDS)]:
+        raise ValueError(strange[0])
+    return tuple(_record(*row) for row in rows)
+
+
+def _record(*fields: str) -> JobRecord:
+    id_, user, partition, nodes, state, submitted, started, ended, name = fields
+    return JobRecord(
+        id=id_,
+        user=user,
+        partition=partition,
+        nodes=int(nodes or 0),
+        state=state,
+        submitted=_moment(submitted),
+        started=_moment(started),
+        ended=_moment(ended),
+        name=name,
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    return datetime.fromtimestamp(int(text), UTC) if text.isdecimal() else None
+
+
+def _seconds(begin: datetime | None, end: datetime | None) -> float | None:
+    return (end - begin).total_seconds() if begin and end else None
