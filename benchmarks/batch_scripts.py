@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from slurmpod.jobs.options import KnownOption, options_of
 
 COUNTS = ("1", "2", "2", "3", "4", "5", "8", "9", "16", "17", "96", "193", "400")
+GPUS = ("1", "2", "8", "9", "16", "17", "h100:1", "0")
+NO_GPUS = ("x:y", "gpu:1", "-1", "1.5")
 BY_KIND: Mapping[str, tuple[str, ...]] = {
     "positive": COUNTS,
     "whole": ("0", "1", "2", "4", "96"),
@@ -24,7 +26,8 @@ BY_KIND: Mapping[str, tuple[str, ...]] = {
     "mail": ("END", "BEGIN,FAIL", "ALL", "TIME_LIMIT_80", "end"),
     "distribution": ("block", "cyclic:block", "plane=2", "arbitrary", "pack"),
     "signal": ("USR1@60", "B:TERM", "10@120", "TERM"),
-    "gpus": ("1", "2", "8", "9", "16", "17", "h100:1", "0"),
+    "gpus": GPUS,
+    "task-gpus": GPUS,
     "gres": ("gpu:1", "gpu:8", "gpu:9", "gpu:h100:1", "none", "gpu", "gpu:0", "gpu=2"),
 }
 """Values of each kind of the table of options: ones that nodes have, and ones beyond any node."""
@@ -41,7 +44,8 @@ NONSENSE: Mapping[str, tuple[str, ...]] = {
     "mail": ("FOO", "END FAIL"),
     "distribution": ("x", "plane", "block:x"),
     "signal": ("FOO", "B:USR1@70000", "@60", "0"),
-    "gpus": ("x:y", "gpu:1", "-1", "1.5"),
+    "gpus": NO_GPUS,
+    "task-gpus": NO_GPUS,
     "gres": ("foo:1", "gpu:x", "gpu:-1"),
     "choice": ("x",),
 }
@@ -56,6 +60,7 @@ BY_NAME: Mapping[str, tuple[str, ...]] = {
     "job-name": ("train",),
     "output": ("/fsx/%j.out", "%x-%j.out"),
     "switches": ("1", "1@10:00"),
+    "extra-node-info": ("1", "2", "1:2", "2:2:1", "*:2", "*:*:1", "2:48", "1:4:2"),
 }
 """Values of options that take any text."""
 

@@ -8,6 +8,7 @@ from slurmpod.jobs.allocation import most_nodes
 from slurmpod.jobs.demand import Demand, demand_of, gpus_of
 from slurmpod.jobs.partitions import Node, asked_partitions, nodes_of
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
+from slurmpod.jobs.room import cpus_for, has_hardware, threads_of_cores
 from slurmpod.jobs.script import Script, Step
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
@@ -30,6 +31,7 @@ OF_CPUS = (
     "ntasks-per-core",
     "sockets-per-node",
     "cores-per-socket",
+    "extra-node-info",
     "ntasks-per-socket",
     "ntasks-per-gpu",
     "ntasks-per-tres",
@@ -151,18 +153,20 @@ def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
 
 def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
     nodes = _all_nodes(groups)
-    if demand.threads_per_core > max(node.cpus // node.cores for node in nodes):
-        return f'{_types(nodes)} has fewer threads on a core ("{NOT_AVAILABLE}")'
-    cores = max(node.cores for node in nodes)
-    if demand.cores_per_node > cores:
-        asked = f"{demand.cores_per_node} cores are asked for on a node"
-        return f'{asked}; {_types(nodes)} has {cores} ("{NOT_AVAILABLE}")'
+    if not any(has_hardware(demand, node) for node in nodes):
+        lacking = "has not the sockets, cores and threads that are asked for"
+        return f'{_types(nodes)} {lacking} ("{NOT_AVAILABLE}")'
     largest = max(_cpus(demand, node) for node in nodes)
     if demand.cpus_needed > largest:
         tasks = 1 if demand.tasks else demand.tasks_per_node or 1
         product = f"{tasks} tasks x {demand.cpus_per_task} CPUs = " if tasks > 1 else ""
         asked = f"{product}{demand.cpus_needed} CPUs are asked for on a node"
         return f"{asked}; {_types(nodes)} has {largest} ({_said_of_cpus(demand, groups, most)})"
+    if not any(cpus_for(demand, node) for node in nodes):
+        asked = f"{demand.tasks_per_node or 1} tasks are asked for on a node"
+        return (
+            f"{asked}, and fewer have room on its sockets ({_said_of_cpus(demand, groups, most)})"
+        )
     room = _room(groups, _nodes_of_job(demand, most), lambda node: _tasks(demand, node))
     if demand.tasks and demand.tasks > room and not demand.overcommits:
         asked = f"{demand.tasks} tasks with {demand.cpus_per_task} CPUs each are asked for"
@@ -209,14 +213,13 @@ def _lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
 
 def _cpus(demand: Demand, node: Node) -> int:
     """Return the CPUs of a node that the job can use: threads, or cores alone."""
-    return node.cores if demand.has_whole_cores else node.cpus
+    return node.cores * threads_of_cores(demand, node) if has_hardware(demand, node) else 0
 
 
 def _tasks(demand: Demand, node: Node) -> int:
     """Return how many tasks of the job have room on a node."""
-    limits = [_cpus(demand, node) // demand.cpus_per_task]
+    limits = [cpus_for(demand, node) // demand.cpus_per_task]
     limits += [demand.tasks_per_node] if demand.tasks_per_node else []
-    limits += [demand.tasks_per_core * node.cores] if demand.tasks_per_core else []
     limits += [node.gpus // demand.gpus_per_task] if demand.gpus_per_task else []
     return min(limits)
 

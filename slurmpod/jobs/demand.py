@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from slurmpod.jobs.hardware import ALL_PARTS, Hardware, hardware_of
 from slurmpod.jobs.options import mebibytes, options_of, refusal
 from slurmpod.jobs.script import COUNT, Script, Step
 from slurmpod.value import Value
@@ -16,8 +17,6 @@ GPUS_ALONE = re.compile(
     r"(?:(?P<type>[\w.-]*[a-zA-Z_.-][\w.-]*):?)?(?P<count>[0-9]{1,9})?", re.ASCII
 )
 MOST_DIGITS = 9
-PHYSICAL = frozenset({"nomultithread", "compute_bound"})
-"""What --hint says to have one task on a core, and not one on each of its threads."""
 
 
 class Gpus(Value):
@@ -39,26 +38,29 @@ class Demand(Value):
     tasks_per_gpu: int
     cpus_per_task: int
     cpus_per_node: int
-    cores_per_node: int
     memory_mib: float
     memory_per_cpu_mib: float
     gpus: int
     gpus_per_node: int
     gpus_per_task: int
     cpus_per_gpu: int
-    threads_per_core: int
-    has_whole_cores: bool
+    hardware: Hardware
     overcommits: bool
+    has_whole_nodes: bool
 
     @property
     def cpus_needed(self) -> int:
         """CPUs that at least one node must have, where the job does not name its tasks."""
         tasks = 1 if self.tasks and not self.overcommits else self.tasks_per_node or 1
-        if self.tasks_per_core and not (self.overcommits or self.tasks_per_node):
-            tasks = self.tasks_per_socket or max(tasks, self.tasks_per_core)
-        tasks = max(tasks, self.tasks_per_socket)
+        if not (self.overcommits or self.tasks_per_node):
+            tasks = self.tasks_per_socket or max(tasks, self.tasks_per_core or 1)
         per_gpus = self.cpus_per_gpu * self.gpus_per_node
         return max(tasks * self.cpus_per_task, self.cpus_per_node, per_gpus)
+
+    @property
+    def asks_for_gpus(self) -> bool:
+        """Return whether the job asks for GPUs in any way."""
+        return bool(self.gpus_in_all)
 
     @property
     def gpus_in_all(self) -> int:
@@ -67,9 +69,15 @@ class Demand(Value):
         tasks = self.tasks or nodes * (self.tasks_per_node or 1)
         for_tasks = 0
         if self.tasks_per_gpu:
-            for_tasks = max(1, self.tasks // self.tasks_per_gpu) if self.tasks else nodes
+            for_tasks = self._gpus_of_tasks if self.tasks else nodes
         asked = max(self.gpus, self.gpus_per_node * nodes, self.gpus_per_task * tasks)
         return asked or for_tasks
+
+    @property
+    def _gpus_of_tasks(self) -> int:
+        """GPUs that a number of tasks asks for, where each GPU has some; one task asks for none."""
+        tasks = self.tasks or 0
+        return max(1, tasks // self.tasks_per_gpu) if tasks > 1 or self.tasks_per_gpu == 1 else 0
 
     @property
     def cpus_in_all(self) -> int:
@@ -78,6 +86,9 @@ class Demand(Value):
             (self.fewest_nodes or 1) * (self.tasks_per_node or 1),
             self.gpus_in_all * self.tasks_per_gpu,
         )
+        is_range = self.fewest_nodes != self.most_nodes
+        if is_range and self.tasks_per_node and not self.tasks and tasks <= self.cpus_per_task:
+            tasks = 1  # sbatch reckons with one, and slurmctld finds that many CPUs sufficient
         for_tasks = 0 if self.overcommits else tasks * self.cpus_per_task
         return max(for_tasks, self.gpus_in_all * self.cpus_per_gpu)
 
@@ -86,27 +97,26 @@ def demand_of(script: Script) -> Demand:
     """Return what the directives of a script ask for."""
     most = COUNT.fullmatch(_value(script, "nodes"))
     per_node = gpus_of(script, "gres").count or gpus_of(script, "gpus-per-node").count
-    threads = number_of(script, "threads-per-core") or 0
+    hardware = hardware_of(script)
     return Demand(
         fewest_nodes=_fewest_nodes(script),
         most_nodes=_most(most) if most else None,
-        tasks=number_of(script, "ntasks"),
+        tasks=number_of(script, "ntasks") or _tasks_of_hardware(script, hardware),
         tasks_per_node=number_of(script, "ntasks-per-node") or number_of(script, "tasks-per-node"),
         tasks_per_core=number_of(script, "ntasks-per-core"),
         tasks_per_socket=number_of(script, "ntasks-per-socket") or 0,
         tasks_per_gpu=max(number_of(script, f"ntasks-per-{each}") or 0 for each in ("gpu", "tres")),
         cpus_per_task=number_of(script, "cpus-per-task") or 1,
         cpus_per_node=number_of(script, "mincpus") or 0,
-        cores_per_node=_cores_per_node(script),
         memory_mib=mebibytes(_value(script, "mem")) or 0,
         memory_per_cpu_mib=mebibytes(_value(script, "mem-per-cpu")) or 0,
         gpus=gpus_of(script, "gpus").count,
         gpus_per_node=per_node,
         gpus_per_task=gpus_of(script, "gpus-per-task").count,
         cpus_per_gpu=number_of(script, "cpus-per-gpu") or 0,
-        threads_per_core=threads,
-        has_whole_cores=threads == 1 or _value(script, "hint") in PHYSICAL,
+        hardware=hardware,
         overcommits=script.option("overcommit") is not None,
+        has_whole_nodes=_has_whole_nodes(script),
     )
 
 
@@ -132,18 +142,27 @@ def _value(asking: Script | Step, name: str) -> str:
     return option.value if option else ""
 
 
+def _has_whole_nodes(script: Script) -> bool:
+    """Return whether the job shares its nodes with nobody: --exclusive without a word behind it."""
+    option = script.option("exclusive")
+    return option is not None and not option.value
+
+
 def _fewest_nodes(script: Script) -> int | None:
     """Return the least number of nodes: sbatch lowers it to the number of tasks."""
     nodes, tasks = script.fewest_nodes, number_of(script, "ntasks")
     return min(nodes, tasks) if nodes and tasks else nodes
 
 
-def _cores_per_node(script: Script) -> int:
-    """Return the cores that sockets of this number and size have; --hint has sbatch ignore them."""
-    if script.option("hint"):
-        return 0
-    sockets, cores = (number_of(script, each) for each in ("sockets-per-node", "cores-per-socket"))
-    return (sockets or 1) * (cores or 1)
+def _tasks_of_hardware(script: Script, hardware: Hardware) -> int | None:
+    """Return the tasks that sbatch takes where none are named: one on each thread asked for."""
+    nodes = script.option("nodes")
+    is_range = nodes is not None and not nodes.value.isdigit()
+    asks = nodes or script.option(ALL_PARTS)
+    named = any(script.option(name) for name in ("ntasks", "ntasks-per-node", "tasks-per-node"))
+    if named or is_range or not asks or not hardware.is_said:
+        return None
+    return (script.fewest_nodes or 1) * hardware.product
 
 
 def _most(count: re.Match[str]) -> int | None:

@@ -10,6 +10,8 @@ from itertools import product
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.demand import demand_of
+from slurmpod.jobs.hardware import UNCERTAIN_HINT, UNREAD_HINT, hardware_of
+from slurmpod.jobs.moments import minutes_from_now
 from slurmpod.jobs.options import (
     NEWEST,
     Program,
@@ -27,7 +29,7 @@ OPTIONS = Topic("JOB", "Options of sbatch and srun")
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 OPTION_PARSER = "https://github.com/SchedMD/slurm/blob/slurm-24-11-5-1/src/common/slurm_opt.c"
 EXPANDED_LATER = re.compile(r"[$`]")
-IGNORED_BESIDE = {"hint": ("threads-per-core", "cores-per-socket")}
+IGNORED_BESIDE = {"hint": (*UNREAD_HINT, *UNCERTAIN_HINT)}
 """Options that sbatch does not even read beside others, as it was seen to do."""
 
 EXCLUDING = (
@@ -54,13 +56,9 @@ NEEDED = {
 }
 """Options that sbatch takes only with one of these beside them; `nodes` as a number, no range."""
 
+PLANE = re.compile(r"plane=0*([1-9][0-9]{0,8})", re.ASCII | re.IGNORECASE)
 SAYS_NOTHING = re.compile(r"none|(?:.*[:=])?0+[kmgt]?b?|.*:[^0-9]*", re.ASCII | re.IGNORECASE)
 """Values with which an option asks for nothing, or for what sbatch does not read as a number."""
-
-FROM_NOW = re.compile(
-    r"now(?:\s*([+-])\s*([0-9]{1,9})\s*(?:(sec|min|hour|day|week)[a-z]*)?)?", re.ASCII
-)
-MINUTES = {"": 1 / 60, "sec": 1 / 60, "min": 1, "hour": 60, "day": 1440, "week": 10080}
 
 
 @OPTIONS.rule(
@@ -139,6 +137,7 @@ def _options_agree(script: Script) -> Iterator[ScriptFinding]:
             yield ScriptFinding(option.place, message, f"add {wanted}")
     yield from _tasks_are_even(script)
     yield from _threads_are_enough(script)
+    yield from _planes_are_filled(script)
     yield from _gpus_agree(script)
     yield from _nodes_are_listed(script)
     yield from _time_is_enough(script)
@@ -158,11 +157,21 @@ def _tasks_are_even(script: Script) -> Iterator[ScriptFinding]:
 
 
 def _threads_are_enough(script: Script) -> Iterator[ScriptFinding]:
-    tasks, threads = _readable(script, "ntasks-per-core"), _readable(script, "threads-per-core")
-    for option, most in product(tasks, threads):
-        if int(option.value) > int(most.value):
-            message = f"--ntasks-per-core={option.value} is more than --threads-per-core"
+    most = hardware_of(script).threads_per_core
+    for option in _readable(script, "ntasks-per-core"):
+        if most and int(option.value) > most:
+            message = f"--ntasks-per-core={option.value} is more than {most} threads per core"
             yield ScriptFinding(option.place, message)
+
+
+def _planes_are_filled(script: Script) -> Iterator[ScriptFinding]:
+    """Yield a distribution that leaves nodes without tasks; without --ntasks there is one task."""
+    option, nodes = script.option("distribution"), script.fewest_nodes or 0
+    size = PLANE.fullmatch(option.value) if option else None
+    tasks = next((int(each.value) for each in _readable(script, "ntasks")), 1)
+    if option and size and tasks // int(size[1]) < nodes and (nodes - 1) * int(size[1]) >= tasks:
+        message = f"{tasks} tasks in planes of {size[1]} do not reach {nodes} nodes"
+        yield ScriptFinding(option.place, message)
 
 
 def _gpus_agree(script: Script) -> Iterator[ScriptFinding]:
@@ -205,7 +214,7 @@ def _time_is_enough(script: Script) -> Iterator[ScriptFinding]:
         message = f"--time-min={shortest.value} is more than --time"
         yield ScriptFinding(shortest.place, message)
     deadline, begin = script.option("deadline"), script.option("begin")
-    until, start = _minutes_from_now(deadline), max(_minutes_from_now(begin) or 0, 0)
+    until, start = minutes_from_now(deadline), max(minutes_from_now(begin) or 0, 0)
     if deadline and until is not None and start + (least or 0) > until:
         takes = f"it takes {least:g} minutes" if least else "it begins later"
         takes = takes if until >= 0 else "that is over"
@@ -240,11 +249,3 @@ def _readable(script: Script, *names: str) -> list[Option]:
 
 def _minutes(option: Option | None) -> float | None:
     return minutes(option.value) if option else None
-
-
-def _minutes_from_now(option: Option | None) -> float | None:
-    """Return when a moment such as now+2hours is; None for a time of day, or a date."""
-    match = FROM_NOW.fullmatch(option.value) if option else None
-    if not match:
-        return None
-    return int(f"{match[1] or ''}{match[2] or 0}") * MINUTES[match[3] or ""]

@@ -208,9 +208,12 @@ def _is_node_count(value: str) -> bool:
 def _is_array(value: str) -> bool:
     if value and not ARRAY.fullmatch(value):
         return False
-    ranges = re.findall(r"([0-9]+)-([0-9]+)", value.partition("%")[0])
-    return all(int(first) <= int(last) for first, last in ranges)
+    ranges = re.findall(r"([0-9]+)-([0-9]*)", value.partition("%")[0])
+    return all(int(first) <= int(last or 0) for first, last in ranges)
 
+
+GPUS_OF_NO_NUMBER = re.compile(r"[^:]*:[^0-9]*", re.ASCII)
+"""A type of GPUs without a number behind the colon."""
 
 KINDS: Mapping[str, tuple[Callable[[str], object], str]] = MappingProxyType(
     {
@@ -224,6 +227,7 @@ KINDS: Mapping[str, tuple[Callable[[str], object], str]] = MappingProxyType(
         "dependency": (DEPENDENCY.fullmatch, "a condition and ids of jobs, such as afterok:123"),
         "mail": (MAILS.fullmatch, "some of BEGIN, END, FAIL, REQUEUE, ALL, with commas"),
         "distribution": (DISTRIBUTION.fullmatch, "block, cyclic, plane=N, or such as block:cyclic"),
+        "gpus": (lambda value: not GPUS_OF_NO_NUMBER.fullmatch(value), "a number, or type:number"),
         "signal": (_is_signal, "a signal, such as USR1@60 or B:TERM@120"),
     }
 )

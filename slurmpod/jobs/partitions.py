@@ -10,6 +10,12 @@ from slurmpod.jobs.script import Script
 from slurmpod.resolve.resolved import ALL_NODES_PARTITION, Resolved, ResolvedGroup
 from slurmpod.value import Value
 
+MOST_ON_ONE_SOCKET = 16
+"""No instance type has fewer cores than these on two sockets."""
+
+FEWEST_ON_TWO = 64
+"""Types with accelerators that have more cores have two sockets, as was seen of ml.p5.48xlarge."""
+
 
 class Node(Value):
     """A node as Slurm counts it; of a group with several instance types, any of these."""
@@ -17,8 +23,19 @@ class Node(Value):
     instance_type: str
     cpus: int
     cores: int
+    sockets: int
     memory_mib: int
     gpus: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a core."""
+        return self.cpus // self.cores
+
+    @property
+    def cores_per_socket(self) -> int:
+        """Cores of a socket."""
+        return self.cores // self.sockets
 
 
 def asked_partitions(script: Script, resolved: Resolved) -> tuple[str, ...]:
@@ -64,4 +81,12 @@ def _nodes(group: ResolvedGroup) -> Iterator[Node]:
         if facts:
             gpus = facts.accelerator_count if facts.accelerator_kind == "gpu" else 0
             cpus = facts.cores * group.threads_per_core
-            yield Node(facts.name, cpus, facts.cores, facts.memory_mib, gpus)
+            for sockets in _sockets(facts):
+                yield Node(facts.name, cpus, facts.cores, sockets, facts.memory_mib, gpus)
+
+
+def _sockets(facts: InstanceType) -> tuple[int, ...]:
+    """Return on how many sockets the cores may be: EC2 does not tell."""
+    if facts.cores <= MOST_ON_ONE_SOCKET:
+        return (1,)
+    return (2,) if facts.accelerator_count and facts.cores > FEWEST_ON_TWO else (1, 2)

@@ -568,8 +568,26 @@ def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
         *(("-G 8 --cpus-per-gpu=96", ""), ("-G 8 --cpus-per-gpu=97", "JOB-050")),
         *(("-G 4 --ntasks-per-gpu=192", ""), ("-G 4 --ntasks-per-gpu=193", "JOB-050")),
         *(("-O --ntasks-per-node=192", ""), ("-O --ntasks-per-node=193", "JOB-050")),
-        *(("--cores-per-socket=96", ""), ("--cores-per-socket=97", "JOB-050")),
-        *(("--cores-per-socket=97 --hint=multithread", ""), ("--sockets-per-node=97", "JOB-050")),
+        *(("--cores-per-socket=48", ""), ("--cores-per-socket=49", "JOB-050")),
+        *(("--cores-per-socket=97 --hint=multithread", ""), ("--sockets-per-node=3", "JOB-050")),
+        *(("--sockets-per-node=3 -B 2", ""), ("-B 2 --sockets-per-node=3", "JOB-050")),
+        *(("-B 2:48:2", ""), ("-B 2:49", "JOB-050"), ("-B *:*:3", "JOB-050"), ("-B *", "")),
+        *(
+            ("-N1 -B 2:2:2 -c 24", ""),
+            ("-N1 -B 2:2:2 -c 25", "JOB-050"),
+            ("-n 1 -B 2:2:2 -c 25", ""),
+        ),
+        *(("-N 2 --cores-per-socket=8 -c 24", ""), ("-N 1 --cores-per-socket=8 -c 25", "JOB-050")),
+        *(("--hint=memory_bound --mincpus=96", ""), ("--hint=memory_bound -c 97", "JOB-050")),
+        *(("--ntasks-per-core=2 -B *:*:1", "JOB-009"), ("--hint=x -B 2", "")),
+        *(("--ntasks-per-node=8 --ntasks-per-socket=4", ""), ("--array=1-", "JOB-008")),
+        ("--ntasks-per-node=9 --ntasks-per-socket=4", "JOB-050"),
+        ("--ntasks-per-node=2 --mincpus=3", "JOB-050"),
+        *(("--ntasks-per-node=2 --mincpus=3 --exclusive", ""), ("-G x:y", "JOB-008")),
+        *(("-N 2 -m plane=2 -n 3", ""), ("-N 2 -m plane=2 -n 2", "JOB-009")),
+        *(("--deadline=1999-01-01", "JOB-009"), ("--deadline=2199-01-01", "")),
+        *(("--begin=2199-01-01 --deadline=now+5", "JOB-009"), ("--gpus-per-task=x:y", "")),
+        *(("--ntasks-per-gpu=9 -n 1 -G 1 ", ""), ("-n 3 --ntasks-per-node=97 -c 2", "JOB-050")),
         *(("--ntasks-per-socket=97 -c 2", "JOB-050"), ("--ntasks-per-core=193", "JOB-050")),
         *(("--ntasks-per-core=193 -O", ""), ("--ntasks-per-core=193 --ntasks-per-node=2", "")),
         ("--ntasks-per-core=193 --ntasks-per-socket=2", ""),
@@ -592,6 +610,20 @@ def test_each_of_several_partitions_has_as_many_cpus_in_all(options: str, wanted
 def test_of_several_partitions_one_with_large_nodes_is_enough() -> None:
     text = "#!/bin/bash\n#SBATCH -p cpu,p5 --mem=64G -c 8 --gres=gpu:8\nhostname\n"
     assert lint("x", text, RESOLVED) == ()
+
+
+@pytest.mark.parametrize(("nodes", "wanted"), [("2-3", ""), ("2", "JOB-050")])
+def test_in_a_range_of_nodes_sbatch_reckons_with_one_task(nodes: str, wanted: str) -> None:
+    options = f"--nodes={nodes} --ntasks-per-node=1 -c 8"
+    text = f"#!/bin/bash\n#SBATCH -p cpu,p5 {options}\nhostname\n"
+    assert [each.rule for each in lint("x", text, resolved_cluster(LIMITS))] == wanted.split()
+
+
+@pytest.mark.parametrize(("sockets", "wanted"), [(1, ""), (2, ""), (3, "JOB-050")])
+def test_where_nobody_knows_the_sockets_both_numbers_are_taken(sockets: int, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p p5 --sockets-per-node={sockets}\nhostname\n"
+    cluster = resolved_cluster(SLURM, "ml.m5.24xlarge")
+    assert [each.rule for each in lint("x", text, cluster)] == wanted.split()
 
 
 @pytest.mark.parametrize(
