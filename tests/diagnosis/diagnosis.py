@@ -45,6 +45,16 @@ OWN = {
 MOVED = "moving rack, back at 18:00"
 
 
+PROVED = {
+    "jobs": "recorded, Slurm 24.11",
+    "nodes": "recorded, Slurm 24.11",
+    "slurm_26_05": "recorded, Slurm 26.05",
+    "job_states": "composed",
+    "node_states": "composed",
+}
+"""Where the answers of each file of states come from."""
+
+
 class Verdict(StrEnum):
     """How a cause was named: wrongly is worse than not at all."""
 
@@ -68,6 +78,7 @@ class State:
     began: str = ""
     sagemaker: tuple[str, str] = ("Running", "")
     launched: datetime = NOW - timedelta(days=2)
+    proved: str = ""
 
     def story(self) -> Story:
         """Ask `why`, of a cluster that answers so."""
@@ -115,10 +126,10 @@ def states() -> Iterator[State]:
     """Yield every broken state at each of its moments."""
     for file in sorted(STATES.glob("*.yaml")):
         for entry in yaml.safe_load(file.read_text()):
-            yield from _moments(entry)
+            yield from _moments(entry, PROVED[file.stem])
 
 
-def _moments(entry: Mapping[str, Any]) -> Iterator[State]:
+def _moments(entry: Mapping[str, Any], proved: str) -> Iterator[State]:
     during = State(
         name=entry["name"],
         moment="during",
@@ -130,6 +141,7 @@ def _moments(entry: Mapping[str, Any]) -> Iterator[State]:
         never=tuple(entry.get("never", ())),
         began=entry.get("began", ""),
         sagemaker=(entry.get("status", "Running"), entry.get("message", "")),
+        proved=proved,
     )
     yield during
     if during.subject.startswith("ip-"):

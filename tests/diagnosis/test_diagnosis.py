@@ -9,6 +9,8 @@ import pytest
 
 from slurmpod.cli.main import parser_of
 from tests.diagnosis.diagnosis import State, Verdict, states
+from tests.golden_files import ROOT, assert_matches
+from tools.diagnosis_page import diagnosis_page
 
 ALL = tuple(states())
 
@@ -28,3 +30,9 @@ COMMAND = re.compile(r"slurmpod (?:[a-z]+ )+(?:dev\.yaml|ENV)[^;,`]*")
 def test_commands_that_it_names_are_commands(fix: str) -> None:
     name, *words = shlex.split(fix.partition(" or ")[0].partition(")")[0])[1:]
     parser_of(name).parse_args(["3" if word == "COUNT" else word for word in words])
+
+
+def test_the_page_of_states_is_made_of_them(update_golden: bool) -> None:
+    page = diagnosis_page()
+    assert all(f"| {state.name.replace('-', ' ')} |" in page for state in ALL)
+    assert_matches(ROOT / "docs" / "diagnosis.md", page, update=update_golden)
