@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 from slurmpod.environment.descriptions import descriptions, expectation
 from slurmpod.jobs.recipes.recipe import Recipe
 from slurmpod.jobs.recipes.registry import RECIPES
+from tools.jobs_adoption_section import ADOPTION
 
 INTRODUCTION = """\
 ## Recipes
@@ -169,7 +170,7 @@ reported, up to that many more were trained twice at each restart.
 def recipes_section() -> str:
     """Return the section, and what becomes of the jobs."""
     entries = map(_entry, RECIPES.values())
-    return "\n".join((INTRODUCTION, *entries, PYTHON, ON_THE_CLUSTER, METRICS))
+    return "\n".join((INTRODUCTION, *entries, PYTHON, ADOPTION, ON_THE_CLUSTER, METRICS))
 
 
 def _entry(recipe: Recipe) -> str:

@@ -40,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     renders = actions.add_parser("render", help="make a job that resumes for a cluster")
     _add_render_arguments(renders)
     renders.set_defaults(work="job_render")
+    adopts = actions.add_parser("adopt", help="make a job of a repository of your own")
+    _add_adopt_arguments(adopts)
+    adopts.set_defaults(work="job_adopt")
     lists = actions.add_parser("list", help="show the recipes, and what each needs")
     lists.add_argument("--json", action="store_true", help="print them as JSON")
     lists.set_defaults(work="job_list")
@@ -72,6 +75,30 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
         "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
     )
     parser.add_argument("--name", help="name of the job (default: the recipe's)")
+    add_variable_options(parser)
+    _add_place_arguments(parser)
+
+
+def _add_adopt_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="ENV", help="e.g. environments/dev.yaml")
+    parser.add_argument(
+        "folder_of_repository", type=Path, metavar="REPOSITORY", help="it stays as it is"
+    )
+    parser.add_argument(
+        "--script", metavar="FILE", help="its launch script (default: the only batch script)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what a variable of that script is, or $1 (again for more)",
+    )
+    parser.add_argument("--nodes", type=int, metavar="N", help="how many (default: the script's)")
+    parser.add_argument(
+        "--container-image", metavar="IMAGE", help="run in a container: a .sqsh file, or a name"
+    )
+    parser.add_argument("--name", help="name of the job (default: the script's)")
     add_variable_options(parser)
     _add_place_arguments(parser)
 

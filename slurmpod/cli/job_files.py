@@ -15,7 +15,7 @@ from slurmpod.whole_file import write_whole
 def show_job(options: argparse.Namespace, job: Job) -> None:
     """List the files of the job, and write them where `--out` says."""
     if options.out:
-        _write(options.out, job)
+        write_job(options.out, job)
     if options.json:
         sizes = {name: len(content) for name, content in job.files.items()}
         print_json({"folder": job.folder, "script": job.script, "files": sizes})
@@ -25,7 +25,7 @@ def show_job(options: argparse.Namespace, job: Job) -> None:
     _say_next(options, job)
 
 
-def _write(folder: Path, job: Job) -> None:
+def write_job(folder: Path, job: Job) -> None:
     """Write the files; a program that the user has changed stays as it is."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in job.files.items():

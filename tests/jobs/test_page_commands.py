@@ -35,8 +35,11 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 14
+    assert len(COMMANDS) == 17
     Path("ddp.yaml").write_text("steps: 50\n")
+    Path("torchtitan").mkdir()
+    launch = "#!/bin/bash\n#SBATCH --nodes=4\nsrun torchrun -m torchtitan.train --config $CONFIG\n"
+    Path("torchtitan/multinode.slurm").write_text(launch.replace("$CONFIG", "${CONFIG:-tiny}"))
     Path("train-fsdp2_12.out").write_text("step 1 loss 5.5\n")
     for command in COMMANDS:
         assert run(command) == ExitCode.OK, command
@@ -45,7 +48,18 @@ def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_commands_for_a_cluster_are_understood() -> None:
     """What they do is tried in test_submit.py, and on nodes in tests/rehearsal."""
-    on_dev = ["submit", "submit", "venv", "submit", "submit", "status", "logs", "cancel", "logs"]
+    on_dev = [
+        "submit",
+        "submit",
+        "venv",
+        "submit",
+        "submit",
+        "submit",
+        "status",
+        "logs",
+        "cancel",
+        "logs",
+    ]
     on_nodes = ["submit", "submit", "venv", "submit", "submit"]
     assert [words[1] for words in ON_A_CLUSTER] == [*on_dev, *on_nodes]
     for words in ON_A_CLUSTER:

@@ -39,6 +39,5 @@ A program is a file, or a module behind `-m`, whose package lies in the job's fo
     slurmpod job submit environments/dev.yaml own -- -m trainer.main --steps 100
 
 Modules of that folder are found wherever the program lies (`pythonpath`), in a container, too,
-where the folders of its image come behind them.
-""",
+where the folders of its image come behind them.""",
 )
