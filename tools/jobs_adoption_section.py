@@ -60,6 +60,12 @@ ROWS = (
         "none: a command",
         "rendered and linted",
     ),
+    (
+        "Lightning",
+        "`python examples/pytorch/bug_report/bug_report_model.py` behind `--`",
+        "none: a command",
+        "ran on CPU to its end, in one process",
+    ),
 )
 """Repository, what was tried, problems that `job lint` finds in the original, and the result."""
 
@@ -98,8 +104,10 @@ This was tried on launch scripts of eight public trainers as they were in 2026, 
 |---|---|---|---|
 $ROWS
 
-None of these trained here: their packages and GPUs were not there. That a module of a user's own
-package trains under such a job was run on two nodes without GPUs, with a program of the same shape.
+The last one ran with Lightning 2.6.6 and PyTorch 2.13, its `step.sh` started by hand with stand-ins
+for Slurm. The others did not train here: their packages and GPUs were not there. That a module of a
+user's own package trains under such a job was run on two nodes of a rehearsal, with a program of
+the same shape.
 """
 
 ADOPTION = _TEXT.replace("$ROWS", "\n".join(f"| {' | '.join(row)} |" for row in ROWS))
