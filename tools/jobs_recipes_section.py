@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pydantic.fields import FieldInfo
 
 from slurmpod.environment.descriptions import descriptions, expectation
+from slurmpod.jobs.metrics.formats import FORMATS
 from slurmpod.jobs.recipes.recipe import Recipe
 from slurmpod.jobs.recipes.registry import RECIPES
 from tools.jobs_adoption_section import ADOPTION
@@ -164,13 +165,40 @@ Lines such as `step 12 loss 5.5449 rate 3e-3 samples 6144 at 1764000370.123` are
 stands before them. `fsdp2-hybrid`, `bert-pipeline` and `train-fsdp2` print them; a program of yours
 may leave out what comes behind the loss, and then has no throughput. Where not every step is
 reported, up to that many more were trained twice at each restart.
+
+Lines of these trainings are read, too, with learning rate, time of a step, tokens per second and
+MFU where they are there:
+
+{formats}
+
+Where such a line has no time, nothing is known of what restarts cost. A step that is printed by
+several processes, or again, counts once. Bars of Lightning count batches. Hugging Face's Trainer
+prints steps in its progress bar alone, on standard error: `--output` alone keeps both in one file.
+Tokens and MFU follow from more options where the log has none:
+
+    slurmpod job metrics llama_12.out --model llama2-7b --sequence 4096 --global-batch 512 \\
+      --accelerators 64 --accelerator H100
+
+Operations of a token, and what accelerators do at most, are those of [the
+plan](#what-a-training-needs); what is computed again does not count.
 """
+
+
+def _formats() -> str:
+    rows = (f"| [{each.name}]({each.source}) | `{_shown(each.example)}` |" for each in FORMATS)
+    return "\n".join(("| Training | a line of this shape |", "|---|---|", *rows))
+
+
+def _shown(example: str) -> str:
+    """Return an example as a cell of a table has it."""
+    return " ".join(example.split()).replace("|", "\\|")
 
 
 def recipes_section() -> str:
     """Return the section, and what becomes of the jobs."""
     entries = map(_entry, RECIPES.values())
-    return "\n".join((INTRODUCTION, *entries, PYTHON, ADOPTION, ON_THE_CLUSTER, METRICS))
+    metrics = METRICS.replace("{formats}", _formats())
+    return "\n".join((INTRODUCTION, *entries, PYTHON, ADOPTION, ON_THE_CLUSTER, metrics))
 
 
 def _entry(recipe: Recipe) -> str:

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from slurmpod.cli import job_cluster_actions
+from slurmpod.cli.job_metrics_work import add_work_arguments
 from slurmpod.cli.job_variable_options import add_variable_options
 from slurmpod.jobs.planning.compute import UTILIZATION
 from slurmpod.jobs.venv.pins import INDEX
@@ -126,6 +127,7 @@ def _add_metrics_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print them as JSON, with each step")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture")
     parser.add_argument("--prometheus", type=Path, metavar="FILE", help="write Prometheus' text")
+    add_work_arguments(parser)
 
 
 def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from slurmpod.cli.job_metrics_work import work_of
 from slurmpod.cli.output import counted, print_json, say
+from slurmpod.jobs.allocation import JobRefused
+from slurmpod.jobs.metrics.formats import FORMATS
 from slurmpod.jobs.metrics.log import Life, lives
 from slurmpod.jobs.metrics.measures import Measures, measures, prometheus
 from slurmpod.jobs.metrics.picture import picture
@@ -20,12 +23,16 @@ STANDARD_INPUT = Path("-")
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Print the measures, and write the files that the user names."""
+    try:
+        work = work_of(options)
+    except JobRefused as refused:
+        say(f"{refused.message}\n  fix: {refused.fix}")
+        return ExitCode.USAGE
     found = lives(line for log in options.logs for line in _lines(log))
     if not found:
-        names = ", ".join(map(str, options.logs))
-        say(f"no step is reported in {names}: lines with 'step N loss X' are read")
+        say(_unknown(options.logs))
         return ExitCode.FAILED
-    known = measures(found)
+    known = measures(found, work)
     if options.svg:
         _write(options.svg, picture(options.logs[-1].name, _summary(known), found))
     if options.prometheus:
@@ -35,6 +42,17 @@ def run(options: argparse.Namespace) -> ExitCode:
     else:
         _print(known, found)
     return ExitCode.OK
+
+
+def _unknown(logs: Sequence[Path]) -> str:
+    names = ", ".join(map(str, logs))
+    known = ", ".join(each.name for each in FORMATS)
+    return (
+        f"no step is reported in {names}\n"
+        f"  known are lines with 'step N loss X', and those of {known}\n"
+        "  fix: print 'step N loss X' from one process; Hugging Face's Trainer says steps only in\n"
+        "  its progress bar (disable_tqdm=False), on standard error: keep both in one file"
+    )
 
 
 def _lines(log: Path) -> Iterator[str]:
@@ -64,6 +82,8 @@ def _print(known: Measures, found: Sequence[Life]) -> None:
             f"{known.train_samples_per_second:.4g} samples and"
             f" {known.train_steps_per_second or 0:.4g} steps per second while it trained\n"
         )
+    for line in _efficiency(known, found):
+        sys.stdout.write(f"{line}\n")
     sys.stdout.write(f"{_summary(known)}\n")
     if known.restarts and known.samples_per_second_with_losses is not None:
         rate = known.samples_per_second_with_losses
@@ -71,6 +91,22 @@ def _print(known: Measures, found: Sequence[Life]) -> None:
     for number, life in enumerate(found, start=1):
         first, last = life.reports[0].step, life.reports[-1].step
         sys.stdout.write(f"  life {number}: step {first} to {last}\n")
+
+
+def _efficiency(known: Measures, found: Sequence[Life]) -> Iterator[str]:
+    """Yield what is known of rate, steps, tokens and MFU of trainings that say or are told more."""
+    if name := found[0].reports[0].format:
+        yield f"a log of {name}"
+    if known.learning_rate is not None:
+        yield f"learning rate {known.learning_rate:g}"
+    if known.seconds_per_step is not None:
+        yield f"{known.seconds_per_step:.4g} seconds per step"
+    if known.tokens_per_second is not None:
+        yield f"{known.tokens_per_second:.4g} tokens per second"
+    if known.tokens_per_second_per_accelerator is not None:
+        yield f"{known.tokens_per_second_per_accelerator:.4g} on each accelerator"
+    if known.mfu is not None:
+        yield f"MFU {known.mfu:.1%}"
 
 
 def _summary(known: Measures) -> str:

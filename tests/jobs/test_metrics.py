@@ -116,6 +116,8 @@ class TestCommand:
         assert capsys.readouterr().out == (
             "step 40, loss 0.25 (lowest 0.25)\n"
             "4 samples and 0.5 steps per second while it trained\n"
+            "learning rate 0.003\n"
+            "2 seconds per step\n"
             "1 restart, 10 steps trained twice, 140 seconds lost\n"
             "1.444 samples per second with all that\n"
             "  life 1: step 1 to 30\n"
@@ -149,6 +151,8 @@ class TestCommand:
     ) -> None:
         (tmp_path / "log").write_text("hello\n")
         assert run(["job", "metrics", str(tmp_path / "log")]) == ExitCode.FAILED
-        assert "lines with 'step N loss X' are read" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "known are lines with 'step N loss X', and those of torchtitan, Megatron-LM" in said
+        assert "disable_tqdm=False" in said
         assert run(["job", "metrics", str(tmp_path / "none")]) == ExitCode.FAILED
         assert "none cannot be read: No such file" in capsys.readouterr().err

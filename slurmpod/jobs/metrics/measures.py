@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from statistics import median
 
-from slurmpod.jobs.metrics.log import Life, Report
+from slurmpod.jobs.metrics.log import Life
+from slurmpod.jobs.metrics.report import Report
+from slurmpod.jobs.metrics.work import Work
 from slurmpod.value import Value
 
 
@@ -15,7 +18,8 @@ class Measures(Value):
     `steps_trained_twice` are those that a restart threw away, as far as they were reported.
     `seconds_lost` are the time that these took, and the time from the last report before a restart
     to the first one after it. `train_samples_per_second` is the throughput while it trained,
-    `samples_per_second_with_losses` that of all the time.
+    `samples_per_second_with_losses` that of all the time. `seconds_per_step`, tokens and `mfu` are
+    medians of what was reported, or follow from the throughput and from what a step computes.
     """
 
     step: int
@@ -28,15 +32,24 @@ class Measures(Value):
     train_samples_per_second: float | None
     train_steps_per_second: float | None
     samples_per_second_with_losses: float | None
+    learning_rate: float | None
+    seconds_per_step: float | None
+    tokens_per_second: float | None
+    tokens_per_second_per_accelerator: float | None
+    mfu: float | None
 
 
-def measures(run: Sequence[Life]) -> Measures:
-    """Return the measures of a run that has reported something."""
+NOTHING_MORE = Work()
+
+
+def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
+    """Return the measures of a run that has reported something, and whose steps are such work."""
     reports = [report for life in run for report in life.reports]
     last = reports[-1]
     thrown_away = [_thrown_away(before, after) for before, after in pairwise(run)]
     training = _total(_seconds(life.reports[0], life.reports[-1]) for life in run)
     whole = _seconds(reports[0], last)
+    seconds = _seconds_per_step(run, training)
     lost = _total(
         _seconds(before.reports[-1], after.reports[0], plus=_since(before, _start(after)))
         for before, after in pairwise(run)
@@ -52,7 +65,25 @@ def measures(run: Sequence[Life]) -> Measures:
         train_samples_per_second=_rate(_total(map(_samples, run)), training),
         train_steps_per_second=_rate(float(sum(map(_steps, run))), training),
         samples_per_second_with_losses=_rate(_samples_between(reports[0], last), whole),
+        learning_rate=last.rate,
+        seconds_per_step=seconds,
+        **work.throughput(
+            samples_per_second=_rate(_total(map(_samples, run)), training),
+            seconds_per_step=seconds,
+            tokens_of_one=_median(each.tokens_per_second for each in reports),
+            mfu=_median(each.mfu for each in reports),
+        ),
     )
+
+
+def _seconds_per_step(run: Sequence[Life], training: float | None) -> float | None:
+    said = _median(report.seconds for life in run for report in life.reports)
+    return said or _rate(training, float(sum(map(_steps, run))))
+
+
+def _median(values: Iterator[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def throughput(life: Life) -> Iterator[tuple[int, float]]:
