@@ -57,8 +57,8 @@ FORMATS = (
         "iter 20: loss 3.1250, time 150.50ms, mfu 35.25%",
         f"{GITHUB}karpathy/nanoGPT/blob/master/train.py",
         re.compile(
-            rf"\biter (?P<step>\d{{1,15}}): loss (?P<loss>{NUMBER}), time (?P<milliseconds>{NUMBER})ms"
-            rf"(?:, mfu (?P<mfu>{NUMBER})%)?"
+            rf"\biter (?P<step>\d{{1,15}}): loss (?P<loss>{NUMBER}),"
+            rf" time (?P<milliseconds>{NUMBER})ms(?:, mfu (?P<mfu>{NUMBER})%)?"
         ),
     ),
     LogFormat(
@@ -67,8 +67,9 @@ FORMATS = (
         " throughput : 55.25",
         f"{GITHUB}aws-neuron/neuronx-distributed/blob/main/examples/training/llama/training_utils.py",
         re.compile(
-            r"\bLOG (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}) - \(\d+, (?P<step>\d{1,15})\)"
-            rf" step_loss : (?P<loss>{NUMBER}) learning_rate : (?P<rate>{NUMBER})"
+            r"\bLOG (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})"
+            rf" - \(\d+, (?P<step>\d{{1,15}})\) step_loss : (?P<loss>{NUMBER})"
+            rf" learning_rate : (?P<rate>{NUMBER})"
         ),
     ),
     LogFormat(
