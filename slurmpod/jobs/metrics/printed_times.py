@@ -8,7 +8,8 @@ from calendar import timegm
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 FORMS = (
     re.compile(
-        r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>\d\d) (?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)",
+        r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>\d\d)"
+        r" (?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d)",
         re.A,
     ),
     re.compile(
