@@ -6,7 +6,6 @@ import argparse
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +24,7 @@ from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import NAME, refuse_unsuitable
 from slurmpod.jobs.script import Script
 from slurmpod.jobs.variables import Variables
-from slurmpod.operations.job_folder import LEFT_OUT
+from slurmpod.operations.local_files.chosen_files import chosen_files
 from slurmpod.problems import ExitCode
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.resolve import Resolved
@@ -117,7 +116,7 @@ def _name(script: Script | None, folder: Path) -> str:
 
 
 def _files(options: argparse.Namespace) -> dict[str, Path]:
-    """Return the files of the repository by name: those that git tracks, else all."""
+    """Return the files of the repository by name: those that would be copied."""
     folder: Path = options.folder_of_repository
     if not folder.is_dir():
         raise JobRefused(f"{folder} is no folder", "give that of a repository")
@@ -125,15 +124,7 @@ def _files(options: argparse.Namespace) -> dict[str, Path]:
         raise JobRefused(
             f"{options.out} lies in {folder}, where nothing is written", "choose one beside it"
         )
-    tracked = subprocess.run(
-        ["git", "-C", str(folder), "ls-files", "-z"], check=False, capture_output=True, text=True
-    )
-    if tracked.returncode == 0 and tracked.stdout:
-        names = [name for name in tracked.stdout.split("\0") if name]
-    else:
-        paths = (path.relative_to(folder) for path in folder.rglob("*"))
-        names = [path.as_posix() for path in paths if LEFT_OUT.isdisjoint(path.parts)]
-    return {name: folder / name for name in sorted(names) if (folder / name).is_file()}
+    return {path.relative_to(folder).as_posix(): path for path in chosen_files(folder)}
 
 
 def _texts(files: Mapping[str, Path]) -> dict[str, str]:

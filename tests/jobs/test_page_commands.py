@@ -36,17 +36,12 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(COMMANDS) == 18
-    Path("ddp.yaml").write_text("steps: 50
-")
+    Path("ddp.yaml").write_text("steps: 50\n")
     Path("torchtitan").mkdir()
-    launch = "#!/bin/bash
-#SBATCH --nodes=4
-srun torchrun -m torchtitan.train --config $CONFIG
-"
+    launch = "#!/bin/bash\n#SBATCH --nodes=4\nsrun torchrun -m torchtitan.train --config $CONFIG\n"
     Path("torchtitan/multinode.slurm").write_text(launch.replace("$CONFIG", "${CONFIG:-tiny}"))
     for log in ("train-fsdp2_12.out", "llama_12.out"):
-        Path(log).write_text("step 1 loss 5.5
-")
+        Path(log).write_text("step 1 loss 5.5\n")
     for command in COMMANDS:
         assert run(command) == ExitCode.OK, command
         assert capsys.readouterr().out
