@@ -404,6 +404,15 @@ class TestLustre:
         )
         assert told == ""
 
+    def test_a_parameter_of_the_kernel_that_no_node_may_set_is_no_failure(
+        self, machines: Machines
+    ) -> None:
+        denied = _run(machines, "beta", "sysctl -w net.core.wmem_max=67108864")
+        assert denied.returncode == 0
+        assert b"Operation not permitted" in denied.stderr
+        assert _run(machines, "beta", "sysctl -w no.such=1").returncode == 1
+        assert _output(machines, "beta", "sysctl -n kernel.ostype") == "Linux"
+
     def test_scripts_may_ask_for_the_version_of_nvidias_driver(self, machines: Machines) -> None:
         assert _output(machines, "beta", "modinfo -F version nvidia") == "580.126.09"
 

@@ -181,6 +181,11 @@ def test_the_image_is_the_newer_one(cluster: Cluster) -> None:
     assert cluster.run(root, "systemctl is-active docker") == "active"
 
 
+def test_a_step_that_may_be_resumed_runs_with_the_newer_slurm(cluster: Cluster) -> None:
+    job = "salloc --quiet --partition gpu srun --quiet --auto-resume=1 echo ran"
+    assert [cluster.run(cluster.login, job) for _ in range(3)] == ["ran"] * 3
+
+
 def test_instance_metadata_have_the_tags_of_the_cluster(cluster: Cluster) -> None:
     token = "X-aws-ec2-metadata-token"
     metadata = "http://169.254.169.254/latest"

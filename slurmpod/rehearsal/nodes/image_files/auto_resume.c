@@ -2,7 +2,7 @@
  * srun --auto-resume=0|1, an option of steps only, as on HyperPod: a step that fails because of a
  * fault of one of its nodes runs again, in the same job, when that node has been replaced.
  *
- * srun becomes two processes. The child goes on being srun. The parent waits for its end, asks the
+ * srun becomes two processes. The child is srun once more. The parent waits for its end, asks the
  * cluster agent whether hardware was the reason, waits until the nodes are back if it was, and
  * starts the same command line again; otherwise it ends as the step did. A step that has lost a node
  * is ended by the parent: where that node's sockets were closed in good order, srun would wait for
@@ -169,7 +169,6 @@ static void run_again(void)
 	size_t count = 0;
 	for (char *next = text; next < text + size && count + 1 < MAX_ARGUMENTS; next += strlen(next) + 1)
 		arguments[count++] = next;
-	setenv("SLURM_OVERLAP", "1", 1); /* slurmctld never closes the dead node's share of a step */
 	execv("/proc/self/exe", arguments);
 	_exit(127);
 }
@@ -212,8 +211,8 @@ static int wait_for_child(void)
 }
 
 /*
- * Run the step in a child and return its status. The first child is this process as it was, and
- * returns -1: it is srun. So does a process that cannot fork.
+ * Run the step in a child and return its status; -1 where there can be no child. It starts as srun
+ * anew: srun 26.05 has threads by now, which a fork does not take along.
  */
 static int run_step(int restarts)
 {
@@ -233,9 +232,9 @@ static int run_step(int restarts)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
 			_exit(1);
-		if (restarts)
-			run_again();
-		return -1;
+		if (restarts) /* slurmctld never closes the dead node's share of a step */
+			setenv("SLURM_OVERLAP", "1", 1);
+		run_again();
 	}
 	child = pid;
 	close(report[1]);

@@ -13,6 +13,7 @@ copy_files() {
     chmod 755 "$root/usr/sbin/mount.lustre" "$root/usr/sbin/mount.nfs" \
         "$root/usr/sbin/lctl" "$root/usr/sbin/lnetctl" \
         "$root/usr/local/sbin/modprobe" "$root/usr/local/sbin/modinfo" \
+        "$root/usr/local/sbin/sysctl" \
         "$root/usr/local/sbin/free-automounts" "$root/usr/local/sbin/wait-until-serving" \
         "$root/usr/local/bin/aws"
     mkdir -p "$units/remote-fs.target.wants"
