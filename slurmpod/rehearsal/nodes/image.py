@@ -42,6 +42,7 @@ PACKAGES = (
     "mariadb-server",
     "faketime",
     "awscli",
+    "openssh-client",
     "openssh-server",
     "prometheus",
     "prometheus-node-exporter",
