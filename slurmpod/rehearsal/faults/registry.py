@@ -18,6 +18,7 @@ from slurmpod.rehearsal.faults import (
     networks,
     scripts,
     storage,
+    taken_back,
 )
 from slurmpod.rehearsal.faults.cluster import FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault, Need
@@ -48,9 +49,9 @@ FAULTS = (
     instances.MANY_JOINING,
     capacity.CAPACITY_LATE,
     capacity.CAPACITY_PART,
-    capacity.SPOT_RECLAIMED,
-    capacity.PLAN_ENDS,
-    capacity.ZONE_FAILS,
+    taken_back.SPOT_RECLAIMED,
+    taken_back.PLAN_ENDS,
+    taken_back.ZONE_FAILS,
 )
 """All of them, in the order of running and describing."""
 

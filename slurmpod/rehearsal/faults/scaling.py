@@ -43,3 +43,9 @@ def scale(cluster: FaultCluster, watch: Watch, count: int) -> None:
         for each in described
     ]
     sagemaker.update_cluster(ClusterName=cluster.name, InstanceGroups=groups)
+
+
+def group_and_count(cluster: FaultCluster) -> tuple[str, int]:
+    """Return the group of all workers, and how many nodes it is to have."""
+    group = cluster.group_of(cluster.workers[0])
+    return group["InstanceGroupName"], group["TargetCount"]
