@@ -19,6 +19,7 @@ from slurmpod.cli.main import run
 from slurmpod.folders import node_executable
 from slurmpod.rehearsal.bootstrap import bootstrap
 from slurmpod.rehearsal.cdk import CDK
+from tests.functional.assemblies import deploy
 from tests.golden_files import ROOT
 
 ACCOUNT, REGION = "123456789012", "us-west-2"
@@ -36,12 +37,12 @@ class Account:
     ) -> None:
         ours = {"SLURMPOD_HOME": str(home)} if home else {}
         self.variables = {**isolated_environment(os.environ, aws.environment()), **ours}
-        self._endpoint = aws.endpoint
+        self._aws = aws
         self._assembly = str(assembly)
 
     def client(self, service: str) -> Any:
         session = boto3.session.Session(region_name=REGION)
-        return session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
+        return session.client(service, endpoint_url=self._aws.endpoint)  # type: ignore[call-overload]
 
     def bootstrap(self) -> None:
         """Make what `cdk bootstrap` makes; test_examples.py has the command itself."""
@@ -55,6 +56,11 @@ class Account:
         """Synthesize an environment into the assembly: most of the time of a command goes there."""
         context = ("--context", f"env={environment}")
         self.cdk("synth", "--quiet", *context, "--output", self._assembly)
+
+    def deploy(self, assembly: str) -> None:
+        """Deploy the stacks of an assembly; test_embedded_aws.py has the CDK CLI do it."""
+        outcomes = deploy(self._aws.clients, Path(assembly))
+        assert {each.reasons for each in outcomes.values()} <= {""}, outcomes
 
     def cdk(self, *arguments: str) -> None:
         result = self.run_cdk(*arguments)

@@ -41,9 +41,10 @@ class Life:
         self.account.cdk("synth", "--quiet", "--context", f"env={file}", "--output", assembly)
         return assembly
 
-    def deploy(self, assembly: str, *options: str) -> None:
-        never_ask = ("--require-approval", "never")
-        self.account.cdk("deploy", "--all", "--app", assembly, *never_ask, "--ci", *options)
+    def deploy(self, assembly: str) -> None:
+        """Deploy with the CDK alone, which takes in what is there and has a name of a stack's."""
+        options = ("--require-approval", "never", "--ci", "--import-existing-resources")
+        self.account.cdk("deploy", "--all", "--app", assembly, *options)
 
     def import_bucket(self, assembly: str) -> None:
         """Take a bucket that is there into the lifecycle stack, with `cdk import` alone."""
@@ -100,7 +101,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         life.account.bootstrap()
         life.facts["before anything"] = slurmpod("adopt", str(file))
         life.import_bucket(assembly)
-        life.deploy(assembly, "--import-existing-resources")
+        life.deploy(assembly)
         life.mark()
         life.remember("deployed")
         life.facts["while deployed"] = slurmpod("adopt", str(file))
@@ -124,7 +125,7 @@ def life(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Life]:
         life.facts["written"] = slurmpod("adopt", str(written))
         life.facts["valid"] = slurmpod("validate", str(written))
         assembly = life.synthesize(written)
-        life.deploy(assembly)
+        life.account.deploy(assembly)
         life.remember("deployed again")
         life.facts["cdk diff"] = life.account.run_cdk("diff", "--app", assembly, "--fail")
         life.facts["diff"] = slurmpod("diff", str(written))

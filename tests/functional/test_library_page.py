@@ -67,7 +67,7 @@ def test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found(
 ) -> None:
     assembly = synthesized(folder, WITH_A_NETWORK).directory
     account.bootstrap()
-    account.cdk("deploy", "Prod/**", "--app", assembly, "--require-approval", "never", "--ci")
+    account.deploy(assembly)
     assert {*NAMES, "Prod-Network", "CDKToolkit"} == account.stacks()
 
     (cluster,) = account.client("sagemaker").list_clusters()["ClusterSummaries"]
@@ -92,7 +92,7 @@ def test_single_constructs_make_a_cluster_with_its_scripts_and_file_systems(
 ) -> None:
     assembly = synthesized(folder, OF_CONSTRUCTS).directory
     account.bootstrap()
-    account.cdk("deploy", "--all", "--app", assembly, "--require-approval", "never", "--ci")
+    account.deploy(assembly)
 
     sagemaker = account.client("sagemaker")
     cluster = sagemaker.describe_cluster(ClusterName="hpc")
