@@ -1,4 +1,4 @@
-"""The wheel in a new virtual environment: what `pip install slurmpod` gives to others."""
+"""The wheel in a new virtual environment: what installing slurmpod gives to others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from slurmpod.problems import ExitCode
 from tests.checkout_copy import tracked
 from tests.functional.cdk_account import ACCOUNT, REGION, Account
 from tests.functional.library_page import OF_A_FILE, OF_CONSTRUCTS, write_files
-from tests.functional.wheel import make_wheel
+from tests.functional.wheel import install, make_wheel
 from tests.golden_files import ROOT
 
 PACKAGES = {"embedded_aws", "slurmpod", "slurmpod_cdk", "slurmpod_lifecycle"}
@@ -50,11 +50,7 @@ def test_it_holds_all_packages_and_folders_and_nothing_else(wheel: Path) -> None
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the programs of a new virtual environment with the wheel and what it requires."""
-    folder = tmp_path_factory.mktemp("installed") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
-    pip = [str(folder / "bin/pip"), "install", "--quiet", "--no-cache-dir", str(wheel)]
-    subprocess.run(pip, check=True, timeout=400)
-    return folder / "bin"
+    return install(wheel, tmp_path_factory.mktemp("installed") / "venv")
 
 
 def test_a_bare_installation_works_and_names_what_a_command_lacks(
