@@ -23,7 +23,7 @@ NUMBERS = {
     "learning-rate": 0.03,
     "warmup": 2,
     "width": 32,
-    "depth": 3,
+    "depth": 2,
     "heads": 4,
     "dropout": 0,
     "loading-horizon": 2,
