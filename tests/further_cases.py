@@ -46,6 +46,17 @@ FURTHER: Sequence[Further] = (
         _DEPLOYED,
     ),
     Further(
+        "functional/test_embedded_aws.py::TestChangesAndEnd",
+        "changes, failures and the end of an environment, by the CDK's command line",
+        "functional/test_embedded_templates.py",
+    ),
+    Further(
+        "functional/test_library_page.py::test_single_constructs",
+        "single constructs of the library, deployed",
+        "functional/test_library_page.py"
+        "::test_an_environment_in_a_vpc_of_the_app_is_deployed_and_found",
+    ),
+    Further(
         "functional/test_embedded_closed.py",
         "a closed network with all kinds of storage, deployed and changed",
         _DEPLOYED,
@@ -79,6 +90,11 @@ FURTHER: Sequence[Further] = (
         "rehearsal/test_rehearse.py::TestFaults::test_one_strikes_whatever_runs",
         "a fault that strikes when the user says so",
         _AT_REST,
+    ),
+    Further(
+        "rehearsal/test_rehearse.py::TestDeployingAgain",
+        "a rehearsal that the CDK deploys again",
+        "functional/test_embedded_aws.py::test_the_cdk_finds_no_difference_and_nothing_to_do",
     ),
     Further(
         "rehearsal/test_rehearse.py::TestTwoAtOnce",
@@ -115,6 +131,11 @@ FURTHER: Sequence[Further] = (
         "rehearsal/test_hyperpod_operations.py",
         "operations on nodes one by one, also those that fail",
         "rehearsal/test_life.py",
+    ),
+    Further(
+        "rehearsal/test_capacity.py::test_a_deployment_ends_well",
+        "a deployment by command to which EC2 gives fewer instances",
+        "rehearsal/test_capacity.py::TestPartialCapacity",
     ),
     Further(
         "rehearsal/test_life.py::test_destroyed_and_deployed_again",
@@ -182,12 +203,12 @@ FURTHER: Sequence[Further] = (
     Further(
         "jobs/test_hybrid_training.py",
         "each mesh of `fsdp2-hybrid`",
-        "jobs/test_pipeline_training.py",
+        "jobs/test_losses_that_part.py",
     ),
     Further(
-        "jobs/test_losses_that_part.py",
-        "trainings that are wrong: a compiler that changes the loss, gradients that are lost",
         "jobs/test_pipeline_training.py",
+        "stages and pipelines of `bert-pipeline`",
+        "jobs/test_losses_that_part.py",
     ),
     Further(
         f"{_CHECKPOINTS}::test_a_",

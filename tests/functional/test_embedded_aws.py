@@ -360,91 +360,96 @@ def test_availability_zones_have_ids_wherever_hyperpod_is(deployed: Life) -> Non
         assert all(zone["ZoneId"].rpartition("-az")[2].isdigit() for zone in zones)
 
 
-def test_an_update_changes_what_differs_and_nothing_else(ended: Life) -> None:
-    before, after = ended.facts["deployed"], ended.facts["updated"]
-
-    assert ended.steps["update"].exit_status == 0, ended.steps["update"].output
-    assert {name for name, status in after["stacks"].items() if status == "UPDATE_COMPLETE"} == {
-        "Network",
-        "Storage",
-        "Lifecycle",
-    }
-    (old,), (new,) = before["file systems"], after["file systems"]
-    assert (old["StorageCapacity"], new["StorageCapacity"]) == (1200, 2400)
-    assert old["FileSystemId"] == new["FileSystemId"]
-    assert len(new["NetworkInterfaceIds"]) == 2
-    assert len(after["log groups"]) == len(before["log groups"]) + 1
-
-
-def test_an_update_replaces_what_cannot_change(ended: Life) -> None:
-    before, after = ended.facts["deployed"], ended.facts["updated"]
-
-    assert "/functional-test/first" in before["log groups"]
-    assert "/functional-test/updated" in after["log groups"]
-    assert "/functional-test/first" not in after["log groups"]
-
-
-def test_a_failed_update_says_why_and_changes_nothing(ended: Life) -> None:
-    step, before, after = (
-        ended.steps["broken"],
-        ended.facts["updated"],
-        ended.facts["broken"],
-    )
-
-    assert step.exit_status == 1
-    assert "The CIDR '192.168.0.0/24' is invalid" in step.output
-    assert after["stacks"]["Network"] == "UPDATE_ROLLBACK_COMPLETE"
-    # the log group that only the updated variant has is what this one would have removed
-    assert after["log groups"] == before["log groups"]
-
-
-def test_unsupported_resources_fail_the_deployment_by_name(ended: Life) -> None:
-    step = ended.steps["unsupported"]
-
-    assert step.exit_status == 1
-    assert "AWS::DynamoDB::Table (Table) is not supported by the embedded AWS" in step.output
-    assert "Custom::Thing (Thing) needs the property ServiceToken" in step.output
-
-
-def test_the_reason_of_a_failed_cluster_reaches_whoever_deploys(ended: Life) -> None:
-    step, facts = ended.steps["doomed"], ended.facts["doomed"]
-
-    assert step.exit_status == 1
-    assert FAILURE in " ".join(step.output.split())
-    assert facts["stacks"]["Cluster-doomed"] == "ROLLBACK_COMPLETE"
-    assert [cluster["ClusterName"] for cluster in facts["clusters"]] == ["rehearsed"]
-    assert len(facts["interfaces"]) == 3
-
-
-def test_a_protected_stack_is_not_destroyed(ended: Life) -> None:
-    step = ended.steps["destroy protected"]
-
-    assert step.exit_status == 1
-    assert "Stack [Network] cannot be deleted while TerminationProtection is enabled" in step.output
-
-
-def test_what_is_retained_outlives_its_stack_and_blocks_what_it_uses(ended: Life) -> None:
-    step, facts = ended.steps["destroy blocked"], ended.facts["blocked"]
-
-    assert SCRIPTS in facts["buckets"]
-    assert len(facts["file systems"]) == 1
-    assert facts["clusters"] == facts["interfaces"] == []
-    assert step.exit_status == 1
-    assert "DependencyViolation" in step.output
-    assert facts["stacks"]["Network"] == "DELETE_FAILED"
-
-
-def test_a_destroyed_environment_is_gone(ended: Life) -> None:
-    facts = ended.facts["destroyed"]
-
-    assert ended.steps["destroy"].exit_status == 0, ended.steps["destroy"].output
-    assert sorted(facts["stacks"]) == ["CDKToolkit", "Cluster-doomed"]
-    assert facts["vpcs"] == facts["log groups"] == []
-
-
-def test_nothing_left_the_loopback(ended: Life, trap: Trap) -> None:
-    assert ended.steps["destroy"].exit_status == 0
+def test_nothing_left_the_loopback(deployed: Life, trap: Trap) -> None:
+    assert deployed.steps["deploy again"].exit_status == 0
     assert trap.visitors == []
+
+
+class TestChangesAndEnd:
+    """What `ended` has done."""
+
+    def test_an_update_changes_what_differs_and_nothing_else(self, ended: Life) -> None:
+        before, after = ended.facts["deployed"], ended.facts["updated"]
+
+        assert ended.steps["update"].exit_status == 0, ended.steps["update"].output
+        assert {
+            name for name, status in after["stacks"].items() if status == "UPDATE_COMPLETE"
+        } == {
+            "Network",
+            "Storage",
+            "Lifecycle",
+        }
+        (old,), (new,) = before["file systems"], after["file systems"]
+        assert (old["StorageCapacity"], new["StorageCapacity"]) == (1200, 2400)
+        assert old["FileSystemId"] == new["FileSystemId"]
+        assert len(new["NetworkInterfaceIds"]) == 2
+        assert len(after["log groups"]) == len(before["log groups"]) + 1
+
+    def test_an_update_replaces_what_cannot_change(self, ended: Life) -> None:
+        before, after = ended.facts["deployed"], ended.facts["updated"]
+
+        assert "/functional-test/first" in before["log groups"]
+        assert "/functional-test/updated" in after["log groups"]
+        assert "/functional-test/first" not in after["log groups"]
+
+    def test_a_failed_update_says_why_and_changes_nothing(self, ended: Life) -> None:
+        step, before, after = (
+            ended.steps["broken"],
+            ended.facts["updated"],
+            ended.facts["broken"],
+        )
+
+        assert step.exit_status == 1
+        assert "The CIDR '192.168.0.0/24' is invalid" in step.output
+        assert after["stacks"]["Network"] == "UPDATE_ROLLBACK_COMPLETE"
+        # the log group that only the updated variant has is what this one would have removed
+        assert after["log groups"] == before["log groups"]
+
+    def test_unsupported_resources_fail_the_deployment_by_name(self, ended: Life) -> None:
+        step = ended.steps["unsupported"]
+
+        assert step.exit_status == 1
+        assert "AWS::DynamoDB::Table (Table) is not supported by the embedded AWS" in step.output
+        assert "Custom::Thing (Thing) needs the property ServiceToken" in step.output
+
+    def test_the_reason_of_a_failed_cluster_reaches_whoever_deploys(self, ended: Life) -> None:
+        step, facts = ended.steps["doomed"], ended.facts["doomed"]
+
+        assert step.exit_status == 1
+        assert FAILURE in " ".join(step.output.split())
+        assert facts["stacks"]["Cluster-doomed"] == "ROLLBACK_COMPLETE"
+        assert [cluster["ClusterName"] for cluster in facts["clusters"]] == ["rehearsed"]
+        assert len(facts["interfaces"]) == 3
+
+    def test_a_protected_stack_is_not_destroyed(self, ended: Life) -> None:
+        step = ended.steps["destroy protected"]
+
+        assert step.exit_status == 1
+        assert (
+            "Stack [Network] cannot be deleted while TerminationProtection is enabled"
+            in step.output
+        )
+
+    def test_what_is_retained_outlives_its_stack_and_blocks_what_it_uses(self, ended: Life) -> None:
+        step, facts = ended.steps["destroy blocked"], ended.facts["blocked"]
+
+        assert SCRIPTS in facts["buckets"]
+        assert len(facts["file systems"]) == 1
+        assert facts["clusters"] == facts["interfaces"] == []
+        assert step.exit_status == 1
+        assert "DependencyViolation" in step.output
+        assert facts["stacks"]["Network"] == "DELETE_FAILED"
+
+    def test_a_destroyed_environment_is_gone(self, ended: Life) -> None:
+        facts = ended.facts["destroyed"]
+
+        assert ended.steps["destroy"].exit_status == 0, ended.steps["destroy"].output
+        assert sorted(facts["stacks"]) == ["CDKToolkit", "Cluster-doomed"]
+        assert facts["vpcs"] == facts["log groups"] == []
+
+    def test_nothing_left_the_loopback_to_the_end(self, ended: Life, trap: Trap) -> None:
+        assert ended.steps["destroy"].exit_status == 0
+        assert trap.visitors == []
 
 
 def test_the_trap_catches_what_is_not_isolated(tmp_path: Path) -> None:
