@@ -450,6 +450,17 @@ def test_a_secret_without_a_value_is_there(account: Account) -> None:
     assert found["PRE-422"].endswith("it has nothing that is JSON")
 
 
+def test_secrets_of_jobs_are_there_and_stay_closed(account: Account) -> None:
+    of_jobs = SECRET.replace("slurm/dbd", "hub")
+    text = f"{OWN}identity: {{job_secrets: [{{secret_arn: '{of_jobs}'}}]}}\n"
+    assert "PRE-421" in account.finds(text, "secrets")
+    Existing(account.aws).secret(of_jobs, {"any": "text"})
+    assert account.finds(text, "secrets") == {}
+    known = account.facts(text, "secrets").secrets
+    assert known
+    assert known[of_jobs].entries is None  # type: ignore[union-attr]
+
+
 def test_images(account: Account) -> None:
     from moto.ec2.models import ec2_backends  # here: it reads for long what other tests never need
 
