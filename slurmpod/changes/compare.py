@@ -27,7 +27,7 @@ from slurmpod.environment.storage import OpenZfs
 from slurmpod.reading.read import Reading
 from slurmpod.resolve import Resolved, resolve
 
-IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule", "bucket")
+IDENTITIES = ("name", "zone", "path", "mount_path", "id", "rule", "bucket", "secret_arn")
 """Keys that tell entries of a list apart, the first that they have."""
 
 VARIANTS = {"name": "architecture", "bucket": "prefix"}
