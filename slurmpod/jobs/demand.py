@@ -32,6 +32,7 @@ class Demand(Value):
     fewest_nodes: int | None
     most_nodes: int | None
     tasks: int | None
+    names_tasks: bool
     tasks_per_node: int | None
     tasks_per_core: int | None
     tasks_per_socket: int
@@ -75,9 +76,9 @@ class Demand(Value):
 
     @property
     def _gpus_of_tasks(self) -> int:
-        """GPUs that a number of tasks asks for, where each GPU has some; one task asks for none."""
+        """GPUs that tasks ask for, where each GPU has some; too few tasks may ask for none."""
         tasks = self.tasks or 0
-        return max(1, tasks // self.tasks_per_gpu) if tasks > 1 or self.tasks_per_gpu == 1 else 0
+        return max(tasks // self.tasks_per_gpu, 1 if self.names_tasks and tasks > 1 else 0)
 
     @property
     def cpus_in_all(self) -> int:
@@ -102,6 +103,7 @@ def demand_of(script: Script) -> Demand:
         fewest_nodes=_fewest_nodes(script),
         most_nodes=_most(most) if most else None,
         tasks=number_of(script, "ntasks") or _tasks_of_hardware(script, hardware),
+        names_tasks=script.option("ntasks") is not None,
         tasks_per_node=number_of(script, "ntasks-per-node") or number_of(script, "tasks-per-node"),
         tasks_per_core=number_of(script, "ntasks-per-core"),
         tasks_per_socket=number_of(script, "ntasks-per-socket") or 0,

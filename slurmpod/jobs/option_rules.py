@@ -10,7 +10,7 @@ from itertools import product
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.demand import demand_of
-from slurmpod.jobs.hardware import UNCERTAIN_HINT, UNREAD_HINT, hardware_of
+from slurmpod.jobs.hardware import ALL_PARTS, UNCERTAIN_HINT, UNREAD_HINT, hardware_of
 from slurmpod.jobs.moments import minutes_from_now
 from slurmpod.jobs.options import (
     NEWEST,
@@ -48,11 +48,11 @@ GPUS_OF_JOB = ("gpus", "gpus-per-node", "gres")
 ANY_GPUS = (*GPUS_OF_JOB, "gpus-per-task", "gpus-per-socket", "tres-per-task")
 OF_TASKS_AND_GPUS = ("ntasks-per-gpu", "ntasks-per-tres")
 NEEDED = {
-    "gpus-per-task": ("ntasks", "gpus", "nodes"),
+    "gpus-per-task": ("ntasks", "gpus", "nodes", ALL_PARTS),
     "gpus-per-socket": ("sockets-per-node", "extra-node-info"),
     "cpus-per-gpu": (*ANY_GPUS, *OF_TASKS_AND_GPUS),
     "mem-per-gpu": (*ANY_GPUS, *OF_TASKS_AND_GPUS),
-    **dict.fromkeys(OF_TASKS_AND_GPUS, (*GPUS_OF_JOB, "ntasks", "nodes")),
+    **dict.fromkeys(OF_TASKS_AND_GPUS, (*GPUS_OF_JOB, "ntasks", "nodes", ALL_PARTS)),
 }
 """Options that sbatch takes only with one of these beside them; `nodes` as a number, no range."""
 

@@ -584,6 +584,7 @@ def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
         ("--ntasks-per-node=9 --ntasks-per-socket=4", "JOB-050"),
         ("--ntasks-per-node=2 --mincpus=3", "JOB-050"),
         *(("--ntasks-per-node=2 --mincpus=3 --exclusive", ""), ("-G x:y", "JOB-008")),
+        *(("--ntasks-per-gpu=96 -B 2", ""), ("--ntasks-per-gpu=5 -B 2:2:1", "")),
         *(("-N 2 -m plane=2 -n 3", ""), ("-N 2 -m plane=2 -n 2", "JOB-009")),
         *(("--deadline=1999-01-01", "JOB-009"), ("--deadline=2199-01-01", "")),
         *(("--begin=2199-01-01 --deadline=now+5", "JOB-009"), ("--gpus-per-task=x:y", "")),
