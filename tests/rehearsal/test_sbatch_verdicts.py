@@ -17,7 +17,7 @@ from slurmpod.rehearsal.nodes.image import bake
 
 RESOLVED = sound_environment(ENVIRONMENT).resolved
 SAMPLE = 60
-FEWEST_THAT_AGREE = 55
+FEWEST_THAT_AGREE = 59
 
 
 @pytest.mark.parametrize("slurm", SlurmVersion)
