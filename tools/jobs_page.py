@@ -65,7 +65,7 @@ figures](benchmarks.md#what-job-lint-predicts-of-sbatch) are for Slurm 24.11 and
 QOS are not part of it. Sockets, cores and threads are counted as select/cons_tres does; EC2 does
 not say on how many sockets the cores of a large type are, so one and two are taken. Where versions
 of Slurm differ, it refuses what all of them refuse. What it does not see: GPUs of tasks that do not
-fit on one of the job's nodes, a deadline at a time of day or a date of this year, `--overcommit`
+fit on one of the job's nodes, a deadline at a time of day or a date from 2026 on, `--overcommit`
 where Slurm still counts tasks, whether jobs and nodes that are named exist now, reservations, and
 the limits of users.
 
