@@ -93,11 +93,11 @@ class Copy:
         _fetch(source, packed)
         with tarfile.open(packed, "r:gz") as archive:
             for member in archive:
-                source = archive.extractfile(member)
-                if source is None or Path(member.name).name != member.name:
+                content = archive.extractfile(member)
+                if content is None or Path(member.name).name != member.name:
                     sys.exit(f"{member.name} is no file of a pack")
                 with unpacked.open("wb") as target:
-                    shutil.copyfileobj(source, target)
+                    shutil.copyfileobj(content, target)
                 if _digest(unpacked) != member.name:
                     sys.exit(f"a file arrived with other content than {member.name}")
                 unpacked.replace(self.stage / member.name)
