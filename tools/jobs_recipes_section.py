@@ -36,6 +36,13 @@ systems, the devices, and `/var/log/aws/clusters`, which AWS's libraries look fo
 variables, but the image's paths. The step starts it with enroot after it has asked Slurm for its
 nodes: a container has no scontrol, and reports disagree on `--auto-resume` beside the options of
 pyxis. This was run with a stand-in for enroot.
+
+Where the instance type has EFA, NCCL is told to use nothing else between nodes (`NCCL_NET`), with
+and without a container: without AWS's plugin it would train over TCP, many times slower, and say
+nothing. An image that has no plugin, as NVIDIA's newest ones for PyTorch, gets that of the node
+(`/opt/amazon`); where neither has one, the step ends with a sentence before it trains. Submit a job
+that is to use TCP with `--env NCCL_NET=Socket`. The scripts are tested with stand-ins for image and
+plugin: no GPU has run with them.
 """
 
 PYTHON = """\

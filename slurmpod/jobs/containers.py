@@ -23,6 +23,12 @@ SCRIPTS = (STARTER, "inside.sh")
 CLUSTER_LOGS = "/var/log/aws/clusters"
 """What HyperPod writes about the cluster; AWS's libraries look for it (SMP v2's own scripts)."""
 
+EFA_OF_NODE = "/opt/amazon"
+"""Where AWS's installer of EFA puts libfabric (efa) and its NCCL plugin (ofi-nccl)."""
+
+EFA_IN_CONTAINER = "/run/slurmpod-efa"
+"""Where a container sees them: not where its image may have its own."""
+
 FILE = re.compile(r"(?:/[A-Za-z0-9_.-]+)+\.sqsh", re.ASCII)
 REFERENCE = re.compile(
     r"(?:(?P<registry>[a-z0-9.-]+\.[a-z0-9-]+(?::[0-9]+)?)/)?(?P<image>[a-z0-9._/-]+(?::[\w.-]+)?)",

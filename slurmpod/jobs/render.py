@@ -11,7 +11,13 @@ from slurmpod.bundle.templates import render
 from slurmpod.environment.image import IMAGE_USER
 from slurmpod.jobs.allocation import Allocation, JobRefused
 from slurmpod.jobs.cluster_rules import is_shared, shared_mounts
-from slurmpod.jobs.containers import SCRIPTS, WITHOUT_CONTAINER, container_for
+from slurmpod.jobs.containers import (
+    EFA_IN_CONTAINER,
+    EFA_OF_NODE,
+    SCRIPTS,
+    WITHOUT_CONTAINER,
+    container_for,
+)
 from slurmpod.jobs.recipes.recipe import EACH_NODE, JOBS, Parameters, Place, Recipe
 from slurmpod.jobs.variables import NO_VARIABLES, SCRIPT, Variables
 from slurmpod.resolve import Resolved
@@ -139,6 +145,8 @@ def _values(
         "lines": list(_lines([word for word in words if word])),
         "kind": facts.accelerator_kind,
         "has_efa": facts.efa_interfaces > 0,
+        "efa_of_node": EFA_OF_NODE,
+        "efa_in_container": EFA_IN_CONTAINER,
         "shares_through_host": facts.accelerator in WITHOUT_NVLINK and allocation.processes > 1,
         "processes": allocation.processes,
         "threads": allocation.threads,

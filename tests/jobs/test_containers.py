@@ -10,6 +10,7 @@ import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.jobs.allocation import JobRefused, allocation_for
+from slurmpod.jobs.containers import EFA_IN_CONTAINER
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.jobs.render import Job, render_job
@@ -141,6 +142,61 @@ def test_modules_of_the_job_come_before_those_of_the_image(
     node.write(mine(with_containers, FILE))
     shown = ["sh", "-c", 'test "$PYTHONPATH" = "$0"', f"{node.job}:/image"]
     assert node.run("sh", "inside.sh", *shown, PYTHONPATH="/image") == 0
+
+
+@pytest.fixture
+def efa(node: Node, with_containers: Resolved, tmp_path: Path) -> Path:
+    """What a container sees of its node's EFA, for a job on nodes that have it; still nothing."""
+    job = mine(with_containers, FILE)
+    assert f" in_container={EFA_IN_CONTAINER}\n".encode() in job.files["container.sh"]
+    node.write(job)
+    inside = node.job / "inside.sh"
+    inside.write_text(inside.read_text().replace(EFA_IN_CONTAINER, str(tmp_path / "efa")))
+    (tmp_path / "bin" / "ldconfig").write_text("#!/bin/sh\necho 'libc.so.6 => /lib/libc.so.6'\n")
+    (tmp_path / "bin" / "ldconfig").chmod(0o755)
+    return tmp_path / "efa"
+
+
+LIBRARIES = ["sh", "-c", 'printf %s "${LD_LIBRARY_PATH:-}" >libraries']
+BETWEEN_NODES = {"NCCL_NET": "AWS Libfabric"}
+
+
+def test_an_image_without_the_plugin_for_efa_gets_that_of_the_node(node: Node, efa: Path) -> None:
+    plugin = efa / "ofi-nccl" / "lib" / "x86_64-linux-gnu" / "libnccl-net.so"
+    plugin.parent.mkdir(parents=True)
+    plugin.touch()
+    assert node.run("sh", "inside.sh", *LIBRARIES, LD_LIBRARY_PATH="/a", **BETWEEN_NODES) == 0
+    assert (node.job / "libraries").read_text() == f"{plugin.parent}:{efa}/efa/lib:/a"
+
+
+@pytest.mark.usefixtures("efa")
+def test_without_the_plugin_for_efa_a_job_between_nodes_ends_before_it_trains(
+    node: Node, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert node.run("sh", "inside.sh", "touch", "trained", **BETWEEN_NODES) == 1
+    assert "has AWS's NCCL plugin (libnccl-net.so), without" in capfd.readouterr().err
+    assert not (node.job / "trained").exists()
+
+
+@pytest.mark.usefixtures("efa")
+def test_a_job_on_one_node_needs_no_plugin_for_efa(node: Node) -> None:
+    assert node.run("sh", "inside.sh", "true") == 0
+
+
+@pytest.mark.usefixtures("efa")
+def test_an_image_with_the_plugin_for_efa_keeps_its_own(node: Node, tmp_path: Path) -> None:
+    own = tmp_path / "image lib"
+    own.mkdir()
+    (own / "libnccl-net-ofi.so").touch()
+    paths = f"/a:{own}"
+    assert node.run("sh", "inside.sh", *LIBRARIES, LD_LIBRARY_PATH=paths, **BETWEEN_NODES) == 0
+    assert (node.job / "libraries").read_text() == paths
+    known = tmp_path / "bin" / "ldconfig"
+    known.write_text(
+        "#!/bin/sh\necho 'libnccl-net.so => /opt/amazon/ofi-nccl/lib/libnccl-net.so'\n"
+    )
+    assert node.run("sh", "inside.sh", *LIBRARIES, LD_LIBRARY_PATH="/a", **BETWEEN_NODES) == 0
+    assert (node.job / "libraries").read_text() == "/a"
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ class TestCommand:
         out = tmp_path / "jobs" / "mine"
         command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
         assert run(command) == ExitCode.OK
-        programs = ["lock.py", "model.py", "processes.py", "train.py", "training.py"]
+        programs = ["lock.py", "model.py", "notice.py", "processes.py", "train.py", "training.py"]
         names = sorted(["checkpoints.py", *programs, "mine.sbatch", "secrets.sh", "step.sh"])
         assert sorted(path.name for path in out.iterdir()) == names
         shown = capsys.readouterr()

@@ -42,6 +42,9 @@ export NCCL_SOCKET_IFNAME=${NCCL_SOCKET_IFNAME:-^docker,lo,veth}
 # buffers and protocol for the instance type. FI_PROVIDER, FI_EFA_USE_DEVICE_RDMA, NCCL_PROTO and
 # RDMAV_FORK_SAFE are for versions that today's images no longer have.
 # Only if the log speaks of fork(): export FI_EFA_USE_HUGE_PAGE=0
+# Without the plugin NCCL would use TCP, many times slower, and say nothing: between nodes it takes
+# EFA or ends. All versions of the plugin answer to this name.
+[[ $count -eq 1 ]] || export NCCL_NET=${NCCL_NET:-AWS Libfabric}
 
 exec "$PYTHON" -m torch.distributed.run \
     --nnodes="$count" --node-rank="$rank" --nproc-per-node=8 \
