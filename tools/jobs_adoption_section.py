@@ -94,7 +94,7 @@ into a folder outside it: the job runs there, and relative paths hold.
 with values that nobody knows is refused. What stands behind `--` takes the place of a script.
 `deepspeed`, `accelerate` and `composer` are refused: torchrun in their place could train something
 else without a word. Name a program that takes RANK, WORLD_SIZE and LOCAL_RANK from its environment.
-Packages are not installed: pin them with hashes, and give the list to `slurmpod job venv`. Paths of
+Packages are not installed: `job venv --from` pins what the repository names. Paths of
 data and checkpoints that are on no shared file system are named.
 
 This was tried on launch scripts of eight public trainers as they were in 2026, with

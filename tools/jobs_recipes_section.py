@@ -55,9 +55,13 @@ makes a Python environment on shared storage, `/fsx/ubuntu/venv` (`--at`), with 
 NVIDIA GPUs and CPUs. A job does it, on one node, with the Python of the nodes (3.10 or later, with
 its module venv; `PYTHON` names another one). Its last line is the `PYTHON` that recipes need.
 `--requirements` names a list of yours. It has exact versions with the SHA-256 of their files, as
-`uv pip compile --generate-hashes` writes them; anything else is refused with its line. pip installs
-wheels alone, and no file with another sum. `--index` names another index than PyPI. Its address
-may hold no secret: that belongs into `~/.netrc` on the cluster.
+`uv pip compile --generate-hashes` writes them; anything else is refused with its line. `--from`
+names a repository: what its `uv.lock`, `pyproject.toml` or `requirements.txt` asks for is pinned by
+uv (`pip install uv`) for the nodes' processors and their Python (`--python-version`, 3.10 if you
+say nothing). Packages from git, from folders, or without a wheel are refused: build a wheel of
+them, and give all wheels with `--wheels`. pip installs wheels alone, and no file with another sum.
+`--index` names another index than PyPI. Its address may hold no secret: that belongs into
+`~/.netrc` on the cluster.
 
 Where nodes reach no index, wheels come from the environment's bucket:
 

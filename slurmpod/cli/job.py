@@ -113,6 +113,19 @@ def _add_venv_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--wheels", type=Path, metavar="FOLDER", help="wheels, which nodes take from the bucket"
     )
+    what.add_argument(
+        "--from",
+        dest="repository",
+        type=Path,
+        metavar="REPOSITORY",
+        help="what its uv.lock, pyproject.toml or requirements.txt names; uv pins it",
+    )
+    parser.add_argument(
+        "--python-version",
+        metavar="VERSION",
+        default="3.10",
+        help="of the nodes, for --from (default: 3.10)",
+    )
     parser.add_argument("--index", help=f"address of the index (default: {INDEX})")
     parser.add_argument("--mirror", action="store_true", help="copy the wheels into the bucket")
     parser.add_argument("--at", metavar="PATH", help="the environment's name on the cluster")

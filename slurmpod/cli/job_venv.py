@@ -13,6 +13,7 @@ from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.render import Job, render_job, shared_folder
 from slurmpod.jobs.venv.pins import INDEX, checked_requirements, pinned_wheels
 from slurmpod.jobs.venv.recipe import LOCKED_PYTORCH, VENV, VenvParameters
+from slurmpod.operations.resolved_packages import packages_of
 from slurmpod.operations.wheels import Wheel, wheels_of
 from slurmpod.problems import ExitCode, InvalidEnvironment, Problem, Severity, Where
 from slurmpod.reading.text_file import Unreadable, read_text
@@ -63,9 +64,10 @@ def _wheels(options: argparse.Namespace, resolved: Resolved) -> tuple[Wheel, ...
 
 def _job(options: argparse.Namespace, resolved: Resolved, wheels: tuple[Wheel, ...]) -> Job:
     allocation = allocation_for(resolved, group=options.group, partition=options.partition, nodes=1)
+    architecture = allocation.facts.architecture
     chosen = VenvParameters(
         at=shared_folder(options.at, resolved, ENVIRONMENT),
-        requirements=_requirements(options, wheels),
+        requirements=_requirements(options, wheels, architecture),
         index="" if wheels else _checked_index(options.index or INDEX),
         region=resolved.region,
         wheels=tuple(wheel.address for wheel in wheels),
@@ -74,9 +76,13 @@ def _job(options: argparse.Namespace, resolved: Resolved, wheels: tuple[Wheel, .
     return render_job(VENV, place, chosen, name=options.name, folder=options.folder)
 
 
-def _requirements(options: argparse.Namespace, wheels: tuple[Wheel, ...]) -> str:
+def _requirements(options: argparse.Namespace, wheels: tuple[Wheel, ...], architecture: str) -> str:
     if options.wheels:
         return pinned_wheels(str(options.wheels), {each.name: each.sha256 for each in wheels})
+    if options.repository:
+        version, index = options.python_version, options.index or ""
+        named, pins = packages_of(options.repository, architecture, version, index)
+        return checked_requirements(f"{named}, as uv resolves it", pins)
     file = options.requirements or LOCKED_PYTORCH
     try:
         return checked_requirements(str(file), read_text(file))

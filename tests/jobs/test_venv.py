@@ -188,6 +188,99 @@ class TestCommand:
         assert "none cannot be read: No such file" in capsys.readouterr().err
 
 
+PROJECT = """\
+[project]
+name = "mine"
+version = "1"
+requires-python = ">=3.10"
+dependencies = ["tiny>=1"]
+"""
+
+
+UV_LOCK = """\
+version = 1
+revision = 3
+requires-python = ">=3.10"
+
+[[package]]
+name = "mine"
+version = "1"
+source = { virtual = "." }
+dependencies = [{ name = "tiny" }]
+
+[package.metadata]
+requires-dist = [{ name = "tiny", specifier = ">=1" }]
+
+[[package]]
+name = "tiny"
+version = "1.1"
+source = { registry = "https://host/simple" }
+wheels = [{ url = "https://host/tiny-1.1-py3-none-any.whl", hash = "sha256:SUM", size = 1 }]
+"""
+"""As `uv lock` writes it; the wheel is older than that of the index."""
+
+
+class TestFromARepository:
+    @pytest.fixture(autouse=True)
+    def _an_index(self, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let uv know these wheels alone."""
+        settings = {"FIND_LINKS": str(wheels), "NO_INDEX": "1", "OFFLINE": "1", "NO_CONFIG": "1"}
+        for name, value in settings.items():
+            monkeypatch.setenv(f"UV_{name}", value)
+
+    @pytest.fixture
+    def wheels(self, tmp_path: Path) -> Path:
+        (tmp_path / "wheels").mkdir()
+        tiny_wheel(tmp_path / "wheels")
+        return tmp_path / "wheels"
+
+    @pytest.fixture
+    def repository(self, tmp_path: Path) -> Path:
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "dev.yaml").write_text(SOUND)
+        return tmp_path / "mine"
+
+    def pins(self, repository: Path) -> str:
+        """Return what the job installs."""
+        folder = repository.parent
+        command = ["job", "venv", str(folder / "dev.yaml"), "--from", str(repository)]
+        assert run([*command, "--out", str(folder / "out")]) == ExitCode.OK
+        return (folder / "out" / "requirements.txt").read_text()
+
+    @pytest.mark.parametrize(
+        ("name", "text"), [("requirements.txt", "tiny\n"), ("pyproject.toml", PROJECT)]
+    )
+    def test_what_it_names_is_pinned(
+        self, name: str, text: str, repository: Path, wheels: Path
+    ) -> None:
+        (repository / name).write_text(text)
+        (wheel,) = wheels.iterdir()
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        assert self.pins(repository) == f"tiny==1.2 \\\n    --hash=sha256:{digest}\n"
+
+    def test_a_lock_is_taken_as_it_is(self, repository: Path) -> None:
+        (repository / "pyproject.toml").write_text(PROJECT)
+        (repository / "uv.lock").write_text(UV_LOCK.replace("SUM", SUM))
+        assert self.pins(repository) == f"tiny==1.1 \\\n    --hash=sha256:{SUM}\n"
+
+    def test_what_cannot_be_pinned_is_refused(
+        self, repository: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        command = ["job", "venv", str(repository.parent / "dev.yaml"), "--from", str(repository)]
+        assert run(command) == ExitCode.USAGE
+        assert "says nowhere what packages it needs" in capsys.readouterr().err
+        (repository / "requirements.txt").write_text("tiny\nabsent==3\n")
+        assert run(command) == ExitCode.USAGE
+        said = capsys.readouterr().err
+        assert "uv cannot resolve" in said
+        assert "absent" in said
+        (repository / "requirements.txt").write_text("-e ./mine\n")
+        (repository / "mine").mkdir()
+        (repository / "mine" / "pyproject.toml").write_text(PROJECT)
+        assert run(command) == ExitCode.INVALID
+        assert "-e names what is not on the node" in capsys.readouterr().err
+
+
 AWS = """\
 #!/bin/sh
 # aws s3 cp --only-show-errors --region REGION ADDRESS FOLDER

@@ -73,6 +73,7 @@ OTHERS = {
     "expand": "dev.yaml",
     "explain": "NET-001",
     "init": "new.yaml --account 123456789012 --region us-west-2 --zone us-west-2b",
+    "job adopt": "dev.yaml job --out rendered -- torchrun train.py",
     "job lint": "job/train.sbatch",
     "job list": "",
     "job metrics": "train.log --svg train.svg",
