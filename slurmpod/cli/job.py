@@ -36,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     checks = actions.add_parser("lint", help="show every problem of batch scripts")
     checks.add_argument("scripts", type=Path, nargs="+", metavar="FILE", help="batch scripts")
     checks.add_argument("--env", type=Path, metavar="ENV", help="hold them against this cluster")
+    checks.add_argument(
+        "--slurm",
+        default="",
+        choices=("24.11", "25.11", "26.05"),
+        help="the version that reads them (default: what differs among them is let pass)",
+    )
     checks.add_argument("--json", action="store_true", help="print the problems as JSON")
     checks.set_defaults(work="job_lint")
     renders = actions.add_parser("render", help="make a job that resumes for a cluster")

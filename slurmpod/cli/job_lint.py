@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> ExitCode:
     """Check the scripts and print what is wrong with them."""
     resolved = _resolved(options.env) if options.env else None
-    problems = [problem for file in options.scripts for problem in _problems(file, resolved)]
+    problems = [
+        problem for file in options.scripts for problem in _problems(file, resolved, options.slurm)
+    ]
     unjudged = [str(file) for file in options.scripts if _shows_no_training(file)]
     if options.json:
         print_json(
@@ -43,9 +45,9 @@ def _resolved(file: Path) -> Resolved:
     return sound_environment(file).resolved
 
 
-def _problems(file: Path, resolved: Resolved | None) -> Sequence[Problem]:
+def _problems(file: Path, resolved: Resolved | None, slurm: str) -> Sequence[Problem]:
     try:
-        return lint(str(file), read_text(file), resolved, partial(_beside, file))
+        return lint(str(file), read_text(file), resolved, partial(_beside, file), slurm)
     except Unreadable as error:
         return [unreadable(str(file), error.message)]
 

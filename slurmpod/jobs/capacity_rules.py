@@ -168,7 +168,7 @@ def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
             f"{asked}, and fewer have room on its sockets ({_said_of_cpus(demand, groups, most)})"
         )
     room = _room(groups, _nodes_of_job(demand, most), lambda node: _tasks(demand, node))
-    if demand.tasks and demand.tasks > room and not demand.overcommits:
+    if demand.tasks and demand.tasks > room:
         asked = f"{demand.tasks} tasks with {demand.cpus_per_task} CPUs each are asked for"
         return f"{asked}, and there is room for {room} ({_said_of_cpus(demand, groups, most)})"
     return _lacks_cpus_in_all(demand, groups, most)
@@ -190,7 +190,7 @@ def _lacks_cpus_in_all(demand: Demand, groups: Groups, most: int) -> str:
 def _lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
     nodes = _all_nodes(groups)
     largest = max(node.memory_mib for node in nodes)
-    wanted = max(demand.memory_mib, demand.memory_per_cpu_mib * demand.cpus_per_task)
+    wanted = demand.memory_of_node_mib
     if wanted <= largest:
         return ""
     return (
@@ -206,6 +206,8 @@ def _lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
         return f'{asked}, which has {largest or "none"} ("{NOT_AVAILABLE}")'
     wanted = demand.gpus_in_all
     there = _room(groups, _nodes_of_job(demand, most), lambda node: node.gpus)
+    if demand.gpus_per_node:
+        there = min(there, most * demand.gpus_per_node)
     if wanted <= there:
         return ""
     return f'{wanted} GPUs are asked for, and there are {there or "none"} ("{NOT_AVAILABLE}")'
@@ -217,7 +219,13 @@ def _cpus(demand: Demand, node: Node) -> int:
 
 
 def _tasks(demand: Demand, node: Node) -> int:
-    """Return how many tasks of the job have room on a node."""
+    """Return how many tasks of the job have room on a node.
+
+    Those that share CPUs all have, but sbatch was seen to leave a node one task beside
+    --cpus-per-task.
+    """
+    if demand.overcommits:
+        return demand.tasks_per_node or (1 if demand.names_cpus else demand.tasks or 1)
     limits = [cpus_for(demand, node) // demand.cpus_per_task]
     limits += [demand.tasks_per_node] if demand.tasks_per_node else []
     limits += [node.gpus // demand.gpus_per_task] if demand.gpus_per_task else []

@@ -228,6 +228,9 @@ def _unknown_name(
     script: Script, resolved: Resolved, name: str, known: Iterable[str]
 ) -> Iterator[ScriptFinding]:
     option = script.option(name)
-    if option and enforces_limits(resolved) and option.value.lower() not in known:
-        message = f"there is no {name} '{option.value}' (there are: {', '.join(known)})"
-        yield ScriptFinding(option.place, message, did_you_mean(option.value, known))
+    if not option or not enforces_limits(resolved):
+        return
+    for value in option.value.split(",") if name == "qos" else (option.value,):
+        if value.lower() not in known:
+            message = f"there is no {name} '{value}' (there are: {', '.join(known)})"
+            yield ScriptFinding(option.place, message, did_you_mean(value, known))

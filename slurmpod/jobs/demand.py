@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from slurmpod.jobs.hardware import ALL_PARTS, Hardware, hardware_of
-from slurmpod.jobs.options import mebibytes, options_of, refusal
-from slurmpod.jobs.script import COUNT, Script, Step
+from slurmpod.jobs.options import mebibytes, node_counts, options_of, refusal
+from slurmpod.jobs.script import Script, Step
 from slurmpod.value import Value
 
 GPUS = re.compile(
@@ -17,6 +17,7 @@ GPUS_ALONE = re.compile(
     r"(?:(?P<type>[\w.-]*[a-zA-Z_.-][\w.-]*):?)?(?P<count>[0-9]{1,9})?", re.ASCII
 )
 MOST_DIGITS = 9
+TASKS_PER_NODE = ("ntasks-per-node", "tasks-per-node")
 
 
 class Gpus(Value):
@@ -38,6 +39,7 @@ class Demand(Value):
     tasks_per_socket: int
     tasks_per_gpu: int
     cpus_per_task: int
+    names_cpus: bool
     cpus_per_node: int
     memory_mib: float
     memory_per_cpu_mib: float
@@ -57,6 +59,15 @@ class Demand(Value):
             tasks = self.tasks_per_socket or max(tasks, self.tasks_per_core or 1)
         per_gpus = self.cpus_per_gpu * self.gpus_per_node
         return max(tasks * self.cpus_per_task, self.cpus_per_node, per_gpus)
+
+    @property
+    def memory_of_node_mib(self) -> float:
+        """Memory that at least one node must have."""
+        tasks = self.tasks_per_node or 1
+        if self.overcommits or (self.tasks and self.tasks < tasks):
+            tasks = 1
+        cpus = max(tasks * self.cpus_per_task, self.cpus_per_node)
+        return max(self.memory_mib, self.memory_per_cpu_mib * cpus)
 
     @property
     def asks_for_gpus(self) -> bool:
@@ -96,19 +107,20 @@ class Demand(Value):
 
 def demand_of(script: Script) -> Demand:
     """Return what the directives of a script ask for."""
-    most = COUNT.fullmatch(_value(script, "nodes"))
+    nodes = node_counts(_value(script, "nodes"))
     per_node = gpus_of(script, "gres").count or gpus_of(script, "gpus-per-node").count
     hardware = hardware_of(script)
     return Demand(
         fewest_nodes=_fewest_nodes(script),
-        most_nodes=_most(most) if most else None,
+        most_nodes=nodes[1] if nodes else None,
         tasks=number_of(script, "ntasks") or _tasks_of_hardware(script, hardware),
         names_tasks=script.option("ntasks") is not None,
-        tasks_per_node=number_of(script, "ntasks-per-node") or number_of(script, "tasks-per-node"),
+        tasks_per_node=_tasks_per_node(script),
         tasks_per_core=number_of(script, "ntasks-per-core"),
         tasks_per_socket=number_of(script, "ntasks-per-socket") or 0,
         tasks_per_gpu=max(number_of(script, f"ntasks-per-{each}") or 0 for each in ("gpu", "tres")),
         cpus_per_task=number_of(script, "cpus-per-task") or 1,
+        names_cpus=script.option("cpus-per-task") is not None,
         cpus_per_node=number_of(script, "mincpus") or 0,
         memory_mib=mebibytes(_value(script, "mem")) or 0,
         memory_per_cpu_mib=mebibytes(_value(script, "mem-per-cpu")) or 0,
@@ -150,6 +162,12 @@ def _has_whole_nodes(script: Script) -> bool:
     return option is not None and not option.value
 
 
+def _tasks_per_node(script: Script) -> int | None:
+    """Return what the last one of two names of one option says."""
+    given = [each for each in script.options if each.name in TASKS_PER_NODE]
+    return number_of(script, given[-1].name) if given else None
+
+
 def _fewest_nodes(script: Script) -> int | None:
     """Return the least number of nodes: sbatch lowers it to the number of tasks."""
     nodes, tasks = script.fewest_nodes, number_of(script, "ntasks")
@@ -165,8 +183,3 @@ def _tasks_of_hardware(script: Script, hardware: Hardware) -> int | None:
     if named or is_range or not asks or not hardware.is_said:
         return None
     return (script.fewest_nodes or 1) * hardware.product
-
-
-def _most(count: re.Match[str]) -> int | None:
-    most = count[2] or count[1]
-    return int(most) if len(most) <= MOST_DIGITS else None

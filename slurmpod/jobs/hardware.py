@@ -22,6 +22,8 @@ UNREAD_HINT = ("ntasks-per-core", "threads-per-core", ALL_PARTS)
 UNCERTAIN_HINT = ("sockets-per-node", "cores-per-socket")
 """Options that take --hint away from Slurm 25.11 on, and are taken away by it before."""
 
+HINT_IS_IGNORED = "25.11"
+
 ONE_THREAD = frozenset({"nomultithread", "compute_bound", "memory_bound"})
 """What --hint says to have tasks on cores, and not on each of their threads."""
 
@@ -47,12 +49,21 @@ class Hardware(Value):
         return self != Hardware()
 
 
+def follows_hint(script: Script) -> bool | None:
+    """Return whether sbatch reads --hint; None where that depends on its version."""
+    if any(script.option(name) for name in UNREAD_HINT):
+        return False
+    if not any(script.option(name) for name in UNCERTAIN_HINT):
+        return True
+    return script.slurm < HINT_IS_IGNORED if script.slurm else None
+
+
 def hardware_of(script: Script) -> Hardware:
     """Return what the options of a script say of the hardware of its nodes."""
-    hint = script.option("hint")
-    if hint and not any(script.option(name) for name in UNREAD_HINT):
-        if any(script.option(name) for name in UNCERTAIN_HINT):
-            return Hardware()
+    hint, is_followed = script.option("hint"), follows_hint(script)
+    if hint and is_followed is None:
+        return Hardware()
+    if hint and is_followed:
         return Hardware(
             cores_per_socket=1 if hint.value == "memory_bound" else None,
             threads_per_core=1 if hint.value in ONE_THREAD else None,

@@ -98,7 +98,7 @@ def _time_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding
 def _qos_has_time(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     option, qos = script.option("time"), script.option("qos")
     for each in resolved.slurm.qos if option and qos and enforces_limits(resolved) else ():
-        is_chosen = qos is not None and each.name == qos.value.lower()
+        is_chosen = _qos(qos) == [each.name]
         if option and is_chosen and each.max_time and _limit(option.value) > _limit(each.max_time):
             said = "QOSMaxWallDurationPerJobLimit"
             yield _too_long(option, f"QOS {each.name}", each.max_time, said)
@@ -134,13 +134,15 @@ def _qos_is_allowed(script: Script, resolved: Resolved) -> Iterator[ScriptFindin
     if not option:
         return
     said = "Invalid qos specification"
+    if len(set(_qos(option))) < len(_qos(option)):
+        yield ScriptFinding(option.place, f'--qos={option.value} names one twice ("{said}")')
     names = asked_partitions(script, resolved)
     for each in resolved.slurm.partitions:
-        if each.name in names and each.allowed_qos and option.value.lower() not in each.allowed_qos:
+        if each.name in names and each.allowed_qos and set(_qos(option)) - {*each.allowed_qos}:
             yield _not_allowed(option, each.name, each.allowed_qos, said)
     for whole in slurm_accounts(resolved) if account and enforces_limits(resolved) else ():
         is_its = account is not None and account.value.lower() == whole.name != ROOT
-        if is_its and option.value.lower() not in whole.qos and not _users_have_qos(resolved):
+        if is_its and set(_qos(option)) - {*whole.qos} and not _users_have_qos(resolved):
             yield _not_allowed(option, f"account {whole.name}", whole.qos, said)
 
 
@@ -209,6 +211,11 @@ def _too_long(option: Option, where: str, limit: str, said: str) -> ScriptFindin
 def _not_allowed(option: Option, where: str, allowed: tuple[str, ...], said: str) -> ScriptFinding:
     message = f'{where} allows {", ".join(allowed)}, not {option.value} ("{said}")'
     return ScriptFinding(option.place, message)
+
+
+def _qos(option: Option | None) -> list[str]:
+    """Return the QOS that an option names, between commas: Slurm chooses one of them."""
+    return option.value.lower().split(",") if option else []
 
 
 def _users_have_qos(resolved: Resolved) -> bool:

@@ -46,13 +46,18 @@ def all_rules() -> Iterator[Rule]:
 
 
 def lint(
-    file: str, text: str, resolved: Resolved | None = None, beside: Beside = nothing
+    file: str,
+    text: str,
+    resolved: Resolved | None = None,
+    beside: Beside = nothing,
+    slurm: str = "",
 ) -> tuple[Problem, ...]:
     """Return all problems of a batch script; with `resolved`, also those on that cluster.
 
-    `beside` returns the text of a script in the same folder, by its name.
+    `beside` returns the text of a script in the same folder, by its name. `slurm` is the version
+    that reads the script: without one, what some versions take is no problem.
     """
-    script = read_script(file, text, beside)
+    script = read_script(file, text, beside, slurm)
     found = [each for topic in OF_SCRIPTS for each in _found(topic.rules, script)]
     if resolved:
         found += [
@@ -61,14 +66,14 @@ def lint(
     return in_file_order(_problem(file, rule, finding) for rule, finding in found)
 
 
-def verdict(text: str, resolved: Resolved) -> tuple[Problem, ...]:
+def verdict(text: str, resolved: Resolved, slurm: str = "") -> tuple[Problem, ...]:
     """Return why sbatch refuses a script on a cluster; nothing where it takes it."""
     script = read_script("", text)
     places = (*(each.place for each in script.options), *(each.place for each in script.strays))
     directives = {place.line for place in places}
     return tuple(
         each
-        for each in lint("", text, resolved)
+        for each in lint("", text, resolved, slurm=slurm)
         if each.rule in WHOLE or (each.rule in REFUSED and each.where.line in directives)
     )
 

@@ -10,7 +10,7 @@ from itertools import product
 from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.demand import demand_of
-from slurmpod.jobs.hardware import ALL_PARTS, UNCERTAIN_HINT, UNREAD_HINT, hardware_of
+from slurmpod.jobs.hardware import ALL_PARTS, follows_hint, hardware_of
 from slurmpod.jobs.moments import minutes_from_now
 from slurmpod.jobs.options import (
     NEWEST,
@@ -29,9 +29,6 @@ OPTIONS = Topic("JOB", "Options of sbatch and srun")
 SBATCH = "https://slurm.schedmd.com/sbatch.html"
 OPTION_PARSER = "https://github.com/SchedMD/slurm/blob/slurm-24-11-5-1/src/common/slurm_opt.c"
 EXPANDED_LATER = re.compile(r"[$`]")
-IGNORED_BESIDE = {"hint": (*UNREAD_HINT, *UNCERTAIN_HINT)}
-"""Options that sbatch does not even read beside others, as it was seen to do."""
-
 EXCLUDING = (
     ("mem", "mem-per-cpu", "mem-per-gpu"),
     ("exclusive", "oversubscribe"),
@@ -73,7 +70,7 @@ def _options_exist(script: Script) -> Iterator[ScriptFinding]:
     for program, option in _all_options(script):
         meant = full_names(option.name, program)
         known = options_of(program).get(option.name)
-        if known and known.since > NEWEST:
+        if known and known.since > (script.slurm or NEWEST):
             message = f"{program} knows --{option.name} from Slurm {known.since} on"
             yield ScriptFinding(option.place, message, "remove it")
         if known or option.name == "auto-resume":
@@ -101,7 +98,7 @@ def _values_can_be_read(script: Script) -> Iterator[ScriptFinding]:
         known = options_of(program).get(option.name)
         if not known or (program == "srun" and EXPANDED_LATER.search(option.value)):
             continue
-        if any(script.option(each) for each in IGNORED_BESIDE.get(option.name, ())):
+        if option.name == "hint" and not follows_hint(script):
             continue
         if option.value.startswith("="):
             message = f"the value of --{option.name} begins with '='"

@@ -33,6 +33,8 @@ NODES = re.compile(
     r"-?[0-9]{1,9}[km]?(?:(?:[-,][0-9]{1,9}[km]?)+(?::[0-9]+)?)?", re.ASCII | re.IGNORECASE
 )
 RANGE = r"[0-9]{1,9}(?:-[0-9]{0,9}(?::0*[1-9][0-9]*)?)?"
+NODE_RANGE = re.compile(r"([0-9]{1,9})([km]?)(?:-([0-9]{1,9})([km]?))?", re.ASCII | re.IGNORECASE)
+MANY = {"": 1, "k": 1024, "m": 1024**2}
 ARRAY = re.compile(rf"\[?,*(?:{RANGE}(?:,+{RANGE})*,*)?(?:%[0-9]*(?:,[0-9,-]*)?)?\]?", re.ASCII)
 SIGNAL = re.compile(
     r"(?:[BR]+:)?(?:(?:SIG)?(?:HUP|INT|QUIT|ABRT|KILL|ALRM|TERM|USR1|USR2|URG|CONT|STOP|TSTP|TTIN"
@@ -174,6 +176,16 @@ def mebibytes(text: str) -> float | None:
     return int(match[1]) * {"k": 1 / 1024, "": 1, "m": 1, "g": 1024, "t": 1024**2}[match[2].lower()]
 
 
+def node_counts(text: str) -> tuple[int, int] | None:
+    """Return the least and the most in `--nodes=2-4`, `2` or `1k`; None for anything else."""
+    match = NODE_RANGE.fullmatch(text)
+    if not match:
+        return None
+    least, unit, most, unit_of_most = match.groups()
+    first = int(least) * MANY[unit.lower()]
+    return first, int(most) * MANY[unit_of_most.lower()] if most else first
+
+
 def _known_option(row: dict[str, str]) -> KnownOption:
     return KnownOption(
         name=row["name"],
@@ -198,11 +210,10 @@ def _is_signal(value: str) -> bool:
 
 
 def _is_node_count(value: str) -> bool:
-    least, dash, most = value.partition("-")
     if not NODES.fullmatch(value):
         return False
-    is_range = dash and least.isdigit() and most.isdigit()
-    return not is_range or int(least) <= int(most)
+    least, most = node_counts(value) or (0, 0)
+    return least <= most
 
 
 def _is_array(value: str) -> bool:

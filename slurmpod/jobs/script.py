@@ -18,6 +18,7 @@ from slurmpod.jobs.calls import (
     program_name,
     split,
 )
+from slurmpod.jobs.options import node_counts
 from slurmpod.jobs.shell import Command, Document, ParsedScript, Place, Word, read, words_in
 from slurmpod.value import Value
 
@@ -31,8 +32,6 @@ HANDING_ON = frozenset({"read", "mapfile", "readarray", "srun"})
 Beside = Callable[[str], str | None]
 """The text of the script of that name in the folder of a batch script; None where there is none."""
 
-COUNT = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
-MOST_DIGITS = 9
 EXPORTED = re.compile(r"""(?:^|,)([A-Za-z_]\w*)=((?:[^,'"]++|'[^']*+'|"[^"]*+")*+)""")
 """A variable in the value of --export, whose commas may stand in quotes (sbatch(1), --export)."""
 
@@ -89,6 +88,8 @@ class Script(Value):
     documents: tuple[Document, ...]
     parsed: ParsedScript = field(repr=False)
     beside: Beside = field(repr=False)
+    slurm: str
+    """The version of Slurm that reads it, such as 24.11; "" where nobody knows."""
 
     def option(self, name: str) -> Option | None:
         """Return the option of sbatch that counts: the last one of that name."""
@@ -114,8 +115,7 @@ class Script(Value):
     def is_on_one_node(self) -> bool:
         """Whether the job says that it wants one node, and no more."""
         option = self.option("nodes")
-        match = COUNT.fullmatch(option.value) if option else None
-        return match is not None and set(match.groups()) <= {"1", None}
+        return option is not None and node_counts(option.value) == (1, 1)
 
     @cached_property
     def handed_on(self) -> tuple[Command, ...]:
@@ -157,7 +157,7 @@ def nothing(_name: str) -> None:
     """Return no text: what is said of files beside a script that nobody looks at."""
 
 
-def read_script(file: str, text: str, beside: Beside = nothing) -> Script:
+def read_script(file: str, text: str, beside: Beside = nothing, slurm: str = "") -> Script:
     """Read the text of a batch script; whatever it is, there is a result.
 
     `beside` returns the text of a script in the same folder, by its name.
@@ -185,13 +185,14 @@ def read_script(file: str, text: str, beside: Beside = nothing) -> Script:
         documents=tuple(each for each in reading.documents if not _is_other_job(each)),
         parsed=reading,
         beside=beside,
+        slurm=slurm,
     )
 
 
 def node_count(option: Option | None) -> int | None:
     """Return the least number in `--nodes=2` or `--nodes=2-4`; None for anything else."""
-    match = COUNT.fullmatch(option.value) if option else None
-    return int(match[1]) if match and len(match[1]) <= MOST_DIGITS else None
+    counts = node_counts(option.value) if option else None
+    return counts[0] if counts else None
 
 
 def _directives(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_sitter import Node
 
+from slurmpod.cli.environment import sound_environment
 from slurmpod.jobs import shell
 from slurmpod.jobs.lint import all_rules, lint
 from slurmpod.jobs.shell import LONGEST_AT_ONCE
@@ -701,3 +702,38 @@ def test_the_host_that_each_task_asks_for_its_name(command: str, wanted: bool) -
 def test_copies_of_a_program_for_whose_tasks_there_is_no_number(step: str, wanted: bool) -> None:
     text = f"#!/bin/bash\n#SBATCH --exclusive -c 8\n{step}\n"
     assert ("JOB-063" in rules_of(text)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ("--mem-per-cpu=5G --ntasks-per-node=3", ""),
+        ("--mem-per-cpu=5G --ntasks-per-node=4", "JOB-051"),
+        ("--mem-per-cpu=5G --ntasks-per-node=4 -O", ""),
+        ("--mem-per-cpu=5G --mincpus=4", "JOB-051"),
+        *(("-O -n 9", ""), ("-O -n 9 -c 2", "JOB-050")),
+        ("--ntasks-per-node=5 --tasks-per-node=3", ""),
+        ("--ntasks-per-node=3 --tasks-per-node=5", "JOB-050"),
+        *(("-q normal,URGENT", ""), ("-q normal,normal", "JOB-055")),
+        *(("-q normal,spare", "JOB-055"), ("-q normal,x", "JOB-044 JOB-055")),
+        *(("-N 1k", "JOB-041"), ("-N 1k-2", "JOB-008 JOB-041")),
+    ],
+)
+def test_what_sbatch_says_of_two_nodes_with_four_cpus(options: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p cpu {options}\nhostname\n"
+    resolved = sound_environment(ROOT / "tests/jobs/cases/environment.yaml").resolved
+    assert [each.rule for each in lint("x", text, resolved)] == wanted.split()
+
+
+@pytest.mark.parametrize(
+    ("options", "slurm", "wanted"),
+    [
+        *(("--hint=x --cores-per-socket=1", "24.11", "JOB-008"), ("--hint=x -B 1", "24.11", "")),
+        *(("--hint=x --cores-per-socket=1", each, "") for each in ("", "25.11", "26.05")),
+        ("--hint=multithread --sockets-per-node=9", "25.11", "JOB-050"),
+        ("--hint=multithread --sockets-per-node=9", "24.11", ""),
+    ],
+)
+def test_some_options_are_read_by_one_version_only(options: str, slurm: str, wanted: str) -> None:
+    text = f"#!/bin/bash\n#SBATCH -p p5 {options}\nhostname\n"
+    assert [each.rule for each in lint("x", text, RESOLVED, slurm=slurm)] == wanted.split()
