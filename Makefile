@@ -82,7 +82,7 @@ docs: setup ## Build the handbook of the pages in docs/ into build/handbook/site
 	@python -m tools.handbook
 
 bench: machine ## Measure all, or PARTS such as "start recipes", and print a table
-	@python -m benchmarks $(PARTS)
+	@PYTHONPATH=lifecycle_scripts python -m benchmarks $(PARTS)
 
 lock: setup ## Pin again everything that pyproject.toml names
 	@scripts/lock.sh

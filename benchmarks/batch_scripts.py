@@ -66,10 +66,24 @@ BY_NAME: Mapping[str, tuple[str, ...]] = {
 
 WITHOUT_VALUE = ("hold", "requeue", "no-requeue", "overcommit", "oversubscribe", "contiguous")
 PARTITIONS = ("cpu", "cpu", "p5", "p5", "dev", "big", "cpu,p5", "p5,cpu", "nosuch")
+ACCOUNTS = ("vision", "vision", "language", "language", "Vision", "nosuch", "")
+QOS = (
+    "normal",
+    "urgent",
+    "urgent",
+    "spare",
+    "spare",
+    "Urgent",
+    "nosuch",
+    "",
+    "normal,urgent",
+    "spare,x",
+)
 WRONG = ("--foo=1", "--ntask-per-node=2", "--nod=1", "--gpu=1", "-Z", "--mem = 1G", "--hold=yes")
 HOW_MANY = (1, 1, 2, 2, 2, 3, 4)
 ODDS_OF_A_WRONG_WORD = 40
 ODDS_OF_NO_PARTITION = 20
+ODDS_OF_AN_ACCOUNT = 4
 ODDS_OF_NONSENSE = 15
 
 
@@ -83,6 +97,7 @@ def batch_scripts(count: int, seed: int) -> Iterator[str]:
         )
         chosen = choice.sample(sorted(options), choice.choice(HOW_MANY))
         words += [_written(options[name], choice) for name in chosen]
+        words += _account_and_qos(choice)
         if _once_in(ODDS_OF_A_WRONG_WORD, choice):
             words.append(choice.choice(WRONG))
         choice.shuffle(words)
@@ -99,6 +114,13 @@ def _options() -> dict[str, KnownOption]:
     }
 
 
+def _account_and_qos(choice: random.Random) -> Iterator[str]:
+    known = options_of("sbatch")
+    for name, values in (("account", ACCOUNTS), ("qos", QOS)):
+        if _once_in(ODDS_OF_AN_ACCOUNT, choice):
+            yield _with_value(known[name], choice.choice(values), choice)
+
+
 def _written(option: KnownOption, choice: random.Random) -> str:
     """Return an option with a value, in one of the forms in which people write it."""
     if option.argument("sbatch") == "none":
@@ -108,7 +130,10 @@ def _written(option: KnownOption, choice: random.Random) -> str:
     values = option.words or BY_KIND.get(option.kind) or BY_NAME[option.name]
     if option.kind in NONSENSE and _once_in(ODDS_OF_NONSENSE, choice):
         values = NONSENSE[option.kind]
-    value = choice.choice(values)
+    return _with_value(option, choice.choice(values), choice)
+
+
+def _with_value(option: KnownOption, value: str, choice: random.Random) -> str:
     forms = [f"--{option.name}={value}", f"--{option.name}={value}"]
     if option.argument("sbatch") == "required":
         forms.append(f"--{option.name} {value}")

@@ -27,7 +27,6 @@ ENVIRONMENT = JOBS / "cases" / "environment.yaml"
 GENERATED = 4000
 SEED = 1
 SHOWN = 20
-OF_THE_DATABASE = frozenset({"account", "qos"})
 TARGET = "no false refusal"
 
 
@@ -61,7 +60,7 @@ def lint_rows() -> Iterable[Row]:
     scripts = [*batch_scripts(GENERATED, SEED), *public_scripts()]
     for slurm in SlurmVersion:
         began = time.perf_counter()
-        compared = compare(bake(print, slurm=slurm), resolved, scripts)
+        compared = compare(bake(print, slurm=slurm), resolved, scripts, slurm)
         seconds = (time.perf_counter() - began) / len(scripts)
         counts = Counter(each.outcome for each in compared)
         differing = [each for each in compared if each.outcome is not Outcome.AGREE]
@@ -72,11 +71,13 @@ def lint_rows() -> Iterable[Row]:
         yield Row(what, seconds, target=TARGET, is_missed=counts[Outcome.FALSE] > 0)
 
 
-def compare(image: Path, resolved: Resolved, scripts: Sequence[str]) -> list[Comparison]:
-    """Return both verdicts on each script."""
+def compare(
+    image: Path, resolved: Resolved, scripts: Sequence[str], slurm: SlurmVersion
+) -> list[Comparison]:
+    """Return both verdicts on each script; the linter knows the version of Slurm."""
     compared = []
     for script, answer in zip(scripts, answers(image, resolved, scripts), strict=True):
-        found = verdict(script, resolved)
+        found = verdict(script, resolved, slurm)
         outcome = Outcome.MISSED if found == () else Outcome.FALSE
         if answer.takes == (found == ()):
             outcome = Outcome.AGREE
@@ -85,13 +86,10 @@ def compare(image: Path, resolved: Resolved, scripts: Sequence[str]) -> list[Com
 
 
 def public_scripts() -> Iterator[str]:
-    """Yield the scripts of the tests of the linter, but those that need accounts, QOS or pyxis.
-
-    The real sbatch of this comparison has no database, and no plugin of pyxis.
-    """
+    """Yield the scripts of the tests of the linter, but those that need pyxis, a plugin."""
     pyxis = {name for name, option in known_options().items() if option.of == "pyxis"}
     for file in sorted(JOBS.rglob("*.sbatch")):
         text = file.read_bytes().decode()
         names = {option.name for option in read_script("", text).options}
-        if not names & (OF_THE_DATABASE | pyxis):
+        if not names & pyxis:
             yield text

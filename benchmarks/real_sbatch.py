@@ -1,9 +1,8 @@
 """What the real sbatch says of batch scripts on the cluster of an environment.
 
 slurmctld of a node image runs in namespaces of its own, with the slurm.conf that HyperPod and the
-lifecycle scripts make of the environment, without slurmd, munge and database: `sbatch --test-only`
-needs none of them. Without a database there are no accounts and no QOS, so limits that name some
-are left out.
+lifecycle scripts make of the environment, without slurmd and munge: `sbatch --test-only` needs none
+of them. MariaDB and slurmdbd of the image run beside it.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import slurm_accounts
 from slurmpod.bundle.slurm_settings import slurm_settings
 from slurmpod.environment.catalog import InstanceType, instance_types
 from slurmpod.environment.cluster import Role
@@ -37,28 +37,33 @@ OWN: Mapping[str, str] = {
     "SlurmctldLogFile": "/srv/slurmctld.log",
     "StateSaveLocation": "/srv/state",
     "SlurmctldPidFile": "/srv/slurmctld.pid",
+    **slurm_accounts.OF_SLURM_CONF,
 }
 """What stands in place of the cluster's own."""
-
-NEEDS_DATABASE = ("Accounting", "Preempt", "AllowAccounts", "AllowQos", "QoS", "TRESBilling")
-"""How the parameters begin that speak of accounts and QOS."""
 
 NAMESPACES = ("unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--kill-child")
 START = """
 mount --make-rprivate / && mount --bind "$1" /mnt && mount --bind "$2" /mnt/srv &&
-mount -t proc proc /mnt/proc && ip address add 10.0.0.1/24 dev lo && ip link set lo up &&
+mount -t proc proc /mnt/proc && mount -t tmpfs tmpfs /mnt/run && mkdir /mnt/run/mysqld &&
+ip address add 10.0.0.1/24 dev lo && ip link set lo up &&
 hostname controller && exec chroot /mnt sh /srv/judge
 """
-JUDGE = """
+JUDGE = f"""
 export SLURM_CONF=/srv/slurm.conf
+until_it_is_up() {{
+    for _ in $(seq 200); do
+        if "$@" >/dev/null 2>&1; then return; fi
+        kill -0 $! || break
+        sleep 0.1
+    done
+    cat /srv/*.err /srv/*.log >&2
+    exit 1
+}}
+{slurm_accounts.START}
 slurmctld -D 2>/srv/slurmctld.err &
-for _ in $(seq 200); do
-    if scontrol ping | grep -q UP; then break; fi
-    kill -0 $! || { cat /srv/slurmctld.* >&2; exit 1; }
-    sleep 0.1
-done
+until_it_is_up sh -c 'scontrol ping | grep -q UP'
 cd /srv/scripts
-ls | xargs -P 2 -n 50 setpriv --reuid=65534 --regid=65534 --clear-groups sh -c '
+ls | xargs -P 2 -n 50 setpriv --reuid={slurm_accounts.CALLER} --clear-groups sh -c '
     for script; do
         timeout 20 sbatch --test-only "$script" >/srv/said/"$script" 2>&1
         echo $? >>/srv/said/"$script"
@@ -83,7 +88,7 @@ def answers(image: Path, resolved: Resolved, scripts: Sequence[str]) -> list[Ans
         command = [*NAMESPACES, "sh", "-c", START, "sh", str(image), folder]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"slurmctld does not run:\n{done.stderr}")
+            raise SystemExit(f"Slurm does not run:\n{done.stderr}")
         said = [Path(folder, "said", _name(number)) for number in range(len(scripts))]
         return [_answer(file.read_text()) for file in said]
 
@@ -102,6 +107,9 @@ def _lay_out(folder: Path, resolved: Resolved, scripts: Sequence[str]) -> None:
     (folder / "said").chmod(0o777)
     for name, text in configuration(resolved).items():
         (folder / name).write_text(text)
+    (folder / "slurmdbd.conf").write_text(slurm_accounts.SLURMDBD_CONF)
+    (folder / "slurmdbd.conf").chmod(0o600)
+    (folder / "accounts").write_text(slurm_accounts.accounts(resolved))
     (folder / "judge").write_text(JUDGE)
     for number, script in enumerate(scripts):
         (folder / "scripts" / _name(number)).write_bytes(script.encode())
@@ -125,14 +133,13 @@ def configuration(resolved: Resolved) -> Mapping[str, str]:
     )
     files = {path: text.decode() for path, text in slurm_files(layout, conf).items()}
     wanted = slurm_settings(resolved)
-    parameters = {**_without_database(wanted.configuration), **OWN}
+    parameters = {**wanted.configuration, **OWN}
     taken = {name.lower() for name in parameters}
     lines = [f"{name}={value}" for name, value in parameters.items()]
     for line in files[SLURM_CONF].splitlines():
         name, _, value = line.partition("=")
         if name == "PartitionName":
-            limits = _without_database(wanted.partitions.get(value.split()[0], {}))
-            lines.append(_with_limits(line, limits))
+            lines.append(_with_limits(line, wanted.partitions.get(value.split()[0], {})))
         elif value and name.lower() not in taken:
             lines.append(line)
     return {"slurm.conf": "".join(f"{line}\n" for line in lines), "gres.conf": files[GRES_CONF]}
@@ -162,9 +169,3 @@ def _node(group: ResolvedGroup, facts: InstanceType, address: str) -> SlurmNode:
 def _with_limits(line: str, limits: Mapping[str, str]) -> str:
     kept = [word for word in line.split() if word.partition("=")[0] not in limits]
     return " ".join([*kept, *(f"{name}={value}" for name, value in limits.items())])
-
-
-def _without_database(parameters: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value for name, value in parameters.items() if not name.startswith(NEEDS_DATABASE)
-    }

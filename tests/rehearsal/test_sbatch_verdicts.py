@@ -23,7 +23,7 @@ FEWEST_THAT_AGREE = 59
 @pytest.mark.parametrize("slurm", SlurmVersion)
 def test_the_linter_refuses_nothing_that_sbatch_takes(image: Path, slurm: SlurmVersion) -> None:
     scripts = list(batch_scripts(SAMPLE, SEED))
-    compared = compare(bake(print, slurm=slurm), RESOLVED, scripts)
+    compared = compare(bake(print, slurm=slurm), RESOLVED, scripts, slurm)
     outcomes = [each.outcome for each in compared]
     assert [str(each) for each in compared if each.outcome is Outcome.FALSE] == []
     assert outcomes.count(Outcome.AGREE) >= FEWEST_THAT_AGREE
