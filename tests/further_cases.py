@@ -42,7 +42,7 @@ _DEPLOYED = "functional/test_embedded_aws.py::test_the_cdk_deploys_a_whole_envir
 FURTHER: Sequence[Further] = (
     Further(
         "functional/test_examples.py",
-        "all environments of this repository, deployed and destroyed by the CDK's command line",
+        "all environments of this repository, deployed, compared by the CDK, and destroyed",
         _DEPLOYED,
     ),
     Further(

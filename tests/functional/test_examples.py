@@ -1,7 +1,8 @@
 """All environments of this repository together through their life: deployed, unchanged, destroyed.
 
-The real CDK CLI does it, with one app and against one embedded AWS that has what environments name
-as the user's own: networks, keys, buckets.
+The real CDK CLI synthesizes them with one app, and compares them with what was deployed. One
+embedded AWS has what environments name as the user's own: networks, keys, buckets. Its API is asked
+to make and to delete the stacks: test_embedded_aws.py has the CDK CLI do that.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from slurmpod.rehearsal.existing_resources import make_existing_resources
 from slurmpod.resolve import Resolved
 from tests.conftest import CDK_VALIDATION
 from tests.environment_files import FILES
+from tests.functional.assemblies import deploy
+from tests.functional.embedded_stacks import Stacks
 
 PROJECT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 CDK = PROJECT / "node_modules/.bin/cdk"
 UNUSED_REGIONS = ("ca-west-1", "sa-east-1")
-AT_ONCE = "8"
-"""Stacks that the CDK CLI deploys side by side."""
 
 
 @cache
@@ -48,10 +49,10 @@ def regions() -> list[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """A command of the CDK CLI: how it ended, the last it printed, and the stacks after it."""
+    """What was done: whether it succeeded, what was said of it, and the stacks after it."""
 
-    status: int
-    printed: str
+    succeeded: bool
+    said: str
     stacks: Mapping[str, Mapping[str, str]]
 
 
@@ -79,7 +80,19 @@ class Account:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self.steps[step] = Step(done.returncode, done.stdout[-2000:], self.stacks())
+        self.steps[step] = Step(done.returncode == 0, done.stdout[-2000:], self.stacks())
+
+    def deploy(self) -> None:
+        """Deploy all stacks and remember it."""
+        reasons = [each.reasons for each in deploy(self.aws.clients, self.assembly).values()]
+        self.steps["deploy"] = Step(not any(reasons), "\n".join(reasons), self.stacks())
+
+    def destroy(self, step: str, stacks: Iterable[tuple[str, str]]) -> None:
+        """Delete stacks, each named with its Region, and remember it as `step`."""
+        reasons = [
+            Stacks(self.aws.clients(region)).delete(stack).reasons for region, stack in stacks
+        ]
+        self.steps[step] = Step(not any(reasons), "\n".join(reasons), self.stacks())
 
     def stacks(self) -> dict[str, dict[str, str]]:
         """Return the state of every stack that there is, by environment."""
@@ -118,29 +131,35 @@ def live(account: Account) -> None:
     """Deploy everything, look for differences, and destroy it as far as AWS lets one."""
     app = ("--app", str(account.assembly))
     account.cdk("synth", "synth", "--quiet", "-c", "env=all", "--output", str(account.assembly))
-    account.cdk(
-        "deploy", "deploy", "--all", *app, "--require-approval", "never", "--concurrency", AT_ONCE
-    )
+    account.deploy()
     account.cdk("diff", "diff", "--all", *app, "--fail")
     unprotect(account)
-    above = above_the_network(environments().values())
-    account.cdk("destroy", "destroy", *above, *app, "--exclusively", "--force")
-    account.cdk("blocked", "destroy", "dev-network", *app, "--force")
+    account.destroy("destroy", above_the_network(environments().values()))
+    account.destroy("blocked", [(environments()["dev"].region, "dev-network")])
     for region in regions():
         clients = account.aws.clients(region)
         delete_databases(clients.service("rds"), clients.ec2)
         delete_file_systems(clients.fsx)
         delete_notebooks(clients.sagemaker)
-    account.cdk("destroy the rest", "destroy", "--all", *app, "--force")
+    account.destroy("destroy the rest", left(account))
 
 
-def above_the_network(environments: Iterable[Resolved]) -> list[str]:
-    """Return all stacks but those that the kept file systems stand on."""
+def above_the_network(environments: Iterable[Resolved]) -> list[tuple[str, str]]:
+    """Return all stacks but those that the kept file systems stand on, the last ones first."""
     return [
-        stack
+        (resolved.region, stack)
         for resolved in environments
-        for stack in resolved.stacks.in_order()
+        for stack in reversed(resolved.stacks.in_order())
         if stack != resolved.stacks.network
+    ]
+
+
+def left(account: Account) -> list[tuple[str, str]]:
+    """Return the stacks that there are, but those of the bootstrap."""
+    return [
+        (environments()[name].region, stack)
+        for name, stacks in account.stacks().items()
+        for stack in stacks
     ]
 
 
@@ -180,8 +199,8 @@ def delete_notebooks(sagemaker: Any) -> None:
 
 
 @pytest.mark.parametrize("step", ["bootstrap", "synth", "deploy", "diff", "destroy"])
-def test_the_cdk_command_line_succeeds(account: Account, step: str) -> None:
-    assert account.steps[step].status == 0, account.steps[step].printed
+def test_every_step_succeeds(account: Account, step: str) -> None:
+    assert account.steps[step].succeeded, account.steps[step].said
 
 
 def test_a_rehearsal_bootstraps_its_account_as_the_command_does(account: Account) -> None:
@@ -209,7 +228,7 @@ def test_every_stack_is_deployed(account: Account, name: str) -> None:
 
 
 def test_nothing_differs_from_what_was_deployed(account: Account) -> None:
-    assert "Number of stacks with differences: 0" in account.steps["diff"].printed
+    assert "Number of stacks with differences: 0" in account.steps["diff"].said
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -219,7 +238,7 @@ def test_what_stands_on_the_network_is_destroyed_first(account: Account, name: s
 
 
 def test_data_does_not_end_with_its_stack(account: Account) -> None:
-    assert account.steps["blocked"].status == 1
+    assert not account.steps["blocked"].succeeded
     assert account.steps["blocked"].stacks["dev"] == {"dev-network": "DELETE_FAILED"}
 
 
