@@ -26,6 +26,7 @@ PROJECT = Path(__file__).parents[2]
 APP = Path(__file__).parent / "embedded_aws_app" / "app.py"
 BIN = Path(sys.executable).parent
 NEVER_ASK = ("--require-approval", "never")
+SIDE_BY_SIDE = ("--concurrency", "8")
 FAILURE = "Lifecycle scripts did not run successfully on instance i-1: no space left"
 
 
@@ -174,7 +175,7 @@ def begin(life: Life) -> None:
     account, region = life.aws.account, life.aws.region
     life.cdk("bootstrap", "bootstrap", f"aws://{account}/{region}")
     life.cdk("diff before", "diff", "Network")
-    life.cdk("deploy", "deploy", "--all", *NEVER_ASK)
+    life.cdk("deploy", "deploy", "--all", *NEVER_ASK, *SIDE_BY_SIDE)
     life.cdk("diff", "diff", "--all")
     life.cdk("deploy again", "deploy", "--all", *NEVER_ASK)
     life.facts["deployed"] = remember(life)
