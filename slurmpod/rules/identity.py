@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
+from slurmpod.deploy.permissions import Grant, node_roles
 from slurmpod.deploy.permissions.permission import WHERE_PEOPLE_WORK
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.identity import MANAGED_POLICIES_OF_A_ROLE
 from slurmpod.environment.names import account_of_arn
-from slurmpod.problems import Severity, YamlPath, first_of
+from slurmpod.problems import Severity, YamlPath
 from slurmpod.reading.policy_files import RULE
 from slurmpod.resolve import Resolved
+from slurmpod.rules.lacking_actions import lacking_actions, needed_by_nodes
 from slurmpod.rules.registry import Area, Finding
 from slurmpod.rules.shared_findings import values_listed_twice
 from slurmpod.rules.sources import IAM_QUOTAS
-
-if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
-    from slurmpod.deploy.permissions.sufficiency import Lack
 
 IDENTITY = Area("IDN", "Roles of the nodes")
 
@@ -36,7 +33,6 @@ ROLE_OF_A_GROUP = (
 SECTION = ("identity",)
 BOUNDARY = (*SECTION, "permissions_boundary")
 EXISTING = (*SECTION, "existing")
-SHOWN_RESOURCES = 3
 
 IDENTITY.reported_elsewhere(
     RULE,
@@ -60,9 +56,7 @@ def _boundary_leaves_room(resolved: Resolved) -> Iterator[Finding]:
     files = _copies_of_boundary(resolved)
     if not files or resolved.identity.existing:
         return
-    for roles in node_roles(resolved).values():
-        needed = grants(expected_scope(resolved, roles))
-        yield from _boundary_findings(resolved, files, needed)
+    yield from _boundary_findings(resolved, files, needed_by_nodes(resolved))
 
 
 @IDENTITY.rule(
@@ -82,8 +76,8 @@ def _boundary_leaves_room_for_functions(resolved: Resolved) -> Iterator[Finding]
     from slurmpod.deploy.permissions.functions import grants_of_functions  # only needed here
     from slurmpod.deploy.permissions.services import grants_of_services
 
-    yield from _boundary_findings(resolved, files, grants_of_functions(resolved))
-    yield from _boundary_findings(resolved, files, grants_of_services(resolved))
+    needed = [*grants_of_functions(resolved), *grants_of_services(resolved)]
+    yield from _boundary_findings(resolved, files, needed)
 
 
 def _copies_of_boundary(resolved: Resolved) -> tuple[str, ...]:
@@ -94,8 +88,8 @@ def _copies_of_boundary(resolved: Resolved) -> tuple[str, ...]:
 def _boundary_findings(
     resolved: Resolved, files: Sequence[str], needed: Iterable[Grant]
 ) -> Iterator[Finding]:
-    for lack in _lacks(needed, files, resolved):
-        yield Finding((*BOUNDARY, "policy_file"), described(lack))
+    for message in lacking_actions(needed, files, resolved):
+        yield Finding((*BOUNDARY, "policy_file"), message)
 
 
 @IDENTITY.rule(
@@ -110,31 +104,8 @@ def _existing_roles_suffice(resolved: Resolved) -> Iterator[Finding]:
     existing = resolved.identity.existing
     if not existing:
         return
-    needed = {
-        (grant.sid, grant.target.resources): grant
-        for roles in node_roles(resolved).values()
-        for grant in grants(expected_scope(resolved, roles))
-    }
-    for lack in _lacks(needed.values(), existing.policy_files, resolved):
-        yield Finding((*EXISTING, "policy_files"), described(lack), at_key=True)
-
-
-def _lacks(needed: Iterable[Grant], files: Sequence[str], resolved: Resolved) -> Iterator[Lack]:
-    """Yield what policies do not allow; nothing where one cannot be read, as another rule tells."""
-    documents = resolved.policies
-    if not files or any(file not in documents for file in files):
-        return
-    from embedded_aws.iam import policy_of  # only needed where policies are named
-    from slurmpod.deploy.permissions.sufficiency import lacking
-
-    yield from lacking(needed, [policy_of(file, documents[file]) for file in files], resolved)
-
-
-def described(lack: Lack) -> str:
-    """Return what is lacking, why, and who needs it, in one sentence."""
-    permission = lack.grant.permission
-    resources = first_of([each.rpartition(":::")[2] for each in lack.resources], SHOWN_RESOURCES)
-    return f"{lack.action} on {resources} is lacking: {permission.needed_by} ({lack.because})"
+    for message in lacking_actions(needed_by_nodes(resolved), existing.policy_files, resolved):
+        yield Finding((*EXISTING, "policy_files"), message, at_key=True)
 
 
 @IDENTITY.rule(

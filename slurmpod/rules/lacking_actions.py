@@ -1,0 +1,57 @@
+"""What policies of the user's own do not allow of what roles need, as rules tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from slurmpod.deploy.permissions import Grant, expected_scope, grants, node_roles
+from slurmpod.problems import first_of
+from slurmpod.resolve import Resolved
+
+if TYPE_CHECKING:  # it needs the evaluation of policies, which most environments do not
+    from slurmpod.deploy.permissions.sufficiency import Lack
+
+SHOWN = 3
+
+
+def needed_by_nodes(resolved: Resolved) -> Iterable[Grant]:
+    """Return what the roles of all nodes need, once where several need it."""
+    return {
+        (grant.sid, grant.target.resources): grant
+        for roles in node_roles(resolved).values()
+        for grant in grants(expected_scope(resolved, roles))
+    }.values()
+
+
+def lacking_actions(
+    needed: Iterable[Grant], files: Sequence[str], resolved: Resolved
+) -> Iterator[str]:
+    """Yield in one message what policies do not allow, as one change of them mends it.
+
+    Nothing is said where one cannot be read: another rule tells.
+    """
+    documents = resolved.policies
+    if not files or any(file not in documents for file in files):
+        return
+    from embedded_aws.iam import policy_of  # only needed where policies are named
+    from slurmpod.deploy.permissions.sufficiency import lacking
+
+    policies = [policy_of(file, documents[file]) for file in files]
+    if lacks := tuple(lacking(needed, policies, resolved)):
+        yield _described(*lacks)
+
+
+def _described(first: Lack, *others: Lack) -> str:
+    """Return what is lacking, and of the first why, and who needs it."""
+    permission = first.grant.permission
+    message = f"{_action(first)} is lacking: {permission.needed_by} ({first.because})"
+    if not others:
+        return message
+    named = first_of([_action(each) for each in others], SHOWN)
+    return f"{message}; {len(others)} more {'is' if len(others) == 1 else 'are'} lacking: {named}"
+
+
+def _action(lack: Lack) -> str:
+    resources = [each.rpartition(":::")[2] for each in lack.resources]
+    return f"{lack.action} on {first_of(resources, SHOWN)}"
