@@ -37,8 +37,11 @@ cluster:
 """
 BEFORE = "#!/bin/bash\necho before $SLURMPOD_ROLE $SLURMPOD_NODE_NAME\ndate > /root/hooked\n"
 AFTER = "#!/usr/bin/env python3\nprint(open('/etc/hostname').read())\n"
-NOT_OURS = "/root/hooked /var/log/provision"
-"""What a repeated run changes: what the user's script writes, and its own log and report."""
+NOT_OURS = "/root/hooked /root/.aws/cli/cache /var/log/provision"
+"""What a repeated run changes: what the user's script writes, and its own log and report.
+
+The AWS CLI that comes with Slurm 26.05 counts its sessions.
+"""
 
 
 @dataclass(frozen=True)
