@@ -37,10 +37,11 @@ cluster:
 """
 BEFORE = "#!/bin/bash\necho before $SLURMPOD_ROLE $SLURMPOD_NODE_NAME\ndate > /root/hooked\n"
 AFTER = "#!/usr/bin/env python3\nprint(open('/etc/hostname').read())\n"
-NOT_OURS = "/root/hooked /root/.aws/cli/cache /var/log/provision"
+NOT_OURS = "/root/hooked /root/.aws/cli/cache /var/log/provision */__pycache__"
 """What a repeated run changes: what the user's script writes, and its own log and report.
 
-The AWS CLI that comes with Slurm 26.05 counts its sessions.
+The AWS CLI that comes with Slurm 26.05 counts its sessions, and programs that a timer starts are
+compiled when they run for the first time.
 """
 
 
@@ -240,7 +241,7 @@ rm -f /tmp/killed.log /tmp/report.json
 def tree(node: Shell) -> str:
     """Return checksums of what steps can write on a node, but for what changes by itself."""
     folders = "/etc /usr/local /opt/slurm/etc /var/log/provision /root"
-    prune = " -o ".join(f"-path {path}" for path in NOT_OURS.split())
+    prune = " -o ".join(f"-path '{path}'" for path in NOT_OURS.split())
     find = f"find {folders} \\( {prune} \\) -prune -o -type f -print0"
     return node.run(["sh", "-c", f"{find} | sort -z | xargs -0 sha256sum"])
 
