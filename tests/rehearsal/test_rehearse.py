@@ -353,6 +353,22 @@ def reader(kept: Kept) -> dict[str, str]:
     return kept.key_of("reader", sorted(rights))
 
 
+def told(kept: Kept, reader: dict[str, str], subject: str) -> tuple[str, str]:
+    """Return the cause and the next step that `why` names of a node or job."""
+    shown = kept.slurmpod("why", DEV, subject, "--json", **reader)
+    assert shown.returncode == 0, shown.stderr
+    cause = json.loads(shown.stdout)["cause"]
+    return cause["says"], cause["fix"]
+
+
+def as_user(kept: Kept, command: str) -> str:
+    return kept.on("login", "sh", "-c", f"cd; PATH=/opt/slurm/bin:$PATH; {command}")
+
+
+def as_root(kept: Kept, command: str) -> str:
+    return kept.on("controller", "sudo", "bash", "-lc", command)
+
+
 class TestRunning:
     """Who may only look sees how it goes: the rights of docs/permissions.md suffice."""
 
@@ -413,6 +429,92 @@ class TestRunning:
         job = kept.on("login", "sh", "-c", newest)
         told = kept.slurmpod("why", DEV, job, **reader).stdout
         assert says in told.partition("most probably: ")[2], told
+
+    def test_why_names_a_job_with_more_nodes_than_there_are(
+        self, kept: Kept, reader: dict[str, str]
+    ) -> None:
+        last = "sacct -X -n -P --format=jobid | tail -n 1"
+        again = "sbatch --parsable --wait --nodes=2 --wrap=true"
+        printed = as_user(kept, f"sbatch --nodes=9 --wrap=true 2>&1; {last}; {again}")
+        refused, well = printed.splitlines()[-2:]
+        cause, fix = told(kept, reader, refused)
+        assert cause == "it never started: it asks for 9 nodes, and dev has 3"
+        assert fix.startswith("ask for fewer nodes and submit it again")
+        assert told(kept, reader, well) == ("it ended well", "")
+
+    def test_why_names_a_dependency_that_failed_and_who_cancelled_the_job_then(
+        self, kept: Kept, reader: dict[str, str]
+    ) -> None:
+        printed = as_user(
+            kept,
+            "failed=$(sbatch --parsable --wait --wrap=false);"
+            " job=$(sbatch --parsable --dependency=afterok:$failed --wrap=true);"
+            " until squeue -h -o %r -j $job | grep -q Never; do sleep 0.2; done;"
+            " echo $failed $job",
+        )
+        failed, job = printed.splitlines()[-1].split()
+        cause, fix = told(kept, reader, job)
+        assert cause.startswith("it will never start: what it depends on did not end as it asks")
+        assert f"`scancel {job}`" in fix
+        assert fix.endswith(f"slurmpod why {DEV} {failed}")
+        as_user(kept, f"scancel {job}")
+        cause, fix = told(kept, reader, job)
+        assert cause == "user 1000 cancelled the job"
+
+    def test_why_names_a_time_limit_for_which_waiting_never_helps(
+        self, kept: Kept, reader: dict[str, str]
+    ) -> None:
+        as_root(kept, "scontrol update partitionname=cpu maxtime=60")
+        try:
+            job = as_user(
+                kept,
+                "job=$(sbatch --parsable --partition=cpu --time=20:00:00 --wrap=true);"
+                " until squeue -h -o %r -j $job | grep -q Limit; do sleep 0.2; done; echo $job",
+            )
+            cause, fix = told(kept, reader, job)
+            advised = f"scontrol update jobid={job} timelimit=01:00:00"
+            as_user(kept, f"{advised}; while squeue -h -j $job | grep -q .; do sleep 0.2; done")
+            after = told(kept, reader, job)
+        finally:
+            as_root(kept, "scontrol update partitionname=cpu maxtime=UNLIMITED")
+        assert "it asks for 20:00:00, and its partition gives 01:00:00" in cause
+        assert "waiting never helps" in cause
+        assert advised in fix
+        assert after == ("it ended well", "")
+
+    def test_why_follows_a_node_from_a_lost_spool_folder_to_a_drain_by_hand(
+        self, kept: Kept, reader: dict[str, str]
+    ) -> None:
+        node = kept.on("workers", "hostname")
+        kept.on("workers", "sudo", "mv", "/var/spool/slurmd", "/var/spool/slurmd.away")
+        try:
+            job = as_user(
+                kept,
+                f"job=$(sbatch --parsable --nodelist={node} --wrap=true);"
+                " until squeue -h -o %r -j $job | grep -q held; do sleep 0.2; done; echo $job",
+            )
+            on_node, on_job = told(kept, reader, node), told(kept, reader, job)
+        finally:
+            restart = "systemctl restart slurmd && rm -r /var/spool/slurmd.away"
+            kept.on("workers", "sudo", "sh", "-c", restart)
+        assert "spool folder is not there: the node takes jobs and cannot start" in on_node[0]
+        assert "sudo systemctl restart slurmd" in on_node[1]
+        assert f"could not be started on {node}" in on_job[0]
+        assert f"slurmpod why {DEV} {node}; then release it: `scontrol release {job}`" in on_job[1]
+        well = f"nothing is wrong with {node} now: it takes jobs"
+        assert told(kept, reader, node)[0] == well
+        as_user(kept, f"scontrol release {job}")
+        assert told(kept, reader, job)[0].startswith("it waits for its time")
+        reason = "moving rack, back at 18:00"
+        drain = f"scontrol update nodename={node} state=drain reason='{reason}'"
+        as_root(kept, f"scancel {job}; {drain}")
+        try:
+            cause, fix = told(kept, reader, node)
+        finally:
+            as_root(kept, f"scontrol update nodename={node} state=resume")
+        assert cause == f"root took the node out of service: {reason}"
+        assert fix.endswith(f"slurmpod node resume {DEV} {node}")
+        assert told(kept, reader, node)[0] == well
 
     def test_why_tells_of_a_job(self, kept: Kept, reader: dict[str, str]) -> None:
         told = kept.slurmpod("why", DEV, "1", "--json", **reader)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from slurmpod.aws.cluster import IN_SERVICE, Node
-from slurmpod.operations.why.job_facts import JobNow, Shape
+from slurmpod.operations.why.job_facts import JobNow
 from slurmpod.operations.why.job_reasons import reason_of
+from slurmpod.operations.why.job_sizes import refused, too_few_nodes
 from slurmpod.operations.why.job_states import STATES
 from slurmpod.operations.why.meanings import Meaning, meaning_of
 from slurmpod.operations.why.story import Cause
@@ -28,7 +29,6 @@ _NOT_OPENED = re.compile(
 """slurmstepd 26.05 writes quotes, 24.11 none."""
 
 _INTERPRETER = re.compile(r"execve\(\): (?:bad interpreter\((?P<bad>[^)]*)\)|(?P<other>.*))")
-_NO_NODES = re.compile(r"No nodes satisfy \S+ requirements in partition (?P<partition>\S+)")
 _SLURMD_SAID = re.compile(r"(?:fatal|error): (?P<text>.*)")
 
 
@@ -39,7 +39,7 @@ def causes_of_job(job: JobNow, on_node: Meaning | None = None) -> list[Cause]:
     """
     if not job.is_known:
         return []
-    sure = [*_refused(job), *_pending(job), *_files(job), *_program(job), *_steps(job)]
+    sure = [*refused(job), *_pending(job), *_files(job), *_program(job), *_steps(job)]
     if sure or on_node is None or on_node.weight < FAULT or job.state not in FAILED:
         return sure or list(_state(job))
     return [Cause(on_node.says, on_node.fix), *_state(job)]
@@ -65,33 +65,6 @@ def causes_of_late_nodes(job: JobNow, nodes: Sequence[Node]) -> Iterator[Cause]:
     )
 
 
-def _refused(job: JobNow) -> Iterator[Cause]:
-    """Yield why it never was to begin: no node can ever satisfy it."""
-    if job.state != "FAILED" or job.has_begun:
-        return
-    said = next((found for line in job.log if (found := _NO_NODES.search(line))), None)
-    if said is None and "BadConstraints" not in job.reason:
-        return
-    where = said["partition"] if said else job.partition
-    yield Cause(
-        f"it never started: no node of {where} can satisfy what it asks for ({job.asks_for}"
-        f"{_largest(job.shapes)})",
-        "ask for less, or for another partition, and submit it again: `sinfo` on a login node shows"
-        " what there is",
-    )
-
-
-def _largest(shapes: tuple[Shape, ...]) -> str:
-    if not shapes:
-        return ""
-    largest = max(shapes, key=lambda shape: (shape.memory_mib, shape.cpus))
-    nodes = sum(shape.count for shape in shapes)
-    return (
-        f"; its {nodes} nodes have up to {max(shape.cpus for shape in shapes)} CPUs and "
-        f"{largest.memory_mib} MiB"
-    )
-
-
 def _pending(job: JobNow) -> Iterator[Cause]:
     if job.state != "PENDING":
         if job.state == "CANCELLED" and _is_killed_dependent(job):
@@ -101,7 +74,12 @@ def _pending(job: JobNow) -> Iterator[Cause]:
                 f"see why: slurmpod why ENV {_other(job)}; then submit both again",
             )
         return
-    yield from _too_few_nodes(job)
+    if lacking := too_few_nodes(job):
+        yield Cause(
+            f"it will not start: {lacking}",
+            "ask for fewer nodes (`scontrol update jobid=JOB numnodes=N`), or add nodes: slurmpod"
+            " scale ENV GROUP COUNT",
+        )
     reason = reason_of(job.reason or "None")
     if reason is None:
         yield Cause(
@@ -116,19 +94,7 @@ def _pending(job: JobNow) -> Iterator[Cause]:
 
 def _is_killed_dependent(job: JobNow) -> bool:
     said = any("dependency can't be satisfied, cancelling" in line for line in job.log)
-    return said or "DependencyNeverSatisfied" in job.reason
-
-
-def _too_few_nodes(job: JobNow) -> Iterator[Cause]:
-    """Yield that a partition has fewer nodes than the job asks for, which Slurm calls Resources."""
-    asked = re.search(r"\bnode=(\d+)", job.asks_for)
-    there = sum(shape.count for shape in job.shapes)
-    if asked and job.shapes and int(asked[1]) > there:
-        yield Cause(
-            f"it will not start: it asks for {asked[1]} nodes, and {job.partition} has {there}",
-            "ask for fewer nodes (`scontrol update jobid=JOB numnodes=N`), or add nodes: slurmpod"
-            " scale ENV GROUP COUNT",
-        )
+    return said or ("DependencyNeverSatisfied" in job.reason and not job.cancelled_by)
 
 
 def _other(job: JobNow) -> str:

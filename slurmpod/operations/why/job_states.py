@@ -30,6 +30,12 @@ STATES = (
     Meaning(r"^CANCELLED", "the job was cancelled", "", 70),
     Meaning(r"^PREEMPTED", "a job of a higher priority took its nodes", "submit it again", 70),
     Meaning(
+        r"^FAILED before it began",
+        "no node could satisfy what it asks for, or it was lost before it began",
+        "see why: slurmpod why ENV JOB",
+        70,
+    ),
+    Meaning(
         r"^FAILED exit 127:0",
         "a command of the script was not found",
         "look at its output: OUT",

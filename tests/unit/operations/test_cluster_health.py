@@ -15,7 +15,7 @@ from slurmpod.resolve import Resolved, resolve
 from tests.sound_environment import SOUND
 from tests.unit.operations.cluster_at_work import BEGAN, NOW, Cluster
 from tests.unit.operations.test_status import line, screen
-from tests.unit.operations.test_why import NODE, job_cluster, node_cluster, why
+from tests.unit.operations.test_why import HAD, NODE, job_cluster, node_cluster, why
 
 CHECK = {
     "OperationId": "1",
@@ -219,7 +219,7 @@ class TestWhy:
         assert why(cluster, "7").cause.says.startswith("Slurm's accounting does not work")
 
     def test_a_job_that_failed_by_itself_is_not(self) -> None:
-        cluster = job_cluster("FAILED", "NonZeroExitCode", "ExitCode=3:0")
+        cluster = job_cluster("FAILED", "NonZeroExitCode", f"ExitCode=3:0 {HAD}")
         cluster.events = [daemon(3, "DaemonDown")]
         story = why(cluster, "7")
         assert story.cause.says == "its script ended with status 3"

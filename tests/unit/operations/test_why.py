@@ -34,6 +34,7 @@ DRAINED = (
 )
 WELL = f"NodeName={NODE} Arch=x86_64 State=ALLOCATED+CLOUD ThreadsPerCore=2\n"
 JOB = "JobId=7 JobName=train UserId=alice(1000) JobState={} Reason={} Dependency=(null) {}\n"
+HAD = f"NodeList={NODE}"  # as every job has it that began
 
 
 def node_cluster(state: str = DRAINED, **more: str) -> Cluster:
@@ -223,9 +224,16 @@ class TestJob:
             ("PENDING", "QOSMaxJobsPerUserLimit", "", "QOSMaxJobsPerUserLimit", "raise the limit"),
             ("PENDING", "Nodes_required_for_job_are_DOWN,_DRAINED", "", "out of service", "status"),
             ("PENDING", "NewReason", "", "it waits: NewReason", "squeue(1)"),
-            ("FAILED", "NonZeroExitCode", "ExitCode=127:0", "was not found", "output"),
-            ("FAILED", "None", "ExitCode=3:0", "ended with status 3", "output: /fsx/7.out"),
-            ("FAILED", "None", "ExitCode=0:11", "signal 11 ended it", "output"),
+            ("FAILED", "NonZeroExitCode", f"ExitCode=127:0 {HAD}", "was not found", "output"),
+            ("FAILED", "None", f"ExitCode=3:0 {HAD}", "ended with status 3", "output: /fsx/7.out"),
+            ("FAILED", "None", f"ExitCode=0:11 {HAD}", "signal 11 ended it", "output"),
+            (
+                "FAILED",
+                "None",
+                "ExitCode=0:1",
+                "it failed before it began",
+                "logs dev.yaml --job 7",
+            ),
             ("TIMEOUT", "TimeLimit", "", "reached its time limit", "--time"),
             ("COMPLETED", "None", "", "it ended well", ""),
         ],

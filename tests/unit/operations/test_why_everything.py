@@ -78,6 +78,13 @@ def test_what_takes_most_away_comes_first() -> None:
     assert "could not be opened" in found[3].says
 
 
+def test_a_job_that_never_had_a_node_did_not_end_by_its_script() -> None:
+    asked = cluster(jobs="None|2026-11-23T20:10:00|7|FAILED|1:0|bob|None assigned\n")
+    (found,) = examined(asked).troubles
+    assert "before it began" in found.says
+    assert "its script" not in found.says
+
+
 def test_a_slurmctld_that_is_silent_is_first_and_told_of_once() -> None:
     silent = "slurm_load_node error: Unable to contact slurm controller (connect failure)\n"
     (found,) = examined(cluster(state=silent)).troubles
