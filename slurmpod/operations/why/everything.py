@@ -198,7 +198,8 @@ def _of_jobs(slurm: Mapping[str, str], hours: int) -> Iterator[Trouble]:
     for row in node_lines.job_rows(slurm):
         state = row["state"].split(" ")[0]
         if state in BAD_ENDS:
-            how = f"exit {row['exitcode']}" if "None" not in row.get("nodes", "") else "before it began"
+            has_begun = "None" not in row.get("nodes", "")
+            how = f"exit {row['exitcode']}" if has_begun else "before it began"
             shown = f"FAILED {how}" if state == "FAILED" else state
             meant = meaning_of(shown, STATES)
             ends.setdefault(meant.pattern if meant else shown, []).append((row["jobid"], shown))
