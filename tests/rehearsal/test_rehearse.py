@@ -95,7 +95,9 @@ class Kept:
 
     def cdk(self, command: str, *arguments: str) -> str:
         node, cdk = str(node_executable()), str(PROJECT / CDK)
-        return self._tool(node, cdk, command, "--all", "--context", "env=dev", *arguments)
+        # Other tests may synthesize into this folder's own cdk.out meanwhile: the CDK refuses that.
+        place = ("--output", str(self.workplace.home / "cdk.out"))
+        return self._tool(node, cdk, command, "--all", "--context", "env=dev", *place, *arguments)
 
     def slurmpod(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the account of the rehearsal, on a terminal of 100 columns."""
