@@ -17,6 +17,7 @@ def check_with(*, nodes: int, instance_type: str = "ml.m5.xlarge", network: str)
     text = SOUND.replace("  vpc_cidr: 10.0.0.0/16\n", network).replace(
         "count: 2", f"count: {nodes}"
     )
+    text = text.replace("ml.m5.large", "ml.m5.4xlarge")  # a controller for thousands of nodes
     return list(check(read_as("dev.yaml", text.replace("ml.m5.xlarge", instance_type))))
 
 
