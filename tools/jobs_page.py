@@ -63,11 +63,11 @@ Slurm 24.11.5. `make bench PARTS=lint` asks both the linter and `sbatch --test-o
 of scripts, with Slurm's controller and the nodes of an environment: [the
 figures](benchmarks.md#what-job-lint-predicts-of-sbatch) are for Slurm 24.11 and 26.05. Accounts and
 QOS are those of a real slurmdbd, with a user who is in all accounts. Sockets, cores and threads are
-counted as select/cons_tres does; EC2 does not say on how many sockets the cores of a large type are,
-so one and two are taken. Where versions of Slurm differ, it refuses what all of them refuse; with
-`--slurm 24.11`, `25.11` or `26.05` also what that version alone is known to refuse. What it does not
-see: GPUs of tasks that do not fit on one of the job's nodes, a deadline at a time of day or a date
-from 2026 on, `--overcommit`
+counted as select/cons_tres does; EC2 does not say on how many sockets the cores of a large type
+are, so one and two are taken. Where versions of Slurm differ, it refuses what all of them refuse;
+with `--slurm 24.11`, `25.11` or `26.05` also what that version alone is known to refuse. What it
+does not see: GPUs of tasks that do not fit on one of the job's nodes, a deadline at a time of day
+or a date from 2026 on, `--overcommit`
 where Slurm still counts tasks, whether jobs and nodes that are named exist now, reservations, and
 the limits of users.
 

@@ -63,7 +63,7 @@ def test_with_a_yes_it_runs_and_each_node_tells(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("--group", "cpu", "--yes") == ExitCode.OK
-    assert "ip-3: OK" in capsys.readouterr().err
+    assert "ip-10-0-0-3: OK" in capsys.readouterr().err
 
 
 def test_one_node_that_fails_is_a_failure(command: Command) -> None:
