@@ -53,7 +53,7 @@ class Step(Value):
     @property
     def gpus(self) -> int:
         """Accelerators of the mesh."""
-        return self.mesh.data_parallel * self.mesh.tensor * self.mesh.pipeline * self.mesh.context
+        return self.mesh.accelerators
 
     @property
     def published(self) -> float:

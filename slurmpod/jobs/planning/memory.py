@@ -53,6 +53,11 @@ class Mesh(Value):
         return self.replicate * self.shard
 
     @property
+    def accelerators(self) -> int:
+        """All of them."""
+        return self.data_parallel * self.context * self.tensor * self.pipeline
+
+    @property
     def holders(self) -> int:
         """Among how many the weights of a part of a stage are shared."""
         return self.shard * self.context

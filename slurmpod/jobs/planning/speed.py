@@ -109,12 +109,9 @@ def step_time(model: Model, fit: Fit, speed: Speed) -> StepTime:
     they take longer than that. Parts of a layer and experts wait for theirs.
     """
     mesh, load = fit.mesh, fit.load
-    tokens = load.micro * load.accumulation * mesh.data_parallel * load.sequence
-    accelerators = mesh.data_parallel * mesh.context * mesh.tensor * mesh.pipeline
-    share = operations(model, tokens, load.sequence) / accelerators
     uneven = mesh.layers_of_stage(model) * mesh.pipeline / model.layers
-    again = RECOMPUTED if load.is_checkpointed else 1
-    computing = share * uneven * again / (speed.peak * speed.efficiency)
+    done = _operations_of_step(model, fit) * uneven * _again(load)
+    computing = done / (speed.peak * speed.efficiency)
     hidden = _sharding_seconds(model, mesh, load, speed) + _sequence_seconds(
         model, mesh, load, speed
     )
@@ -127,11 +124,18 @@ def step_time(model: Model, fit: Fit, speed: Speed) -> StepTime:
 
 def utilization(model: Model, fit: Fit, speed: Speed) -> float:
     """Return the share of the peak that goes into the training (MFU)."""
+    return _operations_of_step(model, fit) / speed.peak / step_time(model, fit, speed).total
+
+
+def _operations_of_step(model: Model, fit: Fit) -> float:
+    """Return the operations of one accelerator for a step, each counted once."""
     mesh, load = fit.mesh, fit.load
     tokens = load.micro * load.accumulation * mesh.data_parallel * load.sequence
-    accelerators = mesh.data_parallel * mesh.context * mesh.tensor * mesh.pipeline
-    share = operations(model, tokens, load.sequence) / accelerators
-    return share / speed.peak / step_time(model, fit, speed).total
+    return operations(model, tokens, load.sequence) / mesh.accelerators
+
+
+def _again(load: Load) -> float:
+    return RECOMPUTED if load.is_checkpointed else 1
 
 
 def _sharding_seconds(model: Model, mesh: Mesh, load: Load, speed: Speed) -> float:
@@ -159,8 +163,9 @@ def _sequence_seconds(model: Model, mesh: Mesh, load: Load, speed: Speed) -> flo
 
 def _layer_seconds(model: Model, mesh: Mesh, load: Load, speed: Speed) -> float:
     """Return how long the parts of layers wait for each other's activations."""
-    again = RECOMPUTED if load.is_checkpointed else 1
-    reductions = REDUCTIONS_OF_LAYER * again * mesh.layers_of_stage(model) * load.accumulation
+    reductions = (
+        REDUCTIONS_OF_LAYER * _again(load) * mesh.layers_of_stage(model) * load.accumulation
+    )
     sent = 2 * _activation_bytes(model, mesh, load) * _ring(mesh.tensor)
     return reductions * sent / speed.collective(mesh.tensor, 1)
 
@@ -169,8 +174,7 @@ def _expert_seconds(model: Model, mesh: Mesh, load: Load, speed: Speed) -> float
     """Return how long tokens travel to their experts and back."""
     if model.experts is None:
         return 0.0
-    again = RECOMPUTED if load.is_checkpointed else 1
-    exchanges = DISPATCHES_OF_LAYER * again * mesh.layers_of_stage(model) * load.accumulation
+    exchanges = DISPATCHES_OF_LAYER * _again(load) * mesh.layers_of_stage(model) * load.accumulation
     sent = model.experts.active * _activation_bytes(model, mesh, load) / mesh.tensor
     return exchanges * sent * _ring(mesh.experts) / speed.point_to_point(mesh.experts, mesh.tensor)
 
