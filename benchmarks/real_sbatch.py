@@ -22,6 +22,7 @@ from slurmpod.rehearsal.hyperpod.cluster_agent import CORES_OF_ONE_SOCKET, gpu_c
 from slurmpod.rehearsal.hyperpod.slurm_conf import (
     GRES_CONF,
     SLURM_CONF,
+    TOPOLOGY_CONF,
     Controller,
     SlurmLayout,
     SlurmNode,
@@ -120,7 +121,7 @@ def _name(number: int) -> str:
 
 
 def configuration(resolved: Resolved) -> Mapping[str, str]:
-    """Return slurm.conf and gres.conf of a cluster, by name."""
+    """Return slurm.conf of a cluster and the files that Slurm reads with it, by name."""
     conf = load().profile.slurm_conf
     layout = SlurmLayout(
         cluster_name=resolved.name,
@@ -142,7 +143,8 @@ def configuration(resolved: Resolved) -> Mapping[str, str]:
             lines.append(_with_limits(line, wanted.partitions.get(value.split()[0], {})))
         elif value and name.lower() not in taken:
             lines.append(line)
-    return {"slurm.conf": "".join(f"{line}\n" for line in lines), "gres.conf": files[GRES_CONF]}
+    beside = {Path(path).name: files[path] for path in (GRES_CONF, TOPOLOGY_CONF) if path in files}
+    return {**beside, "slurm.conf": "".join(f"{line}\n" for line in lines)}
 
 
 def _nodes(resolved: Resolved) -> Iterator[SlurmNode]:
