@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.rehearsal.nodes.additions import Additions
 from slurmpod.rehearsal.nodes.image import bake
 from slurmpod.rehearsal.shell import CommandFailed, Shell
@@ -20,6 +21,8 @@ from tests.rehearsal.test_lifecycle_bundles import by_api, upload
 
 PACKAGES = ("sssd-ldap", "libnss-sss", "libpam-sss", "slapd")
 """What an image of one's own has: SSSD, and here the server too."""
+PROFILES = ("ami-2026-01",)
+"""Debian testing, whose Slurm is newer, has no SSSD for its Python."""
 
 MARK = "never-shown"
 BIND_PASSWORD = f"it's #1; \\o/ $(id) {MARK}"
@@ -140,7 +143,7 @@ fi
 @pytest.fixture(scope="module")
 def own_image(image: Path) -> Path:
     assert image  # machines can be made here
-    return bake(print, Additions(packages=PACKAGES))
+    return bake(print, Additions(packages=PACKAGES), SlurmVersion.V24_11)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +153,7 @@ def lab(own_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[H
     certificates.mkdir()
     make_certificates(certificates)
     (folder / "lab").mkdir()
-    with HyperPodLab(folder / "lab", own_image) as lab:
+    with HyperPodLab(folder / "lab", own_image, PROFILES) as lab:
         prepare = preparation(certificates)
         uri = upload(lab, environment(lab, certificates), on_init_complete=prepare)
         common = by_api(lab, uri)
