@@ -20,16 +20,23 @@ class SlurmVersion(StrEnum):
 
 @dataclass(frozen=True)
 class Debian:
-    """A release of Debian: its `suite`, its Python, and a suite with packages that it lacks."""
+    """A release of Debian: its `suite`, its Python, and a suite with packages that it lacks.
+
+    Those of `from_beside` it has, but newer: they come from there all the same.
+    """
 
     suite: str
     python: str
     beside: str | None = None
+    from_beside: tuple[str, ...] = ()
 
 
 DEBIAN = {
     SlurmVersion.V24_11: Debian("trixie", python="3.13"),
-    SlurmVersion.V26_05: Debian("forky", python="3.14", beside="trixie"),  # which has no tcc
+    # It has no tcc; and its Prometheus has no page for a browser.
+    SlurmVersion.V26_05: Debian(
+        "forky", python="3.14", beside="trixie", from_beside=("prometheus",)
+    ),
 }
 
 DEFAULT_SLURM = SlurmVersion.V24_11

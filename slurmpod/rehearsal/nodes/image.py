@@ -93,8 +93,9 @@ def image_path(additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLU
 def digest(additions: Additions = NOTHING, slurm: SlurmVersion = DEFAULT_SLURM) -> str:
     """Return the name of the image: a hash of everything that determines it."""
     content = hashlib.sha256()
-    debian = str(DEBIAN[slurm])
-    for text in (slurm, debian, *_OPTIONS, _include(additions), *additions.beside_packages):
+    debian = DEBIAN[slurm]
+    include = _include(additions, debian)
+    for text in (slurm, str(debian), *_OPTIONS, include, *additions.beside_packages):
         content.update(f"{text}\n".encode())
     for path in sorted(FILES.rglob("*")):
         if path.is_file():
@@ -189,7 +190,7 @@ def _mmdebstrap(additions: Additions, hooks: Sequence[str], slurm: SlurmVersion)
     return [
         "mmdebstrap",
         *_OPTIONS,
-        _include(additions),
+        _include(additions, DEBIAN[slurm]),
         *keyring,
         *_HOOKS,
         *(f"--customize-hook={hook}" for hook in (customize, *hooks)),
@@ -206,8 +207,12 @@ def _sources(debian: Debian) -> list[str]:
     return [f"deb {mirror} {suite} main" for suite in suites]
 
 
-def _include(additions: Additions) -> str:
-    return f"--include={','.join((*PACKAGES, *additions.packages))}"
+def _include(additions: Additions, debian: Debian) -> str:
+    packages = (
+        f"{name}/{debian.beside}" if name in debian.from_beside else name
+        for name in (*PACKAGES, *additions.packages)
+    )
+    return f"--include={','.join(packages)}"
 
 
 _ON_VOLATILE_OVERLAY = """

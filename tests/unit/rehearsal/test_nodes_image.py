@@ -12,7 +12,7 @@ from slurmpod.platform_profiles.slurm_versions import (
     SlurmVersion,
 )
 from slurmpod.rehearsal.nodes import image
-from slurmpod.rehearsal.nodes.additions import Additions, DebFile
+from slurmpod.rehearsal.nodes.additions import NOTHING, Additions, DebFile
 from slurmpod.rehearsal.nodes.image import digest
 
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ def test_another_slurm_or_suite_or_package_another_name(monkeypatch: pytest.Monk
     names.add(digest())
     monkeypatch.setattr(image, "_OPTIONS", ("--include=systemd",))
     assert len({*names, digest()}) == len(SlurmVersion) + 2
+
+
+def test_a_package_that_is_taken_from_beside_is_asked_for_there() -> None:
+    debian = Debian("forky", python="3.14", beside="trixie", from_beside=("prometheus",))
+    asked = image._include(NOTHING, debian).removeprefix("--include=").split(",")
+    assert "prometheus/trixie" in asked
+    assert "prometheus-node-exporter" in asked
+    assert "prometheus" not in asked
 
 
 def test_another_file_another_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
