@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -26,28 +26,40 @@ UNCHANGED = "No updates are to be performed"
 InRegion = Callable[[str], Clients]
 
 
-def deploy(clients: InRegion, assembly: Path) -> dict[str, Outcome]:
-    """Publish the files of an assembly, create or update its stacks; return how those ended.
+def deploy(
+    clients: InRegion, assembly: Path, wanted: Container[str] | None = None
+) -> dict[str, Outcome]:
+    """Create or update stacks of an assembly, with files they need; return how those ended.
 
-    A stack that does not differ is left out.
+    All of them, unless some are `wanted`. A stack that does not differ is left out.
     """
     artifacts = json.loads((assembly / "manifest.json").read_bytes())["artifacts"]
     found: dict[str, Outcome] = {}
     for nested in _of_type(artifacts, NESTED).values():
-        found |= deploy(clients, assembly / nested["properties"]["directoryName"])
-    for assets in _of_type(artifacts, ASSETS).values():
-        _publish(clients, assembly / assets["properties"]["file"])
-    stacks = _of_type(artifacts, STACK)
-    needs = {
-        name: set(each.get("dependencies", ())) & stacks.keys() for name, each in stacks.items()
+        found |= deploy(clients, assembly / nested["properties"]["directoryName"], wanted)
+    stacks = {
+        name: each
+        for name, each in _of_type(artifacts, STACK).items()
+        if wanted is None or _named(name, each) in wanted
     }
+    needs = {name: set(each.get("dependencies", ())) for name, each in stacks.items()}
     for name in TopologicalSorter(needs).static_order():
-        given = stacks[name]["properties"]
-        region = stacks[name]["environment"].rpartition("/")[2]
-        named = given.get("stackName", name)
-        if outcome := _deploy(clients(region), named, given, region):
-            found[named] = outcome
+        if artifacts[name]["type"] == ASSETS:
+            _publish(clients, assembly / artifacts[name]["properties"]["file"])
+        elif name in stacks:
+            named, region = _named(name, stacks[name]), _region(stacks[name])
+            if outcome := _deploy(clients(region), named, stacks[name]["properties"], region):
+                found[named] = outcome
     return found
+
+
+def _named(name: str, stack: Mapping[str, Any]) -> str:
+    """Return the name of a stack in the account, by its name in the assembly."""
+    return str(stack["properties"].get("stackName", name))
+
+
+def _region(stack: Mapping[str, Any]) -> str:
+    return str(stack["environment"].rpartition("/")[2])
 
 
 def _deploy(clients: Clients, name: str, given: Mapping[str, Any], region: str) -> Outcome | None:
