@@ -11,6 +11,7 @@ from slurmpod.jobs.metrics.formats import FORMATS
 from slurmpod.jobs.recipes.recipe import Recipe
 from slurmpod.jobs.recipes.registry import RECIPES
 from tools.jobs_adoption_section import ADOPTION
+from tools.jobs_staging_section import STAGING
 
 INTRODUCTION = """\
 ## Recipes
@@ -209,7 +210,8 @@ def recipes_section() -> str:
     """Return the section, and what becomes of the jobs."""
     entries = map(_entry, RECIPES.values())
     metrics = METRICS.replace("{formats}", _formats())
-    return "\n".join((INTRODUCTION, *entries, PYTHON, ADOPTION, ON_THE_CLUSTER, metrics))
+    ways = (PYTHON, ADOPTION, STAGING, ON_THE_CLUSTER)
+    return "\n".join((INTRODUCTION, *entries, *ways, metrics))
 
 
 def _entry(recipe: Recipe) -> str:

@@ -39,6 +39,30 @@ def add_arguments(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     ends.add_argument("--json", action="store_true", help="print which job as JSON")
     for action in (submits, shows, logs, ends):
         action.set_defaults(work="job_on_cluster")
+    stages = actions.add_parser("stage", help="copy data to shared storage, or remove it again")
+    _add_stage_arguments(stages)
+    stages.set_defaults(work="job_stage")
+
+
+def _add_stage_arguments(stages: argparse.ArgumentParser) -> None:
+    _add_place(stages)
+    stages.add_argument(
+        "places",
+        nargs="+",
+        metavar="PLACE",
+        help="from where, s3://BUCKET/PREFIX/ or an index; and the folder on the cluster",
+    )
+    stages.add_argument("--evict", action="store_true", help="remove what was staged in a folder")
+    stages.add_argument("--nodes", type=int, metavar="N", help="how many copy at the most")
+    where = stages.add_mutually_exclusive_group()
+    where.add_argument("--group", help="run on this worker group")
+    where.add_argument("--partition", help="run on this partition (default: the only one)")
+    stages.add_argument("--folder", metavar="PATH", help="where the job's own files lie")
+    stages.add_argument("--out", type=Path, metavar="FOLDER", help="write the job, submit nothing")
+    stages.add_argument("--yes", action="store_true", help="remove without asking")
+    how = stages.add_mutually_exclusive_group()
+    how.add_argument("--no-follow", action="store_true", help="return once it is submitted")
+    how.add_argument("--json", action="store_true", help="the same; print its number as JSON")
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:

@@ -10,14 +10,14 @@ import time
 from dataclasses import asdict
 from functools import partial
 
-from slurmpod.aws.bucket import Bucket
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.job_copy import bucket_for, copied
 from slurmpod.cli.job_variables import variables_for
-from slurmpod.cli.output import counted, if_interrupted, print_json, say, say_next
+from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.environment.image import IMAGE_USER
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.lint import lint
@@ -31,17 +31,14 @@ from slurmpod.operations.cluster_jobs import (
     submit,
 )
 from slurmpod.operations.connect import usual_group
-from slurmpod.operations.copying.carriers import BucketCarrier, place_for_copies
 from slurmpod.operations.copying.copier import Copier
-from slurmpod.operations.copying.copy_job import Comparison
 from slurmpod.operations.job_folder import JobFolder, read_job_folder
 from slurmpod.operations.node_shell import LastingShell, NoAnswer, NodeShell, first_node
 from slurmpod.problem_text import problems_text
-from slurmpod.problems import ExitCode, WorkFailed, first_of, has_errors
+from slurmpod.problems import ExitCode, WorkFailed, has_errors
 from slurmpod.resolve import Resolved
 
 PAUSE_SECONDS = 5.0
-DIFFERING_SHOWN = 10
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -54,7 +51,16 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _submit(options: argparse.Namespace) -> ExitCode:
     """Check the job, copy it, submit it and follow it."""
     job = read_job_folder(options.folder)
-    resolved = sound_environment(options.file).resolved
+    return submit_job(options, sound_environment(options.file).resolved, job)
+
+
+def submit_job(
+    options: argparse.Namespace,
+    resolved: Resolved,
+    job: JobFolder,
+    shell: NodeShell | None = None,
+) -> ExitCode:
+    """Copy a sound job, submit it, and follow it to its end unless the options say otherwise."""
     if not _is_sound(job, resolved):
         return ExitCode.INVALID
     try:
@@ -62,10 +68,10 @@ def _submit(options: argparse.Namespace) -> ExitCode:
     except JobRefused as refused:
         say(f"{refused.message}\n  fix: {refused.fix}")
         return ExitCode.USAGE
-    if not (shell := _shell(options, resolved)):
+    if not (shell := shell or shell_for(options, resolved)):
         return ExitCode.FAILED
     with if_interrupted("nothing was submitted; the same command goes on from there"):
-        if not _copy(Copier(shell, job, _bucket(resolved), say), options):
+        if not copied(Copier(shell, job, bucket_for(resolved), say), options):
             return ExitCode.FAILED
     status = f"slurmpod job status {shlex.quote(str(options.file))}"
     with if_interrupted(f"the job may be submitted; see: {status}"):
@@ -97,41 +103,8 @@ def _is_sound(job: JobFolder, resolved: Resolved) -> bool:
     return not has_errors(problems)
 
 
-def _copy(copier: Copier, options: argparse.Namespace) -> bool:
-    """Copy what the cluster lacks, unless it would overwrite what nobody agrees to lose."""
-    job, known = copier.job, copier.compare()
-    if not _may_replace(known, job.place, options):
-        return False
-    copier.copy(known)
-    travelled = counted(len(known.lacking), "file") if known.lacking else "nothing"
-    from_git = f" ({job.commit})" if job.commit else ""
-    all_files = f"{counted(len(job.files), 'file')}, {job.size / 1e6:.1f} MB"
-    say(f"{job.place} has {all_files}{from_git}; {travelled} had to be copied")
-    return True
-
-
-def _bucket(resolved: Resolved) -> BucketCarrier | None:
-    place = place_for_copies(resolved)
-    if not place:
-        return None
-    name, prefix = place
-    return BucketCarrier(Bucket(clients_of(resolved.region), name), prefix, resolved.region)
-
-
-def _may_replace(known: Comparison, place: str, options: argparse.Namespace) -> bool:
-    """Ask before anything on the cluster is overwritten."""
-    if not known.differing or options.yes:
-        return True
-    say(f"{place} has other content in {first_of(known.differing, DIFFERING_SHOWN)}")
-    if not sys.stdin.isatty():
-        say("nothing was copied: run it again with --yes to replace them")
-        return False
-    say("replace them? [y/N]")
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-
 def _status(options: argparse.Namespace) -> ExitCode:
-    if not (shell := _shell(options)):
+    if not (shell := shell_for(options)):
         return ExitCode.FAILED
     jobs = queue(shell, options.job)
     if options.json:
@@ -147,7 +120,7 @@ def _status(options: argparse.Namespace) -> ExitCode:
 
 
 def _logs(options: argparse.Namespace) -> ExitCode:
-    if not (shell := _shell(options)):
+    if not (shell := shell_for(options)):
         return ExitCode.FAILED
     try:
         return _tell_log(options, shell)
@@ -180,7 +153,7 @@ def _written(shell: NodeShell, job: str) -> dict[str, str]:
 
 
 def _cancel(options: argparse.Namespace) -> ExitCode:
-    if not (shell := _shell(options)):
+    if not (shell := shell_for(options)):
         return ExitCode.FAILED
     with if_interrupted("the job may be told to end; the same command tells it again"):
         cancel(shell, options.job)
@@ -191,7 +164,7 @@ def _cancel(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def _shell(options: argparse.Namespace, resolved: Resolved | None = None) -> NodeShell | None:
+def shell_for(options: argparse.Namespace, resolved: Resolved | None = None) -> NodeShell | None:
     """Return where commands run; None without what opens sessions."""
     if not has_plugin():
         return None

@@ -19,7 +19,7 @@ PAGES = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("jobs.m
 PAGE = "\n".join(PAGES).replace("\\\n", " ")
 FOUND = re.findall(r"^    slurmpod (.+)$|`slurmpod (job \w+ [^`]*)`", PAGE, re.MULTILINE)
 ALL = [shlex.split(first or second) for first, second in FOUND]
-WITH_AWS = ("submit", "status", "logs", "cancel", "--mirror")
+WITH_AWS = ("submit", "stage", "status", "logs", "cancel", "--mirror")
 ON_A_CLUSTER = [words for words in ALL if any(each in words for each in WITH_AWS)]
 WITH_NODES = [words for words in ALL if words[0] != "job"]
 COMMANDS = [words for words in ALL if words not in (*ON_A_CLUSTER, *WITH_NODES)]
@@ -54,6 +54,8 @@ def test_commands_for_a_cluster_are_understood() -> None:
         "submit",
         "venv",
         "submit",
+        "stage",
+        "stage",
         "submit",
         "submit",
         "status",

@@ -187,7 +187,7 @@ class TestCommand:
     @pytest.fixture(autouse=True)
     def _in_sessions(self, shell: LocalShell, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(job_on_cluster, "PAUSE_SECONDS", 0.0)
-        monkeypatch.setattr(job_on_cluster, "_shell", lambda *_: shell)
+        monkeypatch.setattr(job_on_cluster, "shell_for", lambda *_: shell)
         monkeypatch.setattr(Copier, "compare", lambda _: Comparison((), frozenset(), is_whole=True))
 
     def options(self, action: str, tmp_path: Path, **more: Any) -> argparse.Namespace:

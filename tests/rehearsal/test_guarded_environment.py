@@ -203,6 +203,34 @@ def guarded(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[G
     assert workplace.run("rehearsal", "down").returncode == 0
 
 
+def test_data_are_staged_by_a_job_and_removed(guarded: Guarded) -> None:
+    """With the role of the nodes: a listing, an object of one part, and one of several."""
+    s3 = guarded.client("s3")
+    s3.put_object(Bucket="our-models", Key="out/set/small", Body=b"small")
+    begun = s3.create_multipart_upload(Bucket="our-models", Key="out/set/large")
+    upload = {"Bucket": "our-models", "Key": "out/set/large", "UploadId": begun["UploadId"]}
+    tags = [
+        s3.upload_part(PartNumber=number, Body=bytes(size), **upload)["ETag"]
+        for number, size in enumerate((5 << 20, 1000), start=1)
+    ]
+    parts = [{"PartNumber": number, "ETag": tag} for number, tag in enumerate(tags, start=1)]
+    s3.complete_multipart_upload(MultipartUpload={"Parts": parts}, **upload)
+    stage = ("job", "stage", str(guarded.file))
+    copied = guarded.slurmpod(*stage, "s3://our-models/out/set", "/fsx/ubuntu/set")
+    assert copied.returncode == 0, copied.stdout + copied.stderr
+    assert "0.01 GB copied" in copied.stdout
+    assert "all 2 files are in /fsx/ubuntu/set" in copied.stdout
+    assert "by their size" not in copied.stdout
+    sizes = "stat --format=%s /fsx/ubuntu/set/small /fsx/ubuntu/set/large"
+    assert guarded.on("cpu", *sizes.split()).split() == ["5", str((5 << 20) + 1000)]
+    again = guarded.slurmpod(*stage, "s3://our-models/out/set", "/fsx/ubuntu/set")
+    assert "2 of 2 files are there, 0.00 GB copied" in again.stdout
+    evicted = guarded.slurmpod(*stage, "--evict", "/fsx/ubuntu/set", "--yes")
+    assert evicted.returncode == 0, evicted.stdout + evicted.stderr
+    assert "2 files of /fsx/ubuntu/set are removed" in evicted.stdout
+    assert guarded.on("cpu", "sh", "-c", "ls -A /fsx/ubuntu | grep -x set || true") == ""
+
+
 class TestSessions:
     def test_a_session_is_that_of_the_user_whom_the_document_names(self, guarded: Guarded) -> None:
         """As with the real Session Manager, which starts the document's shell."""

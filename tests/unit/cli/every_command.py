@@ -43,6 +43,7 @@ ASKING = {
     "diff": "dev.yaml",
     "job cancel": "dev.yaml 7",
     "job logs": "dev.yaml 7",
+    "job stage": "dev.yaml --evict /fsx/data --yes",
     "job status": "dev.yaml",
     "job submit": "dev.yaml job",
     "lifecycle report": "dev.yaml",
