@@ -33,9 +33,11 @@ class Debian:
 
 DEBIAN = {
     SlurmVersion.V24_11: Debian("trixie", python="3.13"),
-    # It has no tcc; and its Prometheus has no page for a browser.
     SlurmVersion.V26_05: Debian(
-        "forky", python="3.14", beside="trixie", from_beside=("prometheus",)
+        "forky",
+        python="3.14",
+        beside="trixie",  # for tcc
+        from_beside=("prometheus", "libjs-popper.js"),  # for the page that a browser can open
     ),
 }
 

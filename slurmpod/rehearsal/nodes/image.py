@@ -208,11 +208,10 @@ def _sources(debian: Debian) -> list[str]:
 
 
 def _include(additions: Additions, debian: Debian) -> str:
-    packages = (
-        f"{name}/{debian.beside}" if name in debian.from_beside else name
-        for name in (*PACKAGES, *additions.packages)
-    )
-    return f"--include={','.join(packages)}"
+    names = (*PACKAGES, *additions.packages)
+    packages = [name for name in names if name not in debian.from_beside]
+    beside = [f"{name}/{debian.beside}" for name in debian.from_beside]
+    return f"--include={','.join((*packages, *beside))}"
 
 
 _ON_VOLATILE_OVERLAY = """
