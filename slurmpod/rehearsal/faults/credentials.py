@@ -3,12 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.rehearsal.faults.cluster import SLURMD_LOG, FaultCluster
 from slurmpod.rehearsal.faults.fault import Fault
 from slurmpod.rehearsal.faults.steady_job import SteadyJob
 from slurmpod.rehearsal.faults.watch import Watch
 from slurmpod.rehearsal.slurmctld_log import SLURMCTLD_LOG
+
+_IDLE = (
+    " With Slurm 26.05 slurmctld takes the refusal for an answer: the node stays `idle`, now and"
+    " then `idle*`, and jobs that it gets do not begin."
+)
+_REPLACE = " With Slurm 26.05 a person has to ask for that: `slurmpod node replace`."
+
+
+def _see_it_replaced(
+    cluster: FaultCluster, watch: Watch, worker: str, bystander: SteadyJob
+) -> None:
+    """Wait until HyperPod has replaced a worker that refuses what the controller says."""
+    if _is_set_down(cluster):
+        watch.until("the node is out", lambda: cluster.state(worker), "down*")
+        watch.noticed(f"sinfo shows {worker} as down*, {cluster.reason(worker)}")
+        bystander.wait_until_it_writes()
+    else:
+        bystander.wait_until_it_writes()
+        _have_it_replaced(cluster, watch, worker)
+    watch.until("HyperPod replaces it", lambda: cluster.state(worker), "idle")
+
+
+def _is_set_down(cluster: FaultCluster) -> bool:
+    """Whether slurmctld sets down a node that refuses what it says."""
+    version = cluster.root(cluster.controller).run(["sinfo", "--version"]).split()[-1]
+    return version.startswith(SlurmVersion.V24_11)
+
+
+def _have_it_replaced(cluster: FaultCluster, watch: Watch, worker: str) -> None:
+    """Wait until slurmctld takes a refusal for an answer, and do what a person has to do."""
+    log, before = cluster.log(cluster.controller, SLURMCTLD_LOG), cluster.instances()[worker]
+    answers = f"Node {worker} now responding"
+    watch.until("a refusal counts as an answer", lambda: log.says(answers), wanted=True)
+    watch.noticed(f"slurmctld.log says again and again: {answers}")
+    cluster.replace(worker)
+    watch.mended(f"a person lets HyperPod replace {worker}")
+    is_new = partial(cluster.has_successor, worker, before)
+    watch.until(f"{worker} is another instance", is_new, wanted=True)
+    watch.until(f"{worker} is set up", lambda: cluster.is_set_up(worker), wanted=True)
+
 
 _SKEW = "+20m"
 """munge takes credentials for five minutes (munged --max-ttl lets nobody ask for more than 1 h)."""
@@ -32,31 +74,34 @@ def _clock_skew(cluster: FaultCluster, watch: Watch) -> None:
     worker = cluster.workers[0]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
     node_log = cluster.log(worker, SLURMD_LOG)
-    _strike_clock(cluster, watch, (worker,))
+    _set_clock(cluster, watch, worker)
     watch.until("the node says why", lambda: node_log.says("Expired credential"), wanted=True)
     watch.noticed(f"slurmd on {worker} refuses what the controller says: Expired credential")
-    watch.until("the node is out", lambda: cluster.state(worker), "down*")
-    watch.noticed(f"sinfo shows {worker} as down*, {cluster.reason(worker)}")
-    bystander.wait_until_it_writes()
-    watch.until("HyperPod replaces it", lambda: cluster.state(worker), "idle")
+    _see_it_replaced(cluster, watch, worker, bystander)
     watch.recovered(f"{worker} was replaced and takes jobs again")
     bystander.finish()
 
 
+def _set_clock(cluster: FaultCluster, watch: Watch, worker: str) -> None:
+    cluster.root(worker).run(["sh", "-c", _SET_CLOCK])
+    watch.injected(f"the clock of munge on {worker} is ahead by 20 minutes")
+
+
 def _strike_clock(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
-    cluster.root(nodes[-1]).run(["sh", "-c", _SET_CLOCK])
-    watch.injected(f"the clock of munge on {nodes[-1]} is ahead by 20 minutes")
+    _set_clock(cluster, watch, nodes[-1])
+    if not _is_set_down(cluster):
+        _have_it_replaced(cluster, watch, nodes[-1])
 
 
 CLOCK_SKEW = Fault(
     name="clock-skew",
     title="The clock of a worker is wrong",
     sees="The node is `down*`, `Not responding`, though it runs. The rest of the cluster is not"
-    " touched.",
+    f" touched.{_IDLE}",
     logged="slurmd.log on the node, or slurmctld.log: `Expired credential` for a clock that is"
     " ahead, `Rewound credential` for one that is behind, each by more than five minutes.",
     recovers="HyperPod replaces the node where NodeRecovery is Automatic. Else set the clock"
-    " (`chronyc makestep`) and restart munge and slurmd.",
+    f" (`chronyc makestep`) and restart munge and slurmd.{_REPLACE}",
     act=_clock_skew,
     strike=_strike_clock,
 )
@@ -71,32 +116,34 @@ def _wrong_munge_key(cluster: FaultCluster, watch: Watch) -> None:
     """A worker's munge key is not the cluster's."""
     worker = cluster.workers[0]
     bystander = SteadyJob.start(cluster, watch, f"--exclude={worker}")
-    log, node_log = cluster.log(cluster.controller, SLURMCTLD_LOG), cluster.log(worker, SLURMD_LOG)
-    _strike_key(cluster, watch, (worker,))
+    node_log = cluster.log(worker, SLURMD_LOG)
+    _spoil_key(cluster, watch, worker)
     watch.until("the node says why", lambda: node_log.says(_REFUSED), wanted=True)
     watch.noticed(f"slurmd on {worker} refuses what the controller says")
-    watch.until("the node is out", lambda: cluster.state(worker), "down*")
-    watch.until("it says so", lambda: log.says(f"{worker} not responding"), wanted=True)
-    watch.noticed(f"sinfo shows {worker} as down*, {cluster.reason(worker)}")
-    bystander.wait_until_it_writes()
-    watch.until("HyperPod replaces it", lambda: cluster.state(worker), "idle")
+    _see_it_replaced(cluster, watch, worker, bystander)
     watch.recovered(f"{worker} was replaced, has the cluster's key and takes jobs again")
     bystander.finish()
 
 
+def _spoil_key(cluster: FaultCluster, watch: Watch, worker: str) -> None:
+    cluster.root(worker).run(["sh", "-c", _SPOIL])
+    watch.injected(f"the munge key of {worker} is another one")
+
+
 def _strike_key(cluster: FaultCluster, watch: Watch, nodes: Sequence[str]) -> None:
-    cluster.root(nodes[-1]).run(["sh", "-c", _SPOIL])
-    watch.injected(f"the munge key of {nodes[-1]} is another one")
+    _spoil_key(cluster, watch, nodes[-1])
+    if not _is_set_down(cluster):
+        _have_it_replaced(cluster, watch, nodes[-1])
 
 
 WRONG_MUNGE_KEY = Fault(
     name="wrong-munge-key",
     title="A worker has a wrong munge key",
     sees="The node is `down*`, `Not responding`, though it runs; commands on it fail with"
-    " `Protocol authentication error`. The rest of the cluster is not touched.",
+    f" `Protocol authentication error`. The rest of the cluster is not touched.{_IDLE}",
     logged="slurmd.log on the node: `auth_g_verify: REQUEST_PING has authentication error`.",
     recovers="HyperPod, which gives every node the key, replaces the node where NodeRecovery is"
-    " Automatic. Else copy the key from another node, and restart munge and slurmd.",
+    f" Automatic. Else copy the key from another node, and restart munge and slurmd.{_REPLACE}",
     act=_wrong_munge_key,
     strike=_strike_key,
 )
