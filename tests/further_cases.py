@@ -190,6 +190,11 @@ FURTHER: Sequence[Further] = (
         "a training that goes on where its nodes were lost, with the losses of an undisturbed one",
         _RESUMED,
     ),
+    Further(
+        f"{_RESUME}::test_a_job_saves",
+        "a training on nodes that its time limit ends, and Slurm starts again",
+        f"{_CHECKPOINTS}::test_near_its_time_limit_a_training_saves_and_is_requeued",
+    ),
     Further(f"{_RECIPES}::test_gpt2", "a compiled training", _TRAINED),
     Further(f"{_RECIPES}::test_layers", "a training whose layers are split over nodes", _TRAINED),
     Further(f"{_RECIPES}::test_a_pipeline", "a pipeline over two nodes", _TRAINED),

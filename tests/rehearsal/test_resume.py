@@ -191,8 +191,9 @@ def test_a_job_goes_on_after_it_was_requeued_and_lost_a_node_that_was_saving(
 def test_a_job_saves_before_its_time_limit_and_is_requeued(
     lab: HyperPodLab, work: Path, tmp_path: Path
 ) -> None:
+    """On one node: that all processes save then is shown in test_checkpoints.py."""
     del work
-    out = bring(lab, tmp_path, "train-fsdp2", name="limited")
+    out = bring(lab, tmp_path, "train-fsdp2", "--nodes", "1", name="limited")
     script = out / "limited.sbatch"
     script.write_text(re.sub(r"(?m)^#SBATCH --time=.*$", "#SBATCH --time=1", script.read_text()))
     with (out / "model.py").open("a") as model:
