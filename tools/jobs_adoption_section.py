@@ -25,7 +25,7 @@ ROWS = (
         "LLM Foundry",
         "`composer scripts/train/train.py` behind `--`",
         "none: a command",
-        "refused: composer",
+        "rendered and linted",
     ),
     (
         "Megatron-LM",
@@ -44,9 +44,12 @@ ROWS = (
     ),
     (
         "DeepSpeedExamples",
-        "`training_scripts/opt/multi_node/run_66b.sh` of DeepSpeed-Chat",
-        "not judged",
-        "refused: deepspeed",
+        (
+            "`training_scripts/opt/multi_node/run_66b.sh` of DeepSpeed-Chat "
+            "with `--set` for `$1` and `$2`"
+        ),
+        "2",
+        "rendered; `job lint` does not see that `main.py` trains",
     ),
     (
         "DeepSpeedExamples",
@@ -92,8 +95,12 @@ into a folder outside it: the job runs there, and relative paths hold.
 `--script` names the script where not exactly one batch script trains; any shell script will do.
 `--set` says what a variable is, which the script leaves open, or `$1` (`--set 1=VALUE`); a command
 with values that nobody knows is refused. What stands behind `--` takes the place of a script.
-`deepspeed`, `accelerate` and `composer` are refused: torchrun in their place could train something
-else without a word. Name a program that takes RANK, WORLD_SIZE and LOCAL_RANK from its environment.
+Programs of `deepspeed` and `composer` are started by torchrun, too, and get what these set beside
+it (`slurmpod_start.py`): `--local_rank`, NODE_RANK, CROSS_RANK, CROSS_SIZE and LOCAL_SIZE. Hosts
+and numbers of GPUs are left out, and other options refused. `accelerate` is refused: torchrun in
+its place could train something else without a word, as its configuration has a plugin and a
+precision.
+Name a program that takes RANK, WORLD_SIZE and LOCAL_RANK from its environment.
 Packages are not installed: `job venv --from` pins what the repository names. Paths of
 data and checkpoints that are on no shared file system are named.
 

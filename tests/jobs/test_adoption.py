@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from slurmpod.cli.main import run
 from slurmpod.jobs.adoption.launch import Launch, launch_of_script, without_launcher
+from slurmpod.jobs.adoption.launchers import STARTER
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.lint import lint
 from slurmpod.jobs.script import read_script
 from slurmpod.problems import ExitCode
+from tests.golden_files import ROOT
 from tests.jobs.cluster import resolved_cluster
 from tests.sound_environment import SOUND
 
@@ -92,6 +97,15 @@ def test_a_command_in_a_here_document_is_found() -> None:
         ("python -u -m torch.distributed.run --nnodes 1 train.py --x", ["train.py", "--x"]),
         ("python3 -m trainer.main a", ["-m", "trainer.main", "a"]),
         ("srun --container-image=x bash -c 'python train.py b'", ["train.py", "b"]),
+        (
+            "deepspeed --hostfile=hosts --num_gpus 8 main.py --deepspeed",
+            ["slurmpod_start.py", "--local-rank", "main.py", "--deepspeed"],
+        ),
+        (
+            "deepspeed --module --no_local_rank trainer.main a",
+            ["slurmpod_start.py", "-m", "trainer.main", "a"],
+        ),
+        ("composer -n 8 -v train.py a.yaml", ["slurmpod_start.py", "train.py", "a.yaml"]),
         ("torchrun --standalone train.py $1", ["train.py", "/fsx/one"]),
         ("torchrun train.py --to $PWD/out", ["train.py", "--to", "./out"]),
     ],
@@ -103,10 +117,11 @@ def test_launchers_are_taken_off(command: str, words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("deepspeed main.py --deepspeed", "deepspeed gives its program --local_rank"),
+        ("deepspeed --autotuning run main.py", "deepspeed is given --autotuning"),
+        ("deepspeed --no_python main.py", "deepspeed is given --no_python"),
         ("accelerate launch train.py", "accelerate gives its program a plugin"),
         ("python -m accelerate.commands.launch train.py", "accelerate gives its program"),
-        ("composer train.py x.yaml", "composer sets NODE_RANK"),
+        ("composer -c train.py x.yaml", "composer is given --c"),
         ("torchrun train.py $DATA --save $(date)", r"does not say what \$DATA, \$\(...\) is"),
         ("torchrun train.py --key '<YOUR_KEY>'", "does not say what <YOUR_KEY> is"),
         ("hostname", "no training is recognised in x.sh"),
@@ -117,8 +132,41 @@ def test_what_would_train_otherwise_is_refused(command: str, message: str) -> No
         launch(f"#!/bin/bash\n{command}\n")
 
 
+SHOWS = "import os, sys; names = 'RANK', 'NODE_RANK', 'CROSS_SIZE', 'LOCAL_SIZE'\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--local-rank", "main.py", "--x"], "['--local_rank=1', '--x'] 9 4 5 2"),
+        (["main.py", "--x"], "['--x'] 9 4 5 2"),
+        (["--local-rank", "-m", "main", "--x"], "['--local_rank=1', '--x'] 9 4 5 2"),
+    ],
+)
+def test_a_program_gets_what_its_launcher_gave_it(
+    given: list[str], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "main.py").write_text(f"{SHOWS}print(sys.argv[1:], *map(os.environ.get, names))\n")
+    starter = ROOT / "templates" / "jobs" / "adopted" / STARTER
+    of_torchrun = {"RANK": "9", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2"}
+    of_nodes = {"WORLD_SIZE": "10", "GROUP_RANK": "4"}
+    done = subprocess.run(
+        [sys.executable, str(starter), *given],
+        cwd=tmp_path,
+        env={**os.environ, **of_torchrun, **of_nodes},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == f"{said}\n", done.stderr
+
+
 def test_a_command_needs_a_program() -> None:
-    for words in (["torchrun", "--nnodes", "2"], ["python", "-c", "1"], ["make", "train"]):
+    for words in (
+        ["torchrun", "--nnodes", "2"],
+        ["deepspeed"],
+        ["python", "-c", "1"],
+        ["make", "train"],
+    ):
         with pytest.raises(JobRefused):
             without_launcher(words)
 
@@ -220,3 +268,15 @@ def test_several_batch_scripts_are_a_choice(
     said = capsys.readouterr().err
     assert "not one batch script trains, but 2; the folder has other.sbatch, run.slurm" in said
     assert adopt(repository, "--script", "run.slurm") == ExitCode.OK
+
+
+def test_what_starts_a_program_of_deepspeed_comes_along(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ("--", "deepspeed", "trainer/main.py", "--deepspeed")
+    assert adopt(repository, "--out", str(out), "--name", "d", *command) == ExitCode.OK
+    assert "is not in the repository" not in capsys.readouterr().err
+    started = (out / "d.sbatch").read_text().replace("\\\n    ", "")
+    assert "step.sh slurmpod_start.py --local-rank trainer/main.py --deepspeed" in started
+    assert (out / STARTER).read_bytes() == (ROOT / "templates/jobs/adopted" / STARTER).read_bytes()

@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from slurmpod.bundle.templates import FOLDER
 from slurmpod.jobs.adoption.launch import Launch, launch_of_script, without_launcher
+from slurmpod.jobs.adoption.launchers import STARTER, own_words
 from slurmpod.jobs.adoption.words import filled_text
 from slurmpod.jobs.allocation import JobRefused
 from slurmpod.jobs.cluster_rules import is_shared
 from slurmpod.jobs.lint import shows_training
 from slurmpod.jobs.recipes.own_program import RECIPE, OwnProgramParameters
-from slurmpod.jobs.recipes.recipe import Place
+from slurmpod.jobs.recipes.recipe import JOBS, Place
 from slurmpod.jobs.render import Job, render_job
 from slurmpod.jobs.script import DIRECTIVE, Script, read_script
 from slurmpod.jobs.variables import Variables
@@ -37,6 +39,12 @@ class AdoptedProgram(OwnProgramParameters):
         """Return the program and its arguments."""
         del place
         return self.command
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Return what starts it in place of another launcher than torchrun, where there was one."""
+        del place
+        starts = self.command[:1] == (STARTER,)
+        return {STARTER: (FOLDER / JOBS / "adopted" / STARTER).read_text()} if starts else {}
 
 
 class Adopted(Value):
@@ -110,7 +118,8 @@ def adopted_job(
 def _notes(
     script: Script | None, launch: Launch, resolved: Resolved, files: frozenset[str], image: str
 ) -> Iterator[str]:
-    program = next((word for word in launch.words if not word.startswith("--")), "")
+    words = own_words(launch.words)
+    program = next((word for word in words if not word.startswith("--")), "")
     if program.endswith(".py") and program.removeprefix("./") not in files:
         yield f"{program} is not in the repository"
     for word in launch.words:
@@ -119,7 +128,7 @@ def _notes(
     if script and not image:
         yield from _images(script)
     if lists := [name for name in REQUIREMENTS if name in files]:
-        yield f"its packages ({', '.join(lists)}): slurmpod job venv --requirements, with hashes"
+        yield f"its packages ({', '.join(lists)}): slurmpod job venv --from"
 
 
 def _images(script: Script) -> Iterator[str]:

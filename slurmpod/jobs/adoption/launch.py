@@ -7,6 +7,7 @@ import shlex
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
+from slurmpod.jobs.adoption.launchers import LAUNCHERS, of_launcher
 from slurmpod.jobs.adoption.variables import kept_variables
 from slurmpod.jobs.adoption.words import filled, unknown, values_of_script
 from slurmpod.jobs.allocation import JobRefused
@@ -26,9 +27,7 @@ KEPT = frozenset({"role", "tee", "redirects", "log-dir", "local-ranks-filter", "
 """Options of torchrun that say nothing of where it runs."""
 
 OTHERS = {
-    "deepspeed": "gives its program --local_rank, where torchrun sets LOCAL_RANK",
     "accelerate": "gives its program a plugin and a precision of its own configuration",
-    "composer": "sets NODE_RANK, which torchrun does not",
     "gantry": "starts jobs of another scheduler",
 }
 """Launchers in whose place torchrun may train otherwise without a word, and why."""
@@ -99,6 +98,8 @@ def without_launcher(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, 
     name = words[0].rpartition("/")[2]
     if name in TORCHRUN:
         return _of_torchrun(words[1:])
+    if name in LAUNCHERS:
+        return of_launcher(name, words[1:])
     if PYTHON.fullmatch(name):
         return _of_python(words[1:])
     if name.endswith(".py"):
@@ -119,8 +120,8 @@ def _of_python(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
             rest.popleft()
     if len(rest) > 1 and rest[0] == "-m" and rest[1] in MODULES:
         return _of_torchrun(list(rest)[2:])
-    if len(rest) > 1 and rest[0] == "-m" and rest[1].partition(".")[0] in OTHERS:
-        return without_launcher([rest[1].partition(".")[0]])
+    if len(rest) > 1 and rest[0] == "-m" and rest[1].partition(".")[0] in {*OTHERS, *LAUNCHERS}:
+        return without_launcher([rest[1].partition(".")[0], *list(rest)[2:]])
     if not rest or rest[0] == "-c":
         raise JobRefused("python is given no program", "name a file, or a module behind -m")
     return tuple(rest), ()
