@@ -38,6 +38,15 @@ variables, but the image's paths. The step starts it with enroot after it has as
 nodes: a container has no scontrol, and reports disagree on `--auto-resume` beside the options of
 pyxis. This was run with a stand-in for enroot.
 
+    slurmpod job image environments/examples/closed-network.yaml \\
+      registry.example.internal/training/pytorch:2.9 --out import
+
+makes a job that imports an image once for all: its last line is the option with which recipes take
+it. It comes from a registry; build a Dockerfile where Docker runs. From the account's own ECR nodes
+pull what stands under `identity.image_repositories`, with their role; other repositories there are
+refused. Beside the file its SHA-256 is kept: run again, the job imports nothing, and fails where
+the file was changed. This, too, was run with a stand-in for enroot.
+
 Where the instance type has EFA, NCCL is told to use nothing else between nodes (`NCCL_NET`), with
 and without a container: without AWS's plugin it would train over TCP, many times slower, and say
 nothing. An image that has no plugin, as NVIDIA's newest ones for PyTorch, gets that of the node

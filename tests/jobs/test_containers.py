@@ -11,6 +11,7 @@ import pytest
 from slurmpod.cli.main import run
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.containers import EFA_IN_CONTAINER
+from slurmpod.jobs.image_import import import_job
 from slurmpod.jobs.recipes.recipe import Place
 from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.jobs.render import Job, render_job
@@ -254,3 +255,45 @@ def test_nodes_without_containers_are_refused(
     said = capsys.readouterr().err
     assert "have no enroot, which starts nvcr.io/nvidia/pytorch:25.06-py3\n  fix: write " in said
     assert "containers: true under lifecycle" in said
+
+
+class TestImport:
+    def job(self, resolved: Resolved, source: str = NVCR) -> Job:
+        place = Place(resolved, allocation_for(resolved, group=None, partition=None, nodes=1))
+        return import_job(source, place, name="mine", folder="/fsx/ubuntu/mine")
+
+    def test_an_image_is_imported_once_and_held_against_its_digest(
+        self, node: Node, with_containers: Resolved, tmp_path: Path
+    ) -> None:
+        job = self.job(with_containers)
+        check(job, with_containers, tmp_path)
+        assert set(job.files) == {"mine.sbatch", "secrets.sh"}
+        node.write(job)
+        for _ in range(2):
+            assert node.run("bash", "mine.sbatch") == 0
+        assert len(node.calls()) == 1
+        (image,) = node.job.glob("*.sqsh")
+        assert image.with_name(f"{image.name}.sha256").read_text().endswith(f"  {image}\n")
+        image.write_text("another one")
+        assert node.run("bash", "mine.sbatch") == 1
+
+    def test_the_token_for_ecr_comes_along(self, with_containers: Resolved) -> None:
+        other = "210987654321.dkr.ecr.us-west-2.amazonaws.com"
+        job = self.job(with_containers, f"docker://{other}#train:2")
+        assert b"get-login-password" in job.files["enroot/.credentials"]
+        assert f"docker://{other}#train:2".encode() in job.files["mine.sbatch"]
+
+    @pytest.mark.parametrize(
+        ("source", "message"),
+        [
+            ("./Dockerfile", "'./Dockerfile' is no image of a registry"),
+            ("/fsx/a.sqsh", "'/fsx/a.sqsh' is no image of a registry"),
+            ("Not An Image", "'Not An Image' names no image"),
+            (f"{ECR}/secret:2", "nodes may not pull secret"),
+        ],
+    )
+    def test_what_cannot_be_imported_is_refused(
+        self, source: str, message: str, with_containers: Resolved
+    ) -> None:
+        with pytest.raises(JobRefused, match=message):
+            self.job(with_containers, source)

@@ -75,6 +75,7 @@ OTHERS = {
     "explain": "NET-001",
     "init": "new.yaml --account 123456789012 --region us-west-2 --zone us-west-2b",
     "job adopt": "dev.yaml job --out rendered -- torchrun train.py",
+    "job image": "dev.yaml nvcr.io/nvidia/pytorch:25.06-py3 --out rendered",
     "job lint": "job/train.sbatch",
     "job list": "",
     "job metrics": "train.log --svg train.svg",
