@@ -21,28 +21,28 @@ from tools.sections import (
 INTRODUCTION = """\
 # What a change does
 
-`slurmpod diff environments/dev.yaml` compares a file with what was deployed last. It says of every
-difference what a deployment would do with it. This page says the same of every field. Each field of
-[the reference](fields/index.md) says it, too.
+`slurmpod diff environments/dev.yaml` compares a file with the last deployment and says what a
+deployment would do with each difference. This page says the same of every field, as does each field
+of [the reference](fields/index.md).
 
-What counts is what a file comes to. You change nothing when you write out a default, or move people
-into the file of users. Of files that an environment names, the contents are compared.
+Only the resulting values count: writing out a default, or moving people into the file of users,
+changes nothing. Files that an environment names are compared by content.
 
 | kind | meaning |
 |---|---|
 | [in place](#in-place) | nothing is interrupted beyond what the text says |
-| [new nodes only](#new-nodes-only) | nodes that run keep what they have |
+| [new nodes only](#new-nodes-only) | running nodes keep what they have |
 | [loses something](#loses-something) | nodes or data go; a protected environment asks first |
 | [replaces](#replaces) | made anew beside the old one; a protected environment asks first |
 | [refused](#refused) | AWS fails it, or is not known to take it, so `slurmpod diff` fails |
 
-Some fields have a second answer, which holds in place of the first one. One is for a value that
-[becomes less, or is taken out](#less-or-taken-out): a smaller number, a switch that goes off, an
-entry of a list, a whole section. Another one holds [in customer mode](#in-customer-mode).
+Some fields have a second answer that replaces the first: for a value that
+[becomes less, or is taken out](#less-or-taken-out) (a smaller number, a switch that goes off, an
+entry of a list, a whole section), or [in customer mode](#in-customer-mode).
 
-Where the stack of the cluster was deleted, the file is compared with what was deployed before.
-CloudFormation remembers that for 90 days. What a cluster or its nodes cannot change is in place
-then, as the next cluster begins with it.
+If the cluster's stack was deleted, the file is compared with what was deployed before;
+CloudFormation remembers that for 90 days. What a cluster or its nodes cannot change is then in
+place, because the next cluster starts with it.
 
 This page is made by `make golden` from what `slurmpod/environment/` says on each field.
 """

@@ -14,26 +14,25 @@ from slurmpod.preflight.gather import CALLER, QUESTIONS
 INTRODUCTION = """\
 # Permissions of the nodes
 
-Every node carries the execution role of its instance group. These are all actions that slurmpod
-ever puts into such a role; an environment gets those that it needs, for its own resources. With
-`identity.roles: per_role` each role gets what its nodes need; where there are no login nodes, the
-controller does their part.
+Every node has the execution role of its group. This page lists all actions that slurmpod ever
+grants such a role; an environment gets those that it needs, for its own resources. With
+`identity.roles: per_role` each role gets what its nodes need; without login nodes, the controller
+does their part.
 
-`slurmpod permissions environments/dev.yaml` prints the policies of one environment, for whoever
-makes roles by hand; with `--check` it asks the account whether roles and boundary suffice.
+`slurmpod permissions environments/dev.yaml` prints the policies of one environment, for roles made
+by hand; `--check` asks the account whether roles and boundary suffice.
 
 AWS's managed policy AmazonSageMakerClusterInstanceRolePolicy is not used: it lets every node read
 all buckets of the account whose names begin with `sagemaker-`, also those of other environments,
-and write into the logs of all clusters. What it allows beside that is listed here, for this
+and write into the logs of all clusters. The rest of what it allows is listed here, for this
 environment's resources: see the policies Agents and LifecycleScripts.
 
-Interface endpoints let only these actions through, of the services that the environment's policies
-name, and only for identities of its account; through that of KMS what the policy of the session key
-lets nodes do, too. All actions pass of services that no policy names, and
-where roles, further policies (`identity.policy_arns`) or the VPC are your own: what they need is
-not known here.
+Interface endpoints allow only these actions, of the services that the environment's policies name,
+and only for identities of its account; that of KMS also allows what the session key's policy lets
+nodes do. They allow all actions of services that no policy names, and all actions if roles, further
+policies (`identity.policy_arns`) or the VPC are your own: their needs are not known here.
 
-What [who runs slurmpod preflight](#who-runs-slurmpod-preflight) needs stands at the end.
+At the end: what [who runs slurmpod preflight](#who-runs-slurmpod-preflight) needs.
 
 This page is made from `slurmpod/deploy/permissions` and `slurmpod/preflight` by `make golden`.
 """
