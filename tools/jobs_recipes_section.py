@@ -12,6 +12,7 @@ from slurmpod.jobs.recipes.recipe import Recipe
 from slurmpod.jobs.recipes.registry import RECIPES
 from tools.jobs_adoption_section import ADOPTION
 from tools.jobs_staging_section import STAGING
+from tools.jobs_watch_section import WATCH
 
 INTRODUCTION = """\
 ## Recipes
@@ -220,7 +221,7 @@ def recipes_section() -> str:
     entries = map(_entry, RECIPES.values())
     metrics = METRICS.replace("{formats}", _formats())
     ways = (PYTHON, ADOPTION, STAGING, ON_THE_CLUSTER)
-    return "\n".join((INTRODUCTION, *entries, *ways, metrics))
+    return "\n".join((INTRODUCTION, *entries, *ways, metrics.rstrip(), WATCH))
 
 
 def _entry(recipe: Recipe) -> str:

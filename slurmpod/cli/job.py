@@ -12,6 +12,7 @@ from pathlib import Path
 from slurmpod.cli import job_cluster_actions
 from slurmpod.cli.job_metrics_work import add_work_arguments
 from slurmpod.cli.job_variable_options import add_variable_options
+from slurmpod.cli.job_watch_options import add_watch_options
 from slurmpod.jobs.planning.compute import UTILIZATION
 from slurmpod.jobs.venv.pins import INDEX
 from slurmpod.problems import ExitCode
@@ -89,6 +90,7 @@ def _add_render_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="name of the job (default: the recipe's)")
     add_variable_options(parser)
+    add_watch_options(parser)
     _add_place_arguments(parser)
 
 
@@ -113,6 +115,7 @@ def _add_adopt_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", help="name of the job (default: the script's)")
     add_variable_options(parser)
+    add_watch_options(parser)
     _add_place_arguments(parser)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_files import write_job
 from slurmpod.cli.job_variables import given_variables
+from slurmpod.cli.job_watch_options import given_watching
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.jobs.adoption.adopt import Adopted, adopted_job, chosen_script, launch_for
 from slurmpod.jobs.adoption.launch import Launch
@@ -80,6 +81,7 @@ def _adopted(options: argparse.Namespace, resolved: Resolved, files: Mapping[str
         name=options.name or _name(script, options.folder_of_repository),
         folder=options.folder,
         image=image,
+        watching=given_watching(options),
     )
 
 

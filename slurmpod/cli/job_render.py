@@ -7,6 +7,7 @@ import argparse
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_files import show_job
 from slurmpod.cli.job_variables import given_variables
+from slurmpod.cli.job_watch_options import given_watching
 from slurmpod.cli.output import say
 from slurmpod.jobs.allocation import JobRefused, allocation_for
 from slurmpod.jobs.recipes.chosen import chosen_parameters
@@ -52,4 +53,5 @@ def _job(options: argparse.Namespace) -> Job:
         folder=options.folder,
         image=image,
         variables=given_variables(options, resolved, in_container=bool(image)),
+        watching=given_watching(options),
     )

@@ -22,6 +22,8 @@ LONGEST_EXPANDED = 4_000
 """Characters that a text with its variables filled in may have."""
 
 SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
+WATCHER = "slurmpod_watch/watch.py"
+"""What runs a training's step and watches it: `python3 slurmpod_watch/watch.py ... -- srun ...`."""
 
 
 class Wrapper(Value):
@@ -79,6 +81,8 @@ def split(command: Command) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
             settings.append(words.popleft())
         elif _name(words[0]) in WRAPPERS:
             _skip(words, WRAPPERS[_name(words.popleft())])
+        elif len(words) > 1 and words[1].text.endswith(WATCHER):
+            _drop_to_dashes(words)
         else:
             break
     return tuple(settings), tuple(words)
@@ -215,6 +219,12 @@ def _skip(words: deque[Word], wrapper: Wrapper) -> None:
             words.popleft()
     for _ in range(min(wrapper.operands, len(words))):
         words.popleft()
+
+
+def _drop_to_dashes(words: deque[Word]) -> None:
+    """Drop all words up to `--`, and that."""
+    while words and words.popleft().text != "--":
+        pass
 
 
 def _name(word: Word) -> str:

@@ -20,6 +20,7 @@ from slurmpod.jobs.containers import (
 )
 from slurmpod.jobs.recipes.recipe import EACH_NODE, JOBS, Parameters, Place, Recipe
 from slurmpod.jobs.variables import NO_VARIABLES, SCRIPT, Variables
+from slurmpod.jobs.watcher import TOLD, WATCHED, Watching, watcher_files
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
 
@@ -59,6 +60,7 @@ def render_job(
     folder: str | None,
     image: str | None = None,
     variables: Variables = NO_VARIABLES,
+    watching: Watching = TOLD,
 ) -> Job:
     """Render a job; its files lie in `folder`, or where HyperPod's own user keeps files.
 
@@ -71,11 +73,14 @@ def render_job(
     values = _values(recipe, place, chosen, name=name, folder=where)
     values = {**values, **(container.values if container else WITHOUT_CONTAINER)}
     values |= {"variables": list(variables.values.items()), "secrets": variables.names_and_arns}
+    values["watch"] = watching.words
     scripts = (*recipe.scripts, SCRIPT, *(SCRIPTS if container else ()))
     rendered = {_file_name(script, name): render(f"{JOBS}/{script}", values) for script in scripts}
     programs = recipe.programs
     texts = {**rendered, **chosen.files(place), **(container.files if container else {})}
     files = {path: text.encode() for path, text in texts.items()} | dict(programs)
+    if watching.words and WATCHED in recipe.scripts:
+        files |= watcher_files()
     ordered = MappingProxyType(dict(sorted(files.items())))
     return Job(next(iter(rendered)), where, ordered, frozenset(programs))
 

@@ -65,7 +65,8 @@ def test_a_job_without_a_container_knows_nothing_of_it(with_containers: Resolved
     )
     chosen = parameters_of("own-program", place)
     job = render_job(RECIPES["own-program"], place, chosen, name="mine", folder=None)
-    assert set(job.files) == {"mine.sbatch", "secrets.sh", "step.sh"}
+    files = {name for name in job.files if not name.startswith("slurmpod_watch/")}
+    assert files == {"mine.sbatch", "secrets.sh", "step.sh"}
     assert not any(b"container.sh" in text for text in job.files.values())
 
 
@@ -213,7 +214,7 @@ def test_an_image_is_fetched_once(
 ) -> None:
     job = mine(with_containers, image)
     node.write(job)
-    script = job.files["own-program.sbatch"].decode().partition("\nsrun ")[0]
+    script = job.files["own-program.sbatch"].decode().partition("\npython3 slurmpod_watch/")[0]
     (node.job / "fetch.sh").write_text(script.replace("/fsx/ubuntu/mine", str(node.job)))
     for _ in range(2):
         assert node.run("bash", "fetch.sh") == 0

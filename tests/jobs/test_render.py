@@ -19,6 +19,7 @@ from slurmpod.jobs.recipes.chosen import chosen_parameters
 from slurmpod.jobs.recipes.recipe import Parameters, Place
 from slurmpod.jobs.recipes.registry import RECIPES
 from slurmpod.jobs.render import Job, refuse_unsuitable, render_job
+from slurmpod.jobs.watcher import watcher_files
 from slurmpod.problems import ExitCode
 from slurmpod.reading.read import Reading, read_as
 from slurmpod.resolve import Resolved, resolve
@@ -283,7 +284,9 @@ class TestCommand:
         assert run(command) == ExitCode.OK
         programs = ["lock.py", "model.py", "notice.py", "processes.py", "train.py", "training.py"]
         names = sorted(["checkpoints.py", *programs, "mine.sbatch", "secrets.sh", "step.sh"])
-        assert sorted(path.name for path in out.iterdir()) == names
+        names = sorted([*names, *watcher_files()])
+        files = [path for path in out.rglob("*") if path.is_file()]
+        assert sorted(str(path.relative_to(out)) for path in files) == names
         shown = capsys.readouterr()
         assert [line.split()[1] for line in shown.out.splitlines()] == names
         assert shown.err.endswith("  sbatch /fsx/ubuntu/mine/mine.sbatch\n")
@@ -313,7 +316,25 @@ class TestCommand:
         shown = json.loads(capsys.readouterr().out)
         assert shown["script"] == "own-program.sbatch"
         assert shown["folder"] == "/fsx/ubuntu/own-program"
+        scripts = ["own-program.sbatch", "secrets.sh", "step.sh"]
+        assert sorted(shown["files"]) == sorted([*scripts, *watcher_files()])
+
+    def test_a_training_is_not_watched_where_its_user_does_not_want_it(
+        self, environment: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run(["job", "render", environment, "own-program", "--json", "--watch", "off"]) == 0
+        shown = json.loads(capsys.readouterr().out)
         assert sorted(shown["files"]) == ["own-program.sbatch", "secrets.sh", "step.sh"]
+        assert "watch" not in str(shown["files"])
+
+    def test_the_watcher_is_told_what_its_user_chose(
+        self, environment: str, tmp_path: Path
+    ) -> None:
+        command = ["job", "render", environment, "own-program", "--out", str(tmp_path)]
+        assert run([*command, "--watch", "restart", "--hang-after", "60"]) == ExitCode.OK
+        text = (tmp_path / "own-program.sbatch").read_text()
+        assert "slurmpod_watch/watch.py --action restart --hang-after 60 -- \\\n    srun " in text
+        assert run([*command, "--hang-after", "soon"]) == ExitCode.USAGE
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

@@ -19,6 +19,7 @@ from slurmpod.jobs.recipes.recipe import JOBS, Place
 from slurmpod.jobs.render import Job, render_job
 from slurmpod.jobs.script import DIRECTIVE, Script, read_script
 from slurmpod.jobs.variables import Variables
+from slurmpod.jobs.watcher import Watching
 from slurmpod.problems import first_of
 from slurmpod.resolve import Resolved
 from slurmpod.value import Value
@@ -100,11 +101,19 @@ def adopted_job(
     name: str,
     folder: str | None,
     image: str,
+    watching: Watching,
 ) -> Adopted:
     """Render the job beside the files of its repository. Raises JobRefused."""
     chosen = AdoptedProgram(command=launch.words)
     job = render_job(
-        RECIPE, place, chosen, name=name, folder=folder, image=image, variables=variables
+        RECIPE,
+        place,
+        chosen,
+        name=name,
+        folder=folder,
+        image=image,
+        variables=variables,
+        watching=watching,
     )
     if both := sorted(files & set(job.files)):
         raise JobRefused(

@@ -62,6 +62,7 @@ class JobNow:
     state: str
     cancelled_by: str
     reason: str
+    comment: str
     exit_code: str
     has_begun: bool
     nodes: str
@@ -123,6 +124,7 @@ def job_of(id_: str, slurm: Mapping[str, str], node: Mapping[str, str]) -> JobNo
         state=state,
         cancelled_by=by,
         reason=value_of(line, "Reason"),
+        comment=value_of(line, "Comment"),
         exit_code=record.get("exitcode", "") or value_of(line, "ExitCode"),
         has_begun=bool(nodes),
         nodes=nodes,

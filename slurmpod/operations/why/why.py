@@ -41,6 +41,7 @@ from slurmpod.operations.why.story import (
     most_probable,
     told,
 )
+from slurmpod.operations.why.watched import moments_of_watcher, with_watcher
 from slurmpod.resolve import Resolved
 from slurmpod.slurm.fields import value_of
 from slurmpod.slurm.hostlist import expanded
@@ -167,7 +168,7 @@ class Witnesses:
         on_node = [each for each in node_lines.moments_of_logs(own) if is_within(each, span)]
         moments = [*node_lines.moments_of_logs(slurm), *moments_of_job(slurm), *on_node]
         accounting = list(moments_of_accounting(self._doings, self.unread))
-        moments += accounting
+        moments += [*accounting, *moments_of_watcher(job.comment)]
         now = {"Slurm": job.shown or "no job of this number is known"}
         if names:
             now["nodes"] = job.nodes
@@ -180,6 +181,7 @@ class Witnesses:
         said = [line, *(each.text for each in accounting)]
         if not causes and (silent := most_probable(map(meaning_of, said))):
             causes = [Cause(silent.says, silent.fix)]
+        causes = with_watcher(causes, job.comment, job.state)
         return self._story(
             f"job {id_}",
             now,

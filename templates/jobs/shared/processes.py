@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import torch
@@ -15,6 +18,7 @@ import torch.distributed as dist
 
 def join(kind: str) -> torch.device:
     """Meet the other processes; return the device of this one."""
+    _tell_stacks()
     if kind == "cpu":
         dist.init_process_group("gloo")
         return torch.device("cpu")
@@ -26,6 +30,13 @@ def join(kind: str) -> torch.device:
     backend = dist.get_default_backend_for_device(kind)
     dist.init_process_group(f"cpu:gloo,{kind}:{backend}", device_id=device)
     return device
+
+
+def _tell_stacks() -> None:
+    """Let the watcher of the job see where this process is: SIGUSR2 writes its stacks to a file."""
+    if folder := os.environ.get("SLURMPOD_STACKS"):
+        file = Path(folder, f"{os.environ['RANK']}.txt")
+        faulthandler.register(signal.SIGUSR2, file.open("a"))
 
 
 def say(text: str) -> None:

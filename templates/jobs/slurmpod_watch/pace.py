@@ -1,0 +1,160 @@
+"""The pace of a training, from its log or a heartbeat: what is usual, when it hangs or crawls."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+OWN = "slurmpod-watch: "
+"""What begins a line of the watcher itself, which is no news of the training."""
+
+PAUSE = re.compile(r"(?i)checkpoint|\bsav(?:e|ing)|\bvalidat|\bevaluat|\bcompil")
+"""Words of lines after which a training may be silent for long."""
+
+PATTERNS = Path(__file__).with_name("patterns.json")
+"""How trainings report a step: those that `slurmpod job metrics` reads."""
+
+FEWEST = 3
+"""Intervals from which on it is known what is usual."""
+
+RECENT, KEPT = 10, 200
+"""Intervals whose median is today's pace, and those that what is usual follows from."""
+
+SHORTEST_CRAWL = 1.0
+"""Seconds; a step that takes less is not worth anybody's time."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds, and how many times the usual, a training may be silent; `slow` is when it crawls."""
+
+    times: float = 10.0
+    floor: float = 300.0
+    start: float = 1800.0
+    pause: float = 1800.0
+    slow: float = 3.0
+
+
+@dataclass
+class Pace:
+    """The intervals between reports; all times are of one clock that only goes on."""
+
+    limits: Limits
+    last: float
+    intervals: list[float] = field(default_factory=list)
+    is_begun: bool = False
+    is_pausing: bool = False
+
+    def report(self, now: float, count: int) -> None:
+        """Note that so many reports came since the last time."""
+        interval = (now - self.last) / count
+        if self.is_begun and now - self.last <= self.allowed:
+            self.intervals = [*self.intervals, *[interval] * count][-KEPT:]
+        self.last, self.is_begun, self.is_pausing = now, True, False
+
+    def output(self, now: float, text: str) -> None:
+        """Note what was written that reports no step: before the first one it is progress, too."""
+        if not self.is_begun:
+            self.last = now
+        elif PAUSE.search(text):
+            self.is_pausing = True
+
+    @property
+    def usual(self) -> float | None:
+        """Seconds from a report to the next; None while that is not known."""
+        return median(self.intervals) if len(self.intervals) >= FEWEST else None
+
+    @property
+    def allowed(self) -> float:
+        """Seconds without a report that are no hang: saves that came before are none, either."""
+        if self.usual is None:
+            return max(self.limits.start, self.limits.floor)
+        longest = max(self.limits.times * self.usual, 2 * max(self.intervals), self.limits.floor)
+        return max(longest, self.limits.pause) if self.is_pausing else longest
+
+    def hangs(self, now: float) -> bool:
+        """Tell whether it has been silent for too long."""
+        return now - self.last > self.allowed
+
+    @property
+    def crawl(self) -> tuple[float, float] | None:
+        """Seconds of a step now and before, where it has become that much slower."""
+        before, recent = self.intervals[:-RECENT], self.intervals[-RECENT:]
+        if len(before) < RECENT:
+            return None
+        now, usual = median(recent), median(before)
+        slow = now >= SHORTEST_CRAWL and now > self.limits.slow * usual
+        return (now, usual) if slow else None
+
+
+class Log:
+    """Reads what comes to a log, from its end on: how many reports, and all the rest."""
+
+    def __init__(self, path: Path, patterns: list[str] | None = None) -> None:
+        self._path = path
+        self._offset = path.stat().st_size if path.exists() else 0
+        self._rest = ""
+        texts = json.loads(PATTERNS.read_text()) if patterns is None else patterns
+        self._patterns = [re.compile(text) for text in texts]
+        self.step = ""
+
+    def read(self) -> tuple[int, str]:
+        """Return how many new steps were reported, and the lines without one."""
+        lines = (self._rest + self._new()).replace("\r", "\n").split("\n")
+        self._rest = lines.pop()
+        count, others = 0, []
+        for line in lines:
+            step = self._step(line)
+            if step is None:
+                others.append(line)
+            elif step != self.step:
+                count, self.step = count + 1, step
+        return count, "\n".join(line for line in others if line and not line.startswith(OWN))
+
+    def _new(self) -> str:
+        try:
+            if self._path.stat().st_size < self._offset:  # a restart has emptied it
+                self._offset = 0
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                new = file.read()
+        except OSError:
+            return ""
+        self._offset += len(new)
+        return new.decode(errors="replace")
+
+    def _step(self, line: str) -> str | None:
+        """Return the step that a line reports, as text; None for any other line.
+
+        A pattern without names has the step as its first group, one without any is its own text.
+        """
+        for pattern in self._patterns:
+            if found := pattern.search(line):
+                known = found.groupdict()
+                words = [known.get(name) for name in ("epoch", "done", "step")]
+                return " ".join(word for word in words if word) or found[int(not known)]
+        return None
+
+
+class Heartbeat:
+    """Reads when a file was last changed, in place of a log."""
+
+    step = ""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._changed = self._time()
+
+    def read(self) -> tuple[int, str]:
+        """Return 1 where it was changed since the last time."""
+        before, self._changed = self._changed, self._time()
+        return int(self._changed != before), ""
+
+    def _time(self) -> float:
+        try:
+            return self._path.stat().st_mtime
+        except OSError:
+            return 0.0
