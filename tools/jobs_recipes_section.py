@@ -179,7 +179,10 @@ shows, from what a training wrote, its last step and loss, its throughput, and e
 job that was requeued, and a step that was restarted, go on in the same log. Several logs are read
 in their order, as those of jobs that follow each other. `steps_trained_twice` are the steps behind
 the checkpoint that a restart went on from, and `seconds_lost` is the time that these took, and the
-time from the last step before a restart to the first one after it. `--json` also has every step,
+time from the last step before a restart to the first one after it. `seconds_paused` are those of
+saving, evaluating and hangs: what steps took beyond the usual, where that was thrice as long.
+`goodput` is the share of all the time, from the first step to the last, that is neither; the time
+in the queue before the first step is not known to a log. `--json` also has every step,
 `--svg` writes a picture of loss and throughput, and `--prometheus` writes the text that
 node_exporter reads.
 

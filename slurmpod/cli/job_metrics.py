@@ -107,6 +107,9 @@ def _efficiency(known: Measures, found: Sequence[Life]) -> Iterator[str]:
         yield f"{known.tokens_per_second_per_accelerator:.4g} on each accelerator"
     if known.mfu is not None:
         yield f"MFU {known.mfu:.1%}"
+    if known.goodput is not None:
+        paused = f"{known.seconds_paused:.0f} seconds of pauses"
+        yield f"goodput {known.goodput:.1%}, with {paused}"
 
 
 def _summary(known: Measures) -> str:

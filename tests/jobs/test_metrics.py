@@ -77,6 +77,22 @@ class TestMeasures:
         assert found.samples_per_second_with_losses == 8 * 39 / (1178 + 19 * 2 - 1000)
         assert (found.loss, found.lowest_loss) == (0.25, 0.25)
 
+    def test_goodput_is_the_share_of_time_in_which_steps_were_trained_that_count(self) -> None:
+        found = measures(lives(requeued()))
+        assert found.goodput == 1 - (120 + 10 * 2) / (1178 + 19 * 2 - 1000)
+        assert measures(lives(steps(1, 11, 50))).goodput == 1.0
+
+    def test_a_pause_to_save_or_a_hang_lowers_it(self) -> None:
+        found = measures(lives([*steps(1, 11, 0), *steps(12, 21, 100)]))
+        assert found.seconds_paused == 100 - 20 - 2
+        assert found.goodput == 1 - 78 / 118
+
+    def test_a_pause_in_steps_that_were_thrown_away_is_lost_once(self) -> None:
+        lines = [BEGIN, *steps(1, 10, 0), *steps(11, 12, 100), BEGIN, *steps(1, 3, 200)]
+        found = measures(lives(lines))
+        assert (found.seconds_paused, found.seconds_lost) == (0.0, 102 + 98)
+        assert found.goodput == 1 - 200 / 204
+
     def test_a_run_that_begins_again_has_lost_all(self) -> None:
         lines = [BEGIN, *steps(1, 5, 0), BEGIN, *steps(1, 3, 100)]
         assert measures(lives(lines)).steps_trained_twice == 5
@@ -95,6 +111,7 @@ class TestMeasures:
         found = measures(lives(["step 1 loss 3", "step 2 loss 2", "step 2 loss 2"]))
         assert found.restarts == 1
         assert (found.seconds_lost, found.train_runtime) == (None, None)
+        assert (found.seconds_paused, found.goodput) == (None, None)
         assert found.train_samples_per_second is None
         assert "seconds" not in prometheus(found)
         assert "# TYPE restarts gauge\nrestarts 1\n" in prometheus(found)
@@ -118,6 +135,7 @@ class TestCommand:
             "4 samples and 0.5 steps per second while it trained\n"
             "learning rate 0.003\n"
             "2 seconds per step\n"
+            "goodput 35.2%, with 0 seconds of pauses\n"
             "1 restart, 10 steps trained twice, 140 seconds lost\n"
             "1.444 samples per second with all that\n"
             "  life 1: step 1 to 30\n"

@@ -7,6 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from slurmpod.jobs.metrics.log import Life
+from slurmpod.jobs.metrics.pauses import seconds_paused
 from slurmpod.jobs.metrics.report import Report
 from slurmpod.jobs.metrics.work import Work
 from slurmpod.value import Value
@@ -17,8 +18,9 @@ class Measures(Value):
 
     `steps_trained_twice` are those that a restart threw away, as far as they were reported.
     `seconds_lost` are the time that these took, and the time from the last report before a restart
-    to the first one after it. `train_samples_per_second` is the throughput while it trained,
-    `samples_per_second_with_losses` that of all the time. `seconds_per_step`, tokens and `mfu` are
+    to the first one after it. `seconds_paused` are those of saving, evaluating and hangs while it
+    ran; `goodput` is the share of all the time that is neither. `train_samples_per_second` is the
+    throughput while it trained, `samples_per_second_with_losses` that of all the time. `seconds_per_step`, tokens and `mfu` are
     medians of what was reported, or follow from the throughput and from what a step computes.
     """
 
@@ -28,6 +30,8 @@ class Measures(Value):
     restarts: int
     steps_trained_twice: int
     seconds_lost: float | None
+    seconds_paused: float | None
+    goodput: float | None
     train_runtime: float | None
     train_samples_per_second: float | None
     train_steps_per_second: float | None
@@ -54,6 +58,7 @@ def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
         _seconds(before.reports[-1], after.reports[0], plus=_since(before, _start(after)))
         for before, after in pairwise(run)
     )
+    paused = _total(map(seconds_paused, _that_count(run)))
     return Measures(
         step=last.step,
         loss=last.loss,
@@ -61,6 +66,8 @@ def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
         restarts=len(run) - 1,
         steps_trained_twice=sum(thrown_away),
         seconds_lost=lost,
+        seconds_paused=paused,
+        goodput=_goodput(whole, lost, paused),
         train_runtime=training,
         train_samples_per_second=_rate(_total(map(_samples, run)), training),
         train_steps_per_second=_rate(float(sum(map(_steps, run))), training),
@@ -74,6 +81,13 @@ def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
             mfu=_median(each.mfu for each in reports),
         ),
     )
+
+
+def _goodput(whole: float | None, lost: float | None, paused: float | None) -> float | None:
+    """Return the share of all the time in which steps were trained that count."""
+    if not whole or lost is None or paused is None:
+        return None
+    return max(0.0, 1 - (lost + paused) / whole)
 
 
 def _seconds_per_step(run: Sequence[Life], training: float | None) -> float | None:
@@ -103,6 +117,13 @@ def prometheus(found: Measures) -> str:
 def _start(life: Life) -> int:
     """Return the step that a life goes on from."""
     return life.reports[0].step - 1 if life.after is None else life.after
+
+
+def _that_count(run: Sequence[Life]) -> Iterator[Sequence[Report]]:
+    """Yield the reports of each life that no restart threw away."""
+    for before, after in pairwise(run):
+        yield [report for report in before.reports if report.step <= _start(after)]
+    yield run[-1].reports
 
 
 def _thrown_away(before: Life, after: Life) -> int:
