@@ -60,6 +60,8 @@ A batch script of your own takes the folder `slurmpod_watch` of a rendered job b
 has the steps, where it is not the job's output, and `--heartbeat` one that your program changes
 after each step. The linter looks behind the watcher.
 
-Dumps of the flight recorder were read as PyTorch's own reader takes
+The faults [rank-hangs](faults.md), rank-crawls and loader-stalls do this to a rehearsal. A training
+with PyTorch and gloo, of two processes on two nodes, was started again so in one, and had the
+losses of an undisturbed run. Dumps of the flight recorder were read as PyTorch's own reader takes
 them: no NCCL was there to write them.
 """

@@ -33,6 +33,7 @@ from tests.rehearsal.training import (
     HELD_AFTER,
     HELD_BETWEEN_STEPS,
     HELD_WHILE_SAVING,
+    HUNG_RANK,
     SAVE_EVERY,
     SLOWED,
     SMALL,
@@ -186,6 +187,40 @@ def test_a_job_goes_on_after_it_was_requeued_and_lost_a_node_that_was_saving(
     after = instances(lab)
     assert {name for name in before if before[name] != after[name]} == {victim}
     assert_health_checks_pass(training.shell, Shell(lab.folder, victim, "root"))
+
+
+def test_a_training_whose_rank_hangs_starts_again_and_why_names_the_rank(
+    lab: HyperPodLab, work: Path, undisturbed: dict[int, set[str]], tmp_path: Path
+) -> None:
+    watched = ("--watch", "restart", "--hang-after", "15")
+    out = bring(lab, tmp_path, "train-fsdp2", *watched, name="hung")
+    with (out / "model.py").open("a") as model:
+        model.write(HUNG_RANK)
+    (out / "hold").touch()
+    numbers = ["--steps", str(STEPS), "--save-every", str(SAVE_EVERY)]
+    submitted = submit(lab, out, *SMALL, *numbers, python=PYTHON)
+    training = Training(submitted.shell, submitted.output, submitted.job)
+    training.wait_for("slurmpod-watch: hang: ")
+    training.shell.run(["rm", "/fsx/ubuntu/hung/hold"])
+    training.wait_until_done()
+    log = training.log()
+    found = re.findall(r"^slurmpod-watch: hang: (no progress for .*)$", log, re.MULTILINE)
+    assert len(found) == 1
+    names = training.shell.run(["scontrol", "show", "hostnames", nodes_of(training)]).split()
+    assert re.fullmatch(
+        rf"no progress for \d+ s after step {HELD_AFTER}, where \S+ s are usual: rank 0 waits in a"
+        rf" collective, and rank 1 on {names[1]} \(process \d+\) has not come to it:"
+        r" it is at samples \(model\.py:\d+\)",
+        found[0],
+    )
+    assert f"resuming after step {SAVE_EVERY} with 2 processes" in log
+    assert losses(log) == undisturbed
+    told = slurmpod(lab, "why", "environments/dev.yaml", training.job, cwd=work)
+    assert f"rank 1 on {names[1]}" in " ".join(told.stdout.split())
+
+
+def nodes_of(training: Training) -> str:
+    return training.shell.run(["squeue", "--states=all", "-h", "--format=%N", "-j", training.job])
 
 
 def test_a_job_saves_before_its_time_limit_and_is_requeued(

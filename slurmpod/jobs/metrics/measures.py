@@ -20,8 +20,9 @@ class Measures(Value):
     `seconds_lost` are the time that these took, and the time from the last report before a restart
     to the first one after it. `seconds_paused` are those of saving, evaluating and hangs while it
     ran; `goodput` is the share of all the time that is neither. `train_samples_per_second` is the
-    throughput while it trained, `samples_per_second_with_losses` that of all the time. `seconds_per_step`, tokens and `mfu` are
-    medians of what was reported, or follow from the throughput and from what a step computes.
+    throughput while it trained, `samples_per_second_with_losses` that of all the time.
+    `seconds_per_step`, tokens and `mfu` are medians of what was reported, or follow from the
+    throughput and from what a step computes.
     """
 
     step: int

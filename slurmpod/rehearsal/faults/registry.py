@@ -16,6 +16,7 @@ from slurmpod.rehearsal.faults import (
     deaths,
     instances,
     networks,
+    ranks,
     scripts,
     storage,
     taken_back,
@@ -52,6 +53,9 @@ FAULTS = (
     taken_back.SPOT_RECLAIMED,
     taken_back.PLAN_ENDS,
     taken_back.ZONE_FAILS,
+    ranks.RANK_HANGS,
+    ranks.RANK_CRAWLS,
+    ranks.LOADER_STALLS,
 )
 """All of them, in the order of running and describing."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -47,11 +47,17 @@ class SteadyJob:
         common = [f"--partition={cluster.partition}", f"--output={folder}/out"]
         job = cluster.user.run(
             ["sbatch", "--parsable", "--open-mode=append", *common, *options],
-            stdin=_SCRIPT.format(flag=folder / "end"),
+            stdin=cls.script(cluster, folder),
         )
         submitted = cls(cluster, watch, job, folder)
         watch.jobs.append(submitted)
         return submitted
+
+    @classmethod
+    def script(cls, cluster: FaultCluster, folder: Path) -> str:
+        """Return its batch script, whose files are in the folder by then."""
+        del cluster
+        return _SCRIPT.format(flag=folder / "end")
 
     @classmethod
     def start(cls, cluster: FaultCluster, watch: Watch, *options: str) -> Self:
@@ -74,6 +80,11 @@ class SteadyJob:
     def restarts(self) -> int:
         """How often Slurm began it anew."""
         return int(self._shows("Restarts"))
+
+    @property
+    def comment(self) -> str:
+        """What its user or its watcher wrote to it."""
+        return self.cluster.user.run(["squeue", "--noheader", "--format=%k", f"--jobs={self.id}"])
 
     def requeued_from(self, node: str) -> str:
         """Return what slurmctld.log says when Slurm begins it anew because it lost a node."""
@@ -115,13 +126,16 @@ class SteadyJob:
         lines = self._lines()
         if lines[-1:] != ["end"]:
             yield f"job {self.id}: the end of its output"
+        yield from self._lost_lines(lines)
+        states = self._recorded_states()
+        if states != ["COMPLETED"]:
+            yield f"job {self.id}: its record, which says {' '.join(states) or 'nothing'}"
+
+    def _lost_lines(self, lines: Sequence[str]) -> Iterator[str]:
         for restart in range(self.restarts + 1):
             numbers = [int(line.split()[1]) for line in lines if line.startswith(f"{restart} ")]
             if any(after != before + 1 for before, after in pairwise([0, *numbers])):
                 yield f"job {self.id}: lines of its output"
-        states = self._recorded_states()
-        if states != ["COMPLETED"]:
-            yield f"job {self.id}: its record, which says {' '.join(states) or 'nothing'}"
 
     def _recorded_states(self) -> list[str]:
         """Return the state in its record, once it is final; one that stays late is a loss."""
