@@ -105,6 +105,19 @@ class RecordsBackup:
 
 
 @dataclass(frozen=True)
+class Checks:
+    """What is checked of idle nodes, and of which groups; `pair_groups` have a steady network."""
+
+    every_hours: int
+    kinds: tuple[str, ...]
+    groups: tuple[str, ...]
+    pair_groups: tuple[str, ...]
+    least_percent: int
+    dcgm_level: int
+    replace_after: int | None
+
+
+@dataclass(frozen=True)
 class MultiHead:
     """How many controllers share their state, and in which folder."""
 
@@ -270,7 +283,7 @@ class Settings:
     """What all nodes of the cluster share; `roles` is by the name of the instance group.
 
     `database` is None for one on the controller, `records_backup` where nobody saves that,
-    `multi_head` for a cluster with one controller,
+    `checks` where idle nodes are left alone, `multi_head` for a cluster with one controller,
     `metrics` where none are asked for.
     """
 
@@ -283,6 +296,7 @@ class Settings:
     accounting: bool
     database: Database | None
     records_backup: RecordsBackup | None
+    checks: Checks | None
     multi_head: MultiHead | None
     metrics: Metrics | None
     slurm: SlurmSettings

@@ -17,7 +17,13 @@ from slurmpod.environment.catalog import instance_types
 from slurmpod.environment.cluster import Role
 from slurmpod.environment.lifecycle import Artefact
 from slurmpod.reading.hooks import ROLES, TIMES, hook_path
-from slurmpod.resolve import Resolved, ResolvedDatabase, ResolvedLustre, ResolvedOpenZfs
+from slurmpod.resolve import (
+    Resolved,
+    ResolvedDatabase,
+    ResolvedGroup,
+    ResolvedLustre,
+    ResolvedOpenZfs,
+)
 from slurmpod.resolve.database import DATABASE_NAME, records_key
 from slurmpod.resolve.slurm import NORMAL
 from slurmpod.resolve.storage import OPENZFS_MOUNT_NAME
@@ -50,6 +56,7 @@ def settings_of(resolved: Resolved) -> settings.Settings:
         accounting=resolved.slurm.accounting,
         database=_database(resolved.database) if resolved.database else None,
         records_backup=_records_backup(resolved),
+        checks=_checks(resolved),
         multi_head=_multi_head(resolved),
         metrics=_metrics(resolved),
         slurm=slurm_settings(resolved),
@@ -125,6 +132,34 @@ def _records_backup(resolved: Resolved) -> settings.RecordsBackup | None:
         return None
     uri = f"s3://{resolved.lifecycle.bucket}/{key}"
     return settings.RecordsBackup(uri, backup.interval_minutes)
+
+
+def _checks(resolved: Resolved) -> settings.Checks | None:
+    checks = resolved.environment.checks
+    if checks is None:
+        return None
+    workers = [each.name for each in resolved.groups_with(Role.WORKER)]
+    groups = tuple(name for name in workers if name in (checks.groups or workers))
+    return settings.Checks(
+        every_hours=checks.every_hours,
+        kinds=checks.kinds,
+        groups=groups,
+        pair_groups=tuple(
+            each.name
+            for each in resolved.groups
+            if each.name in groups and _has_steady_network(each)
+        ),
+        least_percent=checks.least_percent,
+        dcgm_level=checks.dcgm_level,
+        replace_after=checks.replace_after,
+    )
+
+
+def _has_steady_network(group: ResolvedGroup) -> bool:
+    """Tell whether EC2 promises more than a peak, which nodes have for some minutes only."""
+    known = instance_types()
+    facts = [known.get(name) for name in group.instance_types]
+    return all(each is not None and each.network_gigabits > 0 for each in facts)
 
 
 def _multi_head(resolved: Resolved) -> settings.MultiHead | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from slurmpod.aws.cluster_operations import DEEP_CHECK, ClusterOperations
 from slurmpod.cli.confirmation import is_confirmed
 from slurmpod.cli.live_cluster import LiveCluster, live_cluster
 from slurmpod.cli.node_changes import add_confirmation, add_requeue, print_ends, say_plan
-from slurmpod.cli.output import if_interrupted, say
+from slurmpod.cli.output import counted, if_interrupted, print_json, say
+from slurmpod.operations.idle_checks import CheckResult, history_command, read_history
 from slurmpod.operations.node_check import (
     DeepCheck,
     nodes_of,
@@ -19,6 +22,7 @@ from slurmpod.operations.node_check import (
     wanted_checks,
 )
 from slurmpod.operations.node_work import NodeWork
+from slurmpod.operations.reading import plain
 from slurmpod.problems import ExitCode
 
 GOES_ON = (
@@ -33,7 +37,13 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "nodes", nargs="+", metavar="NODE|GROUP", help="host name, instance id, or whole group"
     )
-    parser.add_argument(
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--history",
+        action="store_true",
+        help="show what checks of idle nodes have found of them over time",
+    )
+    how.add_argument(
         "--deep",
         action="store_true",
         help="let HyperPod test GPUs and network of the nodes, an hour or more without jobs",
@@ -49,12 +59,36 @@ def check(options: argparse.Namespace) -> ExitCode:
     if options.deep:
         return _check_deep(options, cluster, operations)
     nodes = nodes_of(cluster.nodes, options.nodes)
+    if options.history:
+        return _history(cluster, [node.name for node in nodes], as_json=options.json)
     view = cluster.slurm().look([node.name for node in nodes])
     ends = tuple(reports(nodes, view, operations.newest(Type=DEEP_CHECK)))
     code = print_ends(ends, as_json=options.json)
     if worst := next((end for end in ends if not end.succeeded), None):
         say(f"next: slurmpod why {shlex.quote(str(options.file))} {worst.name}")
     return code
+
+
+def _history(cluster: LiveCluster, names: list[str], *, as_json: bool) -> ExitCode:
+    found = read_history(cluster.slurm().answers(history_command(names)))
+    if as_json:
+        print_json(plain(found))
+        return ExitCode.OK
+    for name, results in found.items():
+        say_history(name, results)
+    return ExitCode.OK
+
+
+def say_history(name: str, results: Sequence[CheckResult]) -> None:
+    """Print a line for each check of a node, and how often it was bad."""
+    faults = sum(bool(each.faults) for each in results)
+    sys.stdout.write(f"{name}: {counted(len(results), 'check')}, bad {faults} times\n")
+    for each in results:
+        numbers = ", ".join(f"{what} {number:g}" for what, number in each.numbers.items())
+        beside = f"with {each.partner}" if each.partner else "alone"
+        words = [*(f"BAD: {fault}" for fault in each.faults), *each.told, numbers or "no numbers"]
+        when = f"{each.at:%Y-%m-%d %H:%M} UTC"
+        sys.stdout.write(f"  {when}  {each.instance}  {beside}  {'; '.join(words)}\n")
 
 
 def _what_of_failures(cluster: LiveCluster) -> str:

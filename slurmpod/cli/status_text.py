@@ -21,6 +21,7 @@ from slurmpod.operations.cluster_health import (
     troubles,
     under_way,
 )
+from slurmpod.operations.idle_checks import CheckSummary
 from slurmpod.operations.node_states import NO_WORKER, Alike
 from slurmpod.operations.reading import Unread
 from slurmpod.operations.slurm_overview import Fill, Overview, size_text
@@ -64,6 +65,8 @@ def _parts(status: Status) -> Iterator[Part]:
         yield from _health(status.health)
     yield "nodes", _or_unread(status.nodes, _nodes)
     yield "jobs", _or_unread(status.slurm, _jobs)
+    if not isinstance(status.slurm, Unread) and status.slurm.checks:
+        yield "checks", checks_line(status.slurm.checks)
     if status.file_systems:
         yield "storage", Group(*map(_file_system, status.file_systems))
     yield "deployed", _or_unread(status.stacks, _stacks)
@@ -178,6 +181,20 @@ def _jobs(slurm: Overview) -> RenderableType:
     if more := reasons[MOST_REASONS:]:
         lines.append(Text(f"and {counted(len(more), 'more reason')}: see --json", DIM))
     return Group(*lines)
+
+
+def checks_line(found: CheckSummary) -> Text:
+    """Return what is known of checks of idle nodes: who needs somebody comes last."""
+    line = Text(f"{counted(found.checked, 'node')} checked, {found.under_way} under way")
+    line.append(f", last look {_moment(found.at)}")
+    if found.bad:
+        line.append(f"; bad: {', '.join(found.bad)}", BAD)
+    if found.offenders:
+        again = (f"{name} ({count} times)" for name, count in found.offenders.items())
+        line.append(f"; bad again and again: {', '.join(again)}", BAD)
+    if found.trouble:
+        line.append(f"; no check can begin: {found.trouble}", BAD)
+    return line
 
 
 def _job(job: QueuedJob) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from slurmpod.environment.access import Access
-from slurmpod.environment.base import IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.base import CONTROLLER_LATER, IN_PLACE, NOTHING, Effect, Kind, Section
+from slurmpod.environment.checks import Checks
 from slurmpod.environment.cluster import Cluster
 from slurmpod.environment.editions import FIRST, Edition, with_defaults
 from slurmpod.environment.identity import Identity
@@ -93,6 +94,9 @@ class Environment(Section):
 
     lifecycle: Annotated[Lifecycle, IN_PLACE] = Field(default_factory=Lifecycle.model_construct)
     """How its nodes are set up."""
+
+    checks: Annotated[Checks | None, CONTROLLER_LATER] = None
+    """What is checked of idle nodes, and how often; default: nothing."""
 
     access: Annotated[Access, IN_PLACE] = Field(default_factory=Access.model_construct)
     """Who may use it."""

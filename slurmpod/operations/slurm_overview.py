@@ -9,11 +9,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slurmpod.operations.idle_checks import CheckSummary, read_summary, summary_command
 from slurmpod.operations.questions import as_root, question
 from slurmpod.slurm.nodes import SlurmNode, is_of_sinfo, read_sinfo, sinfo
 from slurmpod.slurm.queue import QueuedJob, read_queue, squeue
 
 NODES, JOBS, FOLDERS, SLURM, SYSTEM = "nodes", "jobs", "folders", "slurm", "system"
+CHECKS = "checks"
 SECONDS = 20
 """How long one command may take: without slurmctld Slurm's commands try again and again."""
 
@@ -34,7 +36,10 @@ class Fill:
 
 @dataclass(frozen=True)
 class Overview:
-    """What a controller told; `failure` is what Slurm said where it did not answer."""
+    """What a controller told; `failure` is what Slurm said where it did not answer.
+
+    `checks` is None where idle nodes are not checked.
+    """
 
     nodes: Mapping[str, SlurmNode]
     jobs: tuple[QueuedJob, ...]
@@ -42,6 +47,7 @@ class Overview:
     version: str
     system: str
     failure: str
+    checks: CheckSummary | None
 
 
 def size_text(count: float) -> str:
@@ -53,7 +59,7 @@ def size_text(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
 
 
-def view_command(folders: Sequence[str]) -> str:
+def view_command(folders: Sequence[str], *, checks: bool) -> str:
     """Return what a shell on a controller has to do; it only reads."""
     system = '. /etc/os-release; echo "$PRETTY_NAME, kernel $(uname -r)"'
     return as_root(
@@ -62,6 +68,7 @@ def view_command(folders: Sequence[str]) -> str:
         + question(SYSTEM, system)
         + question(NODES, f"timeout {SECONDS} {sinfo()} 2>&1")
         + question(JOBS, f"timeout {SECONDS} {squeue('--all')} 2>&1")
+        + (question(CHECKS, summary_command()) if checks else "")
         + question(FOLDERS, "\n".join(map(_df, folders)) or "true")
     )
 
@@ -77,6 +84,7 @@ def read_view(answers: Mapping[str, str]) -> Overview:
         version=answers[SLURM].strip(),
         system=answers[SYSTEM].strip(),
         failure=said[-1].strip() if said else "",
+        checks=read_summary(answers[CHECKS]) if CHECKS in answers else None,
     )
 
 

@@ -115,7 +115,8 @@ def _slurm(
     if isinstance(cluster, Unread) or isinstance(nodes, Unread):
         raise AwsUnavailable("the cluster has to be found first")
     folders = [each.settings.mount_path for each in (*resolved.lustre, resolved.openzfs) if each]
-    return read_view(ask_controller(sessions, resolved, cluster.id, nodes, view_command(folders)))
+    command = view_command(folders, checks=resolved.environment.checks is not None)
+    return read_view(ask_controller(sessions, resolved, cluster.id, nodes, command))
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ MODULES = (
     "slurm_together",
     "lifecycle",
     "node_options",
+    "checks",
     "multi_head",
     "rds",
     "own_scripts",

@@ -33,6 +33,8 @@ def asked_of_nodes(resolved: Resolved) -> Iterator[YamlPath]:
     """Yield the keys outside of `lifecycle` that only slurmpod's own scripts put into force."""
     if resolved.environment.storage.scratch:
         yield SCRATCH
+    if resolved.environment.checks:
+        yield ("checks",)
     for path in (BETWEEN_NODES, NEEDS_JOB):
         if getattr(resolved.environment.access, path[-1]):
             yield path

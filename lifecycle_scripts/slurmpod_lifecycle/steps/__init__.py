@@ -35,6 +35,7 @@ MODULES = """
     partitions
     shared_configuration
     returned_nodes
+    active_checks
     container_folders
     docker
     health_checks

@@ -42,6 +42,15 @@ NODE_REASONS = (
         65,
     ),
     Meaning(
+        r"slurmpod: check: (?P<why>.*)",
+        "a check of the idle node took it out of service: {why}",
+        "see what it was before: slurmpod node check ENV NODE --history; mend it, then "
+        + RESUME
+        + "; or "
+        + REPLACE,
+        70,
+    ),
+    Meaning(
         r"slurmpod: (?P<why>.*)",
         "slurmpod-health took the node out of service: {why}",
         "mend it, then `sudo slurmpod-health --resume` on the node; or " + REPLACE,

@@ -131,6 +131,7 @@ class TestSettings:
             "accounting": True,
             "database": None,
             "records_backup": None,
+            "checks": None,
             "multi_head": None,
             "metrics": None,
             "step_timeout_seconds": 600,

@@ -51,3 +51,20 @@ def test_an_artefact_is_mirrored_where_nodes_may_read() -> None:
     (artefact,) = node_options().artefacts
     mirror = "s3://sagemaker-dev-123456789012-us-west-2/lifecycle/artefacts"
     assert artefact.mirror == f"{mirror}/{'ab' * 32}/pyxis_1_amd64.deb"
+
+
+def test_the_groups_that_are_checked_are_those_of_workers() -> None:
+    checked = YAML.replace("lifecycle:", "checks: {every_hours: 6}\nlifecycle:")
+    checks = settings_of(resolve(read_as("dev.yaml", checked))).checks
+    assert checks is not None
+    assert (checks.every_hours, checks.groups) == (6, ("gpus", "news"))
+    assert checks.pair_groups == ("gpus",), "who knows how fast the other one is"
+    assert checks.kinds == ("accelerators", "processor", "scratch", "shared_storage", "pairs")
+
+
+def test_groups_may_be_left_out_of_the_checks() -> None:
+    checked = YAML.replace("lifecycle:", "checks: {groups: [gpus]}\nlifecycle:")
+    checks = settings_of(resolve(read_as("dev.yaml", checked))).checks
+    assert checks is not None
+    assert checks.groups == ("gpus",)
+    assert settings_of(resolve(read_as("dev.yaml", YAML))).checks is None

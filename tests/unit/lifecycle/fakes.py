@@ -166,6 +166,7 @@ def settings(**changes: Any) -> Settings:
         accounting=True,
         database=None,
         records_backup=None,
+        checks=None,
         multi_head=None,
         metrics=None,
         slurm=SLURM,

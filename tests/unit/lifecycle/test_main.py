@@ -204,6 +204,7 @@ SETTINGS = {
     "accounting": False,
     "database": None,
     "records_backup": None,
+    "checks": None,
     "multi_head": None,
     "metrics": None,
     "access": {

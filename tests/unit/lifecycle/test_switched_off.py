@@ -32,7 +32,9 @@ def grown_node(role: Role) -> tuple[Node, LivingMachine, dict[str, object]]:
             finish(step, had)
     assert what_counts(machine) != before
     slurm = replace(had.settings.slurm, configuration={"ReturnToService": "1"})
-    wanted = replace(had.settings, node=OFF, metrics=None, records_backup=None, slurm=slurm)
+    wanted = replace(
+        had.settings, node=OFF, metrics=None, records_backup=None, checks=None, slurm=slurm
+    )
     machine.changes = 0
     return replace(had, settings=wanted), machine, before
 

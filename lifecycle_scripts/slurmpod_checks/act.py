@@ -1,0 +1,89 @@
+"""What follows from a fault: the node takes no more jobs, and may be replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from slurmpod_checks.choose import View
+from slurmpod_checks.judge import slow_alone, slow_in_pairs
+from slurmpod_checks.records import NodeRecord, Result
+from slurmpod_checks.slurm import Slurm
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.node_state import PREFIX, NodeState
+from slurmpod_health.probe import ProbeFailed
+from slurmpod_health.scontrol import Scontrol, drain
+
+MARK = "check: "
+"""How our reasons begin behind the prefix of all checks: others end theirs by themselves."""
+
+LONGEST_REASON = 300
+DAY = 24 * 3600
+REPLACE = ("state=fail", "reason=Action:Replace")
+"""By this HyperPod replaces a node (developer guide, "Manually replace a node")."""
+
+
+def judged(view: View) -> View:
+    """Judge results that nobody has acted upon; drain nodes that are at fault, and note it."""
+    nodes = dict(view.state.nodes)
+    for name, record in view.state.nodes.items():
+        for pair in (False, True):
+            result = record.latest(pair=pair)
+            if result and not result.is_told and (bad := _faults(view, name, result)):
+                noted = _acted_upon(name, result, bad)
+                record = _with(record, result, noted)  # noqa: PLW2901
+                nodes[name] = record
+    return replace(view, state=replace(view.state, nodes=nodes))
+
+
+def _faults(view: View, name: str, result: Result) -> list[Finding]:
+    share, nodes = view.settings.least_share, view.state.nodes
+    slow = slow_in_pairs if result.partner else slow_alone
+    found = [*result.findings, *slow(name, nodes, share)]
+    return [each for each in found if each.verdict is Verdict.BAD]
+
+
+def _acted_upon(name: str, result: Result, bad: list[Finding]) -> Result:
+    """Drain the node; where Slurm does not answer, the next round tries it again."""
+    why = "; ".join(each.detail for each in bad)[:LONGEST_REASON]
+    new = tuple(each for each in bad if each not in result.findings)
+    noted = replace(result, findings=(*result.findings, *new), is_told=True)
+    try:
+        if drain(Scontrol.starting_now(), name, f"{MARK}{why}"):
+            return noted
+    except ProbeFailed:
+        return result
+    detail = "it goes on, as half of its partition has drained itself"
+    more = Finding("check", Verdict.REPORTED, detail)
+    return replace(noted, findings=(*noted.findings, more))
+
+
+def _with(record: NodeRecord, old: Result, new: Result) -> NodeRecord:
+    return replace(record, results=tuple(new if each is old else each for each in record.results))
+
+
+def settle(view: View, slurm: Slurm) -> View:
+    """Give nodes back that were replaced since, and have others replaced; raises SlurmFailed."""
+    for node in _drained(view):
+        record, here = view.state.nodes[node.name], view.instances[node.name].id
+        if all(each.instance != here for each in record.results if each.is_bad):
+            slurm.update(node.name, "state=resume")
+        elif _shall_go(view, node, record.faults(here)):
+            slurm.update(node.name, *REPLACE)
+            return replace(view, state=replace(view.state, replaced_at=view.now))
+    return view
+
+
+def _drained(view: View) -> Iterator[NodeState]:
+    """Yield the nodes that these checks have drained, and that do nothing any more."""
+    for name, node in view.nodes.items():
+        is_ours = node.is_drained_by_us and node.reason.startswith(f"{PREFIX}{MARK}")
+        if is_ours and "IDLE" in node.words and name in view.state.nodes and name in view.instances:
+            yield node
+
+
+def _shall_go(view: View, node: NodeState, faults: int) -> bool:
+    """Tell whether a node is to be replaced now: one a day, whatever was found of how many."""
+    after, is_away = view.settings.replace_after, "NOT_RESPONDING" in node.words
+    is_time = view.now - view.state.replaced_at >= DAY
+    return after is not None and faults >= after and is_time and not is_away

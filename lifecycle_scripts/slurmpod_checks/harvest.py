@@ -1,0 +1,71 @@
+"""What ended checks have left becomes results of their nodes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from slurmpod_checks.pair import PAIR
+from slurmpod_checks.records import NodeRecord, Result, State
+from slurmpod_checks.slurm import GOES_ON, Job
+from slurmpod_health.finding import Finding, Verdict
+
+STOPPED = ("CANCELLED", "PREEMPTED", "")
+"""How checks end that somebody has ended, or of which Slurm knows nothing any more."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """What stands behind a node's name now: its group and the instance's id."""
+
+    group: str
+    id: str
+
+
+Instances = Mapping[str, Instance]
+
+
+def harvested(state: State, jobs: Iterable[Job], instances: Instances, now: int) -> State:
+    """Return the state with the results of all checks that have ended."""
+    known = {job.id: job for job in jobs}
+    nodes, left = dict(state.nodes), dict(state.jobs)
+    for number, check in state.jobs.items():
+        job = known.get(number)
+        if job and job.state in GOES_ON:
+            continue
+        del left[number]
+        for name in check.nodes:
+            record = nodes.get(name, NodeRecord(""))
+            partner = next((other for other in check.nodes if other != name), "")
+            instance = instances.get(name, Instance("", ""))
+            result = _result(job, partner, instance.id, now)
+            if instance.group:
+                record = replace(record, group=instance.group)
+                ended = record.with_result(result) if result else replace(record, failed_at=now)
+                nodes[name] = ended
+    return replace(state, nodes=nodes, jobs=left)
+
+
+def _result(job: Job | None, partner: str, instance: str, now: int) -> Result | None:
+    """Return what a check has found; None where it was ended before it could find anything.
+
+    Two nodes that cannot exchange at all do so at a rate of nothing.
+    """
+    found = job.result() if job else None
+    numbers = {name: float(value) for name, value in found["numbers"].items()} if found else {}
+    if found and partner:
+        numbers.setdefault(PAIR, 0.0)
+    findings = tuple(_findings(found)) if found else ()
+    if not found:
+        if partner or not job or job.state in STOPPED:
+            return None
+        detail = f"the check ended as {job.state} and has said nothing"
+        findings = (Finding("check", Verdict.REPORTED, detail),)
+    kind = found["type"] if found else ""
+    return Result(now, instance, kind, partner, findings, numbers, is_told=False)
+
+
+def _findings(found: dict[str, Any]) -> Iterator[Finding]:
+    for check, verdict, detail in found["findings"]:
+        yield Finding(check, Verdict(verdict), detail)

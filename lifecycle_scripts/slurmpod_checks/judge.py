@@ -1,0 +1,92 @@
+"""Which nodes are at fault by their numbers, beside those of others of their group. Pure.
+
+A node alone: a number that is far below the median of at least two other nodes of the same type.
+Numbers of shared storage are only told, as what else went on there is not known.
+
+A pair: a rate that is far below the median of what nodes of the group have reached at best. Either
+of the two may be why. So both meet another partner, whose own last exchange was good: who is slow
+with that one, too, is at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from slurmpod_checks.pair import PAIR
+from slurmpod_checks.records import NodeRecord, Result
+from slurmpod_health.finding import Finding, Verdict
+
+LEAST_OTHERS = 2
+Nodes = Mapping[str, NodeRecord]
+
+
+def slow_alone(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
+    """Yield what a node does far slower than the others of its group."""
+    own = nodes[name].latest(pair=False)
+    if own is None:
+        return
+    others = [
+        result
+        for other, record in nodes.items()
+        if other != name and record.group == nodes[name].group
+        if (result := record.latest(pair=False)) and result.type == own.type
+    ]
+    for what, number in own.numbers.items():
+        numbers = [each.numbers[what] for each in others if what in each.numbers]
+        if len(numbers) >= LEAST_OTHERS and number < share * median(numbers):
+            verdict = Verdict.REPORTED if what.startswith("/") else Verdict.BAD
+            detail = f"{what} is {number:g}, that of others {median(numbers):g}"
+            yield Finding(what, verdict, detail)
+
+
+def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
+    """Yield that a node was slow with two partners, of whom the second one is good."""
+    pairs = [each for each in nodes[name].results if each.partner]
+    if len(pairs) < 2:
+        return
+    before, last = pairs[-2:]
+    is_slow = all(_is_slow(each, name, nodes, share) for each in (before, last))
+    is_known = before.partner != last.partner and is_good(last.partner, nodes, share, name)
+    if is_slow and is_known and before.instance == last.instance:
+        detail = (
+            f"exchange with {before.partner} and {last.partner} is {last.numbers[PAIR]:g} MiB/s"
+        )
+        expected = expected_of_pairs(nodes[name].group, nodes)
+        yield Finding("pairs", Verdict.BAD, f"{detail}, that of others {expected:g}")
+
+
+def is_suspect(name: str, nodes: Nodes, share: float) -> bool:
+    """Tell whether a node's last exchange was slow, and it is not known whose fault that was."""
+    last = nodes[name].latest(pair=True) if name in nodes else None
+    if last is None or last.is_bad or not _is_slow(last, name, nodes, share):
+        return False
+    partner = nodes[last.partner].latest(pair=True) if last.partner in nodes else None
+    return partner is None or not partner.is_bad
+
+
+def is_good(name: str, nodes: Nodes, share: float, but_with: str = "") -> bool:
+    """Tell whether a node's last exchange with others than `but_with` was as it should be."""
+    results = nodes[name].results if name in nodes else ()
+    pairs = [each for each in results if each.partner and each.partner != but_with]
+    return bool(pairs) and not _is_slow(pairs[-1], name, nodes, share)
+
+
+def expected_of_pairs(group: str, nodes: Nodes) -> float | None:
+    """Return the median of what nodes have reached at best; None for too few of them."""
+    found = [list(_rates(record)) for record in nodes.values() if record.group == group]
+    best = [max(rates) for rates in found if rates]
+    return median(best) if len(best) > LEAST_OTHERS else None
+
+
+def _is_slow(result: Result, name: str, nodes: Nodes, share: float) -> bool:
+    expected = expected_of_pairs(nodes[name].group, nodes)
+    return expected is not None and result.numbers[PAIR] < share * expected
+
+
+def _rates(record: NodeRecord) -> Iterator[float]:
+    """Yield the rates of the instance that was measured last."""
+    last = record.latest(pair=True)
+    for each in record.results:
+        if last and each.partner and each.instance == last.instance:
+            yield each.numbers[PAIR]

@@ -1,0 +1,99 @@
+"""What was found of each node over time, and the checks under way: a file on the controller."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_lifecycle.dataclass_json import from_json, to_json
+
+FOLDER = Path("/var/lib/slurmpod/checks")
+FILE = "nodes.json"
+MOST_RESULTS = 30
+"""Of each node; older ones are forgotten."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one check found on an instance; `partner` is the other node of a pair, else empty.
+
+    With `is_told` its fault was acted upon.
+    """
+
+    at: int
+    instance: str
+    type: str
+    partner: str
+    findings: tuple[Finding, ...]
+    numbers: Mapping[str, float]
+    is_told: bool
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether something was found that is the node's own fault."""
+        return any(each.verdict is Verdict.BAD for each in self.findings)
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """A node's group and its results, the newest last.
+
+    `failed_at` is when a check last ended without one, `wanted_at` when somebody asked for one.
+    """
+
+    group: str
+    results: tuple[Result, ...] = ()
+    failed_at: int = 0
+    wanted_at: int = 0
+
+    def latest(self, *, pair: bool) -> Result | None:
+        """Return the newest result of the node alone, or of a pair."""
+        own = [each for each in self.results if bool(each.partner) == pair]
+        return own[-1] if own else None
+
+    def with_result(self, result: Result) -> NodeRecord:
+        """Return the record with one result more, and the oldest ones forgotten."""
+        return replace(self, results=(*self.results, result)[-MOST_RESULTS:])
+
+    def faults(self, instance: str) -> int:
+        """Return how often an instance was found bad."""
+        return sum(each.is_bad for each in self.results if each.instance == instance)
+
+
+@dataclass(frozen=True)
+class CheckJob:
+    """A job that checks a node, or two as a pair; `began` is when it was submitted."""
+
+    nodes: tuple[str, ...]
+    began: int
+
+
+@dataclass(frozen=True)
+class State:
+    """All that is known; `trouble` is why no checks can begin, empty where they can."""
+
+    nodes: Mapping[str, NodeRecord] = field(default_factory=dict)
+    jobs: Mapping[str, CheckJob] = field(default_factory=dict)
+    replaced_at: int = 0
+    trouble: str = ""
+    at: int = 0
+
+
+def load(folder: Path = FOLDER) -> State:
+    """Read the file; one that is not there, or from another version, is an empty beginning."""
+    try:
+        return from_json(State, json.loads((folder / FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return State()
+
+
+def save(state: State, folder: Path = FOLDER) -> None:
+    """Write the file, all at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f".{FILE}"
+    partial.write_text(json.dumps(to_json(state)), encoding="utf-8")
+    os.replace(partial, folder / FILE)  # noqa: PTH105

@@ -1,0 +1,51 @@
+"""Settings of the checks, written by the lifecycle scripts on the controller."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmpod_lifecycle.dataclass_json import from_json
+
+PATH = Path("/etc/slurmpod/checks.json")
+
+PROCESSOR, SCRATCH, SHARED_STORAGE = "processor", "scratch", "shared_storage"
+ACCELERATORS, PAIRS = "accelerators", "pairs"
+
+
+@dataclass(frozen=True)
+class ChecksSettings:
+    """What is checked, how often and where; `groups` has the kind of accelerator of each group.
+
+    `pair_groups` are those whose network is as fast as EC2 says for as long as one likes.
+    `scratch` and `shared_folders` are folders in which root may write. With `replace_after` None no
+    node is replaced.
+    """
+
+    every_hours: int
+    kinds: tuple[str, ...]
+    groups: Mapping[str, str]
+    pair_groups: tuple[str, ...]
+    least_share: float
+    dcgm_level: int
+    replace_after: int | None
+    scratch: str | None
+    shared_folders: tuple[str, ...]
+    resource_config: str
+
+    @classmethod
+    def load(cls) -> ChecksSettings:
+        """Read the file; raises OSError, ValueError, KeyError or TypeError where that fails."""
+        return from_json(cls, json.loads(PATH.read_text(encoding="utf-8")))
+
+    @property
+    def minutes(self) -> int:
+        """How long the check of one node may take: DCGM's levels take longer each."""
+        has_gpus = ACCELERATORS in self.kinds and "gpu" in self.groups.values()
+        return MINUTES + (MINUTES_OF_DCGM[self.dcgm_level] if has_gpus else 0)
+
+
+MINUTES = 15
+MINUTES_OF_DCGM = {1: 5, 2: 20, 3: 60}

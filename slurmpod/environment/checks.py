@@ -1,0 +1,40 @@
+"""The `checks` section: what is checked of nodes while nobody uses them."""
+
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import Field
+
+from slurmpod.environment.base import CONTROLLER_LATER, Section
+
+CheckKind = Literal["accelerators", "processor", "scratch", "shared_storage", "pairs"]
+
+ALL_KINDS: Final[tuple[CheckKind, ...]] = get_args(CheckKind)
+
+
+class Checks(Section):
+    """Checks that run as jobs of the lowest priority on idle nodes.
+
+    A node at fault takes no more jobs, with the finding as its reason.
+    """
+
+    every_hours: Annotated[int, CONTROLLER_LATER, Field(ge=1, le=720)] = 24
+    """Hours after which a node is checked again, once it is idle."""
+
+    groups: Annotated[
+        tuple[str, ...], CONTROLLER_LATER, Field(max_length=100, examples=[["gpu"]])
+    ] = ()
+    """Worker groups that are checked; default: all."""
+
+    kinds: Annotated[tuple[CheckKind, ...], CONTROLLER_LATER, Field(min_length=1)] = ALL_KINDS
+    """What is checked: accelerators, processors, the scratch disk, shared storage, and the network
+    between pairs of nodes; default: all of it."""
+
+    least_percent: Annotated[int, CONTROLLER_LATER, Field(ge=1, le=95)] = 50
+    """Part of what other nodes of the group reach, in percent, below which a node is at fault."""
+
+    dcgm_level: Annotated[Literal[1, 2, 3], CONTROLLER_LATER] = 2
+    """Level of DCGM's tests of GPUs: seconds (1), some minutes (2), half an hour (3)."""
+
+    replace_after: Annotated[int | None, CONTROLLER_LATER, Field(ge=1, le=10)] = None
+    """Faults of one instance after which HyperPod is asked to replace it, one node a day; default:
+    nobody is replaced."""

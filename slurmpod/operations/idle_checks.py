@@ -1,0 +1,105 @@
+"""Checks of idle nodes, as the controller knows of them: in one line, and of nodes over time."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.operations.questions import question
+
+ROUND = "/usr/local/lib/slurmpod-checks/round.py"
+"""Where the lifecycle scripts put the program."""
+
+HISTORY = "history"
+SECONDS = 20
+NOT_THERE = (
+    "the controller tells nothing of checks: its lifecycle scripts have not made them yet "
+    "(slurmpod lifecycle run)"
+)
+
+
+@dataclass(frozen=True)
+class CheckSummary:
+    """What the last round knows: when it was, how much is checked, who needs somebody.
+
+    `offenders` has the nodes that were found bad again and again, with the number of times.
+    """
+
+    at: datetime
+    under_way: int
+    checked: int
+    bad: tuple[str, ...]
+    offenders: Mapping[str, int]
+    trouble: str
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of a node; `faults` is what it found that is the node's own fault."""
+
+    at: datetime
+    instance: str
+    partner: str
+    numbers: Mapping[str, float]
+    faults: tuple[str, ...]
+    told: tuple[str, ...]
+
+
+def summary_command() -> str:
+    """Return what prints the summary on a controller, and nothing where there is none."""
+    return f"timeout {SECONDS} python3 -B {ROUND} --summary 2>/dev/null || true"
+
+
+def read_summary(said: str) -> CheckSummary | None:
+    """Read what `summary_command` printed; None where nothing checks nodes."""
+    try:
+        found = json.loads(said)
+        return CheckSummary(
+            at=_moment(found["at"]),
+            under_way=int(found["under_way"]),
+            checked=int(found["checked"]),
+            bad=tuple(found["bad"]),
+            offenders=dict(found["offenders"]),
+            trouble=str(found["trouble"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def history_command(names: Sequence[str]) -> str:
+    """Return the question to a controller for all results of nodes."""
+    command = f"python3 -B {ROUND} --history {shlex.join(names)}"
+    return question(HISTORY, f"timeout {SECONDS} {command} 2>&1 || true")
+
+
+def read_history(answers: Mapping[str, str]) -> dict[str, tuple[CheckResult, ...]]:
+    """Read what `history_command` printed, the oldest first; raises AwsUnavailable."""
+    try:
+        found = json.loads(answers[HISTORY])
+        return {name: tuple(map(_result, results)) for name, results in found.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise AwsUnavailable(NOT_THERE) from None
+
+
+def _result(data: Mapping[str, object]) -> CheckResult:
+    findings, numbers = data["findings"], data["numbers"]
+    if not isinstance(findings, list) or not isinstance(numbers, dict):
+        raise TypeError
+    return CheckResult(
+        at=_moment(data["at"]),
+        instance=str(data["instance"]),
+        partner=str(data["partner"]),
+        numbers=numbers,
+        faults=tuple(each["detail"] for each in findings if each["verdict"] == "bad"),
+        told=tuple(each["detail"] for each in findings if each["verdict"] == "reported"),
+    )
+
+
+def _moment(seconds: object) -> datetime:
+    if not isinstance(seconds, int):
+        raise TypeError
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,91 @@
+"""What a controller tells of checks of idle nodes, as `status` and `node check` show it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.cli.node_check import say_history
+from slurmpod.cli.status_text import checks_line
+from slurmpod.operations.idle_checks import (
+    ROUND,
+    history_command,
+    read_history,
+    read_summary,
+    summary_command,
+)
+from slurmpod.operations.slurm_overview import view_command
+from slurmpod_checks.records import NodeRecord, Result, State
+from slurmpod_checks.summary import history, summary
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_lifecycle.steps.active_checks import FOLDER
+
+MINUTE = 1_795_000_000
+BAD = Finding("scratch", Verdict.BAD, "/scratch cannot be used: Input/output error")
+TOLD = Finding("accelerators", Verdict.REPORTED, "there is no dcgmi: GPUs were not tested")
+
+
+def state(trouble: str = "") -> State:
+    def result(*findings: Finding, partner: str = "") -> Result:
+        numbers = {"pair MiB/s": 3000.0} if partner else {"scratch read MiB/s": 812.5}
+        return Result(MINUTE, "i-1", "p5", partner, findings, numbers, is_told=True)
+
+    nodes = {
+        "ip-1": NodeRecord("gpu", (result(BAD), result(BAD, TOLD))),
+        "ip-2": NodeRecord("gpu", (result(TOLD), result(partner="ip-1"))),
+        "ip-3": NodeRecord("gpu"),
+    }
+    return State(nodes=nodes, at=MINUTE, trouble=trouble)
+
+
+def test_status_has_one_line() -> None:
+    found = read_summary(json.dumps(summary(state())))
+    assert found is not None
+    assert checks_line(found).plain == (
+        "2 nodes checked, 0 under way, last look 2026-11-18 11:06 UTC; bad: ip-1; "
+        "bad again and again: ip-1 (2 times)"
+    )
+    troubled = read_summary(json.dumps(summary(state("Invalid account"))))
+    assert troubled is not None
+    assert checks_line(troubled).plain.endswith("; no check can begin: Invalid account")
+
+
+@pytest.mark.parametrize("said", ["", "bash: python3: not found", "[]", '{"at": 1}', '{"at": "x"}'])
+def test_a_controller_without_checks_has_no_line(said: str) -> None:
+    assert read_summary(said) is None
+
+
+def test_who_has_no_checks_is_not_asked() -> None:
+    assert summary_command() in view_command((), checks=True)
+    assert ROUND not in view_command((), checks=False)
+    assert f"{FOLDER}/round.py" == ROUND
+
+
+def test_the_history_of_a_node_is_a_line_for_each_check(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = json.dumps(history(state(), ["ip-1", "ip-2", "ip-9"]))
+    found = read_history({"history": told})
+    for name, results in found.items():
+        say_history(name, results)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "ip-1: 2 checks, bad 2 times"
+    assert lines[1] == (
+        "  2026-11-18 11:06 UTC  i-1  alone  "
+        "BAD: /scratch cannot be used: Input/output error; scratch read MiB/s 812.5"
+    )
+    assert lines[3] == "ip-2: 2 checks, bad 0 times"
+    assert lines[5].endswith("i-1  with ip-1  pair MiB/s 3000")
+    assert lines[6] == "ip-9: 0 checks, bad 0 times"
+
+
+@pytest.mark.parametrize("said", ["", "python3: can't open file", '{"ip-1": 1}', '{"ip-1": [{}]}'])
+def test_a_controller_without_checks_is_told(said: str) -> None:
+    with pytest.raises(AwsUnavailable, match="tells nothing of checks"):
+        read_history({"history": said})
+
+
+def test_names_are_quoted() -> None:
+    assert "'a b'" in history_command(["a b"])
