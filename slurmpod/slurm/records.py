@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -38,6 +38,16 @@ class JobRecord:
 def sacct(fields: Sequence[str], *options: str) -> str:
     """Return the command that prints fields of job records with `|` between them."""
     return " ".join(["sacct --noheader --parsable2", *options, f"--format={','.join(fields)}"])
+
+
+def rows(printed: str, fields: Sequence[str], fewest: int = 0) -> Iterator[Mapping[str, str]]:
+    """Yield what each record says, by field; one with `fewest` fields lacks the last ones.
+
+    Lines with fewer fields are no records: sacct says there why it has none.
+    """
+    for values in (line.split("|", len(fields) - 1) for line in printed.splitlines()):
+        if len(values) >= (fewest or len(fields)):
+            yield dict.fromkeys(fields, "") | dict(zip(fields, values, strict=False))
 
 
 def read_records(printed: str) -> tuple[JobRecord, ...]:

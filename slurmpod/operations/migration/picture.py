@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from slurmpod.operations.questions import question
+from slurmpod.slurm.records import rows, sacct
 
 JOBS, STEPS, RECORDS, ENDS = "jobs", "steps", "records", "ends"
 ASSOCIATIONS, PEOPLE, NODES = "associations", "people", "nodes"
@@ -16,7 +17,11 @@ RUNNING = "RUNNING"
 PENDING = "PENDING"
 HAS_ENDED = "COMPLETED"
 _ENDED = "BOOT_FAIL,CANCELLED,COMPLETED,DEADLINE,FAILED,NODE_FAIL,OUT_OF_MEMORY,PREEMPTED,TIMEOUT"
-_SACCT = "sacct --allusers --noheader --parsable2 --allocations"
+_ID, _STATE = "JobIDRaw", "State"
+_ALL = ("--allusers", "--allocations")
+
+
+_EVER = ("--starttime=2000-01-01", "--endtime=now", f"--state={_ENDED}")
 
 
 @dataclass(frozen=True)
@@ -68,14 +73,13 @@ def picture_script(*, accounting: bool, ended: Collection[str] = ()) -> str:
     }
     if accounting:
         asked |= {
-            RECORDS: f"{_SACCT} --duplicates --starttime=2000-01-01 --endtime=now "
-            f"--state={_ENDED} --format=JobIDRaw | wc --lines",
+            RECORDS: f"{sacct([_ID], *_ALL, '--duplicates', *_EVER)} | wc --lines",
             ASSOCIATIONS: "sacctmgr --noheader --parsable2 show associations "
             "format=cluster,account,user,qos",
         }
     if accounting and ended:
         jobs = shlex.quote(",".join(sorted(ended)))
-        asked[ENDS] = f"{_SACCT} --jobs={jobs} --format=JobIDRaw,State"
+        asked[ENDS] = sacct([_ID, _STATE], *_ALL, f"--jobs={jobs}")
     return "set -e\n" + "".join(question(name, command) for name, command in asked.items())
 
 
@@ -83,7 +87,7 @@ def read_picture(answers: Mapping[str, str]) -> Picture:
     """Return what the script told."""
     told = {name: answers.get(name, "").split("\n") for name in (ASSOCIATIONS, PEOPLE, NODES)}
     names = {name: tuple(sorted({each for each in of if each})) for name, of in told.items()}
-    ends = dict(_columns(answers.get(ENDS, "")))
+    ends = {row[_ID]: row[_STATE] for row in rows(answers.get(ENDS, ""), [_ID, _STATE])}
     return Picture(
         jobs={id_: rest for id_, *rest in _columns(answers[JOBS])},
         steps={id_: rest for id_, *rest in _columns(answers[STEPS])},

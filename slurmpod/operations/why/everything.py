@@ -198,7 +198,7 @@ def _of_jobs(slurm: Mapping[str, str], hours: int) -> Iterator[Trouble]:
     for row in node_lines.job_rows(slurm):
         state = row["state"].split(" ")[0]
         if state in BAD_ENDS:
-            has_begun = "None" not in row.get("nodes", "")
+            has_begun = "None" not in row["nodelist"]
             how = f"exit {row['exitcode']}" if has_begun else "before it began"
             shown = f"FAILED {how}" if state == "FAILED" else state
             meant = meaning_of(shown, STATES)

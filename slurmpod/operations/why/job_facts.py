@@ -21,8 +21,12 @@ from slurmpod.operations.why.node_lines import (
 )
 from slurmpod.operations.why.story import Moment
 from slurmpod.slurm.fields import value_of
+from slurmpod.slurm.records import rows
 
 NOT_STARTED = ("", "None", "Unknown")
+
+FEWEST_FIELDS = RECORD_FIELDS.index("reason")
+"""What tells how a job ended: older answers that were kept have no more."""
 
 AROUND = timedelta(seconds=60)
 
@@ -144,14 +148,10 @@ def job_of(id_: str, slurm: Mapping[str, str], node: Mapping[str, str]) -> JobNo
     )
 
 
-def rows_of(slurm: Mapping[str, str]) -> list[dict[str, str]]:
+def rows_of(slurm: Mapping[str, str]) -> list[Mapping[str, str]]:
     """Return the records of a job and its steps; lines that say something else are left out."""
-    found = []
-    for line in slurm.get(RECORDS, "").splitlines():
-        values = line.split("|")
-        if len(values) > 7 and re.match(r"\d", values[0]):
-            found.append(dict(zip(RECORD_FIELDS, [*values, *[""] * 6], strict=False)))
-    return found
+    found = rows(slurm.get(RECORDS, ""), RECORD_FIELDS, FEWEST_FIELDS)
+    return [row for row in found if row["jobid"][:1].isdecimal()]
 
 
 def _is_last_run(row: Mapping[str, str], record: Mapping[str, str]) -> bool:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from slurmpod.operations.questions import as_root, question
 from slurmpod.operations.why.own_facts import OWN, own_command
 from slurmpod.operations.why.story import Moment
+from slurmpod.slurm.records import rows, sacct
 
 STATE, CONTROLLER_LOG, RECORDS, JOBS, ZONE = "state", "slurmctld", "records", "jobs", "zone"
 CONFIG, SHAPES, QOS, PARTITIONS, QUEUE = "config", "shapes", "qos", "partitions", "queue"
@@ -30,6 +31,9 @@ FAULTS = "Xid|Out of memory|oom-kill|LustreError|I/O error|not responding|EFA|hu
 JOB_FIELDS = ("start", "end", "jobid", "state", "exitcode", "user")
 RECORD_FIELDS = ("jobid", "state", "exitcode", "start", "end", "nodelist", "user", "submit",
                  "reason", "timelimit", "reqtres", "partition", "qos", "account")  # fmt: skip
+RUNS = ("--duplicates", "--allocations")
+"""Options of sacct: every run of a job that was requeued, without its steps."""
+
 START_SECONDS = 30
 """A job that is requeued within this time was not started at all."""
 
@@ -49,7 +53,7 @@ def controller_on_node(name: str, hours: int) -> str:
     """Return what a controller's shell has to do to tell of a node."""
     node = shlex.quote(name)
     events = f"sacctmgr -nP list event where node={node} start=now-{hours}hours"
-    jobs = f"sacct -D -X -nP --nodelist={node} --starttime=now-{hours}hours"
+    which = (*RUNS, f"--nodelist={node}", f"--starttime=now-{hours}hours")
     return as_root(
         _PATH
         + question(ZONE, "date +%z")
@@ -59,14 +63,13 @@ def controller_on_node(name: str, hours: int) -> str:
         )
         + question(CONTROLLER_LOG, f"grep -wF -- {node} {CTLD_LOG} | tail -n {MOST_LINES}")
         + question(RECORDS, f"timeout {SECONDS} {events} format=start,state,reason,user 2>&1")
-        + question(JOBS, f"timeout {SECONDS} {jobs} --format={','.join(JOB_FIELDS)} 2>&1")
+        + question(JOBS, f"timeout {SECONDS} {sacct(JOB_FIELDS, *which)} 2>&1")
     )
 
 
 def controller_on_job(job: str, hours: int) -> str:
     """Return what a controller's shell has to do to tell of a job, and of the limits for it."""
-    fields = ",".join(RECORD_FIELDS)
-    sacct = f"sacct -D -nP --jobs={job} --starttime=now-{hours}hours --format={fields}"
+    which = ("--duplicates", f"--jobs={job}", f"--starttime=now-{hours}hours")
     sinfo = "sinfo --exact --noheader --format='%P|%D|%c|%m|%G|%T'"
     return as_root(
         _PATH
@@ -76,7 +79,7 @@ def controller_on_job(job: str, hours: int) -> str:
             CONTROLLER_LOG,
             f"grep -E -- 'JobId={_array_of(job)}([^0-9]|$)' {CTLD_LOG} | tail -n {MOST_LINES}",
         )
-        + question(RECORDS, f"timeout {SECONDS} {sacct} 2>&1")
+        + question(RECORDS, f"timeout {SECONDS} {sacct(RECORD_FIELDS, *which)} 2>&1")
         + question(SHAPES, f"timeout {SECONDS} {sinfo} 2>&1")
         + question(PARTITIONS, f"timeout {SECONDS} scontrol --oneliner show partition 2>&1")
         + question(QOS, f"timeout {SECONDS} sacctmgr -nP show qos format=name,maxwall 2>&1")
@@ -85,15 +88,15 @@ def controller_on_job(job: str, hours: int) -> str:
 
 def controller_on_all(hours: int) -> str:
     """Return what a controller's shell has to do to tell of all nodes and of jobs in trouble."""
-    fields = ",".join((*JOB_FIELDS, "nodelist"))
-    sacct = f"sacct -D -X -a -nP --starttime=now-{hours}hours --format={fields}"
+    fields, since = (*JOB_FIELDS, "nodelist"), f"--starttime=now-{hours}hours"
+    asked = sacct(fields, *RUNS, "--allusers", since)
     squeue = "squeue --all --noheader --states=PENDING --format='%i|%r'"
     return as_root(
         _PATH
         + question(ZONE, "date +%z")
         + question(STATE, f"timeout {SECONDS} scontrol --oneliner show node 2>&1 | {_SHORT}")
         + question(CONFIG, f"timeout {SECONDS} scontrol show config | grep '^Slurmd'")
-        + question(JOBS, f"timeout {SECONDS} {sacct} 2>&1 | tail -n {MOST_JOBS}")
+        + question(JOBS, f"timeout {SECONDS} {asked} 2>&1 | tail -n {MOST_JOBS}")
         + question(QUEUE, f"timeout {SECONDS} {squeue} 2>&1 | head -n {MOST_JOBS}")
     )
 
@@ -168,12 +171,9 @@ def starts_on_node(answers: Mapping[str, str]) -> tuple[tuple[datetime, bool], .
     return tuple(sorted(found))
 
 
-def job_rows(answers: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def job_rows(answers: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
     """Read the records of jobs, which may end with their nodes."""
-    for line in answers.get(JOBS, "").splitlines():
-        fields = line.split("|")
-        if len(fields) >= len(JOB_FIELDS):
-            yield dict(zip((*JOB_FIELDS, "nodes"), fields, strict=False))
+    return rows(answers.get(JOBS, ""), (*JOB_FIELDS, "nodelist"), fewest=len(JOB_FIELDS))
 
 
 def moment_of(text: str, zone: timezone) -> datetime | None:
