@@ -24,9 +24,17 @@ class Deployment:
     def stacks(self, names: Iterable[str]) -> tuple[Stack, ...]:
         """Return those of the named stacks that exist, in the order of the names."""
         with as_unavailable("describe the stacks"):
-            pages = self.clients.cloudformation.get_paginator("describe_stacks").paginate()
-            found = {stack["StackName"]: stack for page in pages for stack in page["Stacks"]}
-            return tuple(self._stack(found[name]) for name in names if name in found)
+            return tuple(map(self._stack, self._described(names)))
+
+    def statuses(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the status of each of the named stacks that exist, without asking for reasons."""
+        with as_unavailable("describe the stacks"):
+            return {each["StackName"]: each["StackStatus"] for each in self._described(names)}
+
+    def _described(self, names: Iterable[str]) -> list[StackTypeDef]:
+        pages = self.clients.cloudformation.get_paginator("describe_stacks").paginate()
+        found = {stack["StackName"]: stack for page in pages for stack in page["Stacks"]}
+        return [found[name] for name in names if name in found]
 
     def _stack(self, described: StackTypeDef) -> Stack:
         outputs = described.get("Outputs", [])

@@ -51,6 +51,10 @@ class LiveEnvironment:
         """Return the stacks that are there of those that the file describes, in their order."""
         return Deployment(self.clients).stacks(self.resolved.stacks.in_order())
 
+    def statuses(self) -> Mapping[str, str]:
+        """Return the status of each of these stacks: what is asked before a deployment."""
+        return Deployment(self.clients).statuses(self.resolved.stacks.in_order())
+
     def all_stacks(self) -> tuple[Stack, ...]:
         """Return the stacks of every environment of this name, whatever the file describes."""
         return Deployment(self.clients).stacks(all_stack_names(self.resolved.name))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import AwsClients
 from slurmpod.aws.errors import suppressed
 from slurmpod.aws.inventory import AccountInventory
 from slurmpod.deploy.permissions.identity import NamedIdentity
+from slurmpod.operations.deployed import LiveEnvironment
 from slurmpod.operations.identity_check import read_identity
 from slurmpod.operations.leftovers import find_leftovers
 from slurmpod.preflight.facts import STUCK, FailedRollback, Leftover
@@ -31,10 +32,8 @@ def _bootstrap(clients: AwsClients, _: Resolved) -> int:
     return 0
 
 
-def _stacks(clients: AwsClients, resolved: Resolved) -> dict[str, str]:
-    pages = clients.cloudformation.get_paginator("describe_stacks").paginate()
-    found = {each["StackName"]: each["StackStatus"] for page in pages for each in page["Stacks"]}
-    return {name: found[name] for name in resolved.stacks.in_order() if name in found}
+def _stacks(clients: AwsClients, resolved: Resolved) -> Mapping[str, str]:
+    return LiveEnvironment(clients, resolved).statuses()
 
 
 def _failed_rollbacks(

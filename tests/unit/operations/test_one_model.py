@@ -99,7 +99,7 @@ def test_status_knows_it_by_that_name_in_slurm_too() -> None:
 
 
 def test_only_one_place_lists_nodes_and_one_describes_stacks() -> None:
-    """The function in Lambda, faults of rehearsals and the preflight stand alone."""
+    """The function in Lambda and faults of rehearsals stand alone."""
     folder = Path(slurmpod.__file__).parent
     asks = re.compile(r"\"(list_cluster_nodes|describe_stacks)\"")
     found = {
@@ -109,7 +109,6 @@ def test_only_one_place_lists_nodes_and_one_describes_stacks() -> None:
     assert {name: words for name, words in found.items() if words} == {
         "aws/cluster.py": ["list_cluster_nodes"],
         "aws/deployment.py": ["describe_stacks"],
-        "preflight/questions/deployment.py": ["describe_stacks"],
     }
 
 
