@@ -115,6 +115,7 @@ def calls(command: Command, values: Values) -> Iterator[Call]:
 class Option(Value):
     """One option under its long name; `value` is "" for one that was given none.
 
+    `is_cut_off` is one that needs a value, and behind which the line is over.
     `variable` is the one that holds it; "" where it stands there itself.
     """
 
@@ -122,6 +123,7 @@ class Option(Value):
     value: str
     place: Place
     variable: str = ""
+    is_cut_off: bool = False
 
 
 class Parsed(Value):
@@ -238,17 +240,24 @@ def _options_of(word: Word, waiting: deque[tuple[Word, str]], program: Program) 
         written, equals, value = text[2:].partition("=")
         meant = full_names(written, program)
         name = meant[0] if len(meant) == 1 else written
-        if not equals and name not in flags(program) and waiting:
-            value = waiting.popleft()[0].text
-        return [Option(name, value, word.place)]
+        if equals or name in flags(program):
+            return [Option(name, value, word.place)]
+        return [_with_next_word(name, word.place, waiting)]
     options: list[Option] = []
     for index, letter in enumerate(text[1:], start=2):
         name = short_names(program).get(letter, letter)
         if name not in flags(program):
-            value = text[index:] or (waiting.popleft()[0].text if waiting else "")
-            return [*options, Option(name, value, word.place)]
+            value = text[index:]
+            last = Option(name, value, word.place) if value else None
+            return [*options, last or _with_next_word(name, word.place, waiting)]
         options.append(Option(name, "", word.place))
     return options
+
+
+def _with_next_word(name: str, place: Place, waiting: deque[tuple[Word, str]]) -> Option:
+    if not waiting:
+        return Option(name, "", place, is_cut_off=True)
+    return Option(name, waiting.popleft()[0].text, place)
 
 
 def _all_words(held: Iterable[str], place: Place) -> list[Word]:

@@ -14,7 +14,16 @@ YEAR = re.compile(r"([0-9]{4})-", re.ASCII)
 EARLIEST, LATEST = 2026, 2090
 """The years in which a script may be submitted; no clock is asked."""
 
+OF_DAY = re.compile(r"(?:[01]?[0-9]|2[0-3]):[0-9]{2}", re.ASCII)
+A_DAY = 1440
 MINUTES = {"": 1 / 60, "sec": 1 / 60, "min": 1, "hour": 60, "day": 1440, "week": 10080}
+
+
+def at_most_minutes_from_now(option: Option | None) -> float | None:
+    """Return `minutes_from_now`, and of a time of day, which is today or tomorrow, the most."""
+    minutes = minutes_from_now(option)
+    is_time_of_day = option is not None and OF_DAY.match(option.value.strip())
+    return A_DAY if minutes is None and is_time_of_day else minutes
 
 
 def minutes_from_now(option: Option | None) -> float | None:

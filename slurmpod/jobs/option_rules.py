@@ -11,7 +11,7 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.demand import demand_of
 from slurmpod.jobs.hardware import ALL_PARTS, follows_hint, hardware_of
-from slurmpod.jobs.moments import minutes_from_now
+from slurmpod.jobs.moments import at_most_minutes_from_now, minutes_from_now
 from slurmpod.jobs.options import (
     NEWEST,
     Program,
@@ -41,6 +41,9 @@ EXCLUDING = (
 )
 """Options of which sbatch takes one only."""
 
+ONE_NUMBER_OF_GPUS = "26.05"
+"""The Slurm whose sbatch was seen to refuse --gpus-per-node beside --gres=gpu."""
+
 GPUS_OF_JOB = ("gpus", "gpus-per-node", "gres")
 ANY_GPUS = (*GPUS_OF_JOB, "gpus-per-task", "gpus-per-socket", "tres-per-task")
 OF_TASKS_AND_GPUS = ("ntasks-per-gpu", "ntasks-per-tres")
@@ -53,6 +56,7 @@ NEEDED = {
 }
 """Options that sbatch takes only with one of these beside them; `nodes` as a number, no range."""
 
+OF_GPUS = re.compile(r"(?:^|,)(?:gres[/:])?gpu(?![^:=,])")
 PLANE = re.compile(r"plane=0*([1-9][0-9]{0,8})", re.ASCII | re.IGNORECASE)
 SAYS_NOTHING = re.compile(r"none|(?:.*[:=])?0+[kmgt]?b?|.*:[^0-9]*", re.ASCII | re.IGNORECASE)
 """Values with which an option asks for nothing, or for what sbatch does not read as a number."""
@@ -100,7 +104,10 @@ def _values_can_be_read(script: Script) -> Iterator[ScriptFinding]:
             continue
         if option.name == "hint" and not follows_hint(script):
             continue
-        if option.value.startswith("="):
+        if option.is_cut_off:
+            message = f"--{option.name} needs a value, and has none"
+            yield ScriptFinding(option.place, message, "write the value behind it, in its line")
+        elif option.value.startswith("="):
             message = f"the value of --{option.name} begins with '='"
             yield ScriptFinding(option.place, message, f"write --{option.name}=VALUE, no blanks")
         elif known.argument(program) == "none" and option.value:
@@ -125,6 +132,7 @@ def _options_agree(script: Script) -> Iterator[ScriptFinding]:
         for option in given[1:]:
             message = f"--{option.name} and --{given[0].name} exclude each other"
             yield ScriptFinding(option.place, message)
+    yield from _gpus_are_asked_for_once(script)
     for name, needed in NEEDED.items():
         option = script.option(name)
         says_something = option and not SAYS_NOTHING.fullmatch(option.value)
@@ -138,6 +146,13 @@ def _options_agree(script: Script) -> Iterator[ScriptFinding]:
     yield from _gpus_agree(script)
     yield from _nodes_are_listed(script)
     yield from _time_is_enough(script)
+
+
+def _gpus_are_asked_for_once(script: Script) -> Iterator[ScriptFinding]:
+    option, gres = script.option("gpus-per-node"), script.option("gres")
+    if option and gres and script.slurm >= ONE_NUMBER_OF_GPUS and OF_GPUS.search(gres.value):
+        message = f"--{gres.name}={gres.value} and --{option.name} exclude each other"
+        yield ScriptFinding(gres.place, message)
 
 
 def _tasks_are_even(script: Script) -> Iterator[ScriptFinding]:
@@ -211,7 +226,7 @@ def _time_is_enough(script: Script) -> Iterator[ScriptFinding]:
         message = f"--time-min={shortest.value} is more than --time"
         yield ScriptFinding(shortest.place, message)
     deadline, begin = script.option("deadline"), script.option("begin")
-    until, start = minutes_from_now(deadline), max(minutes_from_now(begin) or 0, 0)
+    until, start = at_most_minutes_from_now(deadline), max(minutes_from_now(begin) or 0, 0)
     if deadline and until is not None and start + (least or 0) > until:
         takes = f"it takes {least:g} minutes" if least else "it begins later"
         takes = takes if until >= 0 else "that is over"
