@@ -211,6 +211,11 @@ FURTHER: Sequence[Further] = (
         "jobs/test_losses_that_part.py",
     ),
     Further(
+        "jobs/test_pretraining.py",
+        "meshes, experts and a killed run of `pretrain`",
+        "jobs/test_losses_that_part.py",
+    ),
+    Further(
         "jobs/test_pipeline_training.py",
         "stages and pipelines of `bert-pipeline`",
         "jobs/test_losses_that_part.py",

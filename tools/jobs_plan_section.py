@@ -25,6 +25,17 @@ nearest, and the command ends with exit code 1. `--json` has all meshes.
     slurmpod job plan environments/trn1-llama2.yaml --model llama2-7b --sequence 4096 \\
       --global-batch 256 --node-mtbf-hours 3000 --json
 
+The plan is carried out with the recipe [`pretrain`](#pretrain):
+
+    slurmpod job plan environments/p5-prod.yaml --model llama3.1-8b --sequence 8192 \\
+      --global-batch 1024 --write plan.yaml
+    slurmpod job render environments/p5-prod.yaml pretrain --parameters plan.yaml --out pretrain
+
+`--write` takes the best mesh that this recipe has: without a pipeline, and with the experts of a
+mixture on every process. Checkpoints are as far apart as the shorter of the best intervals says. A
+model or a plan that the recipe does not have is refused, and nothing is written. A file of that
+name is replaced.
+
 A model has a name, or is a number of parameters: then its shape is a guess. Among the names are
 mixtures of experts: their experts lie among the shards, and a token meets a few of them. The layers
 need not be a multiple of the stages. A long sequence may be divided into parts of 8,192 tokens or

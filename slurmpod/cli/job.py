@@ -167,6 +167,9 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in PLAN_HELP.items():
         parser.add_argument(f"--{name}", metavar="MODEL" if name == "model" else "N", help=text)
     parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="write it as parameters of the recipe pretrain"
+    )
 
 
 def _add_place_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from slurmpod.cli.environment import sound_environment
+from slurmpod.cli.job_plan_file import write_parameters
 from slurmpod.cli.output import counted, print_json, say
 from slurmpod.jobs.allocation import Allocation, JobRefused, allocation_for
 from slurmpod.jobs.planning import compute
@@ -55,6 +56,8 @@ def run(options: argparse.Namespace) -> ExitCode:
         print_json(as_data(plan))
     else:
         sys.stdout.write("\n".join(_text(plan)) + "\n")
+    if options.write and plan.fits:
+        write_parameters(options, plan)
     return ExitCode.OK if plan.fits else ExitCode.FAILED
 
 

@@ -35,7 +35,7 @@ def _in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_commands_of_the_page_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(COMMANDS) == 19
+    assert len(COMMANDS) == 22
     Path("ddp.yaml").write_text("steps: 50\n")
     Path("torchtitan").mkdir()
     launch = "#!/bin/bash\n#SBATCH --nodes=4\nsrun torchrun -m torchtitan.train --config $CONFIG\n"

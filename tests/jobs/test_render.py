@@ -42,6 +42,7 @@ REVIEWED = (
     ("p5-prod", "check-nodes"),
     ("p5-prod", "collectives-bench"),
     ("p5-prod", "fsdp2-hybrid"),
+    ("p5-prod", "pretrain"),
     ("p5-prod", "gpt2-compile"),
     ("p5-prod", "train-fsdp2"),
     ("p5-containers", "smp2-llama"),

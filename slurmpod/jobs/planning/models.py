@@ -36,12 +36,25 @@ class Experts(Value):
     dense_layers: int = 0
 
 
+class Family(Value):
+    """What the sizes of a family of decoders share beside their shape.
+
+    Positions are rotary, on the base `rope_base`; queries and keys have norms of their own where
+    `has_normed_heads`.
+    """
+
+    rope_base: int
+    norm_epsilon: float = 1e-5
+    has_normed_heads: bool = False
+
+
 class Model(Value):
     """A decoder: `mlp_matrices` is 3 with gated units (SwiGLU), 2 without.
 
     `stated` is the number of its parameters where that is all that is known, and the shape is a
     usual one of that size. `head_width` is 0 where the heads share the width of the model.
     `attention_parameters` are those of a layer whose attention is compressed, as DeepSeek's.
+    `family` is None for a model that the recipe `pretrain` does not have.
     """
 
     name: str
@@ -56,6 +69,7 @@ class Model(Value):
     stated: int = 0
     head_width: int = 0
     attention_parameters: int = 0
+    family: Family | None = None
     experts: Experts | None = None
 
     @property
@@ -124,6 +138,12 @@ DEEPSEEK_ATTENTION = (
 )
 """Down and up for queries, down and up for keys and values, output (arXiv 2412.19437, 4.2)."""
 
+LLAMA2 = Family(10_000)
+LLAMA3 = Family(500_000)
+MISTRAL = MIXTRAL = Family(1_000_000)
+QWEN3 = Family(1_000_000, norm_epsilon=1e-6, has_normed_heads=True)
+"""Llama 3.1's longer positions come after the pretraining. Sources: as of the shapes."""
+
 MODELS = {
     model.name: model
     for model in (
@@ -136,34 +156,50 @@ MODELS = {
         Model("gpt-j-6b", 28, 4096, 16, 16, 16384, 50400, mlp_matrices=2),
         Model("gpt-neox-20b", 44, 6144, 64, 64, 24576, 50432, mlp_matrices=2),
         Model("gpt3-175b", 96, 12288, 96, 96, 49152, 50257, mlp_matrices=2, shares_embedding=True),
-        Model("llama2-7b", 32, 4096, 32, 32, 11008, 32000),
-        Model("llama2-13b", 40, 5120, 40, 40, 13824, 32000),
-        Model("llama2-70b", 80, 8192, 64, 8, 28672, 32000),
-        Model("llama3.1-8b", 32, 4096, 32, 8, 14336, 128256),
-        Model("llama3.1-70b", 80, 8192, 64, 8, 28672, 128256),
-        Model("llama3.1-405b", 126, 16384, 128, 8, 53248, 128256),
-        Model("llama3.2-1b", 16, 2048, 32, 8, 8192, 128256, shares_embedding=True),
-        Model("llama3.2-3b", 28, 3072, 24, 8, 8192, 128256, shares_embedding=True),
-        Model("mistral-7b", 32, 4096, 32, 8, 14336, 32000),
-        Model("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000, experts=Experts(8, 2, 14336)),
-        Model("mixtral-8x22b", 56, 6144, 48, 8, 16384, 32768, experts=Experts(8, 2, 16384)),
+        Model("llama2-7b", 32, 4096, 32, 32, 11008, 32000, family=LLAMA2),
+        Model("llama2-13b", 40, 5120, 40, 40, 13824, 32000, family=LLAMA2),
+        Model("llama2-70b", 80, 8192, 64, 8, 28672, 32000, family=LLAMA2),
+        Model("llama3.1-8b", 32, 4096, 32, 8, 14336, 128256, family=LLAMA3),
+        Model("llama3.1-70b", 80, 8192, 64, 8, 28672, 128256, family=LLAMA3),
+        Model("llama3.1-405b", 126, 16384, 128, 8, 53248, 128256, family=LLAMA3),
+        Model("llama3.2-1b", 16, 2048, 32, 8, 8192, 128256, shares_embedding=True, family=LLAMA3),
+        Model("llama3.2-3b", 28, 3072, 24, 8, 8192, 128256, shares_embedding=True, family=LLAMA3),
+        Model("mistral-7b", 32, 4096, 32, 8, 14336, 32000, family=MISTRAL),
+        Model(
+            *("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000),
+            experts=Experts(8, 2, 14336),
+            family=MIXTRAL,
+        ),
+        Model(
+            *("mixtral-8x22b", 56, 6144, 48, 8, 16384, 32768),
+            experts=Experts(8, 2, 16384),
+            family=MIXTRAL,
+        ),
         Model(
             *("qwen3-0.6b", 28, 1024, 16, 8, 3072, 151936),
+            family=QWEN3,
             shares_embedding=True,
             head_width=128,
         ),
-        Model("qwen3-1.7b", 28, 2048, 16, 8, 6144, 151936, shares_embedding=True),
-        Model("qwen3-4b", 36, 2560, 32, 8, 9728, 151936, shares_embedding=True, head_width=128),
-        Model("qwen3-8b", 36, 4096, 32, 8, 12288, 151936),
-        Model("qwen3-14b", 40, 5120, 40, 8, 17408, 151936),
-        Model("qwen3-32b", 64, 5120, 64, 8, 25600, 151936, head_width=128),
+        Model("qwen3-1.7b", 28, 2048, 16, 8, 6144, 151936, shares_embedding=True, family=QWEN3),
+        Model(
+            *("qwen3-4b", 36, 2560, 32, 8, 9728, 151936),
+            shares_embedding=True,
+            head_width=128,
+            family=QWEN3,
+        ),
+        Model("qwen3-8b", 36, 4096, 32, 8, 12288, 151936, family=QWEN3),
+        Model("qwen3-14b", 40, 5120, 40, 8, 17408, 151936, family=QWEN3),
+        Model("qwen3-32b", 64, 5120, 64, 8, 25600, 151936, head_width=128, family=QWEN3),
         Model(
             *("qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 151936),
+            family=QWEN3,
             head_width=128,
             experts=Experts(128, 8, 768),
         ),
         Model(
             *("qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 151936),
+            family=QWEN3,
             head_width=128,
             experts=Experts(128, 8, 1536),
         ),

@@ -191,7 +191,16 @@ RECIPE = Recipe(
     "a training with FSDP2 over replicas, shards and parts of layers, as SMP's configuration says",
     (SHARED_FOLDER, PYTORCH),
     program="train_hybrid.py",
-    shared=("checkpoints.py", "lock.py", "model.py", "notice.py", "processes.py", "training.py"),
+    shared=(
+        "activations.py",
+        "checkpoints.py",
+        "lock.py",
+        "model.py",
+        "notice.py",
+        "processes.py",
+        "spreading.py",
+        "training.py",
+    ),
     parameters=HybridParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

@@ -21,6 +21,7 @@ MODULES = """
     bert_pipeline
     train_fsdp2
     fsdp2_hybrid
+    pretrain
     own_program
 """
 """The file of each recipe."""

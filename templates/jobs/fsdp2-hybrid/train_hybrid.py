@@ -16,10 +16,11 @@ import torch
 import torch.distributed as dist
 from activations import COMPUTED_AGAIN, KEPT, OFFLOADED, keep_less
 from checkpoints import Checkpoints
-from mesh import clip, fill, mesh_of, spread
+from mesh import spread
 from model import Model, samples
 from notice import Notice
 from processes import join, run_to_the_end, say
+from spreading import clip, fill, mesh_of
 from training import (
     RandomNumbers,
     Training,
@@ -102,7 +103,7 @@ def _train_one_step(
     loss = loss_of(training.model, texts)
     loss.backward()
     mean = finite(mean_of_all(loss.detach()), "loss", training.step)
-    finite(clip(training.model, most=1.0), "norm of all gradients", training.step)
+    finite(clip(training.model, most=1.0).item(), "norm of all gradients", training.step)
     training.advance(options.batch)
     return mean
 

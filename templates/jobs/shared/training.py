@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
@@ -21,6 +21,9 @@ from torch.distributed.checkpoint.state_dict import (
     set_state_dict,
 )
 from torch.nn import functional
+
+if TYPE_CHECKING:
+    from torch.distributed.checkpoint.stateful import Stateful
 
 
 class Training:
@@ -104,28 +107,36 @@ class RandomNumbers:
             self._of_device.set_rng_state(state[self._name]["device"])
 
 
-def resume(checkpoints: Checkpoints, training: Training, random: RandomNumbers) -> None:
-    """Go on from the newest complete checkpoint, if there is one."""
+def resume(
+    checkpoints: Checkpoints, training: Training, random: RandomNumbers, **more: Stateful
+) -> None:
+    """Go on from the newest complete checkpoint, if there is one, with `more` of what it holds."""
     processes = training.processes
     newest = checkpoints.newest()
     if newest is None:
         say(f"starting from the beginning with {processes} processes")
         return
-    checkpoints.load(newest, {"training": training})
+    checkpoints.load(newest, {"training": training, **more})
     written_by, training.processes = training.processes, processes
     if written_by == processes:
         checkpoints.load(newest, {"random": random})
     say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
 
 
-def adamw(model: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
-    """Return AdamW for a model that is on its device.
+def adamw(
+    model: nn.Module,
+    learning_rate: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    weight_decay: float = 0.01,
+) -> torch.optim.Optimizer:
+    """Return AdamW for a model that is on its device; other numbers are PyTorch's unless given.
 
     On NVIDIA GPUs it is the one whose step is one kernel: others need memory for it, a quarter more
     than weights, gradients and moments take.
     """
     parameters = list(model.parameters())
-    return torch.optim.AdamW(parameters, lr=learning_rate, fused=parameters[0].is_cuda)
+    is_fused = parameters[0].is_cuda
+    return torch.optim.AdamW(parameters, learning_rate, betas, 1e-8, weight_decay, fused=is_fused)
 
 
 def loss_of(model: nn.Module, texts: torch.Tensor) -> torch.Tensor:
@@ -133,18 +144,20 @@ def loss_of(model: nn.Module, texts: torch.Tensor) -> torch.Tensor:
 
     Scores have no name here: they are large, and would stay until the backward pass has ended.
     """
-    return functional.cross_entropy(_exact(model(texts[:, :-1])), texts[:, 1:].flatten())
+    return functional.cross_entropy(exact(model(texts[:, :-1])), texts[:, 1:].flatten())
 
 
-def _exact(scores: torch.Tensor) -> torch.Tensor:
+def exact(scores: torch.Tensor) -> torch.Tensor:
+    """Return scores with 32 bits or more."""
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def report(training: Training, loss: float) -> None:
+def report(training: Training, loss: float, **more: str) -> None:
     """Print a line for the step, as `slurmpod job metrics` reads it; times are Unix seconds."""
+    words = "".join(f" {name} {value}" for name, value in more.items())
     rate = training.schedule.get_last_lr()[0]
     done = f"step {training.step} loss {loss:.9f} rate {rate:.3e}"
-    say(f"{done} samples {training.samples_seen} at {time.time():.3f}")
+    say(f"{done} samples {training.samples_seen} at {time.time():.3f}{words}")
 
 
 def finite(value: float, what: str, step: int) -> float:

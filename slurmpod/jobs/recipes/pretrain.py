@@ -1,0 +1,199 @@
+"""`pretrain`: language models of the plan's table, over the mesh that the plan has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from slurmpod.jobs.planning.compute import PEAK_TFLOPS, operations
+from slurmpod.jobs.planning.models import MODELS
+from slurmpod.jobs.recipes.recipe import (
+    PYTORCH,
+    SHARED_FOLDER,
+    WITHOUT_PYTORCH,
+    Fraction,
+    Mistake,
+    Parameters,
+    Place,
+    Recipe,
+)
+
+Degree = Annotated[int, Field(ge=1, le=65_536)]
+
+FAMILIES = {name: model.family for name, model in MODELS.items() if model.family}
+TRAINABLE = tuple(FAMILIES)
+
+
+class PretrainParameters(Parameters):
+    """The model, the mesh, and the training's numbers; `job plan --write` writes them."""
+
+    model: Literal[TRAINABLE] = "llama3.2-1b"  # type: ignore[valid-type]
+    """Its name in the plan's table."""
+
+    data: Annotated[str, Field(max_length=4096, pattern=r"^(/[\w./-]+)?$")] = ""
+    """Folder of files `*.bin` of tokens, on shared storage; else texts are made up."""
+
+    replicate: Degree = 1
+    """Copies of the model."""
+
+    shard: Annotated[int, Field(ge=0, le=65_536)] = 0
+    """Shards of each copy. 0: as many as the processes make."""
+
+    context: Degree = 1
+    """Parts of each sequence; they hold shards, too."""
+
+    tensor: Degree = 1
+    """Parts of each layer. Their processes exchange in every layer: keep them within a node."""
+
+    sequence: Annotated[int, Field(ge=2, le=4_194_304)] = 2048
+    """Tokens of a sample."""
+
+    batch: Annotated[int, Field(ge=1, le=10_000_000)] = 512
+    """Samples of all processes in a step."""
+
+    micro_batch: Annotated[int, Field(ge=1, le=10_000)] = 1
+    """Samples that a process takes at once; it adds up gradients until the batch is done."""
+
+    activations: Literal["kept", "computed-again"] = "computed-again"
+    """What layers keep for the backward pass: everything, or their input alone."""
+
+    precision: Literal["bfloat16", "float32", "float64"] = "bfloat16"
+    """What is computed with. Weights and their sums have 32 bits with `bfloat16`, too; `float64`
+    is for comparisons, and experts cannot be computed with it."""
+
+    steps: Annotated[int, Field(ge=1, le=100_000_000)] = 1000
+    """Steps of the optimizer."""
+
+    learning_rate: Annotated[Fraction, Field(ge=0, le=10)] = 3e-4
+    """Highest learning rate of AdamW."""
+
+    warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 100
+    """Steps in which the learning rate rises."""
+
+    balance: Annotated[Fraction, Field(ge=0, le=1)] = 0.001
+    """Weight of how unequal experts are used, beside the loss."""
+
+    save_every: Annotated[int, Field(ge=1, le=1_000_000)] = 100
+    """Steps from one checkpoint to the next."""
+
+    save_before_end: Annotated[int, Field(ge=0, le=86_400)] = 300
+    """Seconds before the time limit at which one more checkpoint is written, and the job requeued;
+    at most a quarter of the limit."""
+
+    keep: Annotated[int, Field(ge=1, le=1000)] = 3
+    """How many checkpoints stay."""
+
+    report_every: Annotated[int, Field(ge=1, le=1_000_000)] = 10
+    """Steps from one line of the log to the next: processors wait for accelerators there alone."""
+
+    seed: Annotated[int, Field(ge=0, le=2**31)] = 12_345
+    """What first weights and the order of the data follow from."""
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """Return the model's numbers, the mesh, and what tokens per second and MFU follow from."""
+        model, family = MODELS[self.model], FAMILIES[self.model]
+        experts, facts = model.experts, place.allocation.facts
+        peak = PEAK_TFLOPS.get(facts.accelerator, 0) * facts.accelerator_count
+        given = {
+            **{name: value for name, value in self if name not in ("model", "data")},
+            **({"data": self.data} if self.data else {}),
+            "device": place.device,
+            "checkpoints": "checkpoints",
+            "shard": self._shards(place),
+            "layers": model.layers,
+            "width": model.width,
+            "heads": model.heads,
+            "kv_heads": model.kv_heads,
+            "head_width": model.attention_width // model.heads,
+            "mlp_width": experts.width if experts else model.mlp_width,
+            "vocabulary": model.vocabulary,
+            "rope_base": family.rope_base,
+            "norm_epsilon": family.norm_epsilon,
+            "normed_heads": int(family.has_normed_heads),
+            "shared_embedding": int(model.shares_embedding),
+            "experts": experts.count if experts else 0,
+            "active_experts": experts.active if experts else 0,
+            "flops_per_token": f"{operations(model, 1, self.sequence):.6g}",
+            "peak_tflops": peak / place.allocation.processes,
+        }
+        options = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items())
+        return tuple(word for option in options for word in option)
+
+    def mistakes(self, place: Place) -> Iterator[Mistake]:
+        """Refuse a mesh that the processes do not fill, and what does not fit it."""
+        model = MODELS[self.model]
+        if model.experts and self.precision == "float64":
+            yield Mistake("precision", "experts are not computed with 64 bits", "choose another")
+        if model.experts and self.context > 1:
+            message = "how unequal experts are used is not known of parts of a sequence"
+            yield Mistake("context", message, "set context: 1")
+        if model.kv_heads % self.tensor:
+            message = f"{model.kv_heads} heads of keys cannot be shared by {self.tensor} processes"
+            yield Mistake("tensor", message, f"choose a divisor of {model.kv_heads}")
+        if self.sequence % (2 * self.context):
+            message = f"{self.sequence} tokens cannot be cut into {2 * self.context} pieces"
+            yield Mistake("sequence", message, f"choose a multiple of {2 * self.context}")
+        yield from self._mesh_mistakes(place)
+
+    def _mesh_mistakes(self, place: Place) -> Iterator[Mistake]:
+        if self._others * self._shards(place) != place.processes:
+            mesh = f"{self.replicate} x {self.shard} x {self.context} x {self.tensor}"
+            message = f"{place.processes} processes are no mesh of {mesh}"
+            fix = "set shard: 0, and let the product of the others divide the processes"
+            yield Mistake("shard", message, fix)
+            return
+        at_once = self.replicate * self._shards(place) * self.micro_batch
+        if self.batch % at_once:
+            message = f"a batch of {self.batch} samples is none of {at_once} at once, or several"
+            yield Mistake("batch", message, f"choose a multiple of {at_once}")
+
+    @property
+    def _others(self) -> int:
+        return self.replicate * self.context * self.tensor
+
+    def _shards(self, place: Place) -> int:
+        return self.shard or max(1, place.processes // self._others)
+
+
+RECIPE = Recipe(
+    "pretrain",
+    "Llama, Qwen 3, Mistral and Mixtral trained from the beginning, over the mesh of `job plan`",
+    (SHARED_FOLDER, PYTORCH),
+    program="pretrain.py",
+    shared=(
+        "activations.py",
+        "checkpoints.py",
+        "lock.py",
+        "notice.py",
+        "processes.py",
+        "spreading.py",
+        "training.py",
+    ),
+    parameters=PretrainParameters,
+    unsuitable=WITHOUT_PYTORCH,
+    more="""\
+It trains the decoders of the plan's table that are built alike: RMSNorm, rotary positions, queries
+that share keys, SwiGLU, Qwen 3's norms of heads, and mixtures of experts. `slurmpod job plan
+--write` writes its parameters. The mesh has replicas, shards (FSDP2), parts of sequences and parts
+of layers; the vocabulary is split as layers are. Experts are sharded and split, and each process
+computes those of its own tokens. Each process makes the first values of its own shards, one
+parameter at a time. Checkpoints are written in the background, and another mesh goes on from them.
+
+`data` names a folder with `*.bin`: tokens one after the other, of 2 bytes for vocabularies of up to
+65,536, else of 4, as nanoGPT's preparations write them. Files are mapped, and batches are read
+ahead. The order of samples follows from the seed; a checkpoint has the number of samples, so it
+goes on after a resume, and data of another size are refused. What a Llama or Qwen of the table
+learns depends on the tokenizer that made the files: its vocabulary is that of the model.
+
+With `float64`, losses were those of one process to 1e-6 with sequences and layers in two parts
+each, killed after three steps, and with two shards that went on from a checkpoint; those of a
+mixture of experts, with `float32`, to 1e-4. That was on CPUs: no GPU has run it. Pipelines, FP8 and
+experts that stay on one process are not offered, as nothing here has shown them to be right.
+
+Why not torchtitan? Version 0.3.0 from PyPI needs Python 3.11, where nodes have 3.10, and 60 more
+packages than PyTorch. With PyTorch 2.13 it imports triton on CPUs, too, and its debug model ends in
+`torch._C` has no `_cuda_setDevice`, before its first step: it cannot be tested without GPUs. Yours
+is brought to the cluster by [`job adopt`](#a-repository-of-your-own).""",
+)

@@ -1,0 +1,78 @@
+"""How the decoder is spread over a mesh of processes.
+
+Processes that share a layer (`tensor`) are neighbours, then come those that share a sequence
+(`context`): they are on one node where they can be. Both see the same samples; shards and replicas
+see others. Parts of a sequence hold shards of the weights, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from activations import keep_less
+from context import Context
+from decoder import Decoder, Shape
+from parts import Parts
+from spreading import fill, mesh_of
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A model that is spread: which samples this process reads, and what of them it sees."""
+
+    model: Decoder
+    parts: Parts
+    context: Context
+    reader: int
+    readers: int
+
+
+def spread(shape: Shape, options: argparse.Namespace, device: torch.device) -> Spread:
+    """Return the model on its devices; each process only ever has its own share of it."""
+    readers = options.replicate * options.shard
+    holders = options.shard * options.context
+    mesh = mesh_of(device, options.replicate, holders, options.tensor)
+    by_reader = init_device_mesh(
+        device.type,
+        (readers, options.context, options.tensor),
+        mesh_dim_names=("reader", "context", "tensor"),
+    )
+    parts, context = Parts(mesh["tensor"]), Context(by_reader["context"])
+    precision = getattr(torch, options.precision)
+    with torch.device("meta"):
+        model = Decoder(shape, parts, context)
+    if precision == torch.float64:
+        model.to(precision)
+    parts.split(model)
+    keep_less(model.blocks, options.activations, 0, device)
+    policy = MixedPrecisionPolicy(cast_forward_inputs=False)
+    if precision == torch.bfloat16:
+        policy = MixedPrecisionPolicy(precision, torch.float32, cast_forward_inputs=False)
+    for layer in (*model.blocks, model):
+        fully_shard(layer, mesh=mesh["replicate", "shard"], mp_policy=policy)
+    fill(model, device, options.seed)
+    return Spread(model, parts, context, by_reader.get_local_rank("reader"), readers)
+
+
+def refuse_misfits(options: argparse.Namespace) -> None:
+    """End where options that were changed when the job was submitted do not fit its processes."""
+    readers = options.replicate * options.shard
+    if readers * options.context * options.tensor != dist.get_world_size():
+        sys.exit(f"a mesh of {arranged(options)} is not one of {dist.get_world_size()} processes")
+    if options.batch % (readers * options.micro_batch):
+        each = f"{readers} readers, {options.micro_batch} at once"
+        sys.exit(f"a batch of {options.batch} samples cannot be shared by {each}")
+    if options.sequence % (2 * options.context):
+        sys.exit(f"{options.sequence} tokens cannot be cut into {2 * options.context} pieces")
+
+
+def arranged(options: argparse.Namespace) -> str:
+    """Return the mesh in words: replicas, shards, parts of a sequence, parts of layers."""
+    sizes = (options.replicate, options.shard, options.context, options.tensor)
+    return "x".join(map(str, sizes))
