@@ -17,7 +17,7 @@ ENVIRONMENT = str(ROOT / "environments" / "p5-prod.yaml")
 SIZES = ("--sequence", "8192", "--global-batch", "1024")
 
 
-def written(model: str, file: Path, *more: str) -> ExitCode:
+def written(model: str, file: Path, *more: str) -> int:
     sizes = more or SIZES
     return run(["job", "plan", ENVIRONMENT, "--model", model, *sizes, "--write", str(file)])
 
