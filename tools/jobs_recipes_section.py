@@ -187,9 +187,10 @@ in the queue before the first step is not known to a log. `--json` also has ever
 node_exporter reads.
 
 Lines such as `step 12 loss 5.5449 rate 3e-3 samples 6144 at 1764000370.123` are read, whatever
-stands before them. `fsdp2-hybrid`, `bert-pipeline` and `train-fsdp2` print them; a program of yours
-may leave out what comes behind the loss, and then has no throughput. Where not every step is
-reported, up to that many more were trained twice at each restart.
+stands before them. `fsdp2-hybrid`, `bert-pipeline`, `pretrain` and `train-fsdp2` print them;
+`pretrain` adds tokens per second and MFU (`tokens_per_second_per_accelerator 7250.5 mfu 0.4050`). A
+program of yours may leave out what comes behind the loss, and then has no throughput. Where not
+every step is reported, up to that many more were trained twice at each restart.
 
 Lines of these trainings are read, too, with learning rate, time of a step, tokens per second and
 MFU where they are there:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 
 import pytest
 
+from slurmpod.jobs.metrics.log import lives
 from slurmpod.jobs.recipes.registry import RECIPES
 from tests.jobs.torch_runs import Outcome, Run, outcomes
 
@@ -43,7 +45,41 @@ NUMBERS = {
     "peak-tflops": 1,
     "data": "data",
 }
-KILLED = "killed.py"
+KILLED, ORDER, MEMORY = "killed.py", "order.py", "memory.py"
+
+ORDERED = """\
+from texts import shuffled
+
+for count in (1, 2, 3, 17, 64, 1000):
+    order = [shuffled(number, count, 5) for number in range(count)]
+    assert sorted(order) == list(range(count)), count
+assert order != list(range(1000)) != [shuffled(number, 1000, 6) for number in range(1000)] != order
+print("every number comes once")
+"""
+
+MOST_HELD = """\
+import resource
+
+import pretrain
+from processes import join, run_to_the_end, say
+
+
+def held():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def measure():
+    options = pretrain._options()
+    device = join("cpu")
+    before = held()
+    made = pretrain.spread(pretrain._shape(options), options, device)
+    whole = sum(each.numel() * 4 for each in made.model.parameters())
+    say(f"held {(held() - before) / whole:.2f} of {whole} bytes")
+
+
+run_to_the_end(measure)
+"""
+LARGE = {"layers": 8, "width": 512, "head-width": 128, "mlp-width": 2048, "precision": "float32"}
 
 
 def run(name: str, mesh: str, kind: Mapping[str, object], program: str = "", **more: object) -> Run:
@@ -63,6 +99,8 @@ RUNS = (
     run("other-data", "1x1x1x1", DENSE, checkpoints="cube", seed=8),
     run("expert-one", "1x1x1x1", MIXTURE),
     run("expert-parts", "1x2x1x2", MIXTURE),
+    run("order", "1x1x1x1", DENSE, ORDER),
+    run("memory", "1x2x1x1", {**DENSE, **LARGE}, MEMORY),
 )
 
 
@@ -82,7 +120,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
         "        loss, norm = _train",
     )
     assert killed != program
-    (folder / KILLED).write_text(killed)
+    for name, text in ((KILLED, killed), (ORDER, ORDERED), (MEMORY, MOST_HELD)):
+        (folder / name).write_text(text)
     done = outcomes(RECIPE, folder, RUNS)
     return {each.name: outcome for each, outcome in zip(RUNS, done, strict=True)}
 
@@ -115,7 +154,24 @@ def test_a_checkpoint_of_data_in_another_order_is_refused(found: Mapping[str, Ou
     assert "the checkpoint's data were {'sequences': 17," in found["other-data"].log
 
 
-def test_steps_have_tokens_per_second_and_mfu(found: Mapping[str, Outcome]) -> None:
-    last = found["goes-on"].log.splitlines()[-2]
-    assert " tokens_per_second_per_accelerator " in last
-    assert " mfu 0." in last
+def test_the_order_of_the_data_has_every_sample_once(found: Mapping[str, Outcome]) -> None:
+    assert found["order"].log == "every number comes once\n"
+
+
+def test_no_process_ever_holds_the_whole_model(found: Mapping[str, Outcome]) -> None:
+    """One of two has half of it, one parameter as a whole, and what PyTorch takes for itself."""
+    said = re.fullmatch(r"held (\S+) of (\d+) bytes\n", found["memory"].log)
+    assert said, found["memory"].logs
+    assert int(said[2]) > 100_000_000
+    assert float(said[1]) < 0.9
+
+
+def test_job_metrics_reads_tokens_per_second_and_mfu(found: Mapping[str, Outcome]) -> None:
+    """A token takes 10^6 operations, and a process does 10^12 of them in a second."""
+    (life,) = lives(found["one"].log.splitlines())
+    first, *rest = life.reports
+    assert (first.tokens_per_second, first.mfu) == (None, None)
+    for each in rest:
+        assert each.tokens_per_second
+        assert each.mfu is not None
+        assert each.mfu == pytest.approx(each.tokens_per_second * 1e-6, abs=1e-4)

@@ -1,9 +1,10 @@
 """The log of a training -> its lives: what it reported of each step, from one start to the next.
 
 The trainings of recipes print `step 12 loss 5.5449 rate 3e-3 samples 6144 at 1764000370.123`, with
-Unix seconds behind `at`. Programs of users may leave out what comes behind the loss. A life begins
-where the program says so, and where a step comes that is no later one. Those of others
-(formats.py) may report a step several times, from each process or in a bar: it counts once.
+Unix seconds behind `at`; `pretrain` adds `tokens_per_second_per_accelerator` and `mfu`. Programs of
+users may leave out what comes behind the loss. A life begins where the program says so, and where a
+step comes that is no later one. Those of others (formats.py) may report a step several times, from
+each process or in a bar: it counts once.
 """
 
 from __future__ import annotations
@@ -61,5 +62,12 @@ def _report(line: str) -> Iterator[Report]:
     more = dict(zip(words[::2], words[1::2], strict=True))
     samples = number(more.get("samples", ""))
     whole = int(samples) if samples is not None else None
-    at, rate = number(more.get("at", "")), number(more.get("rate", ""))
-    yield Report(int(found[1]), loss, whole, at, rate=rate)
+    yield Report(
+        int(found[1]),
+        loss,
+        whole,
+        number(more.get("at")),
+        rate=number(more.get("rate")),
+        tokens_per_second=number(more.get("tokens_per_second_per_accelerator")),
+        mfu=number(more.get("mfu")),
+    )
