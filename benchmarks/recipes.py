@@ -83,7 +83,8 @@ ALL = (
     ),
     Measured("own-program", "", r"ip-[0-9-]+", "--no-python hostname"),
 )
-"""The others are rendered for accelerators alone: smp2-llama and trn1-llama2-7b."""
+"""Others are rendered for accelerators alone, smp2-llama and trn1-llama2-7b; or are too large for
+this machine: pretrain."""
 
 
 def recipe_rows() -> Iterable[Row]:

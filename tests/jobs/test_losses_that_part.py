@@ -13,6 +13,7 @@ RECIPE = RECIPES["gpt2-compile"]
 DDP = RECIPES["ddp"]
 NUMBERS = {
     "device": "cpu",
+    "half": "none",
     "learning-rate": 1e-3,
     "tolerance": 0.01,
     "backend": "aot_eager",
@@ -40,6 +41,7 @@ DDP_WORDS = (
 
 RUNS = (
     *(Run(name, 1, WORDS, program=f"{name}.py") for name in FACTORS),
+    Run("scaled", 1, (*WORDS, "--half", "float16"), program="same.py"),
     Run("shared", 2, tuple(DDP_WORDS.split()), program=DDP.program),
     Run("lost", 2, tuple(DDP_WORDS.split()), program="lost.py"),
 )
@@ -60,7 +62,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
     return {each.name: outcome for each, outcome in zip(RUNS, done, strict=True)}
 
 
-@pytest.mark.parametrize(("name", "status"), [("same", 0), ("other", 1), ("no-number", 1)])
+@pytest.mark.parametrize(
+    ("name", "status"), [("same", 0), ("scaled", 0), ("other", 1), ("no-number", 1)]
+)
 def test_a_compiler_that_changes_the_loss_fails_the_job(
     found: Mapping[str, Outcome], name: str, status: int
 ) -> None:

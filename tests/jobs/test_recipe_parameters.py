@@ -162,6 +162,29 @@ MISTAKES = (
         "nothing is loaded, as nothing is offloaded",
         "set sm_activation_offloading: true, or remove it",
     ),
+    ("pretrain", "model: gpt3-175b", "is not one of the choices", "write one of llama2-7b"),
+    ("pretrain", "data: ../tokens", "does not have the right form", "/fsx/tokens"),
+    (
+        "pretrain",
+        "model: qwen3-30b-a3b\nprecision: float64",
+        "experts are not computed with 64 bits",
+        "choose bfloat16 or float32",
+    ),
+    (
+        "pretrain",
+        "model: mixtral-8x7b\ncontext: 2",
+        "how unequal experts are used is not known of parts of a sequence",
+        "set context: 1",
+    ),
+    ("pretrain", "tensor: 16", "8 heads of keys cannot be shared by 16", "a divisor of 8"),
+    (
+        "pretrain",
+        "context: 8\nsequence: 2052",
+        "2052 tokens cannot be cut into 16 pieces",
+        "choose a multiple of 16",
+    ),
+    ("pretrain", "replicate: 3\nshard: 4", "are no mesh of 3 x 4 x 1 x 1", "set shard: 0"),
+    ("pretrain", "batch: 20", "readers that take 16 samples at once", "a multiple of 16"),
     ("fsdp2-hybrid", "activation_loading_horizon: 0", "0 is too small", "from 1 to 1000"),
     ("fsdp2-hybrid", "random_seed: true", "true is not a whole number", "write a whole number"),
     (
@@ -293,6 +316,18 @@ def test_the_learning_rate_follows_the_global_batch(batch: int, rate: str, tmp_p
     place = place_on("g4dn.12xlarge", nodes=1)
     words = chosen_parameters(RECIPES["gpt2-compile"], place, file).arguments(place)
     assert words[words.index("--learning-rate") + 1] == rate
+
+
+def test_gpus_without_bfloat16_compute_with_float16() -> None:
+    """PyTorch compiles nothing for a T4 that has bfloat16, and says nothing."""
+    found = {}
+    for name in ("g4dn.12xlarge", "g5.12xlarge", "c6i.32xlarge"):
+        place = place_on(name)
+        words = chosen_parameters(RECIPES["gpt2-compile"], place, None).arguments(place)
+        found[name] = words[words.index("--half") + 1]
+    assert found == {"g4dn.12xlarge": "float16", "g5.12xlarge": "bfloat16", "c6i.32xlarge": "none"}
+    with pytest.raises(JobRefused, match="precision: T4 has no bfloat16"):
+        chosen_parameters(RECIPES["pretrain"], place_on("g4dn.12xlarge"), None)
 
 
 def test_only_nodes_with_efa_have_a_bound() -> None:

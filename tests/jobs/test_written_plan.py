@@ -56,6 +56,15 @@ def test_a_plan_that_the_recipe_cannot_carry_out_is_refused(
     assert not file.exists()
 
 
+def test_trainium_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trainium = str(ROOT / "environments" / "trn1-llama2.yaml")
+    plan = ["job", "plan", trainium, "--model", "llama2-7b", "--sequence", "4096"]
+    file = tmp_path / "plan.yaml"
+    assert run([*plan, "--global-batch", "256", "--write", str(file)]) == ExitCode.FAILED
+    assert "pretrain does not run on ml.trn1" in capsys.readouterr().err
+    assert not file.exists()
+
+
 def test_models_of_the_table_that_are_built_otherwise_are_not_trained() -> None:
     other = {"deepseek-v3", "gpt-j-6b", "gpt-neox-20b", "gpt3-175b"}
     assert set(MODELS) - set(TRAINABLE) == other

@@ -11,6 +11,7 @@ from slurmpod.jobs.planning.compute import scaled_rate
 from slurmpod.jobs.recipes.recipe import (
     PYTORCH,
     SHARED_FOLDER,
+    WITHOUT_BFLOAT16,
     WITHOUT_PYTORCH,
     Fraction,
     Mistake,
@@ -65,7 +66,12 @@ class CompileParameters(Parameters):
     def arguments(self, place: Place) -> tuple[str, ...]:
         """Return the device, the learning rate for this many processes, and all numbers."""
         rate = scaled_rate(RATE, RATE_BATCH, self.batch_per_process * place.processes)
-        computed = ("--device", place.device, "--learning-rate", f"{rate:.6g}")
+        half = "bfloat16"
+        if place.device == "cpu":
+            half = "none"
+        elif place.allocation.facts.accelerator in WITHOUT_BFLOAT16:
+            half = "float16"
+        computed = ("--device", place.device, "--half", half, "--learning-rate", f"{rate:.6g}")
         return (*computed, *super().arguments(place))
 
     def mistakes(self, place: Place) -> Iterator[Mistake]:
@@ -84,10 +90,12 @@ RECIPE = Recipe(
     parameters=CompileParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\
-The learning rate is `5e-5 / 32 x global batch`: 6.25e-5 for 40 samples, 1.25e-4 for 80.
-`gpt2-JOB.json` and `gpt2-JOB.prom` have train_runtime, train_samples_per_second,
-train_steps_per_second, loss, epoch and learning_rate of both ways, and how long the first steps
-took, in which the compiler works. The job fails where the losses of both ways part. [On one
-H200](benchmarks.md#on-one-gpu) compiled was 2.0 times as fast with 32 samples of 1,024 tokens, and
-slower with the defaults, which are too little work for such a GPU: measure with your own batch.""",
+It computes with bfloat16; with float16 and scaled losses on GPUs that do not have it (T4), where
+PyTorch would compile nothing; and with 32 bits on CPUs. The learning rate is `5e-5 / 32 x global
+batch`: 6.25e-5 for 40 samples, 1.25e-4 for 80. `gpt2-JOB.json` and `gpt2-JOB.prom` have
+train_runtime, train_samples_per_second, train_steps_per_second, loss, epoch and learning_rate of
+both ways, and how long the first steps took, in which the compiler works. The job fails where the
+losses of both ways part. [On one H200](benchmarks.md#on-one-gpu) compiled was 2.0 times as fast
+with 32 samples of 1,024 tokens, and slower with the defaults, which are too little work for such a
+GPU: measure with your own batch.""",
 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from slurmpod.jobs.planning.compute import root_scaled_rate
 from slurmpod.jobs.planning.meshes import Fit, fit_of
 from slurmpod.jobs.planning.plan import Plan
-from slurmpod.jobs.recipes.pretrain import TRAINABLE
+from slurmpod.jobs.recipes.pretrain import RECIPE, TRAINABLE
 
 MOST_WARMUP = 2000
 """Steps in which the learning rate rises, as Llama 2 had it (arXiv 2307.09288), or a tenth."""
@@ -24,6 +24,8 @@ def parameters_of(plan: Plan) -> Mapping[str, object]:
     if wish.model.name not in TRAINABLE:
         names = ", ".join(TRAINABLE)
         raise NotCarriedOut(f"pretrain does not train {wish.model.name}: it has {names}")
+    if plan.allocation.facts.accelerator in RECIPE.unsuitable:
+        raise NotCarriedOut(f"pretrain does not run on {plan.allocation.facts.name}")
     fit = _fit(plan)
     mesh, load = fit.mesh, fit.load
     found: dict[str, object] = {

@@ -12,6 +12,7 @@ from slurmpod.jobs.planning.models import MODELS
 from slurmpod.jobs.recipes.recipe import (
     PYTORCH,
     SHARED_FOLDER,
+    WITHOUT_BFLOAT16,
     WITHOUT_PYTORCH,
     Fraction,
     Mistake,
@@ -32,7 +33,9 @@ class PretrainParameters(Parameters):
     model: Literal[TRAINABLE] = "llama3.2-1b"  # type: ignore[valid-type]
     """Its name in the plan's table."""
 
-    data: Annotated[str, Field(max_length=4096, pattern=r"^(/[\w./-]+)?$")] = ""
+    data: Annotated[
+        str, Field(max_length=4096, pattern=r"^(/[\w./-]+)?$", examples=["/fsx/tokens"])
+    ] = ""
     """Folder of files `*.bin` of tokens, on shared storage; else texts are made up."""
 
     replicate: Degree = 1
@@ -125,7 +128,12 @@ class PretrainParameters(Parameters):
         """Refuse a mesh that the processes do not fill, and what does not fit it."""
         model = MODELS[self.model]
         if model.experts and self.precision == "float64":
-            yield Mistake("precision", "experts are not computed with 64 bits", "choose another")
+            message = "experts are not computed with 64 bits"
+            yield Mistake("precision", message, "choose bfloat16 or float32")
+        accelerator = place.allocation.facts.accelerator
+        if self.precision == "bfloat16" and accelerator in WITHOUT_BFLOAT16:
+            message = f"{accelerator} has no bfloat16, and would emulate it"
+            yield Mistake("precision", message, "choose float32, or another instance type")
         if model.experts and self.context > 1:
             message = "how unequal experts are used is not known of parts of a sequence"
             yield Mistake("context", message, "set context: 1")
@@ -146,7 +154,7 @@ class PretrainParameters(Parameters):
             return
         at_once = self.replicate * self._shards(place) * self.micro_batch
         if self.batch % at_once:
-            message = f"a batch of {self.batch} samples is none of {at_once} at once, or several"
+            message = f"{self.batch} is no multiple of readers that take {at_once} samples at once"
             yield Mistake("batch", message, f"choose a multiple of {at_once}")
 
     @property

@@ -31,6 +31,10 @@ WITHOUT_PYTORCH = frozenset({"Trainium"})
 """Accelerators that PyTorch does not know as devices: its native backend for Neuron (TorchNeuron,
 "TorchNeuron: Native PyTorch on AWS Neuron") supports Trainium2 and later."""
 
+WITHOUT_BFLOAT16 = frozenset({"T4"})
+"""GPUs that compute with bfloat16 by emulation alone: those before Ampere (NVIDIA, "CUDA C++
+Programming Guide", compute capabilities)."""
+
 DEVICES = {"gpu": "cuda", "neuron": "neuron"}
 """What PyTorch calls accelerators, by the catalog's kinds."""
 

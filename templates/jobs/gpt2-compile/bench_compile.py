@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import torch
@@ -23,6 +24,7 @@ from processes import join, run_to_the_end, say
 from torch.nn.parallel import DistributedDataParallel
 
 SEED = 20_26
+HALVES = ("none", "float16", "bfloat16")
 Metrics = dict[str, float]
 
 
@@ -48,13 +50,14 @@ def train(options: argparse.Namespace, device: torch.device, *, compiled: bool) 
     torch.manual_seed(SEED)
     model = _model(options, device, compiled=compiled)
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate)
+    scaler = torch.amp.GradScaler(device.type, enabled=options.half == "float16")
     began = time.perf_counter()
     for step in range(options.warm_up_steps):
-        _step(model, optimizer, step, options, device)
+        _step(model, optimizer, scaler, step, options, device)
     _wait(device)
     warm = time.perf_counter()
     for step in range(options.warm_up_steps, options.warm_up_steps + options.steps):
-        loss = _step(model, optimizer, step, options, device)
+        loss = _step(model, optimizer, scaler, step, options, device)
     _wait(device)
     seconds = time.perf_counter() - warm
     dist.all_reduce(loss)
@@ -96,6 +99,7 @@ def _model(options: argparse.Namespace, device: torch.device, *, compiled: bool)
 def _step(
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler,
     step: int,
     options: argparse.Namespace,
     device: torch.device,
@@ -105,13 +109,20 @@ def _step(
     batch = texts(
         first % options.samples, share, vocabulary=options.vocabulary, block=options.block
     )
-    half = torch.autocast(device.type, torch.bfloat16)
-    with contextlib.nullcontext() if device.type == "cpu" else half:
+    with _half(options.half, device):
         loss = model(batch.to(device))
     optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
     return loss.detach()
+
+
+def _half(name: str, device: torch.device) -> AbstractContextManager[None]:
+    """Compute with 16 bits, or as it is."""
+    if name == "none":
+        return contextlib.nullcontext()
+    return torch.autocast(device.type, getattr(torch, name))
 
 
 def _wait(device: torch.device) -> None:
@@ -122,6 +133,7 @@ def _wait(device: torch.device) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", required=True, help="kind of device: cpu, cuda or neuron")
+    parser.add_argument("--half", choices=HALVES, required=True, help="what is computed with")
     parser.add_argument("--learning-rate", type=float, required=True)
     parser.add_argument("--tolerance", type=float, required=True, help="share of the loss")
     parser.add_argument("--backend", required=True, help="compiler that torch.compile uses")

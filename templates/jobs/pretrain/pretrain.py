@@ -50,10 +50,11 @@ def main(options: argparse.Namespace) -> None:
     made = spread(_shape(options), options, device)
     training = _training(made, options)
     texts = Texts(options.data, options.sequence, options.vocabulary, options.seed)
-    state = {"training": training, "random": RandomNumbers(device), "texts": texts}
+    random = RandomNumbers(device)
+    state = {"training": training, "random": random, "texts": texts}
     checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
     notice = Notice(options.save_before_end)
-    resume(checkpoints, training, state["random"], texts=texts)
+    resume(checkpoints, training, random, texts=texts)
     pace, batches = Pace(options), _batches(made, training, texts, options, device)
     while training.step < options.steps:
         loss, norm = _train_one_step(made, training, batches, options)
