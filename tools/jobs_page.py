@@ -8,6 +8,7 @@ from slurmpod.jobs.lint import topics
 from slurmpod.jobs.registry import Rule
 from tools.jobs_plan_section import plan_section
 from tools.jobs_recipes_section import recipes_section
+from tools.jobs_techniques_section import techniques_section
 
 INTRODUCTION = """\
 # Batch scripts
@@ -93,7 +94,8 @@ kinds of this list of what it does not see:
 
 def jobs_page() -> str:
     """Return the page of batch scripts: the linter with all its rules, recipes, and the plan."""
-    return "\n".join((INTRODUCTION, *_tables(), recipes_section(), plan_section()))
+    sections = (recipes_section(), plan_section(), techniques_section())
+    return "\n".join((INTRODUCTION, *_tables(), *sections))
 
 
 def _tables() -> Iterator[str]:
