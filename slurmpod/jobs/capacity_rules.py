@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from slurmpod.jobs.allocation import most_nodes
 from slurmpod.jobs.demand import Demand, demand_of, gpus_of
 from slurmpod.jobs.partitions import Node, asked_partitions, nodes_of
+from slurmpod.jobs.placing import cannot_be_placed
 from slurmpod.jobs.registry import ClusterTopic, ScriptFinding
 from slurmpod.jobs.room import cpus_for, has_hardware, threads_of_cores
 from slurmpod.jobs.script import Script, Step
 from slurmpod.problems import Severity
 from slurmpod.resolve import Resolved
+from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.resolve.slurm import says_who_may_have_what
 
 CAPACITY = ClusterTopic("JOB", "What nodes have (--env)")
@@ -36,7 +38,15 @@ OF_CPUS = (
     "ntasks-per-gpu",
     "ntasks-per-tres",
 )
-OF_GPUS = ("gpus", "gpus-per-task", "gpus-per-node", "gres", "ntasks-per-gpu", "ntasks-per-tres")
+OF_GPUS = (
+    "gpus",
+    "gpus-per-task",
+    "gpus-per-node",
+    "gpus-per-socket",
+    "gres",
+    "ntasks-per-gpu",
+    "ntasks-per-tres",
+)
 OF_MEMORY = ("mem", "mem-per-cpu")
 
 Groups = list[tuple[int, tuple[Node, ...]]]
@@ -76,7 +86,19 @@ def _cpus_are_there(script: Script, resolved: Resolved) -> Iterator[ScriptFindin
     found = list(_lacking(script, resolved, OF_CPUS, _lacks_cpus))
     if not found and says_who_may_have_what(resolved):
         found = list(_lacking(script, resolved, OF_CPUS, _lacks_cpus_in_all, some_lack=any))
-    yield from found
+    yield from found or _tasks_can_be_placed(script, resolved)
+
+
+def _tasks_can_be_placed(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
+    """Yield tasks for which there is room, and which Slurm refuses on nodes that are shared."""
+    option = next((each for name in OF_CPUS if (each := script.option(name))), None)
+    gets_whole_nodes = ALL_NODES_PARTITION in asked_partitions(script, resolved)
+    if not option or gets_whole_nodes or not _offered(script, resolved):
+        return
+    if cannot_be_placed(demand_of(script), script.slurm):
+        message = f'tasks cannot be spread over nodes so ("{NOT_AVAILABLE}")'
+        fix = "ask for --ntasks and --nodes, without --ntasks-per-node and --overcommit"
+        yield ScriptFinding(option.place, message, fix)
 
 
 @CAPACITY.rule(
@@ -100,9 +122,11 @@ def _memory_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFindi
     severity=Severity.WARNING,
 )
 def _gpus_have_no_type(script: Script, _resolved: Resolved) -> Iterator[ScriptFinding]:
+    # sbatch skips a type in --gpus-per-task that has no number behind it.
     for name in ("gpus", "gpus-per-task", "gpus-per-node", "gres", "gpus-per-socket"):
         option = script.option(name)
-        if option and (wanted := gpus_of(script, name).type):
+        is_skipped = name == "gpus-per-task" and option and ":" not in option.value
+        if option and not is_skipped and (wanted := gpus_of(script, name).type):
             message = f"no node has GPUs of a type '{wanted}'"
             yield ScriptFinding(option.place, f'{message} ("{NOT_AVAILABLE}")')
 
@@ -201,8 +225,9 @@ def _lacks_memory(demand: Demand, groups: Groups, _most: int) -> str:
 
 def _lacks_gpus(demand: Demand, groups: Groups, most: int) -> str:
     largest = max(node.gpus for node in _all_nodes(groups))
-    if demand.gpus_per_task > largest:
-        asked = f"{demand.gpus_per_task} GPUs are asked for on a node"
+    on_a_node = max(demand.gpus_per_task, demand.gpus_of_sockets)
+    if on_a_node > largest:
+        asked = f"{on_a_node} GPUs are asked for on a node"
         return f'{asked}, which has {largest or "none"} ("{NOT_AVAILABLE}")'
     wanted = demand.gpus_in_all
     there = _room(groups, _nodes_of_job(demand, most), lambda node: node.gpus)

@@ -46,6 +46,7 @@ class Demand(Value):
     gpus: int
     gpus_per_node: int
     gpus_per_task: int
+    gpus_of_sockets: int
     cpus_per_gpu: int
     hardware: Hardware
     overcommits: bool
@@ -127,6 +128,7 @@ def demand_of(script: Script) -> Demand:
         gpus=gpus_of(script, "gpus").count,
         gpus_per_node=per_node,
         gpus_per_task=gpus_of(script, "gpus-per-task").count,
+        gpus_of_sockets=gpus_of(script, "gpus-per-socket").count * (hardware.sockets or 1),
         cpus_per_gpu=number_of(script, "cpus-per-gpu") or 0,
         hardware=hardware,
         overcommits=script.option("overcommit") is not None,

@@ -47,9 +47,10 @@ ONE_NUMBER_OF_GPUS = "26.05"
 GPUS_OF_JOB = ("gpus", "gpus-per-node", "gres")
 ANY_GPUS = (*GPUS_OF_JOB, "gpus-per-task", "gpus-per-socket", "tres-per-task")
 OF_TASKS_AND_GPUS = ("ntasks-per-gpu", "ntasks-per-tres")
+SOCKETS = "extra-node-info=SOCKETS"
 NEEDED = {
     "gpus-per-task": ("ntasks", "gpus", "nodes", ALL_PARTS),
-    "gpus-per-socket": ("sockets-per-node", "extra-node-info"),
+    "gpus-per-socket": ("sockets-per-node", SOCKETS),
     "cpus-per-gpu": (*ANY_GPUS, *OF_TASKS_AND_GPUS),
     "mem-per-gpu": (*ANY_GPUS, *OF_TASKS_AND_GPUS),
     **dict.fromkeys(OF_TASKS_AND_GPUS, (*GPUS_OF_JOB, "ntasks", "nodes", ALL_PARTS)),
@@ -245,6 +246,10 @@ def _all_options(script: Script) -> Iterator[tuple[Program, Option]]:
 
 def _says(script: Script, name: str) -> bool:
     """Return whether an option is there and asks for something; of nodes, for a certain number."""
+    if name in (ALL_PARTS, SOCKETS):
+        said = hardware_of(script)
+        is_given = script.option(ALL_PARTS) is not None
+        return is_given and (said.is_said if name == ALL_PARTS else said.sockets is not None)
     option = script.option(name)
     if not option or SAYS_NOTHING.fullmatch(option.value):
         return False
