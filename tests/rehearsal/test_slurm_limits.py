@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from slurmpod.rehearsal.shell import Shell
-from tests.rehearsal.conftest import make_workplace, node_shell, wait_until
+from tests.rehearsal.conftest import Workplace, make_workplace, node_shell, wait_until
 
 ENVIRONMENT = """\
 edition: 2026
@@ -32,7 +34,7 @@ slurm:
       max_time: "26:00:30"
       max_resources_per_job: {node: 1, gres/gpu: 4}
       preempts: [low]
-    - {name: low, total_resources: {mem: 2048}}
+    - {name: low, max_time: "00:20:00", total_resources: {cpu: 2, mem: 2048}}
   accounts:
     - {name: nlp, parent: research, shares: 3}
     - {name: research, description: Basic research, qos: [normal, high, low], shares: 10}
@@ -55,8 +57,10 @@ echo "$2"
 class Cluster:
     """A rehearsal that was left up, seen from its controller."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Shell, workplace: Workplace, file: Path) -> None:
         self._shell = shell
+        self._workplace = workplace
+        self._file = file
 
     def root(self, command: str) -> str:
         """Return what a command prints, whether it succeeds or not."""
@@ -71,6 +75,28 @@ class Cluster:
 
     def parameter(self, name: str) -> str:
         return self.root(f"scontrol show config | sed -n 's/^{name} *= //p'")
+
+    def why(self, job: str) -> str:
+        """Return what `slurmpod why` says of a job, as a person asks after `rehearsal env`."""
+        lines = self._workplace.run("rehearsal", "env").stdout.splitlines()
+        assigned = [line[7:].split("=", 1) for line in lines if line.startswith("export ")]
+        variables = {name: value.strip("'") for name, value in assigned}
+        program = (sys.executable, "-P", "-c", "from slurmpod.cli.main import main; main()")
+        told = subprocess.run(
+            [*program, "why", str(self._file), job],
+            env={**self._workplace.variables, **variables},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return " ".join((told.stdout + told.stderr).split())
+
+    def waiting_job(self, options: str) -> tuple[str, str]:
+        """Submit a job as the image's user; return its id, and why it waits."""
+        submit = f"cd /tmp; sbatch --parsable {options} --wrap 'sleep 60'"
+        job = self.root(f'su ubuntu -c "{submit}" 2>&1').splitlines()[-1]
+        return job, self.root(WAIT_FOR_A_REASON.format(job=job)).strip()
 
     def submit(self, options: str) -> str:
         """Submit a job as the image's user; return why it waits, or what sbatch says."""
@@ -94,7 +120,8 @@ def cluster(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
     assert result.returncode == 0, result.stderr
     shown = json.loads(result.stdout)
     assert "COMPLETED" in shown["first_job"]["sacct"]
-    yield Cluster(node_shell(workplace, shown, "controller"))
+    shell = node_shell(workplace, shown, "controller")
+    yield Cluster(shell, workplace, folder / "limits.yaml")
     assert workplace.run("rehearsal", "down").returncode == 0
 
 
@@ -132,7 +159,7 @@ class TestInForce:
         assert qos == [
             "normal|0||||",
             "high|10|1-02:01:00|gres/gpu=4,node=1||low",
-            "low|0|||mem=2G|",
+            "low|0|00:20:00||cpu=2,mem=2G|",
         ]
         columns = "account,user,parentname,share,qos,defaultqos"
         shown = cluster.root(f"sacctmgr -nP show associations format={columns}").splitlines()
@@ -170,6 +197,26 @@ class TestJobs:
         self, cluster: Cluster, options: str, answer: str
     ) -> None:
         assert answer in cluster.submit(options)
+
+
+class TestWhy:
+    def test_names_a_time_that_the_qos_never_gives(self, cluster: Cluster) -> None:
+        job, reason = cluster.waiting_job("-p dev --account research --qos low --time 25 --mem 1G")
+        assert reason == "QOSMaxWallDurationPerJobLimit"
+        told = cluster.why(job)
+        cluster.root(f"scancel {job}")
+        assert "it asks for 00:25:00" in told
+        assert "gives 00:20:00: waiting never helps" in told
+
+    def test_names_the_limit_of_a_qos_that_other_jobs_fill(self, cluster: Cluster) -> None:
+        options = "-p dev --account research --qos low --time 9 --cpus-per-task 2"
+        first, _ = cluster.waiting_job(options)
+        second, reason = cluster.waiting_job(options)
+        assert reason == "QOSGrpCpuLimit"
+        told = cluster.why(second)
+        cluster.root(f"scancel {first} {second}")
+        assert "other jobs have all that" in told
+        assert "QOSGrpCpuLimit" in told
 
 
 class TestLater:
