@@ -186,6 +186,9 @@ def _lacks_cpus(demand: Demand, groups: Groups, most: int) -> str:
         product = f"{tasks} tasks x {demand.cpus_per_task} CPUs = " if tasks > 1 else ""
         asked = f"{product}{demand.cpus_needed} CPUs are asked for on a node"
         return f"{asked}; {_types(nodes)} has {largest} ({_said_of_cpus(demand, groups, most)})"
+    if demand.tasks_per_gpu > largest and (demand.tasks or 0) > 1 and not demand.overcommits:
+        asked = f"{demand.tasks_per_gpu} tasks are asked for on each GPU"
+        return f'{asked}; {_types(nodes)} has {largest} CPUs ("{NOT_AVAILABLE}")'
     if not any(cpus_for(demand, node) for node in nodes):
         asked = f"{demand.tasks_per_node or 1} tasks are asked for on a node"
         return (

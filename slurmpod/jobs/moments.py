@@ -26,6 +26,13 @@ def at_most_minutes_from_now(option: Option | None) -> float | None:
     return A_DAY if minutes is None and is_time_of_day else minutes
 
 
+def at_least_minutes_from_now(option: Option | None) -> float:
+    """Return `minutes_from_now`, and of a time of day, which is to come, the least."""
+    minutes = minutes_from_now(option)
+    is_time_of_day = option is not None and OF_DAY.match(option.value.strip())
+    return max(MINUTES["sec"] if minutes is None and is_time_of_day else minutes or 0, 0)
+
+
 def minutes_from_now(option: Option | None) -> float | None:
     """Return when a moment such as now+2hours is; None for what only the clock can tell.
 

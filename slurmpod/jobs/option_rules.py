@@ -11,7 +11,7 @@ from slurmpod.environment.suggestion import did_you_mean
 from slurmpod.jobs.calls import Option
 from slurmpod.jobs.demand import demand_of
 from slurmpod.jobs.hardware import ALL_PARTS, follows_hint, hardware_of
-from slurmpod.jobs.moments import at_most_minutes_from_now, minutes_from_now
+from slurmpod.jobs.moments import at_least_minutes_from_now, at_most_minutes_from_now
 from slurmpod.jobs.options import (
     NEWEST,
     Program,
@@ -227,7 +227,7 @@ def _time_is_enough(script: Script) -> Iterator[ScriptFinding]:
         message = f"--time-min={shortest.value} is more than --time"
         yield ScriptFinding(shortest.place, message)
     deadline, begin = script.option("deadline"), script.option("begin")
-    until, start = at_most_minutes_from_now(deadline), max(minutes_from_now(begin) or 0, 0)
+    until, start = at_most_minutes_from_now(deadline), at_least_minutes_from_now(begin)
     if deadline and until is not None and start + (least or 0) > until:
         takes = f"it takes {least:g} minutes" if least else "it begins later"
         takes = takes if until >= 0 else "that is over"

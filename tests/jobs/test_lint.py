@@ -592,6 +592,8 @@ def test_scripts_of_the_users_own_may_give_nodes_features() -> None:
         ("--ntasks-per-tres=4 --cores-per-socket=2", "JOB-009"),
         *(("--gpus-per-task=1.5 -n 2", ""), ("--gpus-per-task=h100:1 -n 2", "JOB-056")),
         *(("--gpus-per-socket=5 -B 2", "JOB-042"), ("--gpus-per-task=1 -B 2:*", "")),
+        *(("--ntasks-per-gpu=193 -n 4", "JOB-050"), ("--ntasks-per-gpu=192 -n 4", "")),
+        *(("--deadline=now --begin=16:00", "JOB-009"), ("--deadline=now+1day --begin=16:00", "")),
         *(("--array", "JOB-008"), ("--array=", ""), ("-a", "JOB-008"), ("--comment", "JOB-008")),
         *(("-a -p", "JOB-008"), ("-HN", "JOB-008"), ("--hold", "")),
         *(("--deadline=1999-01-01", "JOB-009"), ("--deadline=2199-01-01", "")),
