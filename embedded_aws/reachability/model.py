@@ -41,6 +41,11 @@ class Group:
     ingress: tuple[Rule, ...] = ()
     egress: tuple[Rule, ...] = ()
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Both ways."""
+        return self.ingress + self.egress
+
 
 @dataclass(frozen=True)
 class AclEntry:

@@ -61,6 +61,19 @@ def reaches(
     return next(asked.stops(), Verdict())
 
 
+def reaches_any(graph: Graph, source: Interface, target: Target, ports: Ports) -> Verdict:
+    """Return whether one port of a range, at least, is reached over TCP, else what stops the first.
+
+    What is let through changes only where a rule of a group or an entry of a network ACL begins.
+    """
+    begins = {rule.first_port for each in graph.groups.values() for rule in each.rules}
+    entries = [entry for acl in graph.acls.values() for entry in acl.entries]
+    begins |= {port for each in entries for port in (each.first_port, each.last_port + 1)}
+    asked = [ports[0], *sorted(port for port in begins if ports[0] < port <= ports[1])]
+    verdicts = [reaches(graph, source, target, port) for port in asked]
+    return next((each for each in verdicts if each.reached), verdicts[0])
+
+
 def reaches_service(graph: Graph, source: Interface, service: str) -> Verdict:
     """Return whether a service of AWS is reached over HTTPS: by an endpoint, else from outside."""
     https = 443

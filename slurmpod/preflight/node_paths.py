@@ -16,7 +16,13 @@ from embedded_aws.reachability.model import (
     Interface,
     Rule,
 )
-from embedded_aws.reachability.paths import Verdict, reaches, reaches_service
+from embedded_aws.reachability.paths import (
+    EPHEMERAL,
+    Verdict,
+    reaches,
+    reaches_any,
+    reaches_service,
+)
 from slurmpod.preflight import names
 from slurmpod.preflight.facts import NetworkPaths
 from slurmpod.problems import YamlPath
@@ -88,10 +94,18 @@ def among_nodes(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:
     graph, nodes = _with_nodes(resolved, paths)
     for one, other in product(nodes, nodes):
         verdicts = (reaches(graph, one, other, port) for port in SLURM_PORTS)
-        for verdict in (each for each in verdicts if not each.reached):
+        srun = reaches_any(graph, one, other, _ports_of_srun(resolved))
+        for verdict in (each for each in (*verdicts, srun) if not each.reached):
             what = f"Slurm is stopped from {one.subnet} to {other.subnet}"
             yield Stopped((*EXISTING, "subnets"), what, verdict)
             break
+
+
+def _ports_of_srun(resolved: Resolved) -> tuple[int, int]:
+    """Return where srun waits for steps: any of these ports (slurm.conf(5), SrunPortRange)."""
+    settings = {name.lower(): value for name, value in resolved.slurm.settings.items()}
+    first, _, last = settings.get("srunportrange", "").partition("-")
+    return (int(first), int(last)) if last else EPHEMERAL
 
 
 def to_database(resolved: Resolved, paths: NetworkPaths) -> Iterator[Stopped]:

@@ -146,6 +146,17 @@ def test_network_acls_between_subnets(network: Network) -> None:
     assert f"{acl} of {SUBNET} lets no tcp 32768-60999 in from" in found["PRE-322"]
 
 
+def test_srun_needs_more_ports_than_slurm(network: Network) -> None:
+    everything = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": GROUP}]}
+    network.ec2.revoke_security_group_ingress(GroupId=GROUP, IpPermissions=[everything])
+    network.let(GROUP, GROUP, 6817, 6818, 6819)
+    assert "no inbound rule for tcp 32768" in network.finds()["PRE-322"]
+    network.let(GROUP, GROUP, 60001)
+    assert "PRE-322" not in network.finds()
+    others = f"{LUSTRE}slurm: {{settings: {{SrunPortRange: 61000-62000}}}}\n"
+    assert "no inbound rule for tcp 61000" in network.finds(others)["PRE-322"]
+
+
 def test_a_subnet_without_a_way_to_aws(network: Network) -> None:
     for table in network.of_vpc("route_tables", "RouteTables"):
         for route in table["Routes"]:

@@ -113,7 +113,7 @@ class TestInService:
         let(lab, files_group, own, 988)
         shut = make_group(lab, "shut")
         let(lab, shut, own, 22)
-        let(lab, own, shut)
+        let(lab, own, shut, 22, 6817, 6818, 6819)
         let(lab, files_group, shut, 988)
         elsewhere = {"SecurityGroupIds": [shut], "Subnets": [lab.network.subnet]}
         head, cpu = groups_with(files)
@@ -124,6 +124,16 @@ class TestInService:
     def test_one_rule_more_lets_it_mount(self, lab: HyperPodLab, cluster: Any) -> None:
         assert (cluster["ClusterStatus"], cluster.get("FailureMessage")) == ("InService", None)
         assert "/fsx" in lab.shell("reached", "head").run(["findmnt", "--noheadings", "/fsx"])
+
+    def test_srun_gets_no_answer_where_its_ports_are_shut_both_ways(
+        self, lab: HyperPodLab, cluster: Any
+    ) -> None:
+        listen = "sudo systemd-run --quiet --unit=waits nc -lk 45000"
+        for name, other in (("head", "cpu"), ("cpu", "head")):
+            lab.shell("reached", name).run(["sh", "-c", listen])
+            address = lab.nodes("reached", name)[0]["PrivatePrimaryIp"]
+            assert succeeds(lab.shell("reached", name), *CONNECTS, address, "45000")
+            assert not succeeds(lab.shell("reached", other), *CONNECTS, address, "45000")
 
     def test_a_port_that_no_rule_lets_in_is_silent_and_others_answer(
         self, lab: HyperPodLab, cluster: Any

@@ -45,7 +45,8 @@ def _file_systems_are_reached(resolved: Resolved, facts: Facts) -> Iterator[Find
 @PREFLIGHT.rule(
     "PRE-322",
     "Nodes of all subnets reach each other",
-    why="slurmctld, slurmd and slurmdbd connect on TCP 6817 to 6819. Between subnets network ACLs "
+    why="slurmctld, slurmd and slurmdbd connect on TCP 6817 to 6819, and steps to srun on any port "
+    "above 32767, or one of SrunPortRange. Between subnets network ACLs "
     "have a say, too, and know no connections: replies need an entry of their own.",
     fix="add the rule or the entry that is named; replies go to TCP 32768 to 60999",
     source=f"{VPC}vpc-network-acls.html",

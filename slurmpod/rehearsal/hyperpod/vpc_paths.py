@@ -1,9 +1,9 @@
 """Connections of nodes that their VPC stops: packets are lost, and mounts time out.
 
 The same graph that `slurmpod preflight` asks is asked when a node boots. Only what nodes need is
-asked for: file systems, servers of RDS, and the ports of Slurm and SSH on other nodes. Lost packets
-are real: the node's kernel sends them to a hardware address that nobody has, as if AWS had dropped
-them.
+asked for: file systems, servers of RDS, and the ports of Slurm, srun and SSH on other nodes. Lost
+packets are real: the node's kernel sends them to a hardware address that nobody has, as if AWS had
+dropped them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from embedded_aws.cluster import Cluster, ClusterNode
 from embedded_aws.reachability.model import Graph, Interface
-from embedded_aws.reachability.paths import EPHEMERAL, reaches
+from embedded_aws.reachability.paths import EPHEMERAL, Verdict, reaches, reaches_any
 from slurmpod.aws.gateway import DatabaseServer, Gateway, SharedFileSystem
 from slurmpod.rehearsal.hyperpod.node_files import run_script
 from slurmpod.rehearsal.nodes.machines import Machines
@@ -29,6 +29,9 @@ SSH_PORT = 22
 _RULE = "priority 988"
 _TABLE = 988
 _NOBODY, _NOWHERE = "169.254.100.254", "02:00:00:00:de:ad"
+_FROM_ITS_LIKE = f" sport {EPHEMERAL[0]}-{EPHEMERAL[1]}"
+"""Replies of services come from lower ports."""
+
 UNREACHED = "/run/machine/unreached"
 """The names of file systems whose mounts time out, one a line; the mount helpers read it."""
 
@@ -52,6 +55,18 @@ class Server:
     for_all: bool = True
     """Whether all nodes connect, or controllers only."""
 
+    last_port: int = 0
+    """The end of a range of ports that are lost together; 0 for a single one.
+
+    srun takes any port above those of services. The node's kernel knows no connections, and would
+    lose replies, too: both ways are lost, or none.
+    """
+
+    @property
+    def ports(self) -> str:
+        """The ports, as `ip rule` takes them."""
+        return f"{self.port}-{self.last_port}" if self.last_port else f"{self.port}"
+
 
 @dataclass(frozen=True)
 class Lost:
@@ -64,7 +79,7 @@ class Lost:
     @property
     def message(self) -> str:
         """A sentence for people."""
-        return f"it does not reach {self.server.what} at tcp {self.server.port}: {self.why}"
+        return f"it does not reach {self.server.what} at tcp {self.server.ports}: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -97,12 +112,16 @@ class VpcPaths:
         return tuple(
             Lost(server, verdict.why, is_needed=server.port == SLURMCTLD_PORT)
             for server in (*servers, *_of_nodes(cluster, controllers, node))
-            if not (
-                verdict := reaches(
-                    self.graph, source, server.interface, server.port, replies=server.replies
-                )
-            ).reached
+            if not (verdict := self._verdict(source, server)).reached
         )
+
+    def _verdict(self, source: Interface, server: Server) -> Verdict:
+        to = server.interface
+        if server.last_port:
+            ports = server.port, server.last_port
+            back = reaches_any(self.graph, to, source, ports)
+            return back if back.reached else reaches_any(self.graph, source, to, ports)
+        return reaches(self.graph, source, to, server.port, replies=server.replies)
 
 
 def _of_files(graph: Graph, files: Sequence[SharedFileSystem]) -> Iterator[Server]:
@@ -145,13 +164,16 @@ def _of_nodes(
         ports = (SLURMCTLD_PORT, SLURMDBD_PORT) if is_controller else (SLURMD_PORT,)
         for port in (*ports, SSH_PORT):
             yield Server(other.private_ip, other.private_ip, interface, port)
+        srun, last = EPHEMERAL
+        yield Server(other.private_ip, other.private_ip, interface, srun, last_port=last)
 
 
 def lose(machines: Machines, hostname: str, lost: Sequence[Lost]) -> None:
     """Have a node lose these connections and no others; raises ClusterFailed."""
     rules = "".join(
         f"ip rule add {_RULE} to {each.server.interface.address} ipproto tcp"
-        f" dport {each.server.port} lookup {_TABLE}\n"
+        f"{_FROM_ITS_LIKE if each.server.last_port else ''}"
+        f" dport {each.server.ports} lookup {_TABLE}\n"
         for each in lost
     )
     names = shlex.join(dict.fromkeys(each.server.name for each in lost))

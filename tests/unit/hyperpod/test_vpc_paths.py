@@ -102,8 +102,25 @@ def test_slurm_and_ssh_between_nodes_are_lost_port_by_port() -> None:
         files=EVERYBODY,
         records=EVERYBODY,
     )
-    assert lost(one_way, HEAD) == [("10.0.0.5", 6818)]
-    assert lost(one_way, WORKER) == [("10.0.0.4", 6819), ("10.0.0.4", 22)]
+    srun = 32768
+    assert lost(one_way, HEAD) == [("10.0.0.5", 6818), ("10.0.0.5", srun)]
+    assert lost(one_way, WORKER) == [("10.0.0.4", 6819), ("10.0.0.4", 22), ("10.0.0.4", srun)]
+
+
+SERVICES = tuple(
+    Rule("tcp", port, last, groups=("sg-1", "sg-2")) for port, last in ((22, 22), (6817, 6819))
+)
+
+
+def with_rules(head: tuple[Rule, ...], worker: tuple[Rule, ...]) -> list[str]:
+    shut = paths(_1=head, _2=worker, files=EVERYBODY, records=EVERYBODY)
+    return [each.message.partition(":")[0] for each in shut.lost(demo(), [HEAD], HEAD)]
+
+
+def test_ports_of_srun_are_lost_where_none_is_let_through_either_way() -> None:
+    assert with_rules(SERVICES, SERVICES) == ["it does not reach 10.0.0.5 at tcp 32768-60999"]
+    for_srun = (*SERVICES, Rule("tcp", 60001, 63000, groups=("sg-1", "sg-2")))
+    assert with_rules(SERVICES, for_srun) == with_rules(for_srun, SERVICES) == []
 
 
 def test_scripts_wait_for_what_they_name_and_for_the_controller() -> None:
