@@ -18,12 +18,12 @@ from rich.text import Text
 from slurmpod.aws.account import AwsAccount
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
+from slurmpod.cli.cost_goodput import goodput_data, goodput_lines
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.moments import HOW_TO_SAY, moment_before
 from slurmpod.cli.output import counted, print_json, say, say_next
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.cost import (
-    SECONDS_OF_AN_HOUR,
     USED,
     Bill,
     Use,
@@ -35,6 +35,7 @@ from slurmpod.operations.cost import (
     worker_hours,
 )
 from slurmpod.operations.deployed import require_account
+from slurmpod.operations.goodput import ENDED, SECONDS_OF_AN_HOUR, read_goodput
 from slurmpod.operations.idle import IDLE, IdleGroup, idle_groups, read_idle
 from slurmpod.operations.questions import ask_controller
 from slurmpod.plan.prices import bundled_prices
@@ -88,7 +89,8 @@ def _bill(resolved: Resolved, since: datetime, until: datetime) -> Bill:
     prices = bundled_prices(resolved.region)
     uses = read_uses(answers[USED], prices_of_partitions(resolved, prices))
     idle = idle_groups(read_idle(answers[IDLE]), nodes, prices_of_nodes(resolved, prices))
-    return Bill(since, until, uses, worker_hours(nodes, resolved, since, until), idle)
+    goodput = read_goodput(answers[ENDED])
+    return Bill(since, until, uses, worker_hours(nodes, resolved, since, until), idle, goodput)
 
 
 def _print(bill: Bill, by: str) -> None:
@@ -107,6 +109,8 @@ def _print(bill: Bill, by: str) -> None:
     console.print(
         f"idle: {idle} of {bill.worker_hours:,.1f} hours of the workers that are there now"
     )
+    for line in goodput_lines(bill.goodput):
+        console.print(line)
     for group in bill.idle:
         console.print(_idle_now(group, bill.until))
     console.print(
@@ -151,6 +155,7 @@ def _data(bill: Bill) -> dict[str, object]:
         "uses": [{**asdict(use), "usd": _plain(use.usd)} for use in bill.uses],
         "worker_hours": bill.worker_hours,
         "idle_share": bill.idle_share,
+        "goodput": goodput_data(bill.goodput),
         "idle": [
             {
                 "group": group.group,

@@ -10,6 +10,7 @@ from decimal import Decimal
 from slurmpod.aws.cluster import Node
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.environment.cluster import Role
+from slurmpod.operations.goodput import ENDED, SECONDS_OF_AN_HOUR, SUM_BY_STATE, Goodput
 from slurmpod.operations.idle import IDLE, IdleGroup, idle_command
 from slurmpod.operations.questions import as_root, question
 from slurmpod.plan.costs import Part, costs
@@ -19,10 +20,12 @@ from slurmpod.resolve.resolved import ALL_NODES_PARTITION
 from slurmpod.slurm.records import sacct
 
 USED = "used"
-USE_FIELDS = ("jobidraw", "account", "user", "partition", "nnodes", "elapsedraw")
+USE_FIELDS = (
+    *("jobidraw", "account", "user", "partition", "nnodes", "elapsedraw"),
+    *("state", "eligible", "start"),
+)
 SECONDS = 60
-SECONDS_OF_AN_HOUR = 3600
-_SUM = """'NF != 6 { print; next }
+_SUM = """'NF != 9 { print; next }
 $6 > 0 { k = $2 "|" $3 "|" $4; n[k] += !seen[k, $1]++; s[k] += $5 * $6 }
 END { for (k in n) printf "%s|%d|%.0f\\n", k, n[k], s[k] }'"""
 """Adds up nodes times seconds, so that few lines leave the node; other lines stay as they are.
@@ -46,11 +49,14 @@ class Use:
     usd: Decimal | None
 
 
+NO_GOODPUT = Goodput({}, 0.0)
+
+
 @dataclass(frozen=True)
 class Bill:
     """The use of a cluster within a time, beside the hours that its workers were there.
 
-    `idle` are the workers that no job has now.
+    `idle` are the workers that no job has now, `goodput` is how the hours of jobs ended.
     """
 
     since: datetime
@@ -58,6 +64,7 @@ class Bill:
     uses: tuple[Use, ...]
     worker_hours: float
     idle: tuple[IdleGroup, ...] = ()
+    goodput: Goodput = NO_GOODPUT
 
     @property
     def idle_share(self) -> float | None:
@@ -74,10 +81,15 @@ def use_command(since: datetime, until: datetime) -> str:
     begin, end = (f"$(date -d @{int(each.timestamp())} {when})" for each in (since, until))
     which = ("--duplicates", "--allusers", "--allocations", "--truncate")
     records = sacct(USE_FIELDS, *which, f"--starttime={begin}", f"--endtime={end}")
-    asked = f"{{ timeout {SECONDS} {records} || echo sacct failed; }} 2>&1"
-    summed_up = f"{asked} | awk -F'|' {_SUM}"
-    asked_for = question(USED, summed_up) + question(IDLE, idle_command())
-    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{asked_for}")
+    timed = f"SLURM_TIME_FORMAT=%s timeout {SECONDS} {records}"  # scontrol, below, goes without
+    asked = f"records=$({{ {timed} || echo sacct failed; }} 2>&1)"
+    told = "printf '%s\\n' \"$records\" | awk -F'|'"
+    asked_for = (
+        question(USED, f"{told} {_SUM}")
+        + question(ENDED, f"{told} -v begin={int(since.timestamp())} {SUM_BY_STATE}")
+        + question(IDLE, idle_command())
+    )
+    return as_root(f"PATH=/opt/slurm/bin:$PATH\n{asked}\n{asked_for}")
 
 
 def read_uses(answer: str, usd_per_hour: Mapping[str, Decimal | None]) -> tuple[Use, ...]:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,7 @@ from slurmpod.operations.cost import (
     use_command,
     worker_hours,
 )
+from slurmpod.operations.goodput import Ending, read_goodput
 from slurmpod.operations.idle import idle_command, read_idle
 from slurmpod.operations.questions import read_answers
 from slurmpod.plan.prices import bundled_prices
@@ -35,6 +37,7 @@ from tests.sound_environment import SOUND
 from tests.unit.operations.cluster_at_work import BEGAN, Cluster
 
 USED = "lab|alice|cpu|2|7200\nlab|bob|cpu|1|3600\n|carol|gpu|1|1800\n"
+ENDED = "COMPLETED|9000|1800\nREQUEUED|1800|0\nFAILED|1800|0\n"
 IDLE = """\
 NodeName=ip-10-0-0-4 LastBusyTime=2026-11-01T08:00:00
 NodeName=ip-10-0-1-3 LastBusyTime=2026-11-21T08:00:00
@@ -42,14 +45,18 @@ NodeName=ip-10-0-1-4 LastBusyTime=2026-11-22T08:00:00
 NodeName=ip-10-0-1-2 LastBusyTime=Unknown
 """
 SACCT = """\
-record() { echo "$1|lab|alice|cpu|$2|$3"; }
-[[ $* != *--duplicates* ]] || record 7 16 72000
-record 7 16 3600
-record 8 1 7200
-record 9 1 0
-[[ $* == *jobidraw,account,user,partition,nnodes,elapsedraw* ]]
+began() { if [[ $SLURM_TIME_FORMAT == %s ]]; then echo $((BEGAN + $1)); else date; fi; }
+record() { echo "$1|lab|alice|cpu|$2|$3|$4|$(began $5)|$(began $6)"; }
+[[ $* != *--duplicates* ]] || record 7 16 72000 NODE_FAIL -7200 0
+record 7 16 3600 COMPLETED 72000 73800
+record 8 1 7200 "CANCELLED by 1001" 0 3600
+record 9 1 0 PENDING 0 86400
+[[ $* == *jobidraw,account,user,partition,nnodes,elapsedraw,state,eligible,start* ]]
 """
-"""Job 7 ran for 20 hours, was requeued and ran for one more; job 9 has not begun."""
+"""Job 7 ran for 20 hours, lost a node and ran for one more; job 9 has not begun.
+
+Job 7 had begun before, and waits half an hour the second time, job 8 an hour.
+"""
 
 PRICES = {"cpu": Decimal(2), "gpu": None}
 MORE = """\
@@ -81,15 +88,47 @@ def test_a_sum_with_an_unknown_price_is_unknown() -> None:
     assert summed(uses, "account")[0].usd is None
 
 
-def test_each_run_of_a_requeued_job_has_its_hours(tmp_path: Path) -> None:
+@pytest.fixture
+def told(tmp_path: Path) -> Mapping[str, str]:
+    """What a controller with those records answers of a day."""
     for name, script in {"sudo": 'shift; exec "$@"', "sacct": SACCT, "scontrol": ":"}.items():
         (tmp_path / name).write_text(f"#!/bin/bash\n{script}\n")
         (tmp_path / name).chmod(0o755)
     command = use_command(BEGAN, BEGAN + timedelta(days=1))
-    tools = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    told = subprocess.run(["sh", "-c", command], env=tools, capture_output=True, text=True).stdout
-    (use,) = read_uses(read_answers(told, "head")["used"], PRICES)
+    tools = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "BEGAN": str(int(BEGAN.timestamp())),
+    }
+    shell = subprocess.run(["sh", "-c", command], env=tools, capture_output=True, text=True)
+    return read_answers(shell.stdout, "head")
+
+
+def test_each_run_of_a_requeued_job_has_its_hours(told: Mapping[str, str]) -> None:
+    (use,) = read_uses(told["used"], PRICES)
     assert (use.jobs, use.node_hours) == (2, 16 * 21 + 2)
+
+
+def test_hours_are_told_apart_by_how_their_run_ended(told: Mapping[str, str]) -> None:
+    goodput = read_goodput(told["ended"])
+    assert goodput.node_hours == {
+        Ending.COMPLETED: 16.0,
+        Ending.NODE_FAILURE: 16 * 20.0,
+        Ending.CANCELLED: 2.0,
+    }
+    assert goodput.share == pytest.approx(16 / 338)
+    assert goodput.waited_node_hours == 16 * 0.5 + 1
+
+
+def test_what_has_not_ended_is_in_no_share() -> None:
+    goodput = read_goodput("RUNNING|7200|0\nCOMPLETED|3600|60\nREQUEUED|3600|0\n")
+    assert (goodput.ended, goodput.share) == (2.0, 0.5)
+    assert goodput.node_hours[Ending.OPEN] == 2.0
+    assert read_goodput("RUNNING|7200|0\n").share is None
+
+
+def test_goodput_that_cannot_be_read_is_told() -> None:
+    with pytest.raises(AwsUnavailable, match="slurmdbd is away"):
+        read_goodput("slurmdbd is away\n")
 
 
 @pytest.mark.parametrize("said", ["Slurm accounting storage is disabled", "sacct failed"])
@@ -126,7 +165,7 @@ def test_the_idle_share_counts_workers_from_their_launch_on() -> None:
 def cluster() -> Cluster:
     """A cluster whose controller has records."""
     found = Cluster()
-    found.answers = {"used": USED, "idle": IDLE}
+    found.answers = {"used": USED, "ended": ENDED, "idle": IDLE}
     return found
 
 
@@ -189,6 +228,20 @@ def test_idle_workers_are_shown_with_their_price_and_what_ends_them(
     (idle,) = json.loads(capsys.readouterr().out)["idle"]
     assert (idle["group"], idle["nodes"]) == ("workers", ["ip-10-0-1-3", "ip-10-0-1-4"])
     assert idle["since"] == "2026-11-21T08:00:00+00:00"
+
+
+def test_goodput_is_shown_with_what_was_lost_and_what_it_cannot_know(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["cost", file]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert "goodput: 71% of 3.50 node-hours that ended" in shown
+    assert "  lost to requeues: 0.50\n" in shown
+    assert "steps that a run repeated or paused for are not in it" in shown
+    assert main.run(["cost", file, "--json"]) == ExitCode.OK
+    goodput = json.loads(capsys.readouterr().out)["goodput"]
+    assert goodput["node_hours"] == {"completed": 2.5, "requeued": 0.5, "failed": 0.5}
+    assert goodput["waited_node_hours"] == 0.5
 
 
 def test_nodes_without_a_job_are_found_in_what_slurm_shows() -> None:
