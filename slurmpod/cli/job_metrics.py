@@ -109,7 +109,14 @@ def _efficiency(known: Measures, found: Sequence[Life]) -> Iterator[str]:
         yield f"MFU {known.mfu:.1%}"
     if known.goodput is not None:
         paused = f"{known.seconds_paused:.0f} seconds of pauses"
-        yield f"goodput {known.goodput:.1%}, with {paused}"
+        yield f"goodput {known.goodput:.1%}, with {paused}{_told(known)}"
+
+
+def _told(known: Measures) -> str:
+    """Return what of the pauses the log gives a reason for."""
+    told = {"to save": known.seconds_saving, "of hangs": known.seconds_hanging}
+    words = ", ".join(f"{seconds:.0f} {what}" for what, seconds in told.items() if seconds)
+    return f" ({words})" if words else ""
 
 
 def _summary(known: Measures) -> str:

@@ -87,6 +87,14 @@ class TestMeasures:
         assert found.seconds_paused == 100 - 20 - 2
         assert found.goodput == 1 - 78 / 118
 
+    def test_hangs_and_checkpoints_are_told_apart_where_the_log_says_which(self) -> None:
+        hang = "slurmpod-watch: hang: no progress for 300 s after step 31: rank 1; saved checkpoint"
+        saves = ["INFO Saving the checkpoint (or staging if async is enabled).", hang]
+        lines = [*steps(1, 11, 0), saves[0], *steps(12, 21, 100), *steps(22, 31, 200)]
+        found = measures(lives([*lines, *reversed(saves), *steps(32, 41, 300)]))
+        assert (found.seconds_saving, found.seconds_hanging) == (78.0, 80.0)
+        assert found.seconds_paused == 78 + 80 + 80
+
     def test_a_pause_in_steps_that_were_thrown_away_is_lost_once(self) -> None:
         lines = [BEGIN, *steps(1, 10, 0), *steps(11, 12, 100), BEGIN, *steps(1, 3, 200)]
         found = measures(lives(lines))
@@ -123,6 +131,15 @@ class TestCommand:
         file = tmp_path / "train <1>_12.out"
         file.write_text("\n".join(requeued()) + "\n\xff\n", encoding="latin-1")
         return str(file)
+
+    def test_pauses_are_shown_with_what_the_log_says_of_them(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        log = tmp_path / "train.out"
+        lines = [*steps(1, 11, 0), "saving checkpoint at iteration 11", *steps(12, 21, 100)]
+        log.write_text("\n".join(lines))
+        assert main.run(["job", "metrics", str(log)]) == ExitCode.OK
+        assert "with 78 seconds of pauses (78 to save)\n" in capsys.readouterr().out
 
     def test_text_picture_and_prometheus(
         self, log: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -11,12 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from slurmpod.jobs.metrics.others import OtherReports
-from slurmpod.jobs.metrics.report import Report, number
+from slurmpod.jobs.metrics.report import HANG, SAVING, Report, number
 
 STEP = re.compile(r"(?:^|\s)step (\d{1,15}) loss (\S+)((?: [a-z_]+ [^\s]+)*)")
+TOLD = {
+    HANG: re.compile(r"^slurmpod-watch: hang: "),
+    SAVING: re.compile(r"(?i)^(?!slurmpod-watch: ).*\bsav(?:e|ed|ing)\b.*\bcheckpoint"),
+}
+"""What tells why a step took long: findings of the watcher, and lines of trainings that save."""
+
 BEGINS = re.compile(r"(?:starting from the beginning|resuming after step (\d{1,15})) with ")
 
 
@@ -31,25 +37,34 @@ class Life:
 def lives(lines: Iterable[str]) -> tuple[Life, ...]:
     """Return the lives in which something was reported, in their order."""
     found: list[Life] = []
-    others = OtherReports()
+    others, said = OtherReports(), ""
     for line in lines:
+        said = _said(line, said)
         if begins := BEGINS.search(line):
             found.append(Life(int(begins[1] or 0)))
         for report in (*_report(line), *others.read(line)):
-            _add(report, found)
+            if _add(replace(report, said=said), found):
+                said = ""
     for report in others.rest():
-        _add(report, found)
+        _add(replace(report, said=said), found)
     return tuple(life for life in found if life.reports)
 
 
-def _add(report: Report, found: list[Life]) -> None:
-    """Let a report begin a life, or go on with the last one; others' may come again."""
+def _said(line: str, before: str) -> str:
+    """Return what is known with this line of the time since a report: a hang hides all else."""
+    told = (what for what, pattern in TOLD.items() if pattern.search(line))
+    return before if before == HANG else next(told, before)
+
+
+def _add(report: Report, found: list[Life]) -> bool:
+    """Let a report begin a life, or go on with the last one; others' may come again: False."""
     last = found[-1].reports[-1] if found and found[-1].reports else None
     if last and report.format and report.step == last.step:
-        return
+        return False
     if not found or (last and report.step <= last.step):
         found.append(Life(None))
     found[-1].reports.append(report)
+    return True
 
 
 def _report(line: str) -> Iterator[Report]:

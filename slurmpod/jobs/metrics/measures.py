@@ -8,7 +8,7 @@ from statistics import median
 
 from slurmpod.jobs.metrics.log import Life
 from slurmpod.jobs.metrics.pauses import seconds_paused
-from slurmpod.jobs.metrics.report import Report
+from slurmpod.jobs.metrics.report import HANG, SAVING, Report
 from slurmpod.jobs.metrics.work import Work
 from slurmpod.value import Value
 
@@ -19,7 +19,8 @@ class Measures(Value):
     `steps_trained_twice` are those that a restart threw away, as far as they were reported.
     `seconds_lost` are the time that these took, and the time from the last report before a restart
     to the first one after it. `seconds_paused` are those of saving, evaluating and hangs while it
-    ran; `goodput` is the share of all the time that is neither. `train_samples_per_second` is the
+    ran, `seconds_saving` and `seconds_hanging` those of them of which the log says so; `goodput` is
+    the share of all the time that is neither lost nor paused. `train_samples_per_second` is the
     throughput while it trained, `samples_per_second_with_losses` that of all the time.
     `seconds_per_step`, tokens and `mfu` are medians of what was reported, or follow from the
     throughput and from what a step computes.
@@ -32,6 +33,8 @@ class Measures(Value):
     steps_trained_twice: int
     seconds_lost: float | None
     seconds_paused: float | None
+    seconds_saving: float | None
+    seconds_hanging: float | None
     goodput: float | None
     train_runtime: float | None
     train_samples_per_second: float | None
@@ -59,7 +62,10 @@ def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
         _seconds(before.reports[-1], after.reports[0], plus=_since(before, _start(after)))
         for before, after in pairwise(run)
     )
-    paused = _total(map(seconds_paused, _that_count(run)))
+    paused, saving, hanging = (
+        _total(seconds_paused(reports, said) for reports in _that_count(run))
+        for said in (None, SAVING, HANG)
+    )
     return Measures(
         step=last.step,
         loss=last.loss,
@@ -68,6 +74,8 @@ def measures(run: Sequence[Life], work: Work = NOTHING_MORE) -> Measures:
         steps_trained_twice=sum(thrown_away),
         seconds_lost=lost,
         seconds_paused=paused,
+        seconds_saving=saving,
+        seconds_hanging=hanging,
         goodput=_goodput(whole, lost, paused),
         train_runtime=training,
         train_samples_per_second=_rate(_total(map(_samples, run)), training),

@@ -12,19 +12,24 @@ LONG = 3.0
 """How many times the usual a step takes that has a pause in it."""
 
 
-def seconds_paused(reports: Sequence[Report]) -> float | None:
-    """Return what steps took beyond the usual, where that was long; None without times."""
+def seconds_paused(reports: Sequence[Report], said: str | None = None) -> float | None:
+    """Return what steps took beyond the usual, where that was long; None without times.
+
+    Of those alone of which the log tells `said`, where that is given.
+    """
     if any(report.at is None for report in reports):
         return None
     intervals = list(_intervals(reports))
-    usual = median(seconds / steps for steps, seconds in intervals) if intervals else 0.0
+    usual = median(seconds / steps for steps, seconds, _ in intervals) if intervals else 0.0
     return sum(
-        seconds - steps * usual for steps, seconds in intervals if seconds > LONG * steps * usual
+        seconds - steps * usual
+        for steps, seconds, told in intervals
+        if seconds > LONG * steps * usual and said in (None, told)
     )
 
 
-def _intervals(reports: Sequence[Report]) -> Iterator[tuple[int, float]]:
-    """Yield steps from one report to the next, and the seconds that they took."""
+def _intervals(reports: Sequence[Report]) -> Iterator[tuple[int, float, str]]:
+    """Yield steps from one report to the next, their seconds, and what the log tells of them."""
     for before, after in pairwise(reports):
         if before.at is not None and after.at is not None:
-            yield after.step - before.step, after.at - before.at
+            yield after.step - before.step, after.at - before.at, after.said

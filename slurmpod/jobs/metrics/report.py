@@ -6,12 +6,15 @@ import math
 
 from slurmpod.value import Value
 
+SAVING, HANG = "saving", "hang"
+
 
 class Report(Value):
     """What is known after a step; `samples` are all that were seen, `at` is in Unix seconds.
 
     `seconds` is what a step took, `tokens_per_second` those of one accelerator, `mfu` a share.
-    `format` is that of another program's line, and empty for ours.
+    `format` is that of another program's line, and empty for ours. `said` is what the log tells of
+    the time since the report before: SAVING, HANG or nothing.
     """
 
     step: int
@@ -23,6 +26,7 @@ class Report(Value):
     tokens_per_second: float | None = None
     mfu: float | None = None
     format: str = ""
+    said: str = ""
 
 
 def number(text: str | None) -> float | None:
