@@ -138,7 +138,7 @@ class TestCommand:
         log = tmp_path / "train.out"
         lines = [*steps(1, 11, 0), "saving checkpoint at iteration 11", *steps(12, 21, 100)]
         log.write_text("\n".join(lines))
-        assert main.run(["job", "metrics", str(log)]) == ExitCode.OK
+        assert run(["job", "metrics", str(log)]) == ExitCode.OK
         assert "with 78 seconds of pauses (78 to save)\n" in capsys.readouterr().out
 
     def test_text_picture_and_prometheus(
