@@ -10,12 +10,9 @@ from slurmpod_checks.judge import slow_alone, slow_in_pairs
 from slurmpod_checks.records import NodeRecord, Result
 from slurmpod_checks.slurm import Slurm
 from slurmpod_health.finding import Finding, Verdict
-from slurmpod_health.node_state import PREFIX, NodeState
+from slurmpod_health.node_state import CHECK, NodeState
 from slurmpod_health.probe import ProbeFailed
 from slurmpod_health.scontrol import Scontrol, drain
-
-MARK = "check: "
-"""How our reasons begin behind the prefix of all checks: others end theirs by themselves."""
 
 LONGEST_REASON = 300
 DAY = 24 * 3600
@@ -49,7 +46,7 @@ def _acted_upon(name: str, result: Result, bad: list[Finding]) -> Result:
     new = tuple(each for each in bad if each not in result.findings)
     noted = replace(result, findings=(*result.findings, *new), is_told=True)
     try:
-        if drain(Scontrol.starting_now(), name, f"{MARK}{why}"):
+        if drain(Scontrol.starting_now(), name, f"{CHECK}{why}"):
             return noted
     except ProbeFailed:
         return result
@@ -77,8 +74,12 @@ def settle(view: View, slurm: Slurm) -> View:
 def _drained(view: View) -> Iterator[NodeState]:
     """Yield the nodes that these checks have drained, and that do nothing any more."""
     for name, node in view.nodes.items():
-        is_ours = node.is_drained_by_us and node.reason.startswith(f"{PREFIX}{MARK}")
-        if is_ours and "IDLE" in node.words and name in view.state.nodes and name in view.instances:
+        if (
+            node.is_drained_by_check
+            and "IDLE" in node.words
+            and name in view.state.nodes
+            and name in view.instances
+        ):
             yield node
 
 

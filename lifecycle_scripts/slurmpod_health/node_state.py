@@ -9,7 +9,10 @@ import re
 from dataclasses import dataclass
 
 PREFIX = "slurmpod: "
-"""How the reasons begin that the health checks give, and the only ones that they take back."""
+"""How the reasons of all our drains begin."""
+
+CHECK = "check: "
+"""What follows where a check of idle nodes has found a fault; the health checks cannot see it."""
 
 HELD = frozenset({"DRAIN", "DOWN", "FAIL", "FAILING"})
 
@@ -40,8 +43,18 @@ class NodeState:
 
     @property
     def is_drained_by_us(self) -> bool:
-        """Whether it is the health checks that have."""
+        """Whether it is the health checks that have, or the checks of idle nodes."""
         return "DRAIN" in self.words and self.reason.startswith(PREFIX)
+
+    @property
+    def is_drained_by_check(self) -> bool:
+        """Whether it is the checks of idle nodes that have."""
+        return self.is_drained_by_us and self.reason.startswith(f"{PREFIX}{CHECK}")
+
+    @property
+    def is_drained_by_health(self) -> bool:
+        """Whether it is the health checks that have: they take back no other drain."""
+        return self.is_drained_by_us and not self.is_drained_by_check
 
 
 def read_state(line: str) -> NodeState | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from slurmpod_health.node_state import PREFIX, NodeState, read_state
+from slurmpod_health.node_state import CHECK, PREFIX, NodeState, read_state
 from slurmpod_health.probe import ProbeFailed, ProbeTimedOut, probe
 
 PROGRAM = "/opt/slurm/bin/scontrol"
@@ -65,26 +65,36 @@ def parse_state(description: str) -> NodeState:
 def drain(scontrol: Scontrol, node: str, reason: str) -> bool:
     """Take a node out of service; tell whether it is, and not one too many of its partition.
 
-    Who replaces or reboots a node has given it a state and a reason of its own, which stay. Raises
-    ProbeFailed where Slurm does not answer: nobody knows then whether the node is out of service.
+    Who replaces or reboots a node has given it a state and a reason of its own, which stay, as does
+    what a check of idle nodes has found. Raises ProbeFailed where Slurm does not answer: nobody
+    knows then whether the node is out of service.
     """
     state = state_of(scontrol, node)
     if not (state.takes_jobs or state.is_drained_by_us):
+        return True
+    if state.is_drained_by_check and not reason.startswith(CHECK):
         return True
     scontrol("update", f"nodename={node}", "state=drain", f"reason={PREFIX}{reason}")
     try:
         is_one_too_many = _is_one_too_many(scontrol, state.partitions)
     except ProbeFailed:
         if state.takes_jobs:  # who cannot see the others is careful
-            resume(scontrol, node)
+            _take_back(scontrol, node)
         raise
-    return not (is_one_too_many and resume(scontrol, node))
+    return not (is_one_too_many and _take_back(scontrol, node))
 
 
 def resume(scontrol: Scontrol, node: str) -> bool:
-    """Let a node take jobs again that this program has drained, and tell whether it had."""
-    if not state_of(scontrol, node).is_drained_by_us:
-        return False
+    """Let a node take jobs again that the health checks have drained, and tell whether they had."""
+    return state_of(scontrol, node).is_drained_by_health and _resumed(scontrol, node)
+
+
+def _take_back(scontrol: Scontrol, node: str) -> bool:
+    """Undo a drain of ours, of either kind, and tell whether it was one."""
+    return state_of(scontrol, node).is_drained_by_us and _resumed(scontrol, node)
+
+
+def _resumed(scontrol: Scontrol, node: str) -> bool:
     scontrol("update", f"nodename={node}", "state=resume")
     return True
 

@@ -1,7 +1,8 @@
 """A drain of the health checks ends with the fault: a new instance does not inherit it.
 
 Slurm knows nodes by name, and HyperPod gives the name to the instance that replaces a bad one. Only
-drains of our own, known by their reason, are undone, and only where all checks pass.
+drains of the health checks, known by their reason, are undone, and only where all checks pass. What
+a check of idle nodes has found stays, as these cannot see it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class BackInService(NodeStep):
             state = read_state(slurm.command(self.node.machine, "scontrol", *show))
         except CommandFailed:
             return True
-        return not (state and state.is_drained_by_us)
+        return not (state and state.is_drained_by_health)
 
     def apply(self) -> str:
         """Let the checks themselves end the drain; raises NotYet while one of them fails."""

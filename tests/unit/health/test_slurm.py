@@ -62,7 +62,11 @@ class TestBadNode:
 
     @pytest.mark.parametrize(
         ("state", "why"),
-        [("MIXED+CLOUD+FAIL", "Action:Replace"), ("IDLE+CLOUD+DRAIN", "by hand")],
+        [
+            ("MIXED+CLOUD+FAIL", "Action:Replace"),
+            ("IDLE+CLOUD+DRAIN", "by hand"),
+            ("IDLE+CLOUD+DRAIN", "slurmpod: check: scratch write MiB/s is 4"),
+        ],
     )
     def test_what_others_have_decided_stays(
         self, monkeypatch: pytest.MonkeyPatch, scontrol: Asked, state: str, why: str
@@ -139,6 +143,13 @@ class TestFaultOfAllNodes:
         assert drain("n1", "7 of 8")
         assert not drain("n2", "7 of 8"), "none would be left"
 
+    def test_counts_what_checks_of_idle_nodes_have_drained(self, four: Cluster) -> None:
+        assert drain("n1", "check: scratch write MiB/s is 4")
+        assert drain("n2", "7 of 8")
+        assert not drain("n3", "check: scratch write MiB/s is 5")
+        assert not drain("n4", "7 of 8")
+        assert four.drained() == ["n1", "n2"]
+
     def test_is_no_question_where_a_partition_has_one_node(self, four: Cluster) -> None:
         four.partitions["c1"] = "dev,cpu"
         assert drain("c1", "the clock is off by 11 s")
@@ -172,6 +183,7 @@ class TestOtherNodes:
             (GOOD, "IDLE+CLOUD+DRAIN", "slurmpod: 7 of 8 accelerators", True),
             (BAD, "IDLE+CLOUD+DRAIN", "slurmpod: 7 of 8 accelerators", False),
             (GOOD, "IDLE+CLOUD+DRAIN", "by hand, not slurmpod: x", False),
+            (GOOD, "IDLE+CLOUD+DRAIN", "slurmpod: check: scratch write MiB/s is 4", False),
             (GOOD, "IDLE+CLOUD", "", False),
         ],
     )

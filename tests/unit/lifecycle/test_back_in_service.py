@@ -39,7 +39,12 @@ def test_one_that_is_still_bad_stays_drained_and_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", ["State=IDLE+CLOUD\n", DRAINED.replace("slurmpod: ", "by hand: ")]
+    "shown",
+    [
+        "State=IDLE+CLOUD\n",
+        DRAINED.replace("slurmpod: ", "by hand: "),
+        DRAINED.replace("slurmpod: ", "slurmpod: check: "),
+    ],
 )
 def test_nothing_else_is_touched(shown: str) -> None:
     assert step(shown).is_done()
