@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,10 @@ PLATFORMS = {"x86_64": "x86_64-manylinux_2_28", "arm64": "aarch64-manylinux_2_28
 glibc 2.35 (release notes, 2025-05); wheels of PyTorch ask for 2.28."""
 
 SHOWN_LINES = 6
+BUILD_IT = (
+    "what has no wheel for the nodes has to be built, put beside other wheels and given with"
+    " --wheels"
+)
 
 
 def packages_of(repository: Path, architecture: str, python: str, index: str) -> tuple[str, str]:
@@ -32,11 +37,11 @@ def packages_of(repository: Path, architecture: str, python: str, index: str) ->
     if file.name == LOCK:
         words = ["export", "--frozen", "--no-dev", "--no-emit-project", "--no-header"]
         words += ["--no-annotate", "--format", "requirements.txt"]
-    else:
-        words = ["pip", "compile", "--generate-hashes", "--no-header", "--no-annotate"]
-        words += ["--only-binary", ":all:", "--python-version", python]
-        words += ["--python-platform", PLATFORMS[architecture], file.name]
-        words += ["--index-url", index] if index else []
+        return str(file), _with_wheels(_uv(words, file), file)
+    words = ["pip", "compile", "--generate-hashes", "--no-header", "--no-annotate"]
+    words += ["--only-binary", ":all:", "--python-version", python]
+    words += ["--python-platform", PLATFORMS[architecture], file.name]
+    words += ["--index-url", index] if index else []
     return str(file), _uv(words, file)
 
 
@@ -53,6 +58,20 @@ def _file_of(repository: Path) -> Path:
     return found[0]
 
 
+def _with_wheels(pins: str, file: Path) -> str:
+    """Return the pins of a lock; raises JobRefused for packages of which it has no wheel.
+
+    `uv export` asks for none: the job would fail on its node.
+    """
+    locked = tomllib.loads(file.read_text(encoding="utf-8")).get("package", ())
+    sources = {f"{each['name']}=={each['version']}" for each in locked if "sdist" in each}
+    wheels = {f"{each['name']}=={each['version']}" for each in locked if "wheels" in each}
+    pinned = {line.split()[0] for line in pins.splitlines() if "==" in line}
+    if lacking := sorted(pinned & (sources - wheels)):
+        raise JobRefused(f"{file} has no wheel of {', '.join(lacking)}", BUILD_IT)
+    return pins
+
+
 def _uv(words: Sequence[str], file: Path) -> str:
     beside = Path(sys.executable).with_name("uv")
     uv = shutil.which("uv") or (str(beside) if beside.exists() else None)
@@ -67,7 +86,6 @@ def _uv(words: Sequence[str], file: Path) -> str:
         said = "\n".join(done.stderr.strip().splitlines()[:SHOWN_LINES])
         raise JobRefused(
             f"uv cannot resolve {file}:\n{said}",
-            "mend what it names; what has no wheel for the nodes has to be built, put beside other"
-            " wheels and given with --wheels",
+            f"mend what it names; {BUILD_IT}",
         )
     return done.stdout
