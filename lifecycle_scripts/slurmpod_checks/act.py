@@ -21,8 +21,12 @@ REPLACE = ("state=fail", "reason=Action:Replace")
 
 
 def judged(view: View) -> View:
-    """Judge results that nobody has acted upon; drain nodes that are at fault, and note it."""
-    nodes = dict(view.state.nodes)
+    """Judge results that nobody has acted upon; drain nodes that are at fault, and note it.
+
+    These nodes are out of this round, which still knows them as idle: a pair with one of them would
+    not begin, and the other one would be left alone for a while.
+    """
+    nodes, present = dict(view.state.nodes), dict(view.nodes)
     for name, record in view.state.nodes.items():
         for pair in (False, True):
             result = record.latest(pair=pair)
@@ -30,7 +34,8 @@ def judged(view: View) -> View:
                 noted = _acted_upon(name, result, bad)
                 record = _with(record, result, noted)  # noqa: PLW2901
                 nodes[name] = record
-    return replace(view, state=replace(view.state, nodes=nodes))
+                present.pop(name, None)
+    return replace(view, state=replace(view.state, nodes=nodes), nodes=present)
 
 
 def _faults(view: View, name: str, result: Result) -> list[Finding]:

@@ -246,6 +246,14 @@ class TestFaults:
         assert drained == {"n2": "check: read-only"}
         assert summary(state)["bad"] == ["n2"]
 
+    def test_who_is_drained_meets_nobody_in_the_same_round(self, drained: dict[str, str]) -> None:
+        """Slurm would never begin that pair, and the other node would wait for a new one."""
+        slurm = FakeSlurm(3)
+        slurm.findings = {"n2": [("scratch", "bad", "read-only")]}
+        rounds(slurm, drained)
+        pairs = {nodes for nodes in slurm.submitted if len(nodes) == 2}
+        assert pairs == {("n1", "n3")}
+
     def test_who_is_far_slower_than_two_others_is_drained(self, drained: dict[str, str]) -> None:
         rounds(FakeSlurm(3, n1=400.0), drained, settings=ALONE)
         assert drained == {"n1": "check: scratch write MiB/s is 400, that of others 1000"}
