@@ -159,10 +159,11 @@ class TestIo:
         results = folder / "results"
         results.mkdir()
         bench = [sys.executable, str(PROGRAMS / "io-bench" / "bench_io.py")]
+        checks = {"PYTHONPATH": str(ROOT / "lifecycle_scripts")}
         running = [
             subprocess.Popen(
                 [*bench, "--results", str(results), *options],
-                env={"SLURMD_NODENAME": node, "SLURM_NNODES": "2", "SLURM_JOB_ID": "7"},
+                env={"SLURMD_NODENAME": node, "SLURM_NNODES": "2", "SLURM_JOB_ID": "7", **checks},
             )
             for node in ("a1", "a2")
         ]

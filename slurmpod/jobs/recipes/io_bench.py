@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from pydantic import Field
 
 from slurmpod.environment.image import IMAGE_USER
+from slurmpod.folders import folder
 from slurmpod.jobs.cluster_rules import shared_mounts
 from slurmpod.jobs.recipes.recipe import (
     EACH_NODE,
@@ -22,6 +23,9 @@ from slurmpod.jobs.recipes.recipe import (
 Folder = Annotated[
     str, Field(pattern=r"^(?:/[A-Za-z0-9_.-]+)+$", max_length=200, examples=["/fsx"])
 ]
+MEASURING = ("slurmpod_checks/__init__.py", "slurmpod_checks/throughput.py")
+"""What writes and reads, as it does in the checks of idle nodes (`checks`); the job brings it."""
+
 BlockKib = Annotated[int, Field(ge=4, le=1_048_576)]
 
 
@@ -55,6 +59,12 @@ class IoParameters(Parameters):
             *("--files-per-node", str(self.files_per_node)),
             *("--needed-mib-per-s", str(needed)),
         )
+
+    def files(self, place: Place) -> Mapping[str, str]:
+        """Return the programs that write and read."""
+        del place
+        scripts = folder("lifecycle_scripts")
+        return {name: (scripts / name).read_text(encoding="utf-8") for name in MEASURING}
 
     def mistakes(self, place: Place) -> Iterator[Mistake]:
         """Refuse files that are smaller than a block, and nodes without anything to measure."""

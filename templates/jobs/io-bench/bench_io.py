@@ -10,15 +10,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-MIB = 1024 * 1024
+from slurmpod_checks.throughput import MIB, read, seconds_of, write
+
 PATIENCE_SECONDS = 600.0
 PAUSE_SECONDS = 0.05
-Work = Callable[[Path, int, int], None]
 
 
 def main(options: argparse.Namespace) -> None:
@@ -48,7 +47,7 @@ def measured(
         for block_kib in options.block_kib:
             for kind, work in (("write", write), ("read", read)):
                 meet(options.results, f"{place}-{block_kib}-{kind}", node)
-                seconds = _seconds(work, files, block_kib * 1024, options.mib_per_file * MIB)
+                seconds = seconds_of(work, files, block_kib * 1024, options.mib_per_file * MIB)
                 size = len(files) * options.mib_per_file * MIB
                 row = {"folder": str(folder), "kind": kind, "block_bytes": block_kib * 1024}
                 yield {**row, "bytes": size, "seconds": seconds}
@@ -56,26 +55,6 @@ def measured(
         for file in files:
             file.unlink(missing_ok=True)
         own.rmdir()
-
-
-def write(file: Path, block: int, size: int) -> None:
-    """Write a file, down to the disk, and leave nothing of it in this node's cache."""
-    data = os.urandom(block)  # what can be compressed would seem fast
-    with file.open("wb", buffering=0) as opened:
-        for start in range(0, size, block):
-            opened.write(data[: size - start])
-        os.fsync(opened.fileno())
-        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def read(file: Path, block: int, size: int) -> None:
-    """Read a file from its beginning to its end."""
-    with file.open("rb", buffering=0) as opened:
-        found = 0
-        while data := opened.read(block):
-            found += len(data)
-    if found != size:
-        raise OSError(f"{file} has {found} of {size} bytes")
 
 
 def meet(results: Path, name: str, node: str) -> None:
@@ -88,14 +67,6 @@ def meet(results: Path, name: str, node: str) -> None:
         if time.monotonic() > until:
             sys.exit(f"{node}: not all nodes have come to {name}")
         time.sleep(PAUSE_SECONDS)
-
-
-def _seconds(work: Work, files: list[Path], block: int, size: int) -> float:
-    start = time.perf_counter()
-    with ThreadPoolExecutor(len(files)) as pool:
-        for done in [pool.submit(work, file, block, size) for file in files]:
-            done.result()
-    return time.perf_counter() - start
 
 
 def _options() -> argparse.Namespace:
