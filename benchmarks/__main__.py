@@ -26,6 +26,7 @@ from benchmarks.measure import Command, Row, medians
 from benchmarks.recipes import recipe_rows
 from benchmarks.recovery import recovery_rows
 from slurmpod.folders import node_executable
+from slurmpod.platform_profiles.slurm_versions import SlurmVersion
 from slurmpod.rehearsal.nodes.image import bake
 from tests.rehearsal.hyperpod_lab import HyperPodLab
 
@@ -157,9 +158,14 @@ def power_cut_rows() -> Iterable[Row]:
 
 @contextmanager
 def _lab() -> Iterator[HyperPodLab]:
+    """Start nodes of the image on which steps are resumed in place."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        HyperPodLab(Path(folder), bake(print), ("returns-by-itself",)) as lab,
+        HyperPodLab(
+            Path(folder),
+            bake(print, slurm=SlurmVersion.V24_11),
+            ("ami-2026-01", "returns-by-itself"),
+        ) as lab,
     ):
         yield lab
 

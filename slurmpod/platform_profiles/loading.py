@@ -23,7 +23,7 @@ from slurmpod.reading.merge import merged
 from slurmpod.reading.text_file import Unreadable, read_text
 from slurmpod.reading.yaml_source import YamlSource, read_yaml
 
-DEFAULT = "ami-2026-01"
+DEFAULT = "ami-2026-07"
 DATA = Path(__file__).with_name("data")
 FACT = ("value", "source", "confidence")
 """The keys of a value that says where it comes from."""

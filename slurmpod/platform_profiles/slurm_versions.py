@@ -41,7 +41,7 @@ DEBIAN = {
     ),
 }
 
-DEFAULT_SLURM = SlurmVersion.V24_11
+DEFAULT_SLURM = SlurmVersion.V26_05
 """The version of the default profile."""
 
 

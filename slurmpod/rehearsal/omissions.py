@@ -16,7 +16,7 @@ FILE_NAME = "_rehearsed.yaml"
 NO_DIRECTORY = "access.directory, which nodes of a rehearsal cannot reach"
 """Nothing can stand for its server: nodes trust only whom its authority has signed."""
 
-NO_CONTAINERS = "lifecycle.containers, as nodes of a rehearsal have neither enroot nor pyxis"
+NO_CONTAINERS = "lifecycle.containers, as nodes of a rehearsal run no containers"
 """Debian has no packages of them; those that the environment names may be for another system. With
 a profile whose image has all of it, Docker too, nothing is left out."""
 

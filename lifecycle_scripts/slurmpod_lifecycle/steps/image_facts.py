@@ -24,7 +24,7 @@ SLURM = "/opt/slurm"
 KNOWN_SLURM = ("slurm-24.11", "slurm-25.11")
 """What /opt/slurm leads to on HyperPod's images of January and of July 2026. Rehearsals run the
 first; of the second, the parameters of slurm.conf and plugins were compared."""
-REHEARSED_FOR = "ami-2026-01"
+REHEARSED_FOR = "ami-2026-07"
 """The profile of HyperPod's image that these scripts are rehearsed with where none is named."""
 NVIDIA = "/sys/module/nvidia/version"
 NEURON = "/sys/module/neuron/version"
