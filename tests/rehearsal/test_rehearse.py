@@ -435,14 +435,13 @@ class TestRunning:
     def test_why_names_a_job_with_more_nodes_than_there_are(
         self, kept: Kept, reader: dict[str, str]
     ) -> None:
-        last = "sacct -X -n -P --format=jobid | tail -n 1"
-        again = "sbatch --parsable --wait --nodes=2 --wrap=true"
-        printed = as_user(kept, f"sbatch --nodes=9 --wrap=true 2>&1; {last}; {again}")
-        refused, well = printed.splitlines()[-2:]
-        cause, fix = told(kept, reader, refused)
-        assert cause == "it never started: it asks for 9 nodes, and dev has 3"
-        assert fix.startswith("ask for fewer nodes and submit it again")
-        assert told(kept, reader, well) == ("it ended well", "")
+        asked = as_user(kept, "sbatch --parsable --nodes=9 --wrap=true").splitlines()[-1]
+        again = as_user(kept, "sbatch --parsable --wait --nodes=2 --wrap=true").splitlines()[-1]
+        cause, fix = told(kept, reader, asked)
+        as_user(kept, f"scancel {asked}")
+        assert cause == "it will not start: it asks for 9 nodes, and dev has 3"
+        assert fix.startswith(f"cancel it (`scancel {asked}`) and submit it with fewer nodes")
+        assert told(kept, reader, again) == ("it ended well", "")
 
     def test_why_names_a_dependency_that_failed_and_who_cancelled_the_job_then(
         self, kept: Kept, reader: dict[str, str]

@@ -77,8 +77,8 @@ def _pending(job: JobNow) -> Iterator[Cause]:
     if lacking := too_few_nodes(job):
         yield Cause(
             f"it will not start: {lacking}",
-            "ask for fewer nodes (`scontrol update jobid=JOB numnodes=N`), or add nodes: slurmpod"
-            " scale ENV GROUP COUNT",
+            "cancel it (`scancel JOB`) and submit it with fewer nodes, or add nodes: slurmpod scale"
+            " ENV GROUP COUNT",
         )
     reason = reason_of(job.reason or "None")
     if reason is None:

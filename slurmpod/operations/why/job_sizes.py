@@ -54,7 +54,8 @@ def _largest(shapes: tuple[Shape, ...]) -> str:
 def too_few_nodes(job: JobNow) -> str:
     """Return that a partition has fewer nodes than the job asks for, if so.
 
-    Slurm waits for Resources then, or ends the job with the words for other constraints.
+    Slurm 26.05 keeps such a job waiting (PartitionConfig at first, PartitionNodeLimit later); 24.11
+    waits for Resources, or ends it with the words for other constraints.
     """
     asked = re.search(r"\bnode=(\d+)", job.asks_for)
     there = sum(shape.count for shape in job.shapes)
