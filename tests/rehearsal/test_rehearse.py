@@ -474,7 +474,7 @@ class TestRunning:
             )
             cause, fix = told(kept, reader, job)
             advised = f"scontrol update jobid={job} timelimit=01:00:00"
-            as_user(kept, f"{advised}; while squeue -h -j $job | grep -q .; do sleep 0.2; done")
+            as_user(kept, f"{advised}; while squeue -h -j {job} | grep -q .; do sleep 0.2; done")
             after = told(kept, reader, job)
         finally:
             as_root(kept, "scontrol update partitionname=cpu maxtime=UNLIMITED")
