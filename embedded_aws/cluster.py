@@ -185,6 +185,8 @@ class ClusterNode:
     """The image that it runs, where a request named one."""
     is_leaving: bool = False
     """Whether it goes for good, so that nothing new is begun on it."""
+    failed_checks: int = 0
+    """How many instances in this place, one after the other, failed their deep health checks."""
 
     def renew(self, image_id: str | None) -> None:
         """Note that it runs other software now."""

@@ -52,16 +52,19 @@ class DeepHealthCheck:
         """Check the node, and others in its place while they fail; tell whether one passed.
 
         Raises ClusterFailed or MachineFailed when a check could not be made; the node stays as it
-        is, for another try.
+        is, for another try, which knows how many instances have failed before.
         """
-        for _ in range(CHECK_ATTEMPTS):
+        while self._node.failed_checks < CHECK_ATTEMPTS:
             self.isolate()
             self._resume()
             if self._passes():
+                self._node.failed_checks = 0
                 self._slurm.release(self._name, PLACE)
                 self._node.status = RUNNING
                 return True
+            self._node.failed_checks += 1
             self._run.replace(self._node)
+        self._node.failed_checks = 0
         self._node.status, self._node.message = "Failure", "Deep health checks failed."
         return False
 

@@ -582,3 +582,24 @@ def test_a_place_where_no_instance_passes_stays_out_of_service(
     watch(run, lambda: worker.status == "Failure")
     assert run.repairs == [f"replace {A}"] * 3
     assert f"{A} released" not in slurm_state.did
+
+
+def test_a_check_that_could_not_be_made_forgets_no_instance_that_failed(
+    slurm_state: Slurm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(slurm_state)
+    monkeypatch.setattr(recovery.DeepHealthCheck, "_log", lambda *_: False)
+    answers = ["1", "1", None, "1"]
+
+    def run_on(*_: object) -> str:
+        answer = answers.pop(0)
+        if answer is None:
+            raise ClusterFailed("no room")
+        return answer
+
+    monkeypatch.setattr(slurm_state, "run_on", run_on)
+    run.status_after = DEEP_HEALTH_CHECK
+    worker = run.cluster.nodes[1]
+    worker.status = DEEP_HEALTH_CHECK
+    watch(run, lambda: worker.status == "Failure")
+    assert run.repairs == [f"replace {A}"] * 3
