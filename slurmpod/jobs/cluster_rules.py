@@ -27,7 +27,9 @@ CHOOSING = ("gres", "gpus", "gpus-per-node", "nodelist", "exclude", "constraint"
 
 
 OF_INTERFACES = frozenset({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME"})
-ETHERNET = re.compile(r"=?eth[0-9]*(?:,|$)", re.ASCII)
+OF_OTHERS = re.compile(r"=?(eth|ib)[0-9]*(?:,|$)", re.ASCII)
+"""Names of interfaces that machines elsewhere have: Ethernet's of old, and InfiniBand's."""
+
 WITHOUT_EFA = {"NCCL_NET": ("socket",), "FI_PROVIDER": ("sockets", "tcp", "udp")}
 CHECKPOINTS = re.compile(
     r"(?:checkpoint|ckpt)[\w.-]*[=\s]+"
@@ -116,8 +118,8 @@ def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]
 @CLUSTER.rule(
     "JOB-048",
     "Network interfaces exist",
-    why="Nodes with several network cards name their interfaces enp*: there is no eth0. NCCL and "
-    "Gloo find no interface, and the job ends.",
+    why="Nodes with several network cards name their interfaces enp*: there is no eth0, and EC2 "
+    "has no InfiniBand (ib0). NCCL and Gloo find no interface, and the job ends.",
     fix="write ^docker,lo, or leave the variable out",
     source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname",
     severity=Severity.WARNING,
@@ -125,8 +127,9 @@ def _efa_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]
 def _interface_is_there(script: Script, resolved: Resolved) -> Iterator[ScriptFinding]:
     kinds = kinds_of_workers(script, resolved)
     has_others = [facts is not None and facts.network_cards > 1 for facts in kinds.values()]
-    for each in script.assignments if kinds and all(has_others) else ():
-        if each.name in OF_INTERFACES and ETHERNET.match(each.value):
+    for each in script.assignments if kinds else ():
+        match = OF_OTHERS.match(each.value) if each.name in OF_INTERFACES else None
+        if match and (match[1] == "ib" or all(has_others)):
             message = f"{each.name} is {each.value}, which {', '.join(sorted(kinds))} does not have"
             yield ScriptFinding(each.place, message)
 

@@ -23,9 +23,10 @@ THIS_HOST = (
     rf"(?:\$\((?:[^()]*\(){{0,3}}[^()]*{HOST}|`[^`]*{HOST}|\$\{{?(?:HOSTNAME|SLURMD_NODENAME)\b)"
 )
 FIXED_HOST = re.compile(
-    r"(?<![a-z0-9])(?:rdzv|rendezvous|master|head|leader|main[_-]process|endpoint)"
+    r"(?<![a-z0-9])(?:(?:rdzv|rendezvous|master|head|leader|main[_-]process|endpoint)"
     r"(?:[_-]?(?:node|host|name|address|addr|ipaddr|ip|endpoint))*+"
-    rf"(?:\s*=\s*|\s+)\"?{THIS_HOST}",
+    r"|ray\s+start\s[^;&|\n]{0,200}?--address)"
+    rf"(?:\s*=\s*|\s+)\"?\\?{THIS_HOST}",
     re.IGNORECASE,
 )
 PORT = re.compile(r"(?:^|_|MASTER|RDZV)PORT$", re.IGNORECASE)

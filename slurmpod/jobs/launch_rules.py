@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
-from slurmpod.jobs.calls import Call, Option, expanded
+from slurmpod.jobs.calls import Option
 from slurmpod.jobs.demand import number_of
 from slurmpod.jobs.environment_rules import FIXED_HOST
+from slurmpod.jobs.launchers import ITSELF, Launch, launch_of
 from slurmpod.jobs.registry import ScriptFinding, Topic
 from slurmpod.jobs.script import Script, Step, node_count
-from slurmpod.jobs.shell import BACKGROUND
+from slurmpod.jobs.shell import BACKGROUND, Place, Word
+from slurmpod.jobs.training import is_training
 from slurmpod.problems import Severity
 
 LAUNCH = Topic("JOB", "How processes are started")
@@ -20,35 +23,44 @@ TORCHRUN = "https://docs.pytorch.org/docs/stable/elastic/run.html"
 ENROOT_DOCKER = "https://github.com/NVIDIA/enroot/blob/master/src/docker.sh"
 OF_TASKS = ("ntasks", "ntasks-per-node", "tasks-per-node", "gpus-per-task", "ntasks-per-gpu")
 WHICH_NODE = re.compile(r"SLURM_(?:NODEID|PROCID)")
-MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
-SEVERAL = re.compile(r"[2-9]|[1-9][0-9]+|gpu|auto", re.ASCII)
+MEETING = "MASTER_ADDR"
+OF_RANKS = re.compile(
+    r"\b(?:node|machine)[_-]?rank(?:\s*=\s*|\s+)\"?\$\{?(SLURM_(?:NODEID|PROCID))\b", re.IGNORECASE
+)
+RANK = re.compile(r"(?:(?:NODE|MACHINE)_?)?RANK", re.IGNORECASE)
+OF_BATCH_SCRIPT = re.compile(r"\$\{?(SLURM_(?:NODEID|PROCID))\}?")
+OF_TORCHRUN = "PET_"
+"""What variables begin with that torchrun takes for its arguments."""
+
 SQUASHFS = re.compile(r"[^/$:#]+\.sqsh")
 WITH_REGISTRY = re.compile(r"(?:docker://)?([a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]+)?)/([^#]+)")
 
 
 @LAUNCH.rule(
     "JOB-060",
-    "torchrun is started once on a node",
-    why="torchrun starts the processes of a node itself. With several tasks on a node each of them "
-    "starts all of these: GPUs are shared by too many, and ports collide.",
+    "What starts the processes of a node is started once there",
+    why="torchrun, accelerate and deepspeed start the processes of a node themselves. With several "
+    "tasks on a node each of them starts all of these: GPUs are shared by too many, and ports "
+    "collide.",
     fix="write --ntasks-per-node=1",
     source=TORCHRUN,
 )
 def _once_on_a_node(script: Script) -> Iterator[ScriptFinding]:
     for step in script.steps:
         tasks = _tasks_on_a_node(step, script) or 1
-        for call in step.runs if tasks > 1 else ():
-            processes = _argument(call, "nproc-per-node", script)
-            if _is_torchrun(call) and SEVERAL.fullmatch(processes):
-                message = f"each of {tasks} tasks on a node starts torchrun with {processes}"
-                yield ScriptFinding(step.place, f"{message} processes")
+        for launch in _launches(step, script) if tasks > 1 else ():
+            if launch.starts_several:
+                processes = launch.processes or "all"
+                message = f"each of {tasks} tasks on a node starts {launch.launcher} with"
+                yield ScriptFinding(step.place, f"{message} {processes} processes")
 
 
 @LAUNCH.rule(
     "JOB-061",
-    "torchrun for several nodes is started on all of them",
-    why="A batch script runs on the first node only. torchrun waits there for the other nodes, on "
-    "which nobody starts it.",
+    "What is for several nodes is started on all of them",
+    why="A batch script runs on the first node only. torchrun and accelerate wait there for the "
+    "other nodes, on which nobody starts them; deepspeed uses this one alone, unless a --hostfile "
+    "names the others.",
     fix="write srun --ntasks-per-node=1 torchrun",
     source=TORCHRUN,
     severity=Severity.WARNING,
@@ -57,28 +69,60 @@ def _on_all_nodes(script: Script) -> Iterator[ScriptFinding]:
     if (script.fewest_nodes or 1) < 2:
         return
     for call in script.called:
-        if _is_torchrun(call) and _argument(call, "nnodes", script) not in ("", "1", "1:1"):
-            message = "torchrun is started on the first node only, and waits for the others"
+        launch = launch_of(call, script.values)
+        if launch is None or launch.knows_other_nodes:
+            continue
+        if launch.is_for_several_nodes and launch.launcher != "deepspeed":
+            message = (
+                f"{launch.launcher} is started on the first node only, and waits for the others"
+            )
             yield ScriptFinding(call.program.place, message)
+        elif launch.launcher == "deepspeed" and launch.is_certain:
+            yield ScriptFinding(call.program.place, "deepspeed uses the first node only")
 
 
 @LAUNCH.rule(
     "JOB-062",
     "All nodes meet at one host",
-    why="What srun starts runs on every node, and asks for its own name there: each node waits for "
-    "the others at itself.",
+    why="What srun starts runs on every node. With its own name, or with localhost, each node "
+    "waits for the others at itself; so does torchrun without a place to meet: it takes 127.0.0.1.",
     fix="choose the first node of the job: scontrol show hostnames $SLURM_JOB_NODELIST | head -1",
     source=TORCHRUN,
 )
 def _at_one_host(script: Script) -> Iterator[ScriptFinding]:
     for step in script.steps:
-        nodes = node_count(step.option("nodes")) or script.fewest_nodes or 1
-        for word in step.command if nodes > 1 else ():
+        if _nodes_of(step, script) < 2:
+            continue
+        for word in (*step.command, *step.document):
             match = FIXED_HOST.search(word.raw)
             is_later = match and not FIXED_HOST.search(word.expanded)
             if match and is_later and not WHICH_NODE.search(word.raw):
                 message = "each node meets itself: its own name is asked for in each task"
                 yield ScriptFinding(word.place_of(match.start()), message)
+        yield from _at_itself(step, script)
+
+
+@LAUNCH.rule(
+    "JOB-066",
+    "The rank of a node is asked for on the node",
+    why="The batch script runs on the first node, where SLURM_NODEID and SLURM_PROCID are 0: what "
+    "it fills in there is 0 on every node, and all wait for the others.",
+    fix="put the command of srun in '...': srun bash -c 'torchrun --node_rank=$SLURM_NODEID ...'",
+    source=f"{SRUN}#SECTION_OUTPUT-ENVIRONMENT-VARIABLES",
+    severity=Severity.WARNING,
+)
+def _rank_of_its_own(script: Script) -> Iterator[ScriptFinding]:
+    steps = [step for step in script.steps if _nodes_of(step, script) > 1]
+    for step in steps:
+        words = (*step.command, *step.document)
+        for word, following in zip_longest(words, words[1:]):
+            match = OF_RANKS.search(f"{word.expanded} {following.expanded if following else ''}")
+            if match and match.start() < len(word.raw):
+                yield ScriptFinding(word.place_of(match.start()), _always_zero(match[1]))
+    for each in script.assignments if steps else ():
+        match = OF_BATCH_SCRIPT.fullmatch(each.value)
+        if match and RANK.fullmatch(each.name):
+            yield ScriptFinding(each.place, _always_zero(match[1]))
 
 
 @LAUNCH.rule(
@@ -144,25 +188,52 @@ def _images(script: Script) -> Iterator[Option]:
             yield option
 
 
-def _is_torchrun(call: Call) -> bool:
-    if call.name == "torchrun":
-        return True
-    return call.name.startswith("python") and any(w.text in MODULES for w in call.arguments)
+def _launches(step: Step, script: Script) -> Iterator[Launch]:
+    launches = (launch_of(call, script.values) for call in step.runs)
+    return (each for each in launches if each)
 
 
-def _argument(call: Call, name: str, script: Script) -> str:
-    """Return the value of an argument of torchrun, which takes `_` for `-`; "" without one."""
-    texts = [word.text for word in call.arguments]
-    for text, following in zip(texts, (*texts[1:], ""), strict=False):
-        written, equals, value = text.partition("=")
-        if written.removeprefix("--").replace("_", "-") == name and written.startswith("--"):
-            return expanded(value if equals else following, script.values)
-    return ""
+def _at_itself(step: Step, script: Script) -> Iterator[ScriptFinding]:
+    """Yield where a step over several nodes is told to meet at the machine that it runs on."""
+    launches = list(_launches(step, script))
+    several = [each for each in launches if each.is_for_several_nodes]
+    for launch in several:
+        if ITSELF.match(launch.meeting):
+            place = _place_of(launch.meeting, step)
+            yield ScriptFinding(place, f"each node meets itself: {launch.meeting}")
+        elif not launch.meeting and launch.launcher == "torchrun" and _has_no_other(launch, script):
+            yield ScriptFinding(
+                step.place, "torchrun is told no place to meet, and waits at itself"
+            )
+    held = script.values.get(MEETING, ())
+    if not launches and held and all(map(ITSELF.match, held)) and is_training(step, script):
+        place = next(each.place for each in script.assignments if each.name == MEETING)
+        yield ScriptFinding(place, f"each node meets itself: {MEETING} is {held[0]}")
+
+
+def _has_no_other(launch: Launch, script: Script) -> bool:
+    """Tell whether nothing else can have told torchrun where to meet."""
+    return launch.is_certain and not any(name.startswith(OF_TORCHRUN) for name in script.values)
+
+
+def _place_of(text: str, step: Step) -> Place:
+    """Return where a text stands in a step; the step's place where a variable holds it."""
+    words: list[Word] = [*step.command, *step.document]
+    found = (word.place_of(word.raw.index(text)) for word in words if text in word.raw)
+    return next(found, step.place)
+
+
+def _always_zero(variable: str) -> str:
+    return f"{variable} is filled in by the batch script, where it is 0"
+
+
+def _nodes_of(step: Step, script: Script) -> int:
+    return node_count(step.option("nodes")) or script.fewest_nodes or 1
 
 
 def _tasks_on_a_node(step: Step, script: Script) -> int | None:
     """Return how many tasks of a step are on a node; None where that is not known."""
-    nodes = node_count(step.option("nodes")) or script.fewest_nodes or 1
+    nodes = _nodes_of(step, script)
     for asking in (step, script):
         if asking.option("ntasks-per-node"):
             return number_of(asking, "ntasks-per-node")

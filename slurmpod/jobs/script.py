@@ -52,7 +52,10 @@ class Step(Value):
     command: tuple[Word, ...]
     is_certain: bool
     runs: tuple[Call, ...]
-    """The programs of `command`."""
+    """The programs of `command`, and those of the here document that its shell reads."""
+
+    document: tuple[Word, ...] = ()
+    """The words of that here document."""
 
     def option(self, name: str) -> Option | None:
         """Return the option that counts: the last one of that name."""
@@ -168,7 +171,7 @@ def read_script(file: str, text: str, beside: Beside = nothing, slurm: str = "")
     assignments = tuple(each for command in reading.commands for each in _assignments(command))
     values = _values(assignments)
     called = tuple(call for command in reading.commands for call in calls(command, values))
-    steps = tuple(_step(call, values) for call in called if call.name == "srun")
+    steps = tuple(_step(call, values, reading.documents) for call in called if call.name == "srun")
     exports = (_last(each, "export") for each in (options, *(step.options for step in steps)))
     exported = tuple(each for export in exports if export for each in _exported(export))
     return Script(
@@ -256,11 +259,27 @@ def _values(assignments: Iterable[Assignment]) -> Values:
     return {name: tuple(held) for name, held in values.items()}
 
 
-def _step(call: Call, values: Values) -> Step:
+def _step(call: Call, values: Values, documents: Iterable[Document]) -> Step:
     parsed = parse_options(call.arguments, "srun", values)
     is_certain = call.is_certain and parsed.is_certain
     runs = tuple(calls(parsed.rest, values))
-    return Step(call.program.place, parsed.options, parsed.rest, is_certain, runs)
+    commands = _read_by_shell(call, documents) if parsed.rest and not runs else ()
+    return Step(
+        place=call.program.place,
+        options=parsed.options,
+        command=parsed.rest,
+        is_certain=is_certain,
+        runs=runs or tuple(each for command in commands for each in calls(command, values)),
+        document=tuple(word for command in commands for word in command),
+    )
+
+
+def _read_by_shell(call: Call, documents: Iterable[Document]) -> tuple[Command, ...]:
+    """Return the commands of the here document of a call, as in `srun bash <<EOF`."""
+    for document in documents:
+        if call.program.place in [word.place for word in document.reader]:
+            return document.commands
+    return ()
 
 
 def _is_other_job(document: Document) -> bool:

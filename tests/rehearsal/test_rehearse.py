@@ -504,7 +504,8 @@ class TestRunning:
         assert f"slurmpod why {DEV} {node}; then release it: `scontrol release {job}`" in on_job[1]
         well = f"nothing is wrong with {node} now: it takes jobs"
         assert told(kept, reader, node)[0] == well
-        as_user(kept, f"scontrol release {job}")
+        looked_at = f"until squeue -h -o %r -j {job} | grep -q BeginTime; do sleep 0.2; done"
+        as_user(kept, f"scontrol release {job}; {looked_at}")
         assert told(kept, reader, job)[0].startswith("it waits for its time")
         reason = "moving rack, back at 18:00"
         drain = f"scontrol update nodename={node} state=drain reason='{reason}'"
