@@ -10,13 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slurmpod.cli.batch_script import problems_of
 from slurmpod.cli.output import counted, print_json
-from slurmpod.jobs.lint import lint, shows_training, unreadable
+from slurmpod.jobs.lint import shows_training, unreadable
 from slurmpod.problems import ExitCode, Problem, Severity, has_errors
 from slurmpod.reading.text_file import Unreadable, read_text
 
 if TYPE_CHECKING:
     from slurmpod.resolve import Resolved
+
+
+YAML = frozenset({".yaml", ".yml"})
 
 
 def run(options: argparse.Namespace) -> ExitCode:
@@ -47,17 +51,24 @@ def _resolved(file: Path) -> Resolved:
 
 def _problems(file: Path, resolved: Resolved | None, slurm: str) -> Sequence[Problem]:
     try:
-        return lint(str(file), read_text(file), resolved, partial(_beside, file), slurm)
+        return problems_of(str(file), _text(file), resolved, partial(_beside, file), slurm)
     except Unreadable as error:
-        return [unreadable(str(file), error.message)]
+        return [unreadable(str(file), error.message, error.fix)]
 
 
 def _shows_no_training(file: Path) -> bool:
     """Return whether a script was read, and no training was recognised in it."""
     try:
-        return not shows_training(str(file), read_text(file), partial(_beside, file))
+        return not shows_training(str(file), _text(file), partial(_beside, file))
     except Unreadable:
         return False
+
+
+def _text(file: Path) -> str:
+    """Return the text of a script; raises Unreadable, also for an environment."""
+    if file.suffix in YAML:
+        raise Unreadable("this is YAML, and no batch script", "give an environment with --env")
+    return read_text(file)
 
 
 def _beside(file: Path, name: str) -> str | None:

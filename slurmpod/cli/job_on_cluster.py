@@ -13,6 +13,7 @@ from functools import partial
 from slurmpod.aws.clients import clients_of
 from slurmpod.aws.cluster import ClusterView
 from slurmpod.aws.errors import AwsUnavailable
+from slurmpod.cli.batch_script import problems_of
 from slurmpod.cli.connect import has_plugin
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.job_copy import bucket_for, copied
@@ -20,7 +21,6 @@ from slurmpod.cli.job_variables import variables_for
 from slurmpod.cli.output import if_interrupted, print_json, say, say_next
 from slurmpod.environment.image import IMAGE_USER
 from slurmpod.jobs.allocation import JobRefused
-from slurmpod.jobs.lint import lint
 from slurmpod.operations.cluster_jobs import (
     Sight,
     WholeArray,
@@ -97,7 +97,7 @@ def _follow_submitted(options: argparse.Namespace, shell: NodeShell, number: str
 
 
 def _is_sound(job: JobFolder, resolved: Resolved) -> bool:
-    problems = lint(job.script, job.text(job.script) or "", resolved, job.text)
+    problems = problems_of(job.script, job.text(job.script) or "", resolved, job.text)
     if problems:
         say(problems_text(problems, sys.stderr))
     return not has_errors(problems)

@@ -12,10 +12,10 @@ from pathlib import Path
 from rich.console import Console
 
 from slurmpod.bundle import scripts_of
+from slurmpod.cli.batch_script import problems_of
 from slurmpod.cli.environment import sound_environment
 from slurmpod.cli.output import print_json, say, say_next
 from slurmpod.cli.report_file import require_writable, write_page
-from slurmpod.jobs.lint import lint
 from slurmpod.operations.job_folder import NoJob, read_job_folder
 from slurmpod.platform_profiles.canary import canary_of, write_canary
 from slurmpod.platform_profiles.loading import load
@@ -240,7 +240,7 @@ def _job(resolved: Resolved, options: argparse.Namespace) -> DrilledJob | None:
     if not options.fault and not options.observed:
         raise NoJob(f"--job needs a fault to drill it with: --fault NAME; {STRIKES_TEXT}")
     folder = read_job_folder(options.job)
-    problems = lint(folder.script, folder.text(folder.script) or "", resolved, folder.text)
+    problems = problems_of(folder.script, folder.text(folder.script) or "", resolved, folder.text)
     if has_errors(problems):
         raise InvalidEnvironment(problems)
     return DrilledJob(folder, tuple(options.after_dashes), options.python)

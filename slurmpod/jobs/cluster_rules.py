@@ -190,7 +190,7 @@ def _keeps_off_login_nodes(script: Script, resolved: Resolved) -> Iterator[Scrip
     message = f"partition {ALL_NODES_PARTITION} has the login nodes of '{login[0].name}', too"
     if not option:
         message = f"the job names no partition, and {message}"
-    yield ScriptFinding(option.place if option else Place(1, 1), message)
+    yield ScriptFinding(option.place if option else Place(script.line, 1), message)
 
 
 @CLUSTER.rule(

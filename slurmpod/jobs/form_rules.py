@@ -33,6 +33,16 @@ FORM.reported_elsewhere(
 )
 
 
+FORM.reported_elsewhere(
+    "JOB-025",
+    "bash can read the script",
+    why="bash runs a script line by line, and ends at the first that it cannot read: after hours, "
+    "where that is behind a training.",
+    fix="correct it; bash -n FILE reads a script and runs nothing",
+    source="https://www.gnu.org/software/bash/manual/bash.html#The-Set-Builtin",
+)
+
+
 @FORM.rule(
     "JOB-002",
     "The first line says what runs the script",
@@ -42,7 +52,7 @@ FORM.reported_elsewhere(
 )
 def _begins_with_interpreter(script: Script) -> Iterator[ScriptFinding]:
     if not script.text.startswith("#!"):
-        yield ScriptFinding(Place(1, 1), "the script does not begin with #!")
+        yield ScriptFinding(Place(script.line, 1), "the script does not begin with #!")
 
 
 @FORM.rule(
@@ -55,7 +65,9 @@ def _begins_with_interpreter(script: Script) -> Iterator[ScriptFinding]:
 def _linux_line_ends(script: Script) -> Iterator[ScriptFinding]:
     before, found, _ = script.text.partition("\r\n")
     if found:
-        yield ScriptFinding(Place(before.count("\n") + 1, 1), "the line ends as in Windows")
+        yield ScriptFinding(
+            Place(before.count("\n") + script.line, 1), "the line ends as in Windows"
+        )
 
 
 @FORM.rule(
@@ -117,7 +129,7 @@ def _squeue_with_option(script: Script) -> Iterator[ScriptFinding]:
 def _no_blank_in_directives(script: Script) -> Iterator[ScriptFinding]:
     lines = script.text.split("\n")
     for place in script.parsed.comments:
-        line = lines[place.line - 1]
+        line = lines[place.line - script.line]
         if place.column == 1 and COMMENTED.match(line):
             yield ScriptFinding(place, f"'{line.split('=')[0].strip()}' is a comment for sbatch")
 

@@ -14,7 +14,8 @@ from slurmpod.jobs.launch_rules import LAUNCH
 from slurmpod.jobs.option_rules import OPTIONS
 from slurmpod.jobs.registry import Rule, ScriptFinding
 from slurmpod.jobs.resume_rules import RESUME, recognises_training
-from slurmpod.jobs.script import Beside, nothing, read_script
+from slurmpod.jobs.script import Beside, Script, nothing, read_script
+from slurmpod.jobs.submitted import is_wrapper, submitted
 from slurmpod.problems import Problem, Severity, Where, in_file_order
 
 if TYPE_CHECKING:
@@ -54,39 +55,47 @@ def lint(
 ) -> tuple[Problem, ...]:
     """Return all problems of a batch script; with `resolved`, also those on that cluster.
 
-    `beside` returns the text of a script in the same folder, by its name. `slurm` is the version
-    that reads the script: without one, what some versions take is no problem.
+    So are scripts that it gives to sbatch in a here document. `beside` returns the text of a script
+    in the same folder, by its name. `slurm` is the version that reads the script: without one, what
+    some versions take is no problem.
     """
     script = read_script(file, text, beside, slurm)
-    found = [each for topic in OF_SCRIPTS for each in _found(topic.rules, script)]
-    if resolved:
-        found += [
-            each for topic in _of_clusters() for each in _found(topic.rules, script, resolved)
-        ]
-    return in_file_order(_problem(file, rule, finding) for rule, finding in found)
+    of_others = [each for inner in submitted(script) for each in _problems(inner, resolved)]
+    own = () if is_wrapper(script) else _problems(script, resolved)
+    return in_file_order((*own, *of_others))
 
 
 def verdict(text: str, resolved: Resolved, slurm: str = "") -> tuple[Problem, ...]:
     """Return why sbatch refuses a script on a cluster; nothing where it takes it."""
-    script = read_script("", text)
+    script = read_script("", text, slurm=slurm)
     places = (*(each.place for each in script.options), *(each.place for each in script.strays))
     directives = {place.line for place in places}
     return tuple(
         each
-        for each in lint("", text, resolved, slurm=slurm)
+        for each in in_file_order(_problems(script, resolved))
         if each.rule in WHOLE or (each.rule in REFUSED and each.where.line in directives)
     )
 
 
 def shows_training(file: str, text: str, beside: Beside = nothing) -> bool:
     """Return whether a training is recognised in a script: without one, no rule on it applies."""
-    return recognises_training(read_script(file, text, beside))
+    script = read_script(file, text, beside)
+    return any(map(recognises_training, (script, *submitted(script))))
 
 
-def unreadable(file: str, message: str) -> Problem:
+def unreadable(file: str, message: str, fix: str = "") -> Problem:
     """Return the problem of a script that cannot be read."""
-    rule = next(rule for rule in all_rules() if rule.id == "JOB-001")
-    return Problem(rule.id, Severity.ERROR, Where(file), message, rule.fix)
+    return _reported("JOB-001", Where(file), message, fix)
+
+
+def not_read_by_bash(file: str, line: int, message: str) -> Problem:
+    """Return the problem of a script of which bash says so."""
+    return _reported("JOB-025", Where(file, line, 1), message)
+
+
+def _reported(rule_id: str, where: Where, message: str, fix: str = "") -> Problem:
+    rule = next(rule for rule in all_rules() if rule.id == rule_id)
+    return Problem(rule.id, Severity.ERROR, where, message, fix or rule.fix)
 
 
 def _of_clusters() -> tuple[ClusterTopic, ...]:
@@ -96,6 +105,15 @@ def _of_clusters() -> tuple[ClusterTopic, ...]:
     from slurmpod.jobs.limit_rules import LIMITS
 
     return CLUSTER, CAPACITY, LIMITS
+
+
+def _problems(script: Script, resolved: Resolved | None) -> Iterator[Problem]:
+    found = [each for topic in OF_SCRIPTS for each in _found(topic.rules, script)]
+    if resolved:
+        found += [
+            each for topic in _of_clusters() for each in _found(topic.rules, script, resolved)
+        ]
+    return (_problem(script.file, rule, finding) for rule, finding in found)
 
 
 def _found(rules: Iterable[Rule], *judged: object) -> Iterator[tuple[Rule, ScriptFinding]]:

@@ -94,6 +94,9 @@ class Script(Value):
     slurm: str
     """The version of Slurm that reads it, such as 24.11; "" where nobody knows."""
 
+    line: int = 1
+    """Where it begins: below the first line in a here document that is given to sbatch."""
+
     def option(self, name: str) -> Option | None:
         """Return the option of sbatch that counts: the last one of that name."""
         return _last(self.options, name)
@@ -160,14 +163,24 @@ def nothing(_name: str) -> None:
     """Return no text: what is said of files beside a script that nobody looks at."""
 
 
-def read_script(file: str, text: str, beside: Beside = nothing, slurm: str = "") -> Script:
+def read_script(
+    file: str,
+    text: str,
+    beside: Beside = nothing,
+    slurm: str = "",
+    *,
+    line: int = 1,
+    given: tuple[Option, ...] = (),
+) -> Script:
     """Read the text of a batch script; whatever it is, there is a result.
 
-    `beside` returns the text of a script in the same folder, by its name.
+    `beside` returns the text of a script in the same folder, by its name. `line` is where the text
+    begins, and `given` are options of the command line, which count before directives.
     """
     unix_text = text.replace("\r\n", "\n")
-    reading = read(unix_text)
-    options, strays, late = _directives(unix_text, reading.comments)
+    reading = read(unix_text, line)
+    options, strays, late = _directives(unix_text, reading.comments, line)
+    options += given
     assignments = tuple(each for command in reading.commands for each in _assignments(command))
     values = _values(assignments)
     called = tuple(call for command in reading.commands for call in calls(command, values))
@@ -189,6 +202,7 @@ def read_script(file: str, text: str, beside: Beside = nothing, slurm: str = "")
         parsed=reading,
         beside=beside,
         slurm=slurm,
+        line=line,
     )
 
 
@@ -199,7 +213,7 @@ def node_count(option: Option | None) -> int | None:
 
 
 def _directives(
-    text: str, comments: Iterable[Place]
+    text: str, comments: Iterable[Place], first: int
 ) -> tuple[tuple[Option, ...], tuple[Word, ...], tuple[Place, ...]]:
     """Return the options that sbatch reads, words that are none, and directives not read.
 
@@ -211,7 +225,7 @@ def _directives(
     strays: list[Word] = []
     late: list[Place] = []
     is_first_component, is_over = True, False
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=first):
         if not line.startswith(DIRECTIVE):
             is_over |= bool(line.strip()) and not line.lstrip().startswith("#")
             continue

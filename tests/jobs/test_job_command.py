@@ -50,6 +50,52 @@ def test_problems_say_where_and_what_to_do(
     assert output.endswith("2 scripts: 1 error, 1 warning\n")
 
 
+@pytest.mark.parametrize(
+    ("rest", "line", "said"),
+    [
+        ("if true; then\n  srun hostname\n", 6, "syntax error: unexpected end of file"),
+        ("srun hostname)\ntrue\n", 5, "syntax error near unexpected token `)'"),
+        ("cat <<END\nsrun\n", 6, "here-document at line 5 delimited by end-of-file"),
+    ],
+)
+def test_what_bash_cannot_read_is_named_by_bash_itself(
+    folder: Path, capsys: pytest.CaptureFixture[str], rest: str, line: int, said: str
+) -> None:
+    file = folder / "broken.sbatch"
+    file.write_text(f"{GOOD}\n{rest}")
+    assert run(["job", "lint", str(file)]) == ExitCode.INVALID
+    assert f"{file}:{line}:1: error: {said}" in capsys.readouterr().out
+
+
+def test_bash_runs_nothing_of_a_script_that_it_reads(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = folder / "trap"
+    trap.write_text(f"touch {folder}/ran\n")
+    monkeypatch.setenv("BASH_ENV", str(trap))
+    file = folder / "x.sbatch"
+    file.write_text(f"{GOOD}touch {folder}/ran\n: $(touch {folder}/ran)\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
+    assert not (folder / "ran").exists()
+
+
+def test_what_is_for_another_shell_is_no_matter_of_bash(folder: Path) -> None:
+    file = folder / "x.sbatch"
+    file.write_text(GOOD.replace("bash", "zsh") + "if (true) { srun hostname }\n")
+    assert run(["job", "lint", str(file)]) == ExitCode.OK
+
+
+def test_an_environment_in_place_of_a_script_is_named_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(folder / name) for name in ("dev.yaml", "good.sbatch")]
+    assert run(["job", "lint", *files]) == ExitCode.INVALID
+    output = capsys.readouterr().out
+    assert f"{files[0]}:1:1: error: this is YAML, and no batch script [JOB-001]" in output
+    assert "  fix: give an environment with --env\n" in output
+    assert f"no training was recognised in {files[1]}:" in output
+
+
 def test_warnings_are_passed(folder: Path) -> None:
     file = folder / "warned.sbatch"
     file.write_text(GOOD + "export RDMAV_FORK_SAFE=1\n")

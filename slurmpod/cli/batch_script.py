@@ -1,0 +1,56 @@
+"""Every problem of a batch script, also what bash itself says of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from slurmpod.jobs.lint import lint, not_read_by_bash
+from slurmpod.jobs.script import Beside, nothing
+from slurmpod.problems import Problem, in_file_order
+
+if TYPE_CHECKING:
+    from slurmpod.resolve import Resolved
+
+_FOR_BASH = re.compile(r"#![ \t]*\S*/(?:env[ \t]+)?bash\b")
+_COMPLAINT = re.compile(r"^bash: line ([0-9]+): (?:warning: )?(.+)$", re.MULTILINE | re.ASCII)
+_PATIENCE_SECONDS = 10
+
+
+def problems_of(
+    file: str,
+    text: str,
+    resolved: Resolved | None = None,
+    beside: Beside = nothing,
+    slurm: str = "",
+) -> tuple[Problem, ...]:
+    """Return all problems of a batch script, top to bottom; the arguments are those of `lint`."""
+    found = lint(file, text, resolved, beside, slurm)
+    return in_file_order((*found, *_said_by_bash(file, text)))
+
+
+def _said_by_bash(file: str, text: str) -> Iterator[Problem]:
+    """Yield the first mistake that bash names; it reads the script and runs nothing.
+
+    Where there is no bash, and where line ends are those of Windows, nothing is asked.
+    """
+    if not _FOR_BASH.match(text) or "\r\n" in text:
+        return
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    try:
+        asked = subprocess.run(
+            ["bash", "--norc", "-n"],
+            input=text.encode(),
+            env=environment,
+            capture_output=True,
+            timeout=_PATIENCE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    if complaint := _COMPLAINT.search(asked.stderr.decode(errors="replace")):
+        last = len(text.splitlines())  # "end of file" stands below
+        yield not_read_by_bash(file, min(int(complaint[1]), last), complaint[2])
