@@ -38,8 +38,8 @@ BIN = Path(sys.executable).parent
 CDK = str(PROJECT / "node_modules/.bin/cdk")
 SLURMPOD = str(BIN / "slurmpod")
 START_RUNS, SYNTH_RUNS, REHEARSAL_RUNS = 25, 5, 3
-SIZES = ("5", "5000")
-"""Nodes of a small cluster and of a large one."""
+FEW = "5"
+"""Nodes of a small cluster."""
 
 INSTANCES_FOR_64_WORKERS = "fs.inotify.max_user_instances=8192"
 
@@ -117,15 +117,19 @@ def synth_rows() -> Iterable[Row]:
 
 
 def status_rows() -> Iterable[Row]:
-    """Measure `slurmpod status` of the largest cluster beside that of few nodes."""
+    """Measure `slurmpod status` and `slurmpod why` of large clusters beside few nodes."""
+    yield _beside_few("status", "5000")
+    yield _beside_few("why", "1000")
+
+
+def _beside_few(command: str, count: str) -> Row:
+    module = f"benchmarks.{command}_of_nodes"
     python = str(BIN / "python")
-    times = medians(
-        {count: _command(python, "-m", "benchmarks.status_of_nodes", count) for count in SIZES},
-        runs=SYNTH_RUNS,
-    )
-    few, many = (times[count] for count in SIZES)
-    what = "slurmpod status of 5,000 nodes, without AWS's time"
-    yield Row(what, many.seconds, "of 5 nodes", few.seconds, "ratio <= 2.0", many.mebibytes)
+    commands = {each: _command(python, "-m", module, each) for each in (FEW, count)}
+    times = medians(commands, runs=SYNTH_RUNS)
+    what = f"slurmpod {command} of {int(count):,} nodes, without AWS's time"
+    few, many = times[FEW].seconds, times[count]
+    return Row(what, many.seconds, f"of {FEW} nodes", few, "ratio <= 2.0", many.mebibytes)
 
 
 def rehearsal_rows() -> Iterable[Row]:
