@@ -137,12 +137,17 @@ def demand_of(script: Script) -> Demand:
 
 
 def gpus_of(asking: Script | Step, name: str) -> Gpus:
-    """Return the GPUs in `--gres=gpu:h100:8` or `--gpus-per-node=8`; 0 for other resources."""
+    """Return the GPUs in `--gres=gpu:h100:8` or `--gpus-per-node=8`; 0 for other resources.
+
+    Of several counts the last one takes the place of those before it, but for those of tasks, of
+    which sbatch reads the first alone; slurmctld leaves out a count of 0.
+    """
     pattern = GPUS if name == "gres" else GPUS_ALONE
     value = _value(asking, name)
     matches = [match for part in value.split(",") if part and (match := pattern.fullmatch(part))]
     types = (match["type"] for match in matches if match["type"])
-    return Gpus(sum(int(match["count"] or 1) for match in matches), next(types, ""))
+    counts = [count for match in matches if (count := int(match["count"] or 1))] or [0]
+    return Gpus(counts[0 if name == "gpus-per-task" else -1], next(types, ""))
 
 
 def number_of(asking: Script | Step, name: str) -> int | None:
