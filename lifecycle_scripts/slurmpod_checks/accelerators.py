@@ -20,6 +20,7 @@ DCGM = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 DCGM_SECONDS = {1: 240.0, 2: 1100.0, 3: 3500.0}
 NEURON = "/opt/aws/neuron/bin"
 NEURON_SECONDS = 300.0
+NEURON_NUMBER = "neuron all-reduce GB/s"
 LONGEST = 120
 """Of what a tool says, in characters: a reason in Slurm is one line."""
 
@@ -108,4 +109,4 @@ def neuron_numbers() -> dict[str, float]:
     found = BUS.search(said)
     if not found:
         raise ProbeFailed(f"nccom-test says '{said.strip()[-LONGEST:]}'")
-    return {"neuron all-reduce GB/s": float(found[1])}
+    return {NEURON_NUMBER: float(found[1])}

@@ -41,6 +41,13 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "slurmpod_slurm_server_threads": Family(GAUGE, "Busy threads of slurmctld; 256 at most."),
         "slurmpod_slurm_agent_queue": Family(GAUGE, "Messages to nodes that slurmctld has queued."),
         "slurmpod_slurm_dbd_queue": Family(GAUGE, "Records that slurmctld has not got rid of."),
+        "slurmpod_checks_round_timestamp_seconds": Family(
+            GAUGE, "When the last round of checks of idle nodes ended."
+        ),
+        "slurmpod_check_timestamp_seconds": Family(GAUGE, "When an idle node was last checked."),
+        "slurmpod_check_failed": Family(GAUGE, "1 for a check of idle nodes that a node fails."),
+        "slurmpod_check_faults": Family(GAUGE, "Checks of a node that have found a fault of it."),
+        "slurmpod_check_bytes_per_second": Family(GAUGE, "What the last check of a node measured."),
         "slurmpod_gpu_info": Family(GAUGE, "1 for each GPU, with its product and its UUID."),
         "slurmpod_gpu_utilization_ratio": Family(GAUGE, "Part of the time in which a GPU worked."),
         "slurmpod_gpu_memory_used_bytes": Family(GAUGE, "Memory of a GPU in use."),

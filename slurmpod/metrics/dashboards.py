@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slurmpod.metrics.alerts import GONE
+from slurmpod.metrics.check_panels import CHECK_PANELS
 from slurmpod.metrics.panel import Dashboard, Form, Panel, Subject
 
 CLUSTER = Dashboard(
@@ -87,6 +88,7 @@ CLUSTER = Dashboard(
             {"{{node}}": 'time() - node_boot_time_seconds{node=~"$node"}'},
             unit="s",
         ),
+        *CHECK_PANELS,
     ),
 )
 

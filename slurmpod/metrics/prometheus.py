@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from slurmpod.metrics.alerts import ACCELERATOR_ALERTS, NODE_ALERTS, SEVERITIES, SLURM_ALERTS, Alert
+from slurmpod.metrics.check_alerts import CHECK_ALERTS
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ RECORDINGS = (
 
 GROUPS = (
     ("slurm", SLURM_ALERTS),
+    ("checks", CHECK_ALERTS),
     ("accelerators", ACCELERATOR_ALERTS),
     ("nodes", NODE_ALERTS),
 )

@@ -49,6 +49,8 @@ GPU = 'slurmpod_gpu_info{node="ip-10-0-0-1",gpu="%d"}'
 GPUS_IN_SLURM = 'slurmpod_slurm_node_gpus{node="ip-10-0-0-1",use="all"}'
 EFA_ERROR = 'slurmpod_efa_errors_total{node="ip-10-0-0-1",device="rdmap79s0",kind="%s"}'
 EFA_PORT = 'slurmpod_efa_port_active{node="ip-10-0-0-1",device="rdmap79s0",port="1"}'
+CHECK = 'slurmpod_check_failed{node="ip-10-0-0-1",check="scratch"}'
+ROUND = "slurmpod_checks_round_timestamp_seconds"
 OF_NODE = {"node": NODE}
 
 CASES = (
@@ -105,6 +107,21 @@ CASES = (
         (OF_NODE,),
     ),
     Case("NodeDrained", "for a short while", {state(NODE, "drained"): "1x10 _x40"}, 35),
+    Case(
+        "IdleNodeFails",
+        "seen by two controllers",
+        {f'{CHECK[:-1]},instance_id="i-{n}"}}': "1x10" for n in (1, 2)},
+        2,
+        ({**OF_NODE, "check": "scratch"},),
+    ),
+    Case("IdleNodeFails", "mended", {CHECK: "1 _x10"}, 8),
+    Case("ChecksStopped", "no round", {ROUND: "60x120"}, 80, ({},)),
+    Case(
+        "ChecksStopped",
+        "a backup that is not at work",
+        {f'{ROUND}{{instance_id="i-1"}}': "0x120", f'{ROUND}{{instance_id="i-2"}}': "0+60x120"},
+        80,
+    ),
     Case(
         "NodeSilent",
         "idle, and only the other one sends",

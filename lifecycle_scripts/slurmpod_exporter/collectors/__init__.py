@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors.efa import EFA
+from slurmpod_exporter.collectors.idle_checks import IDLE_CHECKS
 from slurmpod_exporter.collectors.lustre import LUSTRE
 from slurmpod_exporter.collectors.neuron import NEURON
 from slurmpod_exporter.collectors.nvidia_gpu import DCGM, GPU, XID
@@ -13,6 +14,7 @@ COLLECTORS: tuple[Collector, ...] = (
     SLURM_SCHEDULER,
     SLURM_NODES,
     SLURM_JOBS,
+    IDLE_CHECKS,
     GPU,
     DCGM,
     XID,

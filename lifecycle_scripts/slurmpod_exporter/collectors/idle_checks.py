@@ -1,0 +1,65 @@
+"""Checks of idle nodes, as the controller keeps their results: who fails which, and when it was.
+
+The exporter has no other package of ours beside itself, so it reads the file as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from slurmpod_exporter.collector import Collector, CollectorFailed, Host
+from slurmpod_exporter.exposition import Sample
+
+SETTINGS = "/etc/slurmpod/checks.json"
+"""It goes when the checks are switched off; results stay."""
+
+RESULTS = "/var/lib/slurmpod/checks/nodes.json"
+FRESH_SECONDS = 3600
+"""A controller that has made no round for so long does not know what others have found since."""
+
+BAD = "bad"
+BYTES = {"MiB/s": 1024.0 * 1024, "GB/s": 1e9}
+"""The units in which checks measure, as the last word of a number's name."""
+
+
+def _collect(host: Host) -> Iterator[Sample]:
+    """Yield the last round, and what is known of each node where that is not long ago."""
+    try:
+        state = json.loads(host.read(RESULTS))
+        yield Sample("slurmpod_checks_round_timestamp_seconds", {}, float(state["at"]))
+        if host.now() - state["at"] < FRESH_SECONDS:
+            for node, record in state["nodes"].items():
+                yield from _of_node({"node": node}, record["results"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CollectorFailed(f"{RESULTS}: {type(error).__name__}: {error}") from None
+
+
+def _of_node(node: dict[str, str], results: list[dict[str, Any]]) -> Iterator[Sample]:
+    """Yield how often a node was at fault, and its newest results: alone, and in a pair."""
+    if not results:
+        return
+    faults = sum(bool(_failed(result)) for result in results)
+    yield Sample("slurmpod_check_faults", node, float(faults))
+    newest = {bool(result["partner"]): result for result in results}.values()
+    at = max(float(result["at"]) for result in newest)
+    yield Sample("slurmpod_check_timestamp_seconds", node, at)
+    for check in sorted({check for result in newest for check in _failed(result)}):
+        yield Sample("slurmpod_check_failed", {**node, "check": check}, 1.0)
+    for result in newest:
+        for name, number in result["numbers"].items():
+            what, _, unit = name.rpartition(" ")
+            labels = {**node, "measured": what}
+            yield Sample("slurmpod_check_bytes_per_second", labels, number * BYTES[unit])
+
+
+def _failed(result: dict[str, Any]) -> list[str]:
+    return [each["check"] for each in result["findings"] if each["verdict"] == BAD]
+
+
+IDLE_CHECKS = Collector(
+    "idle_checks",
+    lambda host: host.is_controller and bool(host.glob(SETTINGS) and host.glob(RESULTS)),
+    _collect,
+)
