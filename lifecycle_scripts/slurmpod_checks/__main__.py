@@ -1,7 +1,7 @@
 """`python3 -m slurmpod_checks`: one round of checks, by a timer on the controller.
 
-`--summary` and `--history NODE...` print JSON instead, and `--now NODE...` asks for a check of
-nodes at once: as soon as they are idle.
+`--summary`, `--newest` and `--history NODE...` print JSON instead, and `--now NODE...` asks for a
+check of nodes at once: as soon as they are idle.
 """
 
 from __future__ import annotations
@@ -22,21 +22,27 @@ from slurmpod_checks.records import FOLDER, NodeRecord, load, save
 from slurmpod_checks.rounds import run_round
 from slurmpod_checks.settings import ChecksSettings
 from slurmpod_checks.slurm import Slurm, SlurmFailed
-from slurmpod_checks.summary import history, summary
+from slurmpod_checks.summary import history, newest, summary
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the arguments ask for, and return the exit status."""
     options = _options(arguments)
-    if options.history is not None or options.summary:
-        state = load()
-        shown = summary(state) if options.summary else history(state, options.history)
+    if (shown := _shown(options)) is not None:
         sys.stdout.write(f"{json.dumps(shown)}\n")
         return 0
     FOLDER.mkdir(parents=True, exist_ok=True)
     with (FOLDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return _asked_for(options.now) if options.now else _round()
+
+
+def _shown(options: argparse.Namespace) -> dict[str, Any] | None:
+    if options.summary:
+        return summary(load())
+    if options.newest:
+        return newest(load())
+    return history(load(), options.history) if options.history else None
 
 
 def _round() -> int:
@@ -81,6 +87,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="slurmpod_checks", description="Check idle nodes.")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--summary", action="store_true", help="print counts, and who needs somebody")
+    ways.add_argument("--newest", action="store_true", help="print the newest results of nodes")
     ways.add_argument("--history", nargs="+", metavar="NODE", help="print all results of nodes")
     ways.add_argument("--now", nargs="+", metavar="NODE", help="check nodes as soon as they idle")
     return parser.parse_args(arguments)

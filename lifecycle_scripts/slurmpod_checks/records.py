@@ -55,6 +55,22 @@ class NodeRecord:
         own = [each for each in self.results if bool(each.partner) == pair]
         return own[-1] if own else None
 
+    @property
+    def newest(self) -> tuple[Result, ...]:
+        """The newest results: of the node alone, and of a pair."""
+        found = (self.latest(pair=pair) for pair in (False, True))
+        return tuple(each for each in found if each)
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the newest results say that the node is at fault."""
+        return any(each.is_bad for each in self.newest)
+
+    @property
+    def offences(self) -> int:
+        """How often the node was found bad, whatever instance it was."""
+        return sum(each.is_bad for each in self.results)
+
     def with_result(self, result: Result) -> NodeRecord:
         """Return the record with one result more, and the oldest ones forgotten."""
         return replace(self, results=(*self.results, result)[-MOST_RESULTS:])

@@ -12,29 +12,41 @@ OFFENCES = 2
 """From so many faults on, of whatever instances, a node is a repeat offender."""
 
 MOST_NAMES = 20
+MOST_NODES = 60
+"""Whose newest results a session brings in a moment, and somebody reads."""
 
 
 def summary(state: State) -> dict[str, Any]:
     """Return counts and the names of nodes that need somebody, few enough for one line."""
-    latest = {
-        name: [each for pair in (False, True) if (each := record.latest(pair=pair))]
-        for name, record in state.nodes.items()
-    }
-    checked = {name: results for name, results in latest.items() if results}
-    bad = [name for name, results in checked.items() if any(each.is_bad for each in results)]
+    bad = [name for name, record in state.nodes.items() if record.is_bad]
     offenders = {
-        name: count
-        for name, record in state.nodes.items()
-        if (count := sum(each.is_bad for each in record.results)) >= OFFENCES
+        name: record.offences for name, record in state.nodes.items() if record.offences >= OFFENCES
     }
     return {
         "at": state.at,
         "under_way": len(state.jobs),
-        "checked": len(checked),
+        "checked": sum(bool(record.results) for record in state.nodes.values()),
         "bad": sorted(bad)[:MOST_NAMES],
         "offenders": dict(sorted(offenders.items())[:MOST_NAMES]),
         "trouble": state.trouble,
     }
+
+
+def newest(state: State) -> dict[str, Any]:
+    """Return the newest results of nodes, and how often each was bad; the worst come first."""
+    checked = [(name, record) for name, record in state.nodes.items() if record.results]
+    checked.sort(key=lambda each: (not each[1].is_bad, -each[1].offences, each[0]))
+    nodes = [
+        {
+            "name": name,
+            "group": record.group,
+            "checks": len(record.results),
+            "offences": record.offences,
+            "results": to_json(record.newest),
+        }
+        for name, record in checked[:MOST_NODES]
+    ]
+    return {"nodes": nodes, "more": len(checked) - len(nodes)}
 
 
 def history(state: State, names: Sequence[str]) -> dict[str, Any]:

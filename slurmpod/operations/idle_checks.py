@@ -7,14 +7,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from slurmpod.aws.errors import AwsUnavailable
-from slurmpod.operations.questions import question
+from slurmpod.operations.questions import as_root, question
 
 ROUND = "/usr/local/lib/slurmpod-checks/round.py"
 """Where the lifecycle scripts put the program."""
 
-HISTORY = "history"
+OFFENCES = 2
+"""From so many faults on a node was bad again and again; see `slurmpod_checks`."""
+
+HISTORY, NEWEST = "history", "newest"
 SECONDS = 20
 NOT_THERE = (
     "the controller tells nothing of checks: its lifecycle scripts have not made them yet "
@@ -47,6 +51,35 @@ class CheckResult:
     numbers: Mapping[str, float]
     faults: tuple[str, ...]
     told: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CheckedNode:
+    """A node's newest results, alone and in a pair; it was bad in `offences` of `checks`."""
+
+    name: str
+    group: str
+    checks: int
+    offences: int
+    results: tuple[CheckResult, ...]
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether the newest results say that the node is at fault."""
+        return any(each.faults for each in self.results)
+
+
+@dataclass(frozen=True)
+class CheckedNodes:
+    """Nodes that were checked, the worst first; `more` says how many are left out."""
+
+    nodes: tuple[CheckedNode, ...]
+    more: int
+
+    @property
+    def offenders(self) -> tuple[CheckedNode, ...]:
+        """The nodes that were bad again and again."""
+        return tuple(each for each in self.nodes if each.offences >= OFFENCES)
 
 
 def summary_command() -> str:
@@ -83,6 +116,30 @@ def read_history(answers: Mapping[str, str]) -> dict[str, tuple[CheckResult, ...
         return {name: tuple(map(_result, results)) for name, results in found.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise AwsUnavailable(NOT_THERE) from None
+
+
+def newest_command() -> str:
+    """Return what a controller's shell has to do to tell the newest results of nodes."""
+    return as_root(question(NEWEST, f"timeout {SECONDS} python3 -B {ROUND} --newest 2>&1 || true"))
+
+
+def read_newest(answer: str) -> CheckedNodes:
+    """Read what `newest_command` printed; raises AwsUnavailable."""
+    try:
+        found = json.loads(answer)
+        return CheckedNodes(tuple(map(_node, found["nodes"])), int(found["more"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise AwsUnavailable(NOT_THERE) from None
+
+
+def _node(data: Mapping[str, Any]) -> CheckedNode:
+    return CheckedNode(
+        name=str(data["name"]),
+        group=str(data["group"]),
+        checks=int(data["checks"]),
+        offences=int(data["offences"]),
+        results=tuple(map(_result, data["results"])),
+    )
 
 
 def _result(data: Mapping[str, object]) -> CheckResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +19,12 @@ from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.operations.connect import NodeSessions
 from slurmpod.operations.deployed import LiveEnvironment, require_account
 from slurmpod.operations.grafana import prometheus_url_of
+from slurmpod.operations.idle_checks import (
+    NEWEST,
+    CheckedNodes,
+    newest_command,
+    read_newest,
+)
 from slurmpod.operations.job_records import RECORDS, last_jobs, records_command
 from slurmpod.operations.lifecycle import lifecycle_reports
 from slurmpod.operations.panel_pictures import PanelPicture, Queries, panels_with_data
@@ -94,6 +100,7 @@ def record_of(
         if isinstance(found, Unread)
         else {each.instance_id: each.launched for each in found},
         jobs=read(lambda: _jobs(asked, resolved, status.cluster, found)),
+        checks=_checks(asked, resolved, status.cluster, found),
         panels=_panels(asked, resolved, now),
         rehearsed=rehearsed,
     )
@@ -124,14 +131,37 @@ def _jobs(
     cluster: ClusterState | Unread,
     nodes: tuple[Node, ...] | Unread,
 ) -> tuple[JobRecord, ...]:
-    if isinstance(cluster, Unread) or isinstance(nodes, Unread):
-        raise AwsUnavailable("the cluster has to be found first")
     if not resolved.slurm.accounting:
         raise AwsUnavailable("the environment says 'slurm: {accounting: false}'")
+    answers = _answers(asked, resolved, cluster, nodes, records_command())
+    return last_jobs(answers[RECORDS])
+
+
+def _checks(
+    asked: Askers,
+    resolved: Resolved,
+    cluster: ClusterState | Unread,
+    nodes: tuple[Node, ...] | Unread,
+) -> CheckedNodes | Unread | None:
+    if resolved.environment.checks is None:
+        return None
+    command = newest_command()
+    return read(lambda: read_newest(_answers(asked, resolved, cluster, nodes, command)[NEWEST]))
+
+
+def _answers(
+    asked: Askers,
+    resolved: Resolved,
+    cluster: ClusterState | Unread,
+    nodes: tuple[Node, ...] | Unread,
+    command: str,
+) -> Mapping[str, str]:
+    """Return what a controller answers; raises AwsUnavailable."""
+    if isinstance(cluster, Unread) or isinstance(nodes, Unread):
+        raise AwsUnavailable("the cluster has to be found first")
     sessions = asked.sources.sessions
     try:
-        answers = ask_controller(sessions, resolved, cluster.id, nodes, records_command())
+        return ask_controller(sessions, resolved, cluster.id, nodes, command)
     except BaseException:
         sessions.end()
         raise
-    return last_jobs(answers[RECORDS])

@@ -67,6 +67,7 @@ OF_RECORD = (
     Section("steps", "Lifecycle scripts"),
     Section("faults", "Faults"),
     Section("jobs", "Jobs"),
+    Section("checks", "Checks of idle nodes"),
     Section("panels", "Metrics of the last hour"),
 )
 ALWAYS_LAST = (
@@ -120,10 +121,12 @@ def _sections(record: Record | None) -> Iterator[Section]:
 
 def _left_out(record: Record) -> set[str]:
     """Return the sections about what this environment does not have."""
-    has_faults = record.rehearsed is not None and record.rehearsed.faults
-    return ({"faults"} if not has_faults else set()) | (
-        {"panels"} if record.panels is None else set()
-    )
+    has = {
+        "faults": record.rehearsed is not None and bool(record.rehearsed.faults),
+        "checks": record.checks is not None,
+        "panels": record.panels is not None,
+    }
+    return {name for name, is_there in has.items() if not is_there}
 
 
 def _timeline(record: Record | None) -> Timeline | None:

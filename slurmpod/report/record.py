@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from slurmpod.aws.stack_events import StackRun
+from slurmpod.operations.idle_checks import CheckedNodes
 from slurmpod.operations.lifecycle import NodeReport
 from slurmpod.operations.panel_pictures import PanelPicture
 from slurmpod.operations.reading import Unread
@@ -73,8 +74,8 @@ class Rehearsed:
 class Record:
     """The record of a deployed environment; parts that could not be read say why.
 
-    `launched` is when instances were launched, by their ids. `panels` is None where the environment
-    has no Prometheus, `rehearsed` in AWS.
+    `launched` is when instances were launched, by their ids. `checks` is None where idle nodes are
+    not checked, `panels` where the environment has no Prometheus, `rehearsed` in AWS.
     """
 
     status: Status
@@ -82,5 +83,6 @@ class Record:
     nodes: tuple[NodeReport, ...] | Unread
     launched: Mapping[str, datetime]
     jobs: tuple[JobRecord, ...] | Unread
+    checks: CheckedNodes | Unread | None = None
     panels: tuple[PanelPicture, ...] | Unread | None = None
     rehearsed: Rehearsed | None = None

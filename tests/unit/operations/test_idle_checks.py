@@ -10,15 +10,21 @@ from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.cli.node_check import say_history
 from slurmpod.cli.status_text import checks_line
 from slurmpod.operations.idle_checks import (
+    OFFENCES,
     ROUND,
+    CheckedNodes,
     history_command,
+    newest_command,
     read_history,
+    read_newest,
     read_summary,
     summary_command,
 )
 from slurmpod.operations.slurm_overview import view_command
+from slurmpod_checks import __main__ as program
+from slurmpod_checks import summary as summaries
 from slurmpod_checks.records import NodeRecord, Result, State
-from slurmpod_checks.summary import history, summary
+from slurmpod_checks.summary import MOST_NODES, history, newest, summary
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_lifecycle.steps.active_checks import FOLDER
 
@@ -79,6 +85,42 @@ def test_the_history_of_a_node_is_a_line_for_each_check(
     assert lines[3] == "ip-2: 2 checks, bad 0 times"
     assert lines[5].endswith("i-1  with ip-1  pair MiB/s 3000")
     assert lines[6] == "ip-9: 0 checks, bad 0 times"
+
+
+def test_the_newest_results_have_who_is_at_fault_first() -> None:
+    """Before it, ip-2 is good now and was never bad; ip-3 was never checked."""
+    found = read_newest(json.dumps(newest(state())))
+    assert [each.name for each in found.nodes] == ["ip-1", "ip-2"]
+    assert found.more == 0
+    worst, good = found.nodes
+    assert (worst.is_bad, worst.checks, worst.offences) == (True, 2, 2)
+    assert [(each.faults, each.told) for each in worst.results] == [((BAD.detail,), (TOLD.detail,))]
+    assert (good.is_bad, [each.partner for each in good.results]) == (False, ["", "ip-1"])
+    assert found.offenders == (worst,)
+    assert summaries.OFFENCES == OFFENCES
+
+
+def test_of_many_nodes_the_rest_is_counted() -> None:
+    good = NodeRecord("gpu", (Result(MINUTE, "i-1", "p5", "", (), {}, is_told=True),))
+    many = {f"ip-9-{number}": good for number in range(MOST_NODES)}
+    found = read_newest(json.dumps(newest(State(nodes={**many, **state().nodes}))))
+    assert (len(found.nodes), found.more) == (MOST_NODES, 2)
+    assert found.nodes[0].name == "ip-1"
+
+
+def test_the_question_for_the_newest_results_is_what_the_program_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(program, "load", State)
+    assert f"{ROUND} --newest" in newest_command()
+    assert program.main(["--newest"]) == 0
+    assert read_newest(capsys.readouterr().out) == CheckedNodes((), 0)
+
+
+@pytest.mark.parametrize("said", ["", "usage: slurmpod_checks", "[]", '{"nodes": [{}], "more": 0}'])
+def test_a_controller_without_newest_results_is_told(said: str) -> None:
+    with pytest.raises(AwsUnavailable, match="tells nothing of checks"):
+        read_newest(said)
 
 
 @pytest.mark.parametrize("said", ["", "python3: can't open file", '{"ip-1": 1}', '{"ip-1": [{}]}'])

@@ -9,6 +9,7 @@ from typing import Any
 from slurmpod.aws.stack_events import ResourceRun, StackRun
 from slurmpod.metrics.dashboards import DASHBOARDS
 from slurmpod.metrics.picture import Series, panel_picture
+from slurmpod.operations.idle_checks import CheckedNode, CheckedNodes, CheckResult
 from slurmpod.operations.job_records import last_jobs
 from slurmpod.operations.lifecycle import NodeReport, StepReport
 from slurmpod.operations.panel_pictures import PanelPicture
@@ -79,6 +80,22 @@ PANELS = (
     ),
 )
 RECORDS = "7|alice|cpu|2|COMPLETED|1795467600|1795467610|1795467700|train|with bars\n"
+CHECKS = CheckedNodes(
+    (
+        CheckedNode(
+            "ip-10-0-1-3",
+            "workers",
+            5,
+            2,
+            (
+                CheckResult(at(0), "i-3", "", {}, ("/scratch cannot be used: Read-only",), ()),
+                CheckResult(at(9), "i-3", "ip-10-0-1-1", {"pair MiB/s": 3000.0}, (), ("no dcgmi",)),
+            ),
+        ),
+        CheckedNode("ip-10-0-1-1", "workers", 1, 0, (CheckResult(at(7), "i-1", "", {}, (), ()),)),
+    ),
+    more=7,
+)
 FAULT = FaultRecord(
     "network-cut",
     "A node's network is cut",
@@ -98,6 +115,7 @@ def known(**record: Any) -> Known:
         nodes=NODES,
         launched=LAUNCHED,
         jobs=last_jobs(RECORDS),
+        checks=CHECKS,
         panels=PANELS,
     )
     return Known(

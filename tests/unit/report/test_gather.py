@@ -10,6 +10,7 @@ import pytest
 
 from slurmpod.aws.errors import AwsUnavailable
 from slurmpod.metrics.dashboards import DASHBOARDS
+from slurmpod.operations.idle_checks import CheckedNodes
 from slurmpod.operations.reading import Unread
 from slurmpod.report.gather import NO_NODES, NOTHING_DEPLOYED, Askers, NoSessions, askers, record_of
 from slurmpod.report.record import Rehearsed
@@ -67,6 +68,16 @@ def test_panels_with_data_are_drawn_where_the_environment_has_prometheus() -> No
     assert panel.title in {each.title for each in record.panels}
     assert len(record.panels) < sum(len(each.panels) for each in DASHBOARDS)
     assert record_of(sources, resolved(), NOW, None).panels is None
+
+
+def test_results_of_checks_are_asked_for_where_the_environment_has_checks() -> None:
+    cluster = Cluster()
+    assert record_of(asked(cluster), resolved(), NOW, None).checks is None
+    checked = resolved(checks={})
+    silent = record_of(asked(cluster), checked, NOW, None).checks
+    assert isinstance(silent, Unread)
+    cluster.answers["newest"] = '{"nodes": [], "more": 0}\n'
+    assert record_of(asked(cluster), checked, NOW, None).checks == CheckedNodes((), 0)
 
 
 def test_a_rehearsal_without_nodes_says_that_instead_of_asking_them() -> None:

@@ -10,10 +10,11 @@ from itertools import pairwise
 import pytest
 
 from slurmpod.folders import folder
+from slurmpod.operations.idle_checks import CheckedNodes
 from slurmpod.operations.reading import Unread
 from slurmpod.report.page import Known, duration, page_of, tick
 from slurmpod.report.record import Record
-from tests.unit.report.known import PANELS, known, planned, rehearsed
+from tests.unit.report.known import CHECKS, PANELS, known, planned, rehearsed
 
 WORD = re.compile(r"<[^>]+>|\s+")
 
@@ -55,6 +56,22 @@ def test_metrics_are_pictures_on_the_page_or_their_absence_is_explained() -> Non
     assert "Metrics of the last hour" not in words(page_of(known(panels=None)))
 
 
+def test_checks_of_idle_nodes_stand_with_the_worst_node_first() -> None:
+    page = words(page_of(known()))
+    assert "Bad again and again ip-10-0-1-3 (2 of its last 5 checks)." in page
+    assert "ip-10-0-1-3 workers bad 2 of 5 alone, 2026-11-23 21:00 UTC /scratch cannot be" in page
+    assert "with ip-10-0-1-1, 2026-11-23 21:00 UTC no dcgmi pair MiB/s 3000" in page
+    assert "ip-10-0-1-1 workers good 0 of 1 alone" in page
+    assert "7 more nodes were checked. All results of a node: slurmpod node check" in page
+
+
+def test_without_checks_the_page_has_no_word_of_them() -> None:
+    assert "Checks of idle nodes" not in page_of(known(checks=None))
+    assert "No node has been checked yet" in page_of(known(checks=CheckedNodes((), 0)))
+    sound = replace(CHECKS, nodes=CHECKS.nodes[1:])
+    assert "No node was bad again and again" in page_of(known(checks=sound))
+
+
 def test_a_plan_says_why_there_is_no_more() -> None:
     page = words(page_of(planned()))
     assert "What is there now is unknown: no credentials. This page shows what is planned." in page
@@ -76,7 +93,7 @@ def test_why_a_rehearsal_failed_stands_at_the_top() -> None:
     assert page.index("step slurmd failed") < page.index("Who talks to whom")
 
 
-@pytest.mark.parametrize("part", ["runs", "nodes", "jobs"])
+@pytest.mark.parametrize("part", ["runs", "nodes", "jobs", "checks"])
 def test_what_could_not_be_read_says_so_in_its_place(part: str) -> None:
     page = words(page_of(known(**{part: Unread(f"AccessDenied: no {part} for you")})))
     assert f"cannot be read: AccessDenied: no {part} for you" in page
