@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from slurmpod_checks.pair import PAIR
-from slurmpod_checks.records import NodeRecord, Result, State
+from slurmpod_checks.records import CheckJob, NodeRecord, Result, State
 from slurmpod_checks.slurm import GOES_ON, Job
 from slurmpod_health.finding import Finding, Verdict
 
@@ -42,9 +42,13 @@ def harvested(state: State, jobs: Iterable[Job], instances: Instances, now: int)
             result = _result(job, partner, instance.id, now)
             if instance.group:
                 record = replace(record, group=instance.group)
-                ended = record.with_result(result) if result else replace(record, failed_at=now)
-                nodes[name] = ended
+                nodes[name] = record.with_result(result) if result else _failed(record, check, now)
     return replace(state, nodes=nodes, jobs=left)
+
+
+def _failed(record: NodeRecord, check: CheckJob, now: int) -> NodeRecord:
+    """Note that a check has no result; somebody's wish since it began holds for the next one."""
+    return record if record.wanted_at >= check.began else replace(record, failed_at=now)
 
 
 def _result(job: Job | None, partner: str, instance: str, now: int) -> Result | None:

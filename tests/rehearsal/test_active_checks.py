@@ -1,6 +1,7 @@
 """Checks of idle nodes as jobs of a real Slurm: who is at fault is drained, and nobody else.
 
-A file system in memory stands for the disks of a node.
+A file system in memory stands for the disks of a node, and programs that send after a pause for a
+bad cable: that is slow by so much on any machine, whatever else it does.
 """
 
 from __future__ import annotations
@@ -37,6 +38,17 @@ mountpoint --quiet /opt/dlami/nvme || mount -t tmpfs -o size=256m volume /opt/dl
 """What Deep Learning AMIs do with a node's disks."""
 
 ROUND = ["python3", "-B", "/usr/local/lib/slurmpod-checks/round.py"]
+PAUSES = """\
+import os, socket, time; \
+pausing = lambda end, data, sleep=time.sleep, plain=socket.socket.sendall: \
+(sleep(4), plain(end, data)); \
+"SLURM_JOB_ID" in os.environ and setattr(socket.socket, "sendall", pausing)
+"""
+"""One MiB in 8 s, with each of four streams, where one in a hundred of what others do is more."""
+
+HOOK = "$(python3 -c 'import site; print(site.getsitepackages()[0])')/bad_cable.pth"
+"""Python runs what stands there whenever it starts."""
+
 STOP = ["pkill", "-STOP", "-f", "[s]lurm_script"]
 
 
@@ -83,6 +95,11 @@ class Cluster:
 
     def round(self) -> None:
         self.head.run(ROUND)
+
+    def is_drained(self, name: str) -> bool:
+        """Tell whether one more round finds a node out of service."""
+        self.round()
+        return "slurmpod" in self.state(name)
 
     def resume(self, name: str) -> None:
         self.run(f"scontrol update nodename={name} state=resume")
@@ -134,3 +151,17 @@ def test_a_disk_that_nobody_can_write_takes_its_node_out_of_service(cluster: Clu
     cluster.head.run([*ROUND, "--now", bad])
     wait_until(lambda: cluster.is_checked(bad, 0) and not cluster.summary()["bad"], "a good result")
     assert cluster.state(bad) in {"idle|none", "allocated|none"}
+
+
+def test_the_slow_one_of_a_pair_is_known_by_a_second_partner(cluster: Cluster) -> None:
+    *others, bad = cluster.names
+    cluster.workers[bad].run(["sh", "-c", f'printf %s "$1" > {HOOK}', "sh", PAUSES])
+    cluster.run("sleep 1")
+    cluster.head.run([*ROUND, "--now", *cluster.names])
+    wait_until(lambda: cluster.is_drained(bad), "a second opinion", seconds=300)
+    why = cluster.state(bad)
+    assert why.startswith("drained|slurmpod: check: exchange with ")
+    assert all(name in why for name in others)
+    assert not any("slurmpod" in cluster.state(name) for name in others)
+    assert cluster.summary()["bad"] == [bad]
+    assert 0 < cluster.history(bad)[-1]["numbers"]["pair MiB/s"] < 1

@@ -401,3 +401,17 @@ def test_wanted_nodes_are_checked_though_they_are_not_due(drained: dict[str, str
     rounds(slurm, drained, replace(state, nodes=wanted), ALONE, now=1_001_000)
     assert len(slurm.submitted) == 2
     assert NodeRecord("").latest(pair=False) is None
+
+
+def test_who_asks_for_a_check_while_one_is_lost_need_not_wait(drained: dict[str, str]) -> None:
+    """The round that reads the lost one comes later than the wish."""
+    slurm = FakeSlurm(1)
+    slurm.ends = False
+    state = rounds(slurm, drained, settings=ALONE, count=1)
+    slurm.cancel("1")
+    wanted = {"n1": NodeRecord("gpu", wanted_at=1_000_010)}
+    state = rounds(slurm, drained, replace(state, nodes=wanted), ALONE, count=1, now=1_000_020)
+    assert len(slurm.submitted) == 2
+    slurm.cancel("2")
+    rounds(slurm, drained, state, ALONE, now=1_000_040)
+    assert len(slurm.submitted) == 2
