@@ -146,6 +146,14 @@ ACCELERATOR_ALERTS = (
         "Look at 'nvidia-smi' on the node; replace it.",
     ),
     Alert(
+        "GpusIdle",
+        "info",
+        "sum by (job, user) (job:gpus_idle:count) > 0",
+        60,
+        "Job {{ $labels.job }} of {{ $labels.user }} holds GPUs that did nothing for two hours",
+        "Ask the user; 'scancel {{ $labels.job }}' frees the GPUs.",
+    ),
+    Alert(
         "NeuronMemoryErrors",
         "critical",
         "max by (node, device, kind)"

@@ -194,6 +194,32 @@ ACCELERATORS = Dashboard(
             subject=Subject.GPU,
         ),
         Panel(
+            "GPUs by job",
+            {"{{job}} {{user}}": "job:gpus:count"},
+            form=Form.STACK,
+            subject=Subject.GPU,
+        ),
+        Panel(
+            "GPUs by user",
+            {"{{user}}": "sum by (user) (job:gpus:count)"},
+            form=Form.STACK,
+            subject=Subject.GPU,
+        ),
+        Panel(
+            "GPUs busy, by job",
+            {"{{job}} {{user}}": "job:gpu_utilization:avg"},
+            unit="percentunit",
+            subject=Subject.GPU,
+            maximum=1,
+        ),
+        Panel(
+            "GPUs allocated and idle for an hour, by job",
+            {"{{job}} {{user}}": "job:gpus_idle:count"},
+            form=Form.STACK,
+            subject=Subject.GPU,
+            may_be_empty=True,
+        ),
+        Panel(
             "GPUs busy, by node",
             {"{{node}}": 'node:gpu_utilization:avg{node=~"$node"}'},
             unit="percentunit",

@@ -27,6 +27,10 @@ class Recording:
     expression: str
 
 
+HELD = "max by (node, gpu, job, user) (slurmpod_gpu_job)"
+HELD_AN_HOUR_AGO = "max by (node, gpu, job, user) (slurmpod_gpu_job offset 1h)"
+"""What a GPU did before the job had it does not count."""
+
 RECORDINGS = (
     Recording(
         "slurm:nodes:count",
@@ -47,6 +51,20 @@ RECORDINGS = (
     Recording(
         "node:gpu_utilization:avg",
         "avg by (node, group) (slurmpod_gpu_utilization_ratio)",
+    ),
+    Recording(
+        "job:gpus:count",
+        f"count by (job, user) ({HELD})",
+    ),
+    Recording(
+        "job:gpu_utilization:avg",
+        f"avg by (job, user) ({HELD} * on (node, gpu) group_left ()"
+        " max by (node, gpu) (slurmpod_gpu_utilization_ratio))",
+    ),
+    Recording(
+        "job:gpus_idle:count",
+        f"count by (job, user) ({HELD} and {HELD_AN_HOUR_AGO} and on (node, gpu)"
+        " max by (node, gpu) (max_over_time(slurmpod_gpu_utilization_ratio[1h])) == 0)",
     ),
     Recording(
         "node:efa_bytes:rate",

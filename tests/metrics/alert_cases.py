@@ -46,6 +46,8 @@ XID = 'slurmpod_gpu_xid_errors_total{node="ip-10-0-0-1",pci="0000:53:00",xid="%s
 ECC = 'slurmpod_gpu_ecc_errors_total{node="ip-10-0-0-1",gpu="3",kind="%s"}'
 NEURON_ECC = 'slurmpod_neuron_ecc_errors{node="ip-10-0-0-1",device="6",kind="%s"}'
 GPU = 'slurmpod_gpu_info{node="ip-10-0-0-1",gpu="%d"}'
+HELD = 'slurmpod_gpu_job{node="ip-10-0-0-1",gpu="%d",job="12",user="alice"}'
+USE = 'slurmpod_gpu_utilization_ratio{node="ip-10-0-0-1",gpu="%d"}'
 GPUS_IN_SLURM = 'slurmpod_slurm_node_gpus{node="ip-10-0-0-1",use="all"}'
 EFA_ERROR = 'slurmpod_efa_errors_total{node="ip-10-0-0-1",device="rdmap79s0",kind="%s"}'
 EFA_PORT = 'slurmpod_efa_port_active{node="ip-10-0-0-1",device="rdmap79s0",port="1"}'
@@ -196,6 +198,37 @@ CASES = (
         "all there",
         {**{GPU % n: "1x20" for n in range(8)}, GPUS_IN_SLURM: "8x20"},
         12,
+    ),
+    Case(
+        "GpusIdle",
+        "one of two GPUs does nothing for two hours",
+        {HELD % 0: "1x140", HELD % 1: "1x140", USE % 0: "0x140", USE % 1: "0.5x140"},
+        125,
+        ({"job": "12", "user": "alice"},),
+    ),
+    Case(
+        "GpusIdle",
+        "a step now and then",
+        {HELD % 0: "1x140", USE % 0: "0x90 0.3 0x50"},
+        125,
+    ),
+    Case(
+        "GpusIdle",
+        "the GPU was idle before the job had it",
+        {HELD % 0: "_x70 1x70", USE % 0: "0x140"},
+        135,
+    ),
+    Case(
+        "GpusIdle",
+        "nobody holds the GPU",
+        {USE % 0: "0x140"},
+        125,
+    ),
+    Case(
+        "GpusIdle",
+        "nothing is known of the GPU's use",
+        {HELD % 0: "1x140"},
+        125,
     ),
     Case(
         "NeuronMemoryErrors",

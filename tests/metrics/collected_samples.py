@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slurmpod_exporter.collector import SLURM_COMMANDS
 from slurmpod_exporter.collectors import COLLECTORS
+from slurmpod_exporter.collectors.gpu_jobs import SHOW_JOBS, SQUEUE
 from slurmpod_exporter.collectors.neuron import COMMAND as NEURON_MONITOR
 from slurmpod_exporter.exposition import Sample
 from tests.unit.exporter.fake_host import FakeHost, sample
@@ -33,6 +34,8 @@ def accelerated_host() -> FakeHost:
     host.prints(NEURON_MONITOR, sample("neuron-monitor.json"))
     host.prints(f"{SLURM_COMMANDS}/sinfo", GPU_NODE)
     host.prints(f"{SLURM_COMMANDS}/squeue", sample("squeue.txt"))
+    host.prints(" ".join(SQUEUE), sample("squeue-with-nodes.txt"))
+    host.prints(" ".join(SHOW_JOBS), sample("scontrol-jobs.txt"))
     host.prints(f"{SLURM_COMMANDS}/sdiag", sample("sdiag.txt"))
     host.prints(f"{SLURM_COMMANDS}/scontrol", "Slurmctld(primary) at ip-10-0-0-1 is UP\n")
     host.files = {f"{PORT}/hw_counters/{name}": "5\n" for name in EFA_COUNTERS}

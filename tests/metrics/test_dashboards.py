@@ -112,7 +112,7 @@ def test_panels_of_hardware_show_what_collectors_print(
     tests = [
         {
             "expr": f"clamp_max(count({plain(query)}), 1)",
-            "eval_time": "20m",
+            "eval_time": "80m",
             "exp_samples": expected,
         }
         for query in queries(subject)
@@ -133,7 +133,7 @@ def series() -> Iterator[Mapping[str, str]]:
     for sample in collected_samples():
         labels = {**OF_NODE, **sample.labels}
         text = ",".join(f'{name}="{value}"' for name, value in labels.items())
-        yield {"series": f"{sample.name}{{{text}}}", "values": f"{sample.value}x30"}
+        yield {"series": f"{sample.name}{{{text}}}", "values": f"{sample.value}x90"}
 
 
 def run(promtool: Sequence[str], *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors.efa import EFA
 from slurmpod_exporter.collectors.idle_checks import IDLE_CHECKS
+from slurmpod_exporter.collectors.gpu_jobs import GPU_JOBS
 from slurmpod_exporter.collectors.lustre import LUSTRE
 from slurmpod_exporter.collectors.neuron import NEURON
 from slurmpod_exporter.collectors.nvidia_gpu import DCGM, GPU, XID
@@ -15,6 +16,7 @@ COLLECTORS: tuple[Collector, ...] = (
     SLURM_NODES,
     SLURM_JOBS,
     IDLE_CHECKS,
+    GPU_JOBS,
     GPU,
     DCGM,
     XID,
