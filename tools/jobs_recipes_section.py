@@ -182,8 +182,9 @@ the checkpoint that a restart went on from, and `seconds_lost` is the time that 
 time from the last step before a restart to the first one after it. `seconds_paused` are those of
 saving, evaluating and hangs: what steps took beyond the usual, where that was thrice as long.
 Of them, `seconds_saving` and `seconds_hanging` are those before which the log has a line that says
-so: that a checkpoint is saved, or the watcher's `hang:`. Trainings of recipes print none when they
-save. A hang that ended in a restart is in `seconds_lost`.
+so: that a checkpoint is saved, or the watcher's `hang:`. `fsdp2-hybrid`, `bert-pipeline`,
+`pretrain` and `train-fsdp2` print one when they begin to save (`saving a checkpoint after step
+20`). A hang that ended in a restart is in `seconds_lost`.
 `goodput` is the share of all the time, from the first step to the last, that is neither; the time
 in the queue before the first step is not known to a log. `--json` also has every step,
 `--svg` writes a picture of loss and throughput, and `--prometheus` writes the text that

@@ -115,7 +115,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
     killed = program.replace(
         "        loss, norm = _train",
         "        if training.step == 3:\n"
-        "            checkpoints.finish()\n"
+        "            saving._checkpoints.finish()\n"
         "            __import__('os').kill(__import__('os').getpid(), 9)\n"
         "        loss, norm = _train",
     )

@@ -18,6 +18,7 @@ from slurmpod.jobs.lint import lint
 from slurmpod.jobs.recipes.chosen import chosen_parameters
 from slurmpod.jobs.recipes.recipe import Parameters, Place
 from slurmpod.jobs.recipes.registry import RECIPES
+from slurmpod.jobs.recipes.trained import SAVING
 from slurmpod.jobs.render import Job, refuse_unsuitable, render_job
 from slurmpod.jobs.watcher import watcher_files
 from slurmpod.problems import ExitCode
@@ -283,8 +284,7 @@ class TestCommand:
         out = tmp_path / "jobs" / "mine"
         command = ["job", "render", environment, "train-fsdp2", "--name", "mine", "--out", str(out)]
         assert run(command) == ExitCode.OK
-        programs = ["lock.py", "model.py", "notice.py", "processes.py", "train.py", "training.py"]
-        names = sorted(["checkpoints.py", *programs, "mine.sbatch", "secrets.sh", "step.sh"])
+        names = sorted([*SAVING, "model.py", "train.py", "mine.sbatch", "secrets.sh", "step.sh"])
         names = sorted([*names, *watcher_files()])
         files = [path for path in out.rglob("*") if path.is_file()]
         assert sorted(str(path.relative_to(out)) for path in files) == names

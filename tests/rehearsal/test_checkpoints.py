@@ -17,6 +17,8 @@ from types import MappingProxyType
 
 import pytest
 
+from slurmpod.jobs.metrics.log import lives
+from slurmpod.jobs.metrics.report import SAVING
 from slurmpod.jobs.recipes.recipe import SHARED_PROGRAMS
 from slurmpod.jobs.recipes.registry import RECIPES
 from tests.rehearsal.conftest import wait_until
@@ -174,9 +176,13 @@ def names(checkpoints: Path) -> list[str]:
 def test_another_number_of_processes_goes_on_with_the_same_data(
     torch: Forks, tmp_path: Path
 ) -> None:
+    """And `job metrics` knows before which step the training saved."""
     put_program(tmp_path)
     options = ("--steps", "20", "--save-every", "10")
-    by_two = losses(train(torch, tmp_path, 2, *options))
+    first = train(torch, tmp_path, 2, *options)
+    by_two = losses(first)
+    (life,) = lives(first.splitlines())
+    assert [each.step for each in life.reports if each.said == SAVING] == [11]
     (tmp_path / "checkpoints" / "step-00000020" / "COMPLETE").unlink()
     log = train(torch, tmp_path, 1, *options)
     assert "step-00000020 is skipped: it has no sound COMPLETE" in log

@@ -17,15 +17,20 @@ from slurmpod.jobs.recipes.recipe import (
     WITHOUT_PYTORCH,
     Fraction,
     Mistake,
-    Parameters,
     Place,
     Recipe,
     unshared_width,
 )
+from slurmpod.jobs.recipes.trained import SAVING, Rate, SaveEvery, Steps, Trained
 
 
-class PipelineParameters(Parameters):
+class PipelineParameters(Trained):
     """The pipeline, and the training's numbers."""
+
+    steps: Steps = 7038
+    save_every: SaveEvery = 200
+    learning_rate: Rate = 1e-4
+    """Highest learning rate of AdamW. The 6e-3 of AWS's example are for LAMB and large batches."""
 
     partitions: Annotated[int, Field(ge=2, le=1024)] = 2
     """Processes of a pipeline: each one has its share of the layers. All processes of the job are
@@ -43,24 +48,8 @@ class PipelineParameters(Parameters):
     sequence: Annotated[int, Field(ge=2, le=65_536)] = 128
     """Tokens of a sample."""
 
-    steps: Annotated[int, Field(ge=1, le=100_000_000)] = 7038
-    """Steps of the optimizer."""
-
     warm_up_share: Annotated[Fraction, Field(ge=0, le=1)] = 0.2843
     """Share of the steps in which the learning rate rises."""
-
-    learning_rate: Annotated[Fraction, Field(ge=0, le=10)] = 1e-4
-    """Highest learning rate of AdamW. The 6e-3 of AWS's example are for LAMB and large batches."""
-
-    save_every: Annotated[int, Field(ge=1, le=1_000_000)] = 200
-    """Steps from one checkpoint to the next."""
-
-    save_before_end: Annotated[int, Field(ge=0, le=86_400)] = 300
-    """Seconds before the time limit at which one more checkpoint is written, and the job requeued;
-    at most a quarter of the limit."""
-
-    keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many checkpoints stay."""
 
     seed: Annotated[int, Field(ge=0, le=2**31)] = 12_439
     """What first weights and dropout follow from."""
@@ -120,7 +109,7 @@ RECIPE = Recipe(
     "BERT trained in pipelines of stages with interleaved microbatches, on made-up texts",
     (SHARED_FOLDER, PYTORCH, "memory for the whole model, until it was compared once"),
     program="train_bert.py",
-    shared=("checkpoints.py", "lock.py", "notice.py", "processes.py", "training.py"),
+    shared=SAVING,
     parameters=PipelineParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

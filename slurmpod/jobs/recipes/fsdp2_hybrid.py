@@ -20,12 +20,12 @@ from slurmpod.jobs.recipes.recipe import (
     Fraction,
     Lacking,
     Mistake,
-    Parameters,
     Place,
     Recipe,
     unshared_width,
 )
 from slurmpod.jobs.recipes.smp_keys import RENAMED
+from slurmpod.jobs.recipes.trained import SAVING, Rate, WarmedUp, Warmup
 
 Degree = Annotated[int, Field(ge=1, le=65_536)]
 
@@ -48,11 +48,14 @@ LACKING: Mapping[str, Lacking] = MappingProxyType(
 "Context parallelism" and "Expert parallelism"."""
 
 
-class HybridParameters(Parameters):
+class HybridParameters(WarmedUp):
     """The mesh, what is kept for the backward pass, and the training's numbers."""
 
     renamed: ClassVar[Mapping[str, str]] = RENAMED
     lacking: ClassVar[Mapping[str, Lacking]] = LACKING
+
+    learning_rate: Rate = 3e-3
+    warmup: Warmup = 20
 
     tensor_parallel_degree: Degree = 1
     """Into how many parts layers are split. Their processes exchange in every layer: keep them
@@ -78,27 +81,8 @@ class HybridParameters(Parameters):
     """What is computed with. Weights and their sums have 32 bits with `bfloat16`, too; `float64`
     is for comparisons."""
 
-    steps: Annotated[int, Field(ge=1, le=100_000_000)] = 1000
-    """Steps of the optimizer."""
-
-    save_every: Annotated[int, Field(ge=1, le=1_000_000)] = 100
-    """Steps from one checkpoint to the next."""
-
-    save_before_end: Annotated[int, Field(ge=0, le=86_400)] = 300
-    """Seconds before the time limit at which one more checkpoint is written, and the job requeued;
-    at most a quarter of the limit."""
-
-    keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many checkpoints stay."""
-
     batch: Annotated[int, Field(ge=1, le=10_000_000)] = 512
     """Samples of all processes in a step."""
-
-    learning_rate: Annotated[Fraction, Field(ge=0, le=10)] = 3e-3
-    """Highest learning rate of AdamW."""
-
-    warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 20
-    """Steps in which the learning rate rises."""
 
     width: Annotated[int, Field(ge=1, le=65_536)] = 256
     """Width of the model."""
@@ -191,16 +175,7 @@ RECIPE = Recipe(
     "a training with FSDP2 over replicas, shards and parts of layers, as SMP's configuration says",
     (SHARED_FOLDER, PYTORCH),
     program="train_hybrid.py",
-    shared=(
-        "activations.py",
-        "checkpoints.py",
-        "lock.py",
-        "model.py",
-        "notice.py",
-        "processes.py",
-        "spreading.py",
-        "training.py",
-    ),
+    shared=(*SAVING, "activations.py", "model.py", "spreading.py"),
     parameters=HybridParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

@@ -16,10 +16,10 @@ from slurmpod.jobs.recipes.recipe import (
     WITHOUT_PYTORCH,
     Fraction,
     Mistake,
-    Parameters,
     Place,
     Recipe,
 )
+from slurmpod.jobs.recipes.trained import SAVING, WarmedUp
 
 Degree = Annotated[int, Field(ge=1, le=65_536)]
 
@@ -27,7 +27,7 @@ FAMILIES = {name: model.family for name, model in MODELS.items() if model.family
 TRAINABLE = tuple(FAMILIES)
 
 
-class PretrainParameters(Parameters):
+class PretrainParameters(WarmedUp):
     """The model, the mesh, and the training's numbers; `job plan --write` writes them."""
 
     model: Literal[TRAINABLE] = "llama3.2-1b"  # type: ignore[valid-type]
@@ -66,27 +66,8 @@ class PretrainParameters(Parameters):
     """What is computed with. Weights and their sums have 32 bits with `bfloat16`, too; `float64`
     is for comparisons, and experts cannot be computed with it."""
 
-    steps: Annotated[int, Field(ge=1, le=100_000_000)] = 1000
-    """Steps of the optimizer."""
-
-    learning_rate: Annotated[Fraction, Field(ge=0, le=10)] = 3e-4
-    """Highest learning rate of AdamW."""
-
-    warmup: Annotated[int, Field(ge=0, le=1_000_000)] = 100
-    """Steps in which the learning rate rises."""
-
     balance: Annotated[Fraction, Field(ge=0, le=1)] = 0.001
     """Weight of how unequal experts are used, beside the loss."""
-
-    save_every: Annotated[int, Field(ge=1, le=1_000_000)] = 100
-    """Steps from one checkpoint to the next."""
-
-    save_before_end: Annotated[int, Field(ge=0, le=86_400)] = 300
-    """Seconds before the time limit at which one more checkpoint is written, and the job requeued;
-    at most a quarter of the limit."""
-
-    keep: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many checkpoints stay."""
 
     report_every: Annotated[int, Field(ge=1, le=1_000_000)] = 10
     """Steps from one line of the log to the next: processors wait for accelerators there alone."""
@@ -170,15 +151,7 @@ RECIPE = Recipe(
     "Llama, Qwen 3, Mistral and Mixtral trained from the beginning, over the mesh of `job plan`",
     (SHARED_FOLDER, PYTORCH),
     program="pretrain.py",
-    shared=(
-        "activations.py",
-        "checkpoints.py",
-        "lock.py",
-        "notice.py",
-        "processes.py",
-        "spreading.py",
-        "training.py",
-    ),
+    shared=(*SAVING, "activations.py", "spreading.py"),
     parameters=PretrainParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

@@ -10,6 +10,7 @@ from slurmpod.jobs.recipes.recipe import (
     Place,
     Recipe,
 )
+from slurmpod.jobs.recipes.trained import SAVING
 
 
 class TrainingParameters(Parameters):
@@ -25,7 +26,7 @@ RECIPE = Recipe(
     "a PyTorch training with FSDP2 and checkpoints, for your model and data in model.py",
     (SHARED_FOLDER, PYTORCH),
     program="train.py",
-    shared=("checkpoints.py", "lock.py", "model.py", "notice.py", "processes.py", "training.py"),
+    shared=(*SAVING, "model.py"),
     parameters=TrainingParameters,
     unsuitable=WITHOUT_PYTORCH,
     more="""\

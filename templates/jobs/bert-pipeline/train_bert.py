@@ -11,17 +11,15 @@ import argparse
 import math
 import sys
 from itertools import chain
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from bert import Bert, Shape, mean_loss, texts
-from checkpoints import Checkpoints
-from notice import Notice
 from processes import join, run_to_the_end, say
+from saving import Saving, add_options
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.pipelining import PipelineStage, ScheduleInterleaved1F1B
-from training import RandomNumbers, Training, adamw, finite, report, resume, share_of_rate
+from training import Training, adamw, finite, report, share_of_rate
 
 
 class Pipeline:
@@ -101,23 +99,17 @@ def main(options: argparse.Namespace) -> None:
     mesh = init_device_mesh(device.type, (pipelines, options.partitions), mesh_dim_names=names)
     pipeline = Pipeline(options, mesh, device)
     training = _training(pipeline, options)
-    random = RandomNumbers(device)
-    checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
-    notice = Notice(options.save_before_end)
+    saving = Saving(training, device, options, in_background=False)
     torch.manual_seed(options.seed + 1 + dist.get_rank())
-    resume(checkpoints, training, random)
+    saving.resume()
     if training.step == 0:
         _compare_with_one_process(pipeline, options)
     while training.step < options.steps:
         loss = _train_one_step(training, pipeline, options.batch)
         report(training, loss)
-        is_last = training.step == options.steps
-        ends = not is_last and notice.is_given()
-        if ends or is_last or training.step % options.save_every == 0:
-            checkpoints.save(training.step, {"training": training, "random": random})
-        if ends:
-            notice.leave(training.step)
-    say(f"done after step {training.step}")
+        if saving.is_due():
+            saving.save()
+    saving.end()
 
 
 def _training(pipeline: Pipeline, options: argparse.Namespace) -> Training:
@@ -186,17 +178,13 @@ def _shape(options: argparse.Namespace) -> Shape:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", default="cpu", help="kind of device: cpu, cuda or neuron")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
+    add_options(parser)
     parser.add_argument("--partitions", type=int, required=True, help="processes of a pipeline")
     parser.add_argument("--stages-per-partition", type=int, required=True)
     parser.add_argument("--microbatches", type=int, required=True)
     parser.add_argument("--batch", type=int, required=True, help="samples of a pipeline in a step")
     parser.add_argument("--sequence", type=int, required=True, help="tokens of a sample")
     parser.add_argument("--warm-up-share", type=float, required=True, help="of all steps")
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")
-    parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
-    parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
     parser.add_argument("--learning-rate", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--precision", choices=("float32", "float64"), required=True)

@@ -10,31 +10,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from activations import COMPUTED_AGAIN, KEPT, OFFLOADED, keep_less
-from checkpoints import Checkpoints
 from mesh import spread
 from model import Model, samples
-from notice import Notice
-from processes import join, run_to_the_end, say
+from processes import join, run_to_the_end
+from saving import Saving, add_options
 from spreading import clip, fill, mesh_of
-from training import (
-    RandomNumbers,
-    Training,
-    adamw,
-    finite,
-    loss_of,
-    mean_of_all,
-    report,
-    resume,
-    share_of_rate,
-)
+from training import Training, adamw, finite, loss_of, mean_of_all, report, share_of_rate
 
 PRECISIONS = ("bfloat16", "float32", "float64")
-GIB = 1024**3
 
 
 def main(options: argparse.Namespace) -> None:
@@ -42,28 +29,17 @@ def main(options: argparse.Namespace) -> None:
     device = join(options.device)
     _refuse_misfits(options)
     training = _training(options, device)
-    random = RandomNumbers(device)
-    checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
-    notice = Notice(options.save_before_end)
+    saving = Saving(training, device, options, in_background=True)
     reader = dist.get_rank() // options.tensor  # who share layers see the same samples
     torch.manual_seed(options.seed + 1 + reader)  # and drop out the same values
-    resume(checkpoints, training, random)
+    saving.resume()
     while training.step < options.steps:
         loss = _train_one_step(training, reader, options, device)
         if training.step % options.report_every == 0:
             report(training, loss)
-        is_last = training.step == options.steps
-        ends = not is_last and notice.is_given()
-        if ends or is_last or training.step % options.save_every == 0:
-            state = {"training": training, "random": random}
-            checkpoints.save_in_background(training.step, state)
-        if ends:
-            checkpoints.finish()
-            notice.leave(training.step)
-    checkpoints.finish()
-    if device.type != "cpu":
-        say(f"at most {torch.accelerator.max_memory_allocated() / GIB:.2f} GiB were allocated")
-    say(f"done after step {training.step}")
+        if saving.is_due():
+            saving.save()
+    saving.end()
 
 
 def _refuse_misfits(options: argparse.Namespace) -> None:
@@ -111,7 +87,7 @@ def _train_one_step(
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", default="cpu", help="kind of device: cpu, cuda or neuron")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
+    add_options(parser)
     parser.add_argument("--replicate", type=int, required=True, help="copies of the model")
     parser.add_argument("--shard", type=int, required=True, help="shards of each copy")
     parser.add_argument("--tensor", type=int, required=True, help="parts of each layer")
@@ -120,10 +96,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--loading-horizon", type=int, required=True, metavar="BLOCKS")
     parser.add_argument("--precision", choices=PRECISIONS, required=True)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
-    parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")
     parser.add_argument("--report-every", type=int, default=1, metavar="STEPS")
     parser.add_argument("--batch", type=int, required=True, help="samples of all processes")
     parser.add_argument("--learning-rate", type=float, required=True)

@@ -18,29 +18,17 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from activations import COMPUTED_AGAIN, KEPT
-from checkpoints import Checkpoints
 from decoder import Shape
-from notice import Notice
-from processes import join, run_to_the_end, say
+from processes import join, run_to_the_end
+from saving import Saving, add_options
 from spread import Spread, arranged, refuse_misfits, spread
 from spreading import clip
 from texts import Texts, ahead
-from training import (
-    RandomNumbers,
-    Training,
-    adamw,
-    finite,
-    mean_of_all,
-    report,
-    resume,
-    share_of_rate,
-)
+from training import Training, adamw, finite, mean_of_all, report, share_of_rate
 
 PRECISIONS = ("bfloat16", "float32", "float64")
 BETAS, DECAY = (0.9, 0.95), 0.1
 """What the report on Llama 2 has for AdamW (arXiv 2307.09288, 2.2)."""
-
-GIB = 1024**3
 
 
 def main(options: argparse.Namespace) -> None:
@@ -50,32 +38,21 @@ def main(options: argparse.Namespace) -> None:
     made = spread(_shape(options), options, device)
     training = _training(made, options)
     texts = Texts(options.data, options.sequence, options.vocabulary, options.seed)
-    random = RandomNumbers(device)
-    state = {"training": training, "random": random, "texts": texts}
-    checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
-    notice = Notice(options.save_before_end)
-    resume(checkpoints, training, random, texts=texts)
+    saving = Saving(training, device, options, in_background=True, texts=texts)
+    saving.resume()
     pace, batches = Pace(options), _batches(made, training, texts, options, device)
     while training.step < options.steps:
         loss, norm = _train_one_step(made, training, batches, options)
         reports = training.step % options.report_every == 0
-        is_last = training.step == options.steps
-        ends = not is_last and notice.is_given()
-        saves = ends or is_last or training.step % options.save_every == 0
+        saves = saving.is_due()
         if reports or saves:
             mean = finite(mean_of_all(loss), "loss", training.step)
             finite(norm.item(), "norm of all gradients", training.step)
             if reports:
                 report(training, mean, **pace.since_last(training))
         if saves:
-            checkpoints.save_in_background(training.step, state)
-        if ends:
-            checkpoints.finish()
-            notice.leave(training.step)
-    checkpoints.finish()
-    if device.type != "cpu":
-        say(f"at most {torch.accelerator.max_memory_allocated() / GIB:.2f} GiB were allocated")
-    say(f"done after step {training.step}")
+            saving.save()
+    saving.end()
 
 
 class Pace:
@@ -154,15 +131,11 @@ def _train_one_step(
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0], allow_abbrev=False)
     parser.add_argument("--device", default="cpu", help="kind of device: cpu or cuda")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
+    add_options(parser)
     parser.add_argument("--data", type=Path, help="folder of files *.bin; else texts are made up")
     _add_shape(parser.add_argument_group("the model"))
     _add_mesh(parser.add_argument_group("the mesh, and what a process takes at once"))
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
-    parser.add_argument("--steps", type=int, required=True)
-    parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
-    parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")
     parser.add_argument("--report-every", type=int, required=True, metavar="STEPS")
     parser.add_argument("--learning-rate", type=float, required=True)
     parser.add_argument("--warmup", type=int, required=True, metavar="STEPS")

@@ -1,4 +1,4 @@
-"""What trainings that go on after a cut have in common: the state of a checkpoint, and the resume.
+"""What trainings that go on after a cut have in common: what they save, and what they report.
 
 A checkpoint holds the weights, the optimizer, the learning rate's schedule, the position in the
 data and the state of all random numbers.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.distributed as dist
-from checkpoints import Checkpoints
 from processes import say
 from torch import nn
 from torch.distributed.checkpoint.state_dict import (
@@ -21,9 +20,6 @@ from torch.distributed.checkpoint.state_dict import (
     set_state_dict,
 )
 from torch.nn import functional
-
-if TYPE_CHECKING:
-    from torch.distributed.checkpoint.stateful import Stateful
 
 
 class Training:
@@ -105,22 +101,6 @@ class RandomNumbers:
         torch.set_rng_state(state[self._name]["cpu"])
         if self._of_device:
             self._of_device.set_rng_state(state[self._name]["device"])
-
-
-def resume(
-    checkpoints: Checkpoints, training: Training, random: RandomNumbers, **more: Stateful
-) -> None:
-    """Go on from the newest complete checkpoint, if there is one, with `more` of what it holds."""
-    processes = training.processes
-    newest = checkpoints.newest()
-    if newest is None:
-        say(f"starting from the beginning with {processes} processes")
-        return
-    checkpoints.load(newest, {"training": training, **more})
-    written_by, training.processes = training.processes, processes
-    if written_by == processes:
-        checkpoints.load(newest, {"random": random})
-    say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
 
 
 def adamw(

@@ -13,23 +13,12 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from checkpoints import Checkpoints
 from model import Model, samples
-from notice import Notice
-from processes import join, run_to_the_end, say
+from processes import join, run_to_the_end
+from saving import Saving
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from training import (
-    RandomNumbers,
-    Training,
-    adamw,
-    finite,
-    loss_of,
-    mean_of_all,
-    report,
-    resume,
-    share_of_rate,
-)
+from training import Training, adamw, finite, loss_of, mean_of_all, report, share_of_rate
 
 SEED = 20_26
 
@@ -41,22 +30,16 @@ def main(options: argparse.Namespace) -> None:
     if options.batch % processes:
         sys.exit(f"a batch of {options.batch} samples cannot be shared by {processes} processes")
     training = _training(options, device)
-    random = RandomNumbers(device)
-    checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
-    notice = Notice(options.save_before_end)
+    saving = Saving(training, device, options, in_background=False)
     torch.manual_seed(SEED + 1 + dist.get_rank())  # from here on, each process has its own
-    resume(checkpoints, training, random)
+    saving.resume()
     while training.step < options.steps:
         loss = _train_one_step(training, options.batch, device)
         if training.step % options.report_every == 0:
             report(training, loss)
-        is_last = training.step == options.steps
-        ends = not is_last and notice.is_given()
-        if ends or is_last or training.step % options.save_every == 0:
-            checkpoints.save(training.step, {"training": training, "random": random})
-        if ends:
-            notice.leave(training.step)
-    say(f"done after step {training.step}")
+        if saving.is_due():
+            saving.save()
+    saving.end()
 
 
 def _training(options: argparse.Namespace, device: torch.device) -> Training:

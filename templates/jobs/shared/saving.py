@@ -1,0 +1,98 @@
+"""When a training saves, and how it ends: after its last step, or before its job ends.
+
+It goes on from what was saved, on these processes or others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from checkpoints import Checkpoints
+from notice import Notice
+from processes import say
+from training import RandomNumbers, Training
+
+if TYPE_CHECKING:
+    from torch.distributed.checkpoint.stateful import Stateful
+
+GIB = 1024**3
+
+
+class Saving:
+    """The checkpoints of a training, with `more` that they hold; all processes call all of it.
+
+    `in_background` says whether the training goes on while one is written.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        device: torch.device,
+        options: argparse.Namespace,
+        *,
+        in_background: bool,
+        **more: Stateful,
+    ) -> None:
+        self._training = training
+        self._device = device
+        self._random = RandomNumbers(device)
+        self._more = more
+        self._steps = options.steps
+        self._every = options.save_every
+        self._checkpoints = Checkpoints(options.checkpoints, keep=options.keep)
+        self._notice = Notice(options.save_before_end)
+        self._in_background = in_background
+        self._ends = False
+
+    def resume(self) -> None:
+        """Go on from the newest complete checkpoint, if there is one."""
+        training, processes = self._training, self._training.processes
+        newest = self._checkpoints.newest()
+        if newest is None:
+            say(f"starting from the beginning with {processes} processes")
+            return
+        self._checkpoints.load(newest, {"training": training, **self._more})
+        written_by, training.processes = training.processes, processes
+        if written_by == processes:
+            self._checkpoints.load(newest, {"random": self._random})
+        say(f"resuming after step {training.step} with {processes} processes, {written_by} before")
+
+    def is_due(self) -> bool:
+        """Return whether to save after this step; the same in all processes."""
+        step = self._training.step
+        is_last = step == self._steps
+        self._ends = not is_last and self._notice.is_given()
+        return self._ends or is_last or step % self._every == 0
+
+    def save(self) -> None:
+        """Save, as `slurmpod job metrics` is told; leave where the job ends soon."""
+        step = self._training.step
+        state = {"training": self._training, "random": self._random, **self._more}
+        say(f"saving a checkpoint after step {step}")
+        if self._in_background:
+            self._checkpoints.save_in_background(step, state)
+        else:
+            self._checkpoints.save(step, state)
+        if self._ends:
+            self._checkpoints.finish()
+            self._notice.leave(step)
+
+    def end(self) -> None:
+        """Wait for the last checkpoint; tell what the training needed."""
+        self._checkpoints.finish()
+        if self._device.type != "cpu":
+            held = torch.accelerator.max_memory_allocated()
+            say(f"at most {held / GIB:.2f} GiB were allocated")
+        say(f"done after step {self._training.step}")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what `Saving` is given."""
+    parser.add_argument("--checkpoints", type=Path, required=True, help="folder that nodes share")
+    parser.add_argument("--keep", type=int, required=True, help="how many checkpoints stay")
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--save-every", type=int, required=True, metavar="STEPS")
+    parser.add_argument("--save-before-end", type=float, required=True, metavar="SECONDS")
