@@ -191,6 +191,11 @@ FURTHER: Sequence[Further] = (
         _RESUMED,
     ),
     Further(
+        f"{_RESUME}::test_a_pretraining",
+        "a `pretrain` on nodes that loses one after its first checkpoint in the background",
+        _RESUMED,
+    ),
+    Further(
         f"{_RESUME}::test_a_job_saves",
         "a training on nodes that its time limit ends, and Slurm starts again",
         f"{_CHECKPOINTS}::test_near_its_time_limit_a_training_saves_and_is_requeued",

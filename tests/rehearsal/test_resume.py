@@ -32,12 +32,17 @@ from tests.rehearsal.training import (
     CUT_CHECKPOINT,
     HELD_AFTER,
     HELD_BETWEEN_STEPS,
+    HELD_TEXTS,
     HELD_WHILE_SAVING,
     HUNG_RANK,
+    LAST,
+    PRETRAINED,
     SAVE_EVERY,
+    SAVED,
     SLOWED,
     SMALL,
     STEPS,
+    TINY,
     assert_cut_off,
     is_being_saved,
     losses,
@@ -166,8 +171,7 @@ def test_a_job_goes_on_after_it_was_requeued_and_lost_a_node_that_was_saving(
     requeue_with_a_spoiled_checkpoint(training)
     training.wait_until_it_saves()
     before = instances(lab)
-    batch_host = training.shell.run(["squeue", "--noheader", "--format=%B", "--job", training.job])
-    (victim,) = before.keys() - {batch_host}
+    victim = other_worker(lab, training)
     lab.machines.power_cut(victim)
     training.wait_for("ResumeAction=RETRYSTEP")
     cut = part_sizes(training.checkpoints / CUT_CHECKPOINT)
@@ -219,6 +223,38 @@ def test_a_training_whose_rank_hangs_starts_again_and_why_names_the_rank(
     assert f"rank 1 on {names[1]}" in " ".join(told.stdout.split())
 
 
+def test_a_pretraining_goes_on_from_what_it_saved_in_the_background_before_a_power_cut(
+    lab: HyperPodLab, work: Path, tmp_path: Path
+) -> None:
+    del work
+    out = bring(lab, tmp_path, "pretrain")
+    with (out / "texts.py").open("a") as texts:
+        texts.write(HELD_TEXTS)
+    (out / "hold").touch()
+    submitted = submit(lab, out, *TINY, python=PYTHON)
+    training = Training(submitted.shell, submitted.output, submitted.job)
+    training.wait_for(f"step {PRETRAINED} loss ")
+    saved = training.checkpoints / f"step-{SAVED:08d}"
+    wait_until(saved.exists, "the first checkpoint")
+    lab.machines.power_cut(other_worker(lab, training))
+    training.wait_for("ResumeAction=RETRYSTEP")
+    training.shell.run(["rm", "/fsx/ubuntu/pretrain/hold"])
+    training.wait_until_done()
+    log = training.log()
+    mesh = "1x2x1x1 processes"
+    assert f"resuming after step {SAVED} with {mesh}, 1x2x1x1 before" in log
+    before, after = lives(log.splitlines())
+    assert [each.step for each in before.reports] == list(range(1, PRETRAINED + 1))
+    assert [each.step for each in after.reports] == list(range(SAVED + 1, LAST + 1))
+    again = {each.step: each.loss for each in after.reports}
+    twice = before.reports[SAVED:]
+    assert {each.step: each.loss for each in twice} == {
+        each.step: again[each.step] for each in twice
+    }
+    assert f"done after step {LAST}\n" in log
+    assert (training.checkpoints / f"step-{LAST:08d}" / "COMPLETE").exists()
+
+
 def nodes_of(training: Training) -> str:
     return training.shell.run(["squeue", "--states=all", "-h", "--format=%N", "-j", training.job])
 
@@ -257,6 +293,13 @@ def requeue_with_a_spoiled_checkpoint(training: Training) -> None:
     )
     training.shell.run(["sh", "-c", plant])
     training.shell.run(["scontrol", "update", f"jobid={training.job}", "StartTime=now"])
+
+
+def other_worker(lab: HyperPodLab, training: Training) -> str:
+    """Return the worker that does not have the batch script of a job on both."""
+    batch_host = training.shell.run(["squeue", "--noheader", "--format=%B", "--job", training.job])
+    (other,) = instances(lab).keys() - {batch_host}
+    return other
 
 
 def instances(lab: HyperPodLab) -> dict[str, str]:

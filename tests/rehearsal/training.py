@@ -109,6 +109,29 @@ lock.PATIENCE, lock.PAUSE = 3.0, 0.1
 """
 """Added to model.py: a folder that another training has locked is waited for in seconds only."""
 
+SAVED, PRETRAINED, LAST = 3, 5, 8
+"""Steps of the tiny pretraining: its first checkpoint, where it is held, and its end."""
+
+TINY = f"""
+--layers 2 --width 16 --heads 4 --kv-heads 2 --head-width 8 --mlp-width 16 --vocabulary 40
+--sequence 8 --batch 4 --precision float32 --steps {LAST} --save-every {SAVED} --report-every 1
+""".split()
+HELD_TEXTS = f"""
+import time
+
+_read = Texts.read
+
+
+def _read_unless_held(self: Texts, first: int, count: int) -> torch.Tensor:
+    while first >= {PRETRAINED} * 4 and Path("hold").exists():
+        time.sleep(0.05)
+    return _read(self, first, count)
+
+
+Texts.read = _read_unless_held
+"""
+"""Added to texts.py: after so many steps there are no more samples while there is a file `hold`."""
+
 _LOSS = re.compile(r"^(?:0: )?step (\d+) loss (\S+ rate \S+) samples \d+ at [\d.]+$", re.MULTILINE)
 
 

@@ -170,8 +170,18 @@ learns depends on the tokenizer that made the files: its vocabulary is that of t
 
 With `float64`, losses were those of one process to 1e-6 with sequences and layers in two parts
 each, killed after three steps, and with two shards that went on from a checkpoint; those of a
-mixture of experts, with `float32`, to 1e-4. That was on CPUs: no GPU has run it. Pipelines, FP8 and
-experts that stay on one process are not offered, as nothing here has shown them to be right.
+mixture of experts, with `float32`, to 1e-4. On two nodes of a rehearsal, of which one lost its
+power after the first checkpoint, it went on from there with the same losses. That was on CPUs: no
+GPU has run it.
+
+It has no FP8. PyTorch 2.13 multiplies with 8 bits (`torch.nn.functional.scaled_mm`), and leaves
+scales and the backward pass to its caller. torchao has both, for `nn.Linear` as it is: parts of
+layers are computed otherwise here. It reports gains with `torch.compile` ("Quantized Training"),
+which joins the scaling to what stands before; this recipe does not compile, and there was no GPU to
+show that it would gain. Nor has it pipelines: with shards, the schedules of
+`torch.distributed.pipelining` gather the weights themselves, too early or too late in some
+(pytorch/pytorch#164756). `bert-pipeline` has them without shards. Experts that stay on one process
+are not offered, as nothing here has shown them to be right.
 
 Why not torchtitan? Version 0.3.0 from PyPI needs Python 3.11, where nodes have 3.10, and 60 more
 packages than PyTorch. With PyTorch 2.13 it imports triton on CPUs, too, and its debug model ends in
