@@ -13,6 +13,7 @@ MODULES = (
     "slurmpod_checks.throughput",
     "slurmpod_checks.accelerators",
     "slurmpod_checks.carried",
+    "slurmpod_checks.collectives",
     "slurmpod_checks.pair",
     "slurmpod_checks.on_node",
 )

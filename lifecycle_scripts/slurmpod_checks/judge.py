@@ -13,11 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from statistics import median
 
+from slurmpod_checks.collectives import ALL_REDUCE
 from slurmpod_checks.pair import PAIR
 from slurmpod_checks.records import NodeRecord, Result
 from slurmpod_health.finding import Finding, Verdict
 
 LEAST_OTHERS = 2
+RATES = {PAIR: "exchange", ALL_REDUCE: "all-reduce"}
+"""The numbers of pairs, and what a reason calls them."""
+
 Nodes = Mapping[str, NodeRecord]
 
 
@@ -41,18 +45,22 @@ def slow_alone(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
 
 
 def slow_in_pairs(name: str, nodes: Nodes, share: float) -> Iterator[Finding]:
-    """Yield that a node was slow with two partners, of whom the second one is good."""
+    """Yield what a node did slowly with two partners, of whom the second one is good."""
     pairs = [each for each in nodes[name].results if each.partner]
     if len(pairs) < 2:
         return
     before, last = pairs[-2:]
-    is_slow = all(_is_slow(each, name, nodes, share) for each in (before, last))
     is_known = before.partner != last.partner and is_good(last.partner, nodes, share, name)
-    if is_slow and is_known and before.instance == last.instance:
-        detail = (
-            f"exchange with {before.partner} and {last.partner} is {last.numbers[PAIR]:g} MiB/s"
-        )
-        expected = expected_of_pairs(nodes[name].group, nodes)
+    if not is_known or before.instance != last.instance:
+        return
+    group = nodes[name].group
+    before_slow = _slow_rates(before, group, nodes, share)
+    for what in _slow_rates(last, group, nodes, share):
+        if what not in before_slow:
+            continue
+        did, unit = RATES[what], what.rpartition(" ")[2]
+        detail = f"{did} with {before.partner} and {last.partner} is {last.numbers[what]:g} {unit}"
+        expected = expected_of_pairs(group, nodes, what)
         yield Finding("pairs", Verdict.BAD, f"{detail}, that of others {expected:g}")
 
 
@@ -72,21 +80,29 @@ def is_good(name: str, nodes: Nodes, share: float, but_with: str = "") -> bool:
     return bool(pairs) and not _is_slow(pairs[-1], name, nodes, share)
 
 
-def expected_of_pairs(group: str, nodes: Nodes) -> float | None:
+def expected_of_pairs(group: str, nodes: Nodes, what: str) -> float | None:
     """Return the median of what nodes have reached at best; None for too few of them."""
-    found = [list(_rates(record)) for record in nodes.values() if record.group == group]
+    found = [list(_rates(record, what)) for record in nodes.values() if record.group == group]
     best = [max(rates) for rates in found if rates]
     return median(best) if len(best) > LEAST_OTHERS else None
 
 
 def _is_slow(result: Result, name: str, nodes: Nodes, share: float) -> bool:
-    expected = expected_of_pairs(nodes[name].group, nodes)
-    return expected is not None and result.numbers[PAIR] < share * expected
+    return bool(_slow_rates(result, nodes[name].group, nodes, share))
 
 
-def _rates(record: NodeRecord) -> Iterator[float]:
+def _slow_rates(result: Result, group: str, nodes: Nodes, share: float) -> list[str]:
+    expected = {what: expected_of_pairs(group, nodes, what) for what in RATES}
+    return [
+        what
+        for what, rate in expected.items()
+        if rate is not None and what in result.numbers and result.numbers[what] < share * rate
+    ]
+
+
+def _rates(record: NodeRecord, what: str) -> Iterator[float]:
     """Yield the rates of the instance that was measured last."""
     last = record.latest(pair=True)
     for each in record.results:
-        if last and each.partner and each.instance == last.instance:
-            yield each.numbers[PAIR]
+        if last and each.partner and each.instance == last.instance and what in each.numbers:
+            yield each.numbers[what]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmpod_checks.accelerators import gpu_findings, neuron_numbers
+from slurmpod_checks.collectives import all_reduce
 from slurmpod_checks.pair import pair_numbers
 from slurmpod_checks.settings import (
     ACCELERATORS,
@@ -122,6 +123,8 @@ def _accelerators(order: Order) -> Found:
 
 def _pairs(order: Order) -> Found:
     yield from pair_numbers(order["nodes"]).items()
+    if bound := order["all_reduce_bound"]:
+        yield from all_reduce(order["nodes"], bound, order["least_share"])
 
 
 CHECKS: dict[str, Callable[[Order], Found]] = {

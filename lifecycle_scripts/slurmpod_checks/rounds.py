@@ -43,9 +43,12 @@ def _submitted(view: View, slurm: Slurm, nodes: tuple[str, ...]) -> str:
     """Submit a check to the first partition that takes it; raises SlurmFailed for none."""
     settings = view.settings
     is_pair = len(nodes) > 1
+    group = view.instances[nodes[0]].group
     order = {
         "kinds": [each for each in settings.kinds if (each == PAIRS) == is_pair],
-        "accelerator": settings.groups[view.instances[nodes[0]].group],
+        "accelerator": settings.groups[group],
+        "all_reduce_bound": settings.all_reduce_bounds.get(group, 0.0),
+        "least_share": settings.least_share,
         "dcgm_level": settings.dcgm_level,
         "scratch": settings.scratch,
         "shared_folders": settings.shared_folders,

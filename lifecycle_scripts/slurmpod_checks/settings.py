@@ -19,7 +19,8 @@ ACCELERATORS, PAIRS = "accelerators", "pairs"
 class ChecksSettings:
     """What is checked, how often and where; `groups` has the kind of accelerator of each group.
 
-    `pair_groups` are those whose network is as fast as EC2 says for as long as one likes.
+    `pair_groups` are those whose network is as fast as EC2 says for as long as one likes, and
+    `all_reduce_bounds` the GB/s that no all-reduce between two nodes exceeds, for GPUs with EFA.
     `scratch` and `shared_folders` are folders in which root may write. With `replace_after` None no
     node is replaced.
     """
@@ -28,6 +29,7 @@ class ChecksSettings:
     kinds: tuple[str, ...]
     groups: Mapping[str, str]
     pair_groups: tuple[str, ...]
+    all_reduce_bounds: Mapping[str, float]
     least_share: float
     dcgm_level: int
     replace_after: int | None

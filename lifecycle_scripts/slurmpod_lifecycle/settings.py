@@ -106,12 +106,16 @@ class RecordsBackup:
 
 @dataclass(frozen=True)
 class Checks:
-    """What is checked of idle nodes, and of which groups; `pair_groups` have a steady network."""
+    """What is checked of idle nodes, and of which groups; `pair_groups` have a steady network.
+
+    `all_reduce_bounds` has the GB/s that EFA allows between the GPUs of two nodes.
+    """
 
     every_hours: int
     kinds: tuple[str, ...]
     groups: tuple[str, ...]
     pair_groups: tuple[str, ...]
+    all_reduce_bounds: Mapping[str, float]
     least_percent: int
     dcgm_level: int
     replace_after: int | None

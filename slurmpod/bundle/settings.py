@@ -140,15 +140,15 @@ def _checks(resolved: Resolved) -> settings.Checks | None:
         return None
     workers = [each.name for each in resolved.groups_with(Role.WORKER)]
     groups = tuple(name for name in workers if name in (checks.groups or workers))
+    steady = [each for each in resolved.groups if each.name in groups and _has_steady_network(each)]
     return settings.Checks(
         every_hours=checks.every_hours,
         kinds=checks.kinds,
         groups=groups,
-        pair_groups=tuple(
-            each.name
-            for each in resolved.groups
-            if each.name in groups and _has_steady_network(each)
-        ),
+        pair_groups=tuple(each.name for each in steady),
+        all_reduce_bounds={
+            each.name: bound for each in steady if (bound := _all_reduce_bound(each))
+        },
         least_percent=checks.least_percent,
         dcgm_level=checks.dcgm_level,
         replace_after=checks.replace_after,
@@ -160,6 +160,22 @@ def _has_steady_network(group: ResolvedGroup) -> bool:
     known = instance_types()
     facts = [known.get(name) for name in group.instance_types]
     return all(each is not None and each.network_gigabits > 0 for each in facts)
+
+
+def _all_reduce_bound(group: ResolvedGroup) -> float:
+    """Return the GB/s that no all-reduce between GPUs of two nodes exceeds; 0 without EFA.
+
+    Half of a message has to enter each of two nodes, while nccl-tests counts (n-1)/n of it for n
+    processes (its doc/PERFORMANCE.md); the slowest type of a group counts.
+    """
+    known = instance_types()
+    facts = [known[name] for name in group.instance_types]
+    if not all(each.accelerator_kind == "gpu" and each.efa_interfaces for each in facts):
+        return 0.0
+    bounds = (
+        each.network_gigabits / 8 * 2 * (1 - 1 / (2 * each.accelerator_count)) for each in facts
+    )
+    return round(min(bounds), 1)
 
 
 def _multi_head(resolved: Resolved) -> settings.MultiHead | None:

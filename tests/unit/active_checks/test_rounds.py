@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from slurmpod_checks import act
+from slurmpod_checks.collectives import ALL_REDUCE
 from slurmpod_checks.harvest import Instance
+from slurmpod_checks.judge import slow_in_pairs
 from slurmpod_checks.pair import PAIR
-from slurmpod_checks.records import MOST_RESULTS, CheckJob, NodeRecord, State
+from slurmpod_checks.records import MOST_RESULTS, CheckJob, NodeRecord, Result, State
 from slurmpod_checks.rounds import run_round
 from slurmpod_checks.settings import ChecksSettings
 from slurmpod_checks.slurm import Job, Slurm, SlurmFailed, read_job
@@ -28,6 +30,7 @@ SETTINGS = ChecksSettings(
     kinds=("scratch", "pairs"),
     groups={"gpu": "gpu"},
     pair_groups=("gpu",),
+    all_reduce_bounds={"gpu": 100.0},
     least_share=0.5,
     dcgm_level=2,
     replace_after=None,
@@ -52,6 +55,7 @@ class FakeSlurm(Slurm):
         self.findings: Mapping[str, Sequence[Sequence[str]]] = {}
         self.refusal = ""
         self.ends = True
+        self.gpu_speeds: dict[str, float] = {}
 
     def nodes(self) -> list[NodeState]:
         return [
@@ -70,11 +74,13 @@ class FakeSlurm(Slurm):
         self.submitted.append(tuple(nodes))
         kinds = json.loads(order)["kinds"]
         what = PAIR if kinds == ["pairs"] else "scratch write MiB/s"
-        result = {
+        result: dict[str, Any] = {
             "type": "p5",
             "findings": self.findings.get(nodes[0], ()) if what != PAIR else (),
             "numbers": {what: min(self.speeds[name] for name in nodes)},
         }
+        if self.gpu_speeds and what == PAIR:
+            result["numbers"][ALL_REDUCE] = min(self.gpu_speeds.get(name, 80.0) for name in nodes)
         job = Job(number, "root", "slurmpod-check", "RUNNING", "", frozenset({partition}), "")
         ended = replace(job, state="COMPLETED", comment=comment(result))
         self.queue[number] = ended if self.ends else job
@@ -316,6 +322,31 @@ class TestPairs:
         rounds(slurm, drained, settings=replace(SETTINGS, kinds=("pairs",)), count=12)
         assert list(drained) == [bad]
         assert drained[bad].startswith("check: exchange with ")
+
+    @pytest.mark.parametrize("count", [3, 4, 6])
+    @pytest.mark.parametrize("bad", ["n1", "n2", "n3"])
+    def test_who_is_slow_between_gpus_only_is_known_as_well(
+        self, drained: dict[str, str], count: int, bad: str
+    ) -> None:
+        slurm = FakeSlurm(count)
+        slurm.gpu_speeds = {bad: 8.0}
+        rounds(slurm, drained, settings=replace(SETTINGS, kinds=("pairs",)), count=12)
+        assert list(drained) == [bad]
+        assert drained[bad].startswith("check: all-reduce with ")
+        assert drained[bad].endswith(" is 8 GB/s, that of others 80")
+
+    def test_what_is_slow_with_one_partner_each_time_in_another_way_is_no_fault(
+        self, drained: dict[str, str]
+    ) -> None:
+        fast, slow = {PAIR: 1000.0, ALL_REDUCE: 80.0}, {"n2": PAIR, "n3": ALL_REDUCE}
+
+        def result(partner: str, *, with_n1: bool = False) -> Result:
+            numbers = {**fast, **({slow[partner]: 1.0} if with_n1 else {})}
+            return Result(1, "i", "p5", partner, (), numbers, is_told=False)
+
+        one = NodeRecord("gpu", (result("n2", with_n1=True), result("n3", with_n1=True)))
+        others = {name: NodeRecord("gpu", (result("n4"),)) for name in ("n2", "n3", "n4")}
+        assert not list(slow_in_pairs("n1", {"n1": one, **others}, 0.5))
 
     def test_two_bad_ones_are_known(self, drained: dict[str, str]) -> None:
         slurm = FakeSlurm(8, n1=100.0, n5=90.0)

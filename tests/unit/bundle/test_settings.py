@@ -59,6 +59,7 @@ def test_the_groups_that_are_checked_are_those_of_workers() -> None:
     assert checks is not None
     assert (checks.every_hours, checks.groups) == (6, ("gpus", "news"))
     assert checks.pair_groups == ("gpus",), "who knows how fast the other one is"
+    assert checks.all_reduce_bounds == {"gpus": 750.0}
     assert checks.kinds == ("accelerators", "processor", "scratch", "shared_storage", "pairs")
 
 

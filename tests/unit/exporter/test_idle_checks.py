@@ -10,6 +10,7 @@ import pytest
 from slurmpod.metrics.check_panels import CHECK_PANELS
 from slurmpod_checks import records, settings
 from slurmpod_checks.accelerators import NEURON_NUMBER
+from slurmpod_checks.collectives import ALL_REDUCE
 from slurmpod_checks.pair import PAIR
 from slurmpod_checks.records import NodeRecord, Result, State
 from slurmpod_exporter.collector import CollectorFailed
@@ -60,12 +61,14 @@ def test_faults_of_the_newest_results_are_told_and_how_many_there_were() -> None
 
 def test_what_was_measured_is_told_in_bytes() -> None:
     alone = result(1, numbers={"/fsx write MiB/s": 2, NEURON_NUMBER: 0.5})
-    samples = found(IDLE_CHECKS, controller(alone, result(2, partner="n2", numbers={PAIR: 1.5})))
+    pair = result(2, partner="n2", numbers={PAIR: 1.5, ALL_REDUCE: 80})
+    samples = found(IDLE_CHECKS, controller(alone, pair))
     measured = {name: value for name, value in samples.items() if "per_second" in name}
     assert measured == {
         "slurmpod_check_bytes_per_second{node=n1,measured=/fsx write}": 2 * 1024 * 1024,
         "slurmpod_check_bytes_per_second{node=n1,measured=neuron all-reduce}": 5e8,
         "slurmpod_check_bytes_per_second{node=n1,measured=pair}": 1.5 * 1024 * 1024,
+        "slurmpod_check_bytes_per_second{node=n1,measured=pair all-reduce}": 8e10,
     }
 
 

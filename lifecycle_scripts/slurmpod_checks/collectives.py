@@ -1,0 +1,84 @@
+"""How fast the GPUs of two nodes exchange over EFA: an all-reduce of nccl-tests.
+
+AWS's images carry its programs beside CUDA, Open MPI and the plugin that leads NCCL to EFA. What
+is wrong here may be either node's fault, or an image's: it is only told. The number is compared
+with those of other pairs, as that of TCP is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.probe import ProbeFailed, probe
+
+NAME = "pairs"
+ALL_REDUCE = "pair all-reduce GB/s"
+PROGRAMS = "cuda*/efa/test-cuda-*/all_reduce_perf"
+MPIRUN = ("/usr/bin/env", "PATH=/opt/slurm/bin:/usr/bin:/bin", "/opt/amazon/openmpi/bin/mpirun")
+"""It starts its processes on the other node by srun."""
+
+LIBRARIES = ("/opt/amazon/efa/lib", "/opt/amazon/openmpi/lib", "/opt/amazon/ofi-nccl/lib")
+VARIABLES = ("NCCL_DEBUG=INFO", "FI_PROVIDER=efa", "NCCL_SOCKET_IFNAME=^docker,lo,veth")
+SECONDS = 300.0
+SIZE = "2G"
+LONGEST = 120
+
+AVERAGE = re.compile(r"^# Avg bus bandwidth\s*:\s*([0-9.]+)", re.MULTILINE)
+WRONG = re.compile(r"^# Out of bounds values\s*:\s*[0-9]+ FAILED", re.MULTILINE)
+SOCKETS = re.compile(r"NET/Socket|Using network Socket")
+
+Found = Iterator[Finding | tuple[str, float]]
+
+
+def all_reduce(nodes: Sequence[str], bound: float, share: float) -> Found:
+    """Yield the bus bandwidth between two nodes, and what is odd about it beside `bound` GB/s."""
+    programs = sorted(Path("/usr/local").glob(PROGRAMS), key=_version)
+    if not programs:
+        yield _told("there is no all_reduce_perf: the exchange of GPUs was not measured")
+        return
+    gpus = len(list(Path("/dev").glob("nvidia[0-9]*")))
+    try:
+        said = probe(*_command(programs[-1], nodes, gpus), seconds=SECONDS)
+    except ProbeFailed as error:
+        yield _told(f"all_reduce_perf: {str(error)[:LONGEST]}")
+        return
+    yield from read(said, bound, share)
+
+
+def read(said: str, bound: float, share: float) -> Found:
+    """Yield what all_reduce_perf and NCCL's log say of one size of message."""
+    found = AVERAGE.search(said)
+    if not found or WRONG.search(said):
+        last = said.strip().splitlines()[-1:]
+        why = "its sums are wrong" if found else f"it says '{''.join(last)[:LONGEST]}'"
+        yield _told(f"all_reduce_perf: {why}")
+        return
+    rate = float(found[1])
+    yield ALL_REDUCE, rate
+    if SOCKETS.search(said):
+        yield _told("NCCL exchanges over TCP, although the nodes have EFA")
+    if rate < share * bound:
+        yield _told(f"all-reduce reaches {rate:g} of the {bound:g} GB/s that EFA allows")
+
+
+def _command(program: Path, nodes: Sequence[str], gpus: int) -> tuple[str, ...]:
+    """Return the call: a process for each GPU, MPI's own words over TCP, NCCL's over EFA."""
+    path = ":".join((str(program.parents[2] / "lib"), *LIBRARIES))
+    variables = (f"LD_LIBRARY_PATH={path}", *VARIABLES)
+    processes = ("-n", str(gpus * len(nodes)), "-N", str(gpus), "--oversubscribe")
+    network = ("--mca", "pml", "^cm,ucx", "--mca", "btl", "tcp,self")
+    exported = tuple(word for each in variables for word in ("-x", each))
+    size = ("-b", SIZE, "-e", SIZE, "-g", "1", "-c", "1", "-n", "20")
+    root = ("--allow-run-as-root", "--bind-to", "none")
+    return (*MPIRUN, *root, *processes, *network, *exported, str(program), *size)
+
+
+def _version(program: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"[0-9]+", program.parent.name)]
+
+
+def _told(detail: str) -> Finding:
+    return Finding(NAME, Verdict.REPORTED, detail)

@@ -1,0 +1,115 @@
+"""What all_reduce_perf prints, and what is read from it.
+
+The table is that of a published run of nccl-tests on two nodes with eight A100 each, the log of
+NCCL that of published runs with AWS's plugin.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slurmpod_checks import collectives
+from slurmpod_checks.collectives import ALL_REDUCE, all_reduce, read
+from slurmpod_health.finding import Finding, Verdict
+from slurmpod_health.probe import ProbeFailed
+
+HEAD = """\
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+ 10737418240    2684354560     float     sum      -1    90330  118.87  222.88      0    91945  116.78  218.96      0
+"""  # noqa: E501
+END = """\
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 220.921
+#
+"""
+LOG = "ip-10-0-1-7:94:94 [0] NCCL INFO NET/"
+EFA = f"{LOG}OFI Selected provider is efa, fabric is efa (found 4 nics)\n"
+SOCKET = f"{LOG}Socket : Using [0]ens32:10.0.1.7<0>\n"
+NODES = ("n1", "n2")
+
+
+def told(detail: str) -> Finding:
+    return Finding("pairs", Verdict.REPORTED, detail)
+
+
+def test_the_bandwidth_of_the_table_is_read() -> None:
+    assert list(read(EFA + HEAD + END, 400.0, 0.5)) == [(ALL_REDUCE, 220.921)]
+
+
+def test_far_below_the_bound_is_told_and_drains_nobody() -> None:
+    found = list(read(EFA + HEAD + END, 750.0, 0.5))
+    assert found[1:] == [told("all-reduce reaches 220.921 of the 750 GB/s that EFA allows")]
+
+
+def test_a_fall_to_sockets_is_told() -> None:
+    (_, finding) = read(SOCKET + HEAD + END, 400.0, 0.5)
+    assert finding == told("NCCL exchanges over TCP, although the nodes have EFA")
+
+
+def test_wrong_sums_have_no_rate() -> None:
+    wrong = END.replace("0 OK", "3 FAILED")
+    assert list(read(HEAD + wrong, 1.0, 0.5)) == [told("all_reduce_perf: its sums are wrong")]
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    said = "ip-10-0-1-7: Test CUDA failure common.cu:1007 'out of memory'\n"
+    assert list(read(said, 1.0, 0.5)) == [told(f"all_reduce_perf: it says '{said.strip()}'")]
+
+
+class TestProgram:
+    @pytest.fixture
+    def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+        """What is run; the node has programs for two versions of CUDA, and eight GPUs."""
+        calls: list[tuple[str, ...]] = []
+
+        def glob(folder: Path, pattern: str) -> list[Path]:
+            if str(folder) == "/dev":
+                return [Path(f"/dev/nvidia{number}") for number in range(8)]
+            versions = ("12.10", "12.9")
+            names = (f"cuda-{each}/efa/test-cuda-{each}/all_reduce_perf" for each in versions)
+            assert all(Path(name).match(pattern) for name in names)
+            return [
+                folder / f"cuda-{each}/efa/test-cuda-{each}/all_reduce_perf" for each in versions
+            ]
+
+        def probe(*command: str, seconds: float) -> str:
+            assert seconds
+            calls.append(command)
+            return EFA + HEAD + END
+
+        monkeypatch.setattr(Path, "glob", glob)
+        monkeypatch.setattr(collectives, "probe", probe)
+        return calls
+
+    def test_the_newest_one_has_a_process_for_each_gpu_of_both(
+        self, asked: list[tuple[str, ...]]
+    ) -> None:
+        assert list(all_reduce(NODES, 400.0, 0.5)) == [(ALL_REDUCE, 220.921)]
+        command = " ".join(asked[0])
+        assert " -n 16 -N 8 " in command
+        assert "PATH=/opt/slurm/bin:" in command
+        assert "/usr/local/cuda-12.10/efa/test-cuda-12.10/all_reduce_perf -b 2G -e 2G" in command
+        assert "-x LD_LIBRARY_PATH=/usr/local/cuda-12.10/lib:/opt/amazon/efa/lib:" in command
+
+    def test_a_program_that_fails_says_nothing_of_the_nodes(
+        self, asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(*_: str, seconds: float) -> str:
+            raise ProbeFailed(f"no answer within {seconds:g} s")
+
+        monkeypatch.setattr(collectives, "probe", fails)
+        found = list(all_reduce(NODES, 400.0, 0.5))
+        assert found == [told("all_reduce_perf: no answer within 300 s")]
+        assert not asked
+
+    def test_an_image_without_it_is_told(
+        self, asked: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Path, "glob", lambda *_: [])
+        (finding,) = all_reduce(NODES, 400.0, 0.5)
+        assert finding == told("there is no all_reduce_perf: the exchange of GPUs was not measured")
+        assert not asked
