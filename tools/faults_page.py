@@ -9,31 +9,25 @@ from slurmpod.rehearsal.faults.usual import Usual, usual
 INTRODUCTION = """\
 # Faults
 
-What goes wrong on real clusters, done to a rehearsed one:
+Do to a rehearsed cluster what goes wrong on real ones:
 
     slurmpod rehearse environments/dev.yaml --fault worker-power-cut
 
-lets one of these loose after the first job, `--fault all` one after the other, as far as the
-environment can have them. Each waits for the exact states that are promised here, in `sinfo`,
-`squeue`, `sacct`, systemd, CloudWatch Logs and Slurm's logs; each ends with a cluster that is
-whole, and fails if a job, a record or a line of output was lost. Our own scripts have to run:
-`lifecycle.mode` is `customer` or `extended`.
+The fault comes after the first job; `--fault all` tries each that the environment can have. The
+command says what happened and what it waits for: the states below, in `sinfo`, `squeue`, `sacct`,
+systemd, CloudWatch Logs and Slurm's logs. It fails if the cluster does not recover, or if a job, a
+record or a line of output was lost. `lifecycle.mode` must be `customer` or `extended`.
 
-While a fault takes its time, the command says what happened and what it waits for; with `--keep`
-the rehearsal stays up afterwards. `slurmpod rehearsal fault NAME` does one to a rehearsal that was
-kept. If jobs run there, it is done to them, and the command says what became of each: see
-[Drills](resume.md#drills).
+`--keep` keeps the rehearsal, and `slurmpod rehearsal fault NAME` does one fault to it. To see what
+becomes of a job of yours, run [a drill](resume.md#drills). Checkpoints that are cut off in the
+middle are on [that page](resume.md), too.
 
-The figures are those of `environments/dev.yaml`, in customer mode, with a zone of the workers' own
-or with a training plan where a fault needs that, each fault once, on a small machine that had other
-work to do. `SlurmdTimeout` is HyperPod's, 300 s; nodes boot in seconds, not minutes. So they say
-what is waited for, not how long AWS takes.
+The figures are of `environments/dev.yaml` in customer mode, where needed with a zone of the
+workers' own or a training plan, each fault once, on a small busy machine. `SlurmdTimeout` is
+HyperPod's, 300 s; nodes boot in seconds, not minutes. They show what is waited for, not how long
+AWS takes.
 
-A checkpoint that is cut off in the middle of writing is the business of jobs: see
-[resume.md](resume.md).
-
-This page is made from the faults themselves (`make golden`), its figures by
-`python -m tools.fault_figures`.
+Made from the faults themselves (`make golden`), the figures by `python -m tools.fault_figures`.
 """
 
 MEASURED = "- Measured: "
@@ -57,8 +51,8 @@ def figures(usual: Usual) -> str:
     noticed = usual.noticed_seconds
     seen = "nobody notices" if noticed is None else f"noticed after {noticed:.1f} s"
     return (
-        f"{seen}; everything was as before {usual.recovered_seconds:.1f} s after the cause was"
-        f" gone; the whole rehearsal of the fault took {usual.total_seconds:.0f} s"
+        f"{seen}; recovered {usual.recovered_seconds:.1f} s after the cause was gone;"
+        f" {usual.total_seconds:.0f} s in all"
     )
 
 
