@@ -14,27 +14,24 @@ from slurmpod.preflight.gather import CALLER, QUESTIONS
 INTRODUCTION = """\
 # Permissions of the nodes
 
-Every node has the execution role of its group. This page lists all actions that slurmpod ever
-grants such a role; an environment gets those that it needs, for its own resources. With
-`identity.roles: per_role` each role gets what its nodes need; without login nodes, the controller
-does their part.
+All actions that slurmpod ever grants the execution role of a group. An environment gets those that
+it needs, for its own resources; with `identity.roles: per_role` each role gets what its nodes need.
+Without login nodes, the controller does their part. What you need to run slurmpod is at the end:
+[to look](#people-who-look), and [for the preflight](#who-runs-slurmpod-preflight).
 
 `slurmpod permissions environments/dev.yaml` prints the policies of one environment, for roles made
 by hand; `--check` asks the account whether roles and boundary suffice.
 
 AWS's managed policy AmazonSageMakerClusterInstanceRolePolicy is not used: it lets every node read
-all buckets of the account whose names begin with `sagemaker-`, also those of other environments,
-and write into the logs of all clusters. The rest of what it allows is listed here, for this
-environment's resources: see the policies Agents and LifecycleScripts.
+all buckets whose names begin with `sagemaker-`, also of other environments, and write into the logs
+of all clusters. The policies Agents and LifecycleScripts allow the rest of it, for this environment.
 
-Interface endpoints allow only these actions, of the services that the environment's policies name,
-and only for identities of its account; that of KMS also allows what the session key's policy lets
-nodes do. They allow all actions of services that no policy names, and all actions if roles, further
-policies (`identity.policy_arns`) or the VPC are your own: their needs are not known here.
+Interface endpoints allow only these actions, and only for identities of the account; that of KMS
+also allows what the session key's policy lets nodes do. They allow all actions of services that no
+policy names, and all actions if roles, further policies (`identity.policy_arns`) or the VPC are
+your own.
 
-At the end: what [who runs slurmpod preflight](#who-runs-slurmpod-preflight) needs.
-
-This page is made from `slurmpod/deploy/permissions` and `slurmpod/preflight` by `make golden`.
+Made from `slurmpod/deploy/permissions` and `slurmpod/preflight` by `make golden`.
 """
 
 POLICIES = {
@@ -60,17 +57,16 @@ POLICIES = {
 SERVICES_INTRODUCTION = """\
 ## Roles of services
 
-What SageMaker runs beside the cluster ([services](services.md)) has roles of its own, which nodes
-cannot use. A permissions boundary must leave room for them, too.
+[Services beside the cluster](services.md) have roles of their own, which nodes cannot use. A
+permissions boundary must leave room for them, too.
 """
 
 PEOPLE = """\
 ## People who look
 
-Commands that only look need these actions, and change nothing. What is not allowed is said in its
-place, and the rest is shown. A session on a node is the exception: `ssm:StartSession` with AWS's
-document `AWS-StartNonInteractiveCommand` lets its holder be root there ([sessions](sessions.md)).
-Without it Slurm is not asked.
+These commands change nothing. What you may not read is named in its place; the rest is shown. To
+ask Slurm, you need `ssm:StartSession` with AWS's document `AWS-StartNonInteractiveCommand`, which
+also lets you be root on the node ([sessions](sessions.md)).
 """
 
 
@@ -140,9 +136,9 @@ def _exceptions() -> Iterator[str]:
 def _preflight() -> Iterator[str]:
     yield (
         "## Who runs slurmpod preflight\n\n"
-        "The [preflight](preflight.md) only reads. A question is asked where the environment has "
-        "what it is\nabout. Looking for what earlier deployments left also takes the rights to "
-        "describe these things,\nsuch as `s3:ListBucket` and `logs:DescribeLogGroups`.\n"
+        "The [preflight](preflight.md) only reads, and asks only about what the environment has. "
+        "To look for\nwhat earlier deployments left, it also describes these things, such as with "
+        "`s3:ListBucket` and\n`logs:DescribeLogGroups`.\n"
     )
     yield "| question | actions |\n|---|---|"
     for question in (CALLER, *QUESTIONS):
