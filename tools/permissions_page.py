@@ -24,7 +24,7 @@ by hand; `--check` asks the account whether roles and boundary suffice.
 
 AWS's managed policy AmazonSageMakerClusterInstanceRolePolicy is not used: it lets every node read
 all buckets whose names begin with `sagemaker-`, also of other environments, and write into the logs
-of all clusters. The policies Agents and LifecycleScripts allow the rest of it, for this environment.
+of all clusters. The policies Agents and LifecycleScripts allow the rest, for this environment.
 
 Interface endpoints allow only these actions, and only for identities of the account; that of KMS
 also allows what the session key's policy lets nodes do. They allow all actions of services that no
