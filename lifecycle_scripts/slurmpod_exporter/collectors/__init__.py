@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from slurmpod_exporter.collector import Collector
 from slurmpod_exporter.collectors.efa import EFA
-from slurmpod_exporter.collectors.idle_checks import IDLE_CHECKS
 from slurmpod_exporter.collectors.gpu_jobs import GPU_JOBS
+from slurmpod_exporter.collectors.idle_checks import IDLE_CHECKS
 from slurmpod_exporter.collectors.lustre import LUSTRE
 from slurmpod_exporter.collectors.neuron import NEURON
 from slurmpod_exporter.collectors.nvidia_gpu import DCGM, GPU, XID
