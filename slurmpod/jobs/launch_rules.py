@@ -103,7 +103,7 @@ def _at_one_host(script: Script) -> Iterator[ScriptFinding]:
 
 
 @LAUNCH.rule(
-    "JOB-066",
+    "JOB-067",
     "The rank of a node is asked for on the node",
     why="The batch script runs on the first node, where SLURM_NODEID and SLURM_PROCID are 0: what "
     "it fills in there is 0 on every node, and all wait for the others.",

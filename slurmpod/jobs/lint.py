@@ -27,7 +27,7 @@ OF_SCRIPTS = (FORM, OPTIONS, RESUME, MEETING, LAUNCH, VARIABLES)
 
 REFUSED = frozenset(
     f"JOB-{number:03}"
-    for number in (7, 8, 9, 10, 40, 41, 42, 43, 44, 50, 51, 52, 53, 54, 55, 56, 57, 58)
+    for number in (7, 8, 9, 10, 40, 41, 42, 43, 44, 50, 51, 52, 53, 54, 55, 56, 57, 58, 66)
 )
 """Rules whose break makes sbatch refuse the script, where it is in a directive."""
 

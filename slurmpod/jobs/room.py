@@ -24,6 +24,18 @@ def cpus_for(demand: Demand, node: Node) -> int:
     return 0 if has_too_few or cpus < least else cpus
 
 
+def can_be_taken(demand: Demand, node: Node) -> bool:
+    """Return whether a node has all that the job asks of each of its nodes."""
+    least = (demand.gpus_per_node, demand.gpus_per_task, demand.gpus_of_sockets)
+    has_gpus = node.gpus >= max(*least, int(demand.asks_for_gpus))
+    return has_gpus and has_cpus(demand, node) and node.memory_mib >= demand.memory_of_node_mib
+
+
+def has_cpus(demand: Demand, node: Node) -> bool:
+    """Return whether a node has CPUs for the tasks that the job has on each node."""
+    return cpus_for(demand, node) >= (demand.tasks_per_node or 1) * demand.cpus_per_task
+
+
 def _fewest_cpus(demand: Demand) -> int:
     """Return the CPUs without which Slurm takes no node for the job."""
     least = max(demand.cpus_per_node, demand.cpus_per_task)

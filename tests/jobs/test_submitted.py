@@ -44,7 +44,7 @@ def test_the_shell_fills_in_variables_unless_the_end_is_quoted() -> None:
 def test_a_backslash_keeps_a_variable_for_the_job() -> None:
     torchrun = "torchrun --nnodes=2 --master_addr=a --node_rank=\\$SLURM_NODEID train.py"
     job = f"#!/bin/bash\n#SBATCH -N 2\nsrun --auto-resume=1 {torchrun}\nEOF\ndone\n"
-    assert found(f"sbatch --exclusive --open-mode=append <<EOF\n{job}") == [("JOB-066", 7)]
+    assert found(f"sbatch --exclusive --open-mode=append <<EOF\n{job}") == [("JOB-067", 7)]
 
 
 def test_a_training_in_one_is_a_training() -> None:
