@@ -193,12 +193,7 @@ def _lacking(
 
 
 def _offered(script: Script, resolved: Resolved) -> list[tuple[Groups, int]]:
-    """Return what each partition of the job has; nothing where that is not known of all.
-
-    Nothing either for --nodes=0, a job without nodes, which sbatch takes.
-    """
-    if script.fewest_nodes == 0:
-        return []
+    """Return what each partition of the job has; nothing where that is not known of all."""
     names = asked_partitions(script, resolved)
     found = [(nodes_of(resolved, name), most_nodes(resolved, name)) for name in names]
     offered = [(groups, count) for groups, count in found if groups]

@@ -65,10 +65,16 @@ class Demand(Value):
     def memory_of_node_mib(self) -> float:
         """Memory that at least one node must have."""
         tasks = self.tasks_per_node or 1
-        if self.overcommits or (self.tasks and self.tasks < tasks):
+        if self.overcommits or self.tasks == 1:
             tasks = 1
         cpus = max(tasks * self.cpus_per_task, self.cpus_per_node)
         return max(self.memory_mib, self.memory_per_cpu_mib * cpus)
+
+    @property
+    def nodes_needed(self) -> int:
+        """Nodes that the job must have: those that it names, or those that hold its tasks."""
+        tasks = self.tasks or 1
+        return self.fewest_nodes or -(-tasks // (self.tasks_per_node or tasks))
 
     @property
     def asks_for_gpus(self) -> bool:

@@ -94,12 +94,12 @@ def lacks_nodes(demand: Demand, groups: Groups, most: int) -> str:
     """Return what is lacking where each thing is there, and too few nodes have all of them."""
     if any(lacks(demand, groups, most) for lacks in (lacks_cpus, lacks_memory, lacks_gpus)):
         return ""
-    usable, wanted = len(cpus_of_usable(demand, groups)), demand.fewest_nodes or 1
+    usable, wanted = len(cpus_of_usable(demand, groups)), demand.nodes_needed
     if usable >= min(wanted, sum(count for count, _ in groups)):
         return ""
     if not usable:
         return f'no node has all that the job asks for together ("{NOT_AVAILABLE}")'
-    asked = f"{wanted} nodes are asked for"
+    asked = f"{wanted} nodes are needed"
     return f'{asked}, and {usable} have what the job asks of each ("{NOT_AVAILABLE}")'
 
 

@@ -44,11 +44,9 @@ def _have_no_room(demand: Demand, cpus: Sequence[int], whole: bool, slurm: str) 
 
 def _nodes_taken(demand: Demand, there: int, slurm: str) -> int:
     """Return how many nodes slurmctld takes: one for each task from 26.05 on, if it may."""
-    tasks, on_a_node = demand.tasks, demand.tasks_per_node
-    fewest = demand.fewest_nodes or -(-(tasks or 1) // (on_a_node or tasks or 1))
-    most = demand.most_nodes
+    fewest, most = demand.nodes_needed, demand.most_nodes
     if not most and slurm == NEW:
-        most = tasks or fewest * (on_a_node or 1)
+        most = demand.tasks or fewest * (demand.tasks_per_node or 1)
     elif not most and (demand.gpus or demand.gpus_per_task):
         most = there
     return min(max(fewest, most or 1), there)

@@ -53,6 +53,15 @@ REFUSED_BY = {
     "-p dev -N 3-9 --gpus=8": f"{OLD} {NEW}",
     "-p dev -N 6 -c 3": f"{OLD} {NEW}",
     "-p cpu,p5 -N 2 --gpus=8": "",
+    "-p dev -n 5 --ntasks-per-node=2 --mem-per-cpu=33G": f"{OLD} {NEW}",
+    # Memory is that of all tasks that a node may have, though there are fewer.
+    "-p dev -n 5 --ntasks-per-node=96 --mem-per-cpu=33G": f"{OLD} {NEW}",
+    "-p cpu -n 1 --ntasks-per-node=4 --mem-per-cpu=5G": NEW,
+    # No nodes at all are one node, for what is asked of it.
+    "-p cpu --nodes=0": "",
+    "-p cpu --nodes=0 --gpus=1": f"{OLD} {NEW}",
+    "-p cpu --nodes=0 -n 64": f"{OLD} {NEW}",
+    "-p p5 --nodes=0 --gpus=16": "",
 }
 """What the real sbatch of these versions said, on the cluster of the cases."""
 
