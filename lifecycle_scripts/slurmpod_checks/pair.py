@@ -52,14 +52,17 @@ def start() -> None:
 
 
 def send(end: socket.socket) -> float:
-    """Send for some seconds, then say that this was all; return what the other side has taken."""
+    """Send for some seconds, then say that this was all; return what the other side has taken.
+
+    Its answer is read to its end and no further: right behind it may come what is received next.
+    """
     until = time.monotonic() + SECONDS
     while time.monotonic() < until:
         end.sendall(BLOCK)
     end.sendall(b"\1")
     taken = b""
     while not taken.endswith(b"\n"):
-        taken += end.recv(64) or b"0\n"
+        taken += end.recv(1) or b"0\n"
     return float(taken)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from slurmpod.rehearsal.shell import Shell
+from slurmpod_exporter.collectors import idle_checks
 from tests.rehearsal.conftest import wait_until
 from tests.rehearsal.hyperpod_lab import HyperPodLab, group, hostname, succeeds
 from tests.rehearsal.test_lifecycle_bundles import by_api, upload
@@ -124,6 +125,12 @@ def test_healthy_nodes_are_checked_and_stay_in_service(cluster: Cluster) -> None
     numbers = {what for result in cluster.history(cluster.names[0]) for what in result["numbers"]}
     wanted = {"scratch write MiB/s", "scratch read MiB/s", "pair MiB/s"}
     assert numbers == wanted
+
+
+def test_the_exporter_may_read_what_the_checks_write(cluster: Cluster) -> None:
+    """It has no privileges, and would tell nothing of checks."""
+    for path in (idle_checks.SETTINGS, idle_checks.RESULTS):
+        cluster.head.run(["runuser", "-u", "nobody", "--", "test", "-r", path])
 
 
 def test_a_job_of_the_users_gets_the_node_of_a_check(cluster: Cluster) -> None:

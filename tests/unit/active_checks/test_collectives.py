@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from slurmpod_checks import collectives
+from slurmpod_checks import collectives, on_node
 from slurmpod_checks.collectives import ALL_REDUCE, all_reduce, read
+from slurmpod_checks.pair import PAIR
+from slurmpod_checks.settings import PAIRS
 from slurmpod_health.finding import Finding, Verdict
 from slurmpod_health.probe import ProbeFailed
 
@@ -58,6 +60,16 @@ def test_wrong_sums_have_no_rate() -> None:
 def test_what_cannot_be_read_is_told() -> None:
     said = "ip-10-0-1-7: Test CUDA failure common.cu:1007 'out of memory'\n"
     assert list(read(said, 1.0, 0.5)) == [told(f"all_reduce_perf: it says '{said.strip()}'")]
+
+
+@pytest.mark.parametrize(("bound", "measured"), [(0.0, 1), (100.0, 2)])
+def test_pairs_without_gpus_and_efa_exchange_over_tcp_only(
+    bound: float, measured: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_node, "pair_numbers", lambda _: {PAIR: 1000.0})
+    monkeypatch.setattr(on_node, "all_reduce", lambda *_: [(ALL_REDUCE, 80.0)])
+    order = {"nodes": NODES, "all_reduce_bound": bound, "least_share": 0.5}
+    assert len(list(on_node.CHECKS[PAIRS](order))) == measured
 
 
 class TestProgram:

@@ -21,6 +21,7 @@ from slurmpod_checks.rounds import run_round
 from slurmpod_checks.settings import ChecksSettings
 from slurmpod_checks.slurm import Job, Slurm, SlurmFailed, read_job
 from slurmpod_checks.summary import summary
+from slurmpod_health.finding import Finding
 from slurmpod_health.node_state import NodeState
 from slurmpod_health.probe import ProbeTimedOut
 
@@ -56,6 +57,7 @@ class FakeSlurm(Slurm):
         self.refusal = ""
         self.ends = True
         self.gpu_speeds: dict[str, float] = {}
+        self.orders: list[dict[str, Any]] = []
 
     def nodes(self) -> list[NodeState]:
         return [
@@ -72,7 +74,8 @@ class FakeSlurm(Slurm):
             raise SlurmFailed(self.refusal)
         number = str(len(self.submitted) + 1)
         self.submitted.append(tuple(nodes))
-        kinds = json.loads(order)["kinds"]
+        self.orders.append(json.loads(order))
+        kinds = self.orders[-1]["kinds"]
         what = PAIR if kinds == ["pairs"] else "scratch write MiB/s"
         result: dict[str, Any] = {
             "type": "p5",
@@ -92,6 +95,18 @@ class FakeSlurm(Slurm):
 
     def update(self, node: str, *changes: str) -> None:
         self.updated.append((node, *changes))
+
+
+def slow_with_both(before: str, last: str, *, instance: str = "i") -> list[Finding]:
+    """Return what is found of a node that was slow with two partners, of which each is good."""
+
+    def result(partner: str, slow: str = "", instance: str = "i") -> Result:
+        numbers = {PAIR: 1000.0, ALL_REDUCE: 80.0, **({slow: 1.0} if slow else {})}
+        return Result(1, instance, "p5", partner, (), numbers, is_told=False)
+
+    one = NodeRecord("gpu", (result("n2", before, instance), result("n3", last)))
+    others = {name: NodeRecord("gpu", (result("n4"),)) for name in ("n2", "n3", "n4")}
+    return list(slow_in_pairs("n1", {"n1": one, **others}, 0.5))
 
 
 def comment(result: dict[str, Any]) -> str:
@@ -335,18 +350,18 @@ class TestPairs:
         assert drained[bad].startswith("check: all-reduce with ")
         assert drained[bad].endswith(" is 8 GB/s, that of others 80")
 
-    def test_what_is_slow_with_one_partner_each_time_in_another_way_is_no_fault(
-        self, drained: dict[str, str]
-    ) -> None:
-        fast, slow = {PAIR: 1000.0, ALL_REDUCE: 80.0}, {"n2": PAIR, "n3": ALL_REDUCE}
+    def test_what_is_slow_with_one_partner_each_time_in_another_way_is_no_fault(self) -> None:
+        assert not slow_with_both(PAIR, ALL_REDUCE)
+        assert len(slow_with_both(PAIR, PAIR)) == 1
 
-        def result(partner: str, *, with_n1: bool = False) -> Result:
-            numbers = {**fast, **({slow[partner]: 1.0} if with_n1 else {})}
-            return Result(1, "i", "p5", partner, (), numbers, is_told=False)
+    def test_an_instance_has_no_part_in_what_another_one_of_its_name_did(self) -> None:
+        assert not slow_with_both(PAIR, PAIR, instance="i-before")
 
-        one = NodeRecord("gpu", (result("n2", with_n1=True), result("n3", with_n1=True)))
-        others = {name: NodeRecord("gpu", (result("n4"),)) for name in ("n2", "n3", "n4")}
-        assert not list(slow_in_pairs("n1", {"n1": one, **others}, 0.5))
+    def test_pairs_are_told_what_their_group_can_reach(self, drained: dict[str, str]) -> None:
+        slurm = FakeSlurm(2)
+        rounds(slurm, drained, settings=replace(SETTINGS, kinds=("pairs",)))
+        (order,) = slurm.orders
+        assert (order["all_reduce_bound"], order["least_share"]) == (100.0, 0.5)
 
     def test_two_bad_ones_are_known(self, drained: dict[str, str]) -> None:
         slurm = FakeSlurm(8, n1=100.0, n5=90.0)

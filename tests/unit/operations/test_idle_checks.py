@@ -100,6 +100,19 @@ def test_the_newest_results_have_who_is_at_fault_first() -> None:
     assert summaries.OFFENCES == OFFENCES
 
 
+def test_who_is_bad_now_comes_before_who_was_so_more_often() -> None:
+    bad, good = state().nodes["ip-1"].results[0], state().nodes["ip-2"].results[0]
+    nodes = {
+        "a-good": (good,),
+        "b-was-bad": (bad, good),
+        "c-was-worse": (bad, bad, good),
+        "d-is-bad": (good, bad),
+    }
+    records = {name: NodeRecord("gpu", results) for name, results in nodes.items()}
+    found = read_newest(json.dumps(newest(State(nodes=records))))
+    assert [each.name for each in found.nodes] == ["d-is-bad", "c-was-worse", "b-was-bad", "a-good"]
+
+
 def test_of_many_nodes_the_rest_is_counted() -> None:
     good = NodeRecord("gpu", (Result(MINUTE, "i-1", "p5", "", (), {}, is_told=True),))
     many = {f"ip-9-{number}": good for number in range(MOST_NODES)}
